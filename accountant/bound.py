@@ -1,0 +1,73 @@
+"""A two-sided, rigorous bracket of a real number."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NoReturn, final
+
+from accountant.errors import NotCertified
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The true value lies in ``[lower, upper]``.
+
+    Both ends are binary64 and include every truncation, aliasing, quadrature and rounding
+    error. ``upper`` is the number to state as a guarantee; ``lower`` says how far it could
+    still come down. A ``Bound`` refuses to be a plain float: choose an end.
+
+    Example:
+        >>> Bound(1.0, 1.5).width
+        0.5
+        >>> 1.2 in Bound(1.0, 1.5)
+        True
+    """
+
+    lower: float
+    upper: float
+
+    def __post_init__(self) -> None:
+        """Refuse an empty or undefined bracket: a failure never looks like privacy."""
+        if not self.lower <= self.upper:
+            raise NotCertified(
+                f"a bracket needs lower <= upper, got [{self.lower!r}, {self.upper!r}]; "
+                "this is a numerical failure inside dpproof, please report it with its inputs"
+            )
+
+    @property
+    def width(self) -> float:
+        """``upper - lower``, 0 when both ends are the same infinity."""
+        return 0.0 if self.lower == self.upper else self.upper - self.lower
+
+    @property
+    def relative_width(self) -> float:
+        """Width over the upper end in absolute value; 0 for a point."""
+        if self.lower == self.upper:
+            return 0.0
+        return self.width / max(abs(self.upper), abs(self.lower))
+
+    def __contains__(self, value: object) -> bool:
+        """Whether a number lies in the closed bracket."""
+        return isinstance(value, int | float) and self.lower <= value <= self.upper
+
+    def __float__(self) -> NoReturn:
+        """Refuse: an upper bound, a lower bound and an estimate are different things."""
+        raise TypeError("a Bound is not one number: use .upper (the guarantee) or .lower")
+
+    @staticmethod
+    def exactly(value: float) -> Bound:
+        """Both ends equal: the value is known exactly."""
+        return Bound(value, value)
+
+    def maximum(self, other: Bound) -> Bound:
+        """Bracket of the larger of two numbers, each known by its bracket."""
+        return Bound(max(self.lower, other.lower), max(self.upper, other.upper))
+
+    def widened(self, relative: float) -> Bound:
+        """Push both ends outwards by a relative margin."""
+        return Bound(
+            self.lower - relative * abs(self.lower) if math.isfinite(self.lower) else self.lower,
+            self.upper + relative * abs(self.upper) if math.isfinite(self.upper) else self.upper,
+        )

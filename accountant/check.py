@@ -1,0 +1,105 @@
+"""Argument checks: exact value in, typed error out.
+
+Every number enters as ``int``, ``fractions.Fraction`` or ``float`` and is kept as the exact
+``Fraction`` it denotes (a float is its binary64 value). The keyword is the name used in the
+message: ``check.positive(sigma=sigma)``.
+"""
+
+from __future__ import annotations
+
+import numbers
+from fractions import Fraction
+
+from accountant.errors import ParameterError
+
+Number = int | float | Fraction
+MAX_COUNT = 10**12
+
+
+def _one(argument: dict[str, object]) -> tuple[str, object]:
+    ((name, value),) = argument.items()
+    return name, value
+
+
+def _exact(name: str, value: object, allowed: str) -> Fraction:
+    # numpy's scalars register as numbers.Integral / numbers.Real; bool and Decimal do not pass.
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise ParameterError(name, value, allowed, "give an int, a float or a Fraction")
+    try:
+        return Fraction(value) if isinstance(value, numbers.Rational) else Fraction(float(value))
+    except (ValueError, OverflowError):
+        raise ParameterError(name, value, allowed, "it must be finite") from None
+
+
+def real(**argument: object) -> Fraction:
+    """Any finite real number."""
+    name, value = _one(argument)
+    return _exact(name, value, "a finite number")
+
+
+def positive(**argument: object) -> Fraction:
+    """A finite number above 0."""
+    name, value = _one(argument)
+    exact = _exact(name, value, "a finite number > 0")
+    if not exact > 0:
+        raise ParameterError(name, value, "a finite number > 0")
+    return exact
+
+
+def non_negative(**argument: object) -> Fraction:
+    """A finite number at or above 0."""
+    name, value = _one(argument)
+    exact = _exact(name, value, "a finite number >= 0")
+    if not exact >= 0:
+        raise ParameterError(name, value, "a finite number >= 0")
+    return exact
+
+
+def probability(**argument: object) -> Fraction:
+    """A number in [0, 1]."""
+    name, value = _one(argument)
+    exact = _exact(name, value, "in [0, 1]")
+    if not 0 <= exact <= 1:
+        raise ParameterError(name, value, "in [0, 1]")
+    return exact
+
+
+def open_probability(**argument: object) -> Fraction:
+    """A number in (0, 1)."""
+    name, value = _one(argument)
+    exact = _exact(name, value, "in (0, 1)")
+    if not 0 < exact < 1:
+        raise ParameterError(name, value, "in (0, 1)")
+    return exact
+
+
+def rate(**argument: object) -> Fraction:
+    """A number in (0, 1]."""
+    name, value = _one(argument)
+    exact = _exact(name, value, "in (0, 1]")
+    if not 0 < exact <= 1:
+        raise ParameterError(name, value, "in (0, 1]")
+    return exact
+
+
+def count(**argument: object) -> int:
+    """A whole number from 1 to 10**12."""
+    name, value = _one(argument)
+    allowed = f"a whole number from 1 to {MAX_COUNT}"
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise ParameterError(name, value, allowed, "give an int")
+    whole_value = int(value)
+    if not 1 <= whole_value <= MAX_COUNT:
+        raise ParameterError(name, value, allowed)
+    return whole_value
+
+
+def whole(**argument: object) -> int:
+    """A whole number at or above 0."""
+    name, value = _one(argument)
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise ParameterError(name, value, "a whole number >= 0", "give an int")
+    whole_value = int(value)
+    if not whole_value >= 0:
+        raise ParameterError(name, value, "a whole number >= 0")
+    return whole_value

@@ -1,0 +1,58 @@
+"""What a guarantee follows from: a DAG of theorem applications with shared nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import final
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """One application of one theorem.
+
+    Attributes:
+        rule: the theorem's identifier, ``verb/notion`` ("compose/gdp").
+        statement: the conclusion in words and numbers.
+        source: the numbered item the theorem comes from, or where its proof is.
+        premises: what it was applied to.
+        assumptions: what the mathematics takes for granted here (a sensitivity, a sampler).
+        lossless: whether the conclusion says as much as the premises.
+    """
+
+    rule: str
+    statement: str
+    source: str
+    premises: tuple[Derivation, ...] = ()
+    assumptions: tuple[str, ...] = ()
+    lossless: bool = field(default=True)
+
+    def explain(self) -> str:
+        """The derivation as indented text, one line a step; a shared step is printed once."""
+        lines: list[str] = []
+        seen: set[int] = set()
+        stack = [(self, 0)]
+        while stack:
+            node, depth = stack.pop()
+            mark = "" if node.lossless else " (loses information)"
+            lines.append(f"{'  ' * depth}{node.rule}: {node.statement}{mark} [{node.source}]")
+            if id(node) in seen and node.premises:
+                lines[-1] += " (see above)"
+                continue
+            seen.add(id(node))
+            stack.extend((premise, depth + 1) for premise in reversed(node.premises))
+        return "\n".join(lines)
+
+    def all_assumptions(self) -> tuple[str, ...]:
+        """Every assumption in the tree, each once, in order of appearance."""
+        found: dict[str, None] = {}
+        seen: set[int] = set()
+        stack = [self]
+        while stack:
+            node = stack.pop()
+            if id(node) in seen:
+                continue
+            seen.add(id(node))
+            found.update(dict.fromkeys(node.assumptions))
+            stack.extend(reversed(node.premises))
+        return tuple(found)

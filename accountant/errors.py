@@ -1,0 +1,53 @@
+"""Everything the accountant can refuse, as one tree.
+
+    PrivacyError
+    ├─ ParameterError (ValueError)    a value outside its domain, caught where it enters
+    ├─ RelationMismatch (TypeError)   two parts speak of different neighbouring relations
+    ├─ NotImplied                     no theorem leads from what is known to what was asked
+    ├─ NotCertified                   the rigorous bracket could not be computed
+    └─ CalibrationError               no parameter value meets the target
+       └─ NoBracket                   the search interval does not straddle the target
+
+Every message says what was given, what is allowed and what to do.
+"""
+
+from __future__ import annotations
+
+
+class PrivacyError(Exception):
+    """Base class of every error that dpproof raises on purpose."""
+
+
+class ParameterError(PrivacyError, ValueError):
+    """A parameter is outside its domain."""
+
+    def __init__(self, name: str, value: object, allowed: str, hint: str = "") -> None:
+        self.name = name
+        self.value = value
+        self.allowed = allowed
+        self.hint = hint
+        super().__init__(f"{name} must be {allowed}, got {value!r}" + (f"; {hint}" if hint else ""))
+
+    def __reduce__(self) -> tuple[type[ParameterError], tuple[str, object, str, str]]:
+        """Rebuild from the fields, so that the error survives pickling."""
+        return type(self), (self.name, self.value, self.allowed, self.hint)
+
+
+class RelationMismatch(PrivacyError, TypeError):
+    """Two guarantees speak of different neighbouring relations."""
+
+
+class NotImplied(PrivacyError):
+    """No theorem leads from what is known to what was asked."""
+
+
+class NotCertified(PrivacyError):
+    """A rigorous bracket could not be computed for this question."""
+
+
+class CalibrationError(PrivacyError):
+    """No parameter value meets the target."""
+
+
+class NoBracket(CalibrationError):
+    """The search interval does not straddle the target."""

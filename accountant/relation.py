@@ -1,0 +1,79 @@
+"""Neighbouring relations, as types.
+
+A relation is both a type parameter (so that mixing two is a type error) and a value (so that
+mixing two is a run-time error with a good message). Sensitivities are stated for a relation.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from dataclasses import dataclass
+from typing import ClassVar, TypeVar, final
+
+from accountant.errors import RelationMismatch
+
+
+@dataclass(frozen=True, slots=True)
+class Relation(ABC):
+    """Which pairs of datasets count as neighbours."""
+
+    symmetric: ClassVar[bool]
+    name: ClassVar[str]
+
+    def __str__(self) -> str:
+        """Spell the relation as in a pipeline file."""
+        return self.name
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class AddRemove(Relation):
+    """D' is D with one record added or removed; the two directions are kept apart."""
+
+    symmetric: ClassVar[bool] = False
+    name: ClassVar[str] = "add-remove"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ReplaceOne(Relation):
+    """D' is D with one record replaced by another; the number of records is public."""
+
+    symmetric: ClassVar[bool] = True
+    name: ClassVar[str] = "replace-one"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ZeroOut(Relation):
+    """D' is D with one record replaced by a blank that contributes nothing, or the reverse."""
+
+    symmetric: ClassVar[bool] = False
+    name: ClassVar[str] = "zero-out"
+
+
+RELATIONS: tuple[Relation, ...] = (AddRemove(), ReplaceOne(), ZeroOut())
+
+# Classic, hence invariant: a frozen generic dataclass written ``class X[R: Relation]`` is
+# inferred covariant, and then mixing relations passes the type checker.
+R = TypeVar("R", bound=Relation)
+
+
+def require_same_relation(relations: list[R], what: str) -> R:
+    """Return the one relation that all parts share, or refuse.
+
+    Args:
+        relations: the relation of each part, in order, at least one.
+        what: what is being done, for the message ("compose").
+    Raises:
+        RelationMismatch: naming both relations and their positions.
+    """
+    first = relations[0]
+    for position, relation in enumerate(relations):
+        if relation != first:
+            raise RelationMismatch(
+                f"cannot {what} guarantees under different neighbouring relations: part 0 is "
+                f"{type(first).__name__}, part {position} is {type(relation).__name__}; "
+                "state every sensitivity under one relation"
+            )
+    return first

@@ -1,0 +1,58 @@
+"""Brackets."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accountant.bound import Bound
+from accountant.errors import NotCertified
+
+FINITE = st.floats(allow_nan=False, allow_infinity=False, width=32)
+
+
+def test_refuses_an_empty_or_undefined_bracket() -> None:
+    """Ends crossed or nan are a failure, never a number."""
+    for lower, upper in ((1.0, 0.5), (math.nan, 1.0), (0.0, math.nan)):
+        with pytest.raises(NotCertified, match="lower <= upper"):
+            Bound(lower, upper)
+
+
+def test_refuses_to_be_a_float() -> None:
+    """One must choose an end."""
+    with pytest.raises(TypeError, match=r"use \.upper"):
+        float(Bound(0.0, 1.0))
+
+
+@given(FINITE, FINITE, FINITE, FINITE)
+def test_maximum_brackets_the_larger(a: float, b: float, c: float, d: float) -> None:
+    """The larger of two members is a member."""
+    first, second = Bound(min(a, b), max(a, b)), Bound(min(c, d), max(c, d))
+
+    for x in (first.lower, first.upper):
+        for y in (second.lower, second.upper):
+            assert max(x, y) in first.maximum(second)
+
+
+@given(FINITE, st.floats(0, 0.5))
+def test_widening_keeps_the_members(value: float, relative: float) -> None:
+    """Both ends move outwards."""
+    assert value in Bound.exactly(value).widened(relative)
+
+
+def test_widths() -> None:
+    """Absolute, relative to the upper end, 0 for a point even at infinity."""
+    assert Bound(1.0, 2.0).width == 1.0
+    assert Bound(1.0, 2.0).relative_width == 0.5
+    assert Bound(math.inf, math.inf).width == 0.0
+    assert Bound(math.inf, math.inf).relative_width == 0.0
+    assert Bound(1.0, math.inf).widened(0.1) == Bound(0.9, math.inf)
+
+
+def test_membership_is_for_numbers() -> None:
+    """Text is in no bracket."""
+    assert "1" not in Bound(0.0, 2.0)
+    assert 2 in Bound(0.0, 2.0)

@@ -1,0 +1,47 @@
+"""The error tree."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from accountant import errors
+
+
+@pytest.mark.parametrize(
+    ("kind", "base"),
+    [
+        (errors.ParameterError, ValueError),
+        (errors.RelationMismatch, TypeError),
+        (errors.NotImplied, errors.PrivacyError),
+        (errors.NotCertified, errors.PrivacyError),
+        (errors.CalibrationError, errors.PrivacyError),
+        (errors.NoBracket, errors.CalibrationError),
+    ],
+)
+def test_tree(kind: type[Exception], base: type[Exception]) -> None:
+    """Everything is a PrivacyError, and what the language would expect."""
+    assert issubclass(kind, base)
+    assert issubclass(kind, errors.PrivacyError)
+
+
+def test_parameter_error_says_everything() -> None:
+    """What was given, what is allowed, what to do; as text and as fields."""
+    error = errors.ParameterError("sigma", -1, "> 0", "give a scale")
+
+    assert str(error) == "sigma must be > 0, got -1; give a scale"
+    assert (error.name, error.value, error.allowed, error.hint) == (
+        "sigma",
+        -1,
+        "> 0",
+        "give a scale",
+    )
+
+
+def test_parameter_error_survives_pickling() -> None:
+    """As from a worker process."""
+    error = pickle.loads(pickle.dumps(errors.ParameterError("sigma", -1, "> 0")))  # noqa: S301
+
+    assert isinstance(error, errors.ParameterError)
+    assert str(error) == "sigma must be > 0, got -1"

@@ -1,0 +1,35 @@
+"""Neighbouring relations."""
+
+from __future__ import annotations
+
+import pytest
+
+from accountant.errors import RelationMismatch
+from accountant.relation import (
+    RELATIONS,
+    AddRemove,
+    Relation,
+    ReplaceOne,
+    ZeroOut,
+    require_same_relation,
+)
+
+
+def test_relations_are_values() -> None:
+    """Equal within a type, different across types, named as in a pipeline file."""
+    assert AddRemove() == AddRemove()
+    assert len({*RELATIONS, AddRemove()}) == 3
+    assert [str(relation) for relation in RELATIONS] == ["add-remove", "replace-one", "zero-out"]
+    assert [relation.symmetric for relation in RELATIONS] == [False, True, False]
+
+
+def test_one_relation_is_returned() -> None:
+    """The relation that all parts share."""
+    assert require_same_relation([ZeroOut(), ZeroOut()], "compose") == ZeroOut()
+
+
+def test_mixing_names_both_and_their_positions() -> None:
+    """The message says which part has which relation."""
+    mixed: list[Relation] = [AddRemove(), AddRemove(), ReplaceOne()]
+    with pytest.raises(RelationMismatch, match="part 0 is AddRemove, part 2 is ReplaceOne"):
+        require_same_relation(mixed, "compose")

@@ -1,0 +1,1 @@
+"""The engine: from cumulant generating functions to certified privacy numbers."""

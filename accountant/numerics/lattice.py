@@ -1,0 +1,269 @@
+r"""The privacy profile of a product whose losses all lie on one lattice.
+
+M is then periodic up to a phase, and the trapezoid sum of numerics/contour.py can be folded
+into one period exactly. With span h, l the first lattice point above eps and N nodes
+y_k = 2 pi k / (N h) in [-pi/h, pi/h),
+
+    (1/N) sum_k M(s_k) e^{-s_k l} ( 1/(1 - e^{-s_k h}) - e^{eps-l}/(1 - e^{-(s_k+1)h}) )
+        = sum_m delta(eps + m R) e^{c m R}  >=  delta(eps),   R = N h:
+
+the bracket is the generating function of sum over j >= 0 of (1 - e^{eps - l - jh}) e^{-s(l+jh)}.
+Nothing is cut for lack of smoothness; where the counts are large the outer nodes are bounded
+by |E e^{iyL}|^2 <= 1 - adjacency (1 - cos(y h)), which decreases up to pi/h.
+
+Offsets and spans are rounded, so each total loss is off its ideal lattice point by at most
+blur = 16 u (2 size + |eps| + R); that moves log M(s) by |s| blur and delta by at most
+blur P(L > eps - blur) <= blur M(c) e^{-c eps} (losses beyond eps + R are below tolerance).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from accountant.errors import NotCertified
+from accountant.numerics.enclosure import (
+    ELEMENTARY_ULPS,
+    UNIT_ROUNDOFF,
+    Complexes,
+    Enclosure,
+    Reals,
+)
+from accountant.numerics.saddle import (
+    Saddle,
+    alias_step,
+    log_alias_excess,
+    real_bounds,
+    short,
+    total_cgf,
+)
+from accountant.numerics.smoothness import log_decay
+from accountant.pairs.ladder import LadderPair
+from accountant.pairs.pair import Lattice
+from accountant.pairs.product import Product
+
+_LOG_TOLERANCE = -34.0
+_MAX_NODES = 1 << 23
+_FEW = 1 << 11
+_BLOCK = 1 << 19  # epsilons times nodes evaluated at once
+_LOG_DROPPED = -28.0  # dropped nodes, relative to the node on the real axis
+_SAME = 1e-14
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Common:
+    """The lattice of a product: n_1 a_1 + n_2 a_2 + ... + k * span.
+
+    Attributes:
+        offset: sum of counts times offsets.
+        span: the common span.
+        decay: half the sum of counts times adjacencies.
+        size: sum of counts times absolute offsets.
+    """
+
+    offset: float
+    span: float
+    decay: float
+    size: float
+
+
+def common_lattice(product: Product, c: float) -> Common | None:
+    """The lattice all factors share, if they do: spans multiples of one to 14 digits."""
+    found: list[tuple[Lattice, int]] = []
+    for factor in product.factors:
+        lattice = factor.pair.lattice(c)
+        if lattice is None:
+            return None
+        found.append((lattice, factor.count))
+    span = min(lattice.span for lattice, _ in found)
+    ratios = [lattice.span / span for lattice, _ in found]
+    if any(abs(ratio - round(ratio)) > _SAME * ratio for ratio in ratios):
+        return None
+    finest = [(one, n) for (one, n), ratio in zip(found, ratios, strict=True) if round(ratio) == 1]
+    return Common(
+        offset=sum(count * lattice.offset for lattice, count in found),
+        span=span,
+        decay=0.5 * sum(count * lattice.adjacency for lattice, count in finest),
+        size=sum(count * abs(lattice.offset) for lattice, count in found),
+    )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LatticeContour:
+    """M at the nodes of one period: enough to bracket delta at every epsilon near the saddle.
+
+    Attributes:
+        s: shape (n,), nodes with imaginary part 0, step, 2 step, ...
+        cgf: shape (n,), K(s).
+        radius: shape (n,), its error.
+        weights: shape (n,), 1/N or 2/N (conjugate pairs), 1/N at the end of the period.
+        lattice: what the losses lie on.
+        period: N * span.
+        log_cut: log of a bound of |M| summed over the nodes left out, over N; -inf if none.
+        log_dropped: log of a bound of the terms left out, without the factor e^{-c l}.
+        aliases: shape (m, 2), points c' and upper bounds of K(c').
+    """
+
+    s: Complexes
+    cgf: Complexes
+    radius: Reals
+    weights: Reals
+    lattice: Common
+    period: float
+    log_cut: float
+    log_dropped: float
+    aliases: Reals
+
+    def log_profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
+        """Log of a lower (possibly -inf) and an upper bound of delta at each epsilon."""
+        rows = max(_BLOCK // self.s.size, 1)
+        if epsilon.size > rows:
+            parts = [self.log_profile(epsilon[i : i + rows]) for i in range(0, epsilon.size, rows)]
+            return np.concatenate([one[0] for one in parts]), np.concatenate(
+                [one[1] for one in parts]
+            )
+        c = float(self.s[0].real)
+        h = self.lattice.span
+        first = self.lattice.offset + h * (np.floor((epsilon - self.lattice.offset) / h) + 1.0)
+        first = np.maximum(first, epsilon)[:, None]
+        blur = 16 * UNIT_ROUNDOFF * (2 * self.lattice.size + np.abs(epsilon) + self.period)[:, None]
+        shift = self.cgf[0].real - c * first
+        mass = -1.0 / np.expm1(-self.s * h)
+        weight = -1.0 / np.expm1(-(self.s + 1.0) * h)
+        kernel = mass - np.exp(epsilon[:, None] - first) * weight
+        phase = self.s * first
+        scale = np.exp(self.cgf - phase - shift) * self.weights
+        size = np.exp(self.cgf.real - phase.real - shift) * self.weights
+        wobble = self.radius + np.abs(self.s) * blur
+        wobble = wobble + 4 * UNIT_ROUNDOFF * (
+            np.abs(phase) + np.abs(shift) + np.abs(self.cgf) + 8.0
+        )
+        known = wobble < 0.5
+        growth = np.where(known, 0.0, np.where(np.isinf(wobble), 1.0, wobble))
+        with np.errstate(over="ignore"):
+            slip = np.where(known, np.expm1(np.where(known, wobble, 0.0)), 1.0 + np.exp(growth))
+        loose = 8 * ELEMENTARY_ULPS * UNIT_ROUNDOFF * (np.abs(mass) + np.abs(weight)) * (1 + c * h)
+        error = (size * (np.abs(kernel) * slip + loose * (1 + slip))).sum(axis=1)
+        total = (np.where(known, scale, 0.0) * kernel).real.sum(axis=1)
+        error += 64 * UNIT_ROUNDOFF * (size * np.abs(kernel)).sum(axis=1)
+        reach = self.cgf[0].real + self.radius[0] - c * (epsilon - blur[:, 0]) - shift[:, 0]
+        error += blur[:, 0] * np.exp(np.minimum(reach, 600.0))
+        bound = np.abs(mass).max() + np.abs(weight).max()
+        cut = bound * np.exp(self.log_cut - self.cgf[0].real)
+        cut = cut + np.exp(self.log_dropped - self.cgf[0].real)
+        upper = total + error + cut
+        excess = log_alias_excess(self.aliases, c, self.period, epsilon) - shift[:, 0]
+        lower = total - error - cut - np.exp(np.minimum(excess, 600.0))
+        margin = 8 * UNIT_ROUNDOFF * (np.abs(shift[:, 0]) + 4.0)
+        with np.errstate(divide="ignore"):
+            return (
+                np.log(np.maximum(lower, 0.0)) + shift[:, 0] - margin,
+                np.log(upper) + shift[:, 0] + margin,
+            )
+
+
+def build_lattice(product: Product, saddle: Saddle, lattice: Common) -> LatticeContour:
+    """Choose the number of nodes for the question a saddle suits.
+
+    Raises:
+        NotCertified: the period needs more nodes than allowed.
+    """
+    c = short(saddle.c)
+    points, upper = real_bounds(product, c, saddle)
+    wanted = 2 * math.pi / (alias_step(c, saddle, points, upper) * lattice.span)
+    if wanted > 2.0**60:
+        raise NotCertified(
+            f"{wanted:.3g} nodes are needed for losses on a lattice of span {lattice.span:.3g}, "
+            f"allowed are {_MAX_NODES}; use fewer or larger steps"
+        )
+    half = max(math.ceil(wanted / 2), 2)
+    if half > _FEW:
+        half = 1 << (half - 1).bit_length()  # for the fast Fourier transform
+    period = 2 * half * lattice.span
+    angle = math.pi / half
+    log_moment = float(upper[points == c][0])
+    needed = log_moment - saddle.c * saddle.epsilon - saddle.log_delta - _LOG_TOLERANCE
+    needed += math.log(2.0 / -math.expm1(-c * lattice.span) + 2.0)
+    keep, log_cut = _kept(product, c, lattice, half, needed)
+    if keep > _MAX_NODES:
+        raise NotCertified(
+            f"{keep} nodes are needed for losses on a lattice of span {lattice.span:.3g}, "
+            f"allowed are {_MAX_NODES}; use fewer or larger steps"
+        )
+    index = np.arange(keep + 1)
+    s = c + 1j * (angle / lattice.span) * index
+    cgf = total_cgf(product, s) if keep <= _FEW else _many_values(product, s, half, lattice.span)
+    weights = np.where((index == 0) | (index == half), 0.5, 1.0) / half
+    s, value, radius, kept, lost = _matter(s, cgf, weights, lattice.span)
+    return LatticeContour(
+        s=s,
+        cgf=value,
+        radius=radius,
+        weights=kept,
+        lattice=lattice,
+        period=period,
+        log_cut=log_moment + log_cut + 1e-9,
+        log_dropped=lost,
+        aliases=np.column_stack([points, upper])[points != c],
+    )
+
+
+def _matter(
+    s: Complexes, cgf: Enclosure, weights: Reals, span: float
+) -> tuple[Complexes, Complexes, Reals, Reals, float]:
+    """Drop the nodes that together do not matter; log of a bound of their terms.
+
+    The bracket of the kernel is at most |mass - weight| + span |weight|.
+    """
+    if s.size <= _FEW:
+        return s, cgf.value, cgf.radius, weights, -math.inf
+    mass, weight = -1.0 / np.expm1(-s * span), -1.0 / np.expm1(-(s + 1.0) * span)
+    kernel = (np.abs(mass - weight) + span * np.abs(weight)) * (1 + 1e-9)
+    known = np.where(np.isinf(cgf.radius), 0.0, np.minimum(cgf.radius, 700.0))
+    log_size = cgf.value.real + known + np.log(kernel * weights)
+    order = np.argsort(log_size)
+    sums = np.logaddexp.accumulate(log_size[order])
+    cut = int(np.searchsorted(sums, log_size[0] + _LOG_DROPPED))
+    keep = np.sort(order[cut:])
+    lost = float(sums[cut - 1]) + 1e-6 if cut else -math.inf
+    return s[keep], cgf.value[keep], cgf.radius[keep], weights[keep], lost
+
+
+def _kept(
+    product: Product, c: float, lattice: Common, half: int, needed: float
+) -> tuple[int, float]:
+    """Last node that matters, and the log of |M(c+iy)|/M(c) beyond; all of them if few."""
+    if half <= 64:
+        return half, -math.inf
+    parts = [(factor.pair.smoothness(c), factor.count) for factor in product.factors]
+    counts = np.unique(np.geomspace(32, half, 100).astype(int))
+    y = counts * (math.pi / (half * lattice.span))
+    bound = -lattice.decay * (1.0 - np.cos(y * lattice.span))
+    bound = np.minimum(bound, log_decay(parts, y))
+    enough = np.flatnonzero(needed + bound < 0)
+    if not enough.size or counts[enough[0]] >= half:
+        return half, -math.inf
+    return int(counts[enough[0]]), float(bound[enough[0]])
+
+
+def _many_values(product: Product, s: Complexes, half: int, span: float) -> Enclosure:
+    """K of the product at very many nodes: ladders by fast Fourier transform."""
+    ladders = [(f.pair, f.count) for f in product.factors if isinstance(f.pair, LadderPair)]
+    others = Product(tuple(f for f in product.factors if not isinstance(f.pair, LadderPair)))
+    found = total_cgf(others, s)
+    value, radius = found.value, found.radius
+    known = np.where(np.isinf(radius), 0.0, radius)
+    for pair, count in ladders:
+        one = pair.cgf_on_period(float(s[0].real), half, span)
+        part = one.radius[: s.size]
+        value = value + count * one.value[: s.size]
+        radius = radius + count * part
+        known = known + count * np.where(np.isinf(part), 0.0, part)
+    radius = radius + 8 * UNIT_ROUNDOFF * np.abs(value)
+    ceiling = value.real + known + 8 * UNIT_ROUNDOFF * np.abs(value)
+    return Enclosure(np.where(np.isinf(radius), ceiling, value), radius)

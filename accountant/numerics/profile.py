@@ -1,0 +1,389 @@
+"""delta(epsilon) and epsilon(delta) of one direction of a product.
+
+Which method, in this order: nothing left to bound; one pair once, or all pairs Gaussian, with
+a closed form; all losses on one lattice; the contour. All give brackets, so the choice is
+about width and time only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+
+from accountant.bound import Bound
+from accountant.errors import NotCertified
+from accountant.numerics.contour import MAX_NODES, Contour, build
+from accountant.numerics.enclosure import Reals, down, up
+from accountant.numerics.lattice import LatticeContour, build_lattice, common_lattice
+from accountant.numerics.residues import exponential_sum
+from accountant.numerics.saddle import Saddle, find_saddle, saddles, total_cgf
+from accountant.pairs.gaussian import GaussianPair
+from accountant.pairs.pair import Pair
+from accountant.pairs.product import Product
+
+_NARROW = 1e-11
+_CLOSE = 1e-9  # a bracket from an exact formula that needs no second method
+_ZERO = 1e-12
+_FAR = 1e100  # delta is evaluated no further out
+_LOOSE = 1e-10
+_MOVED = 0.02
+_STEPS = 60
+_C_STEP = 0.12  # rounding of log c where contours are shared
+_C_STEPS = (-120, 160)
+_MODERATE = 1 << 12
+
+
+def infinite_mass(product: Product) -> Bound:
+    """P(L = inf) of the product, 1 - prod (1 - p_i)^{n_i}."""
+    total = sum(
+        f.count * math.log1p(-f.pair.infinite_mass)
+        for f in product.factors
+        if f.pair.infinite_mass < 1.0
+    )
+    if any(f.pair.infinite_mass >= 1.0 for f in product.factors):
+        return Bound.exactly(1.0)
+    if total == 0.0:
+        return Bound.exactly(0.0)
+    value = -math.expm1(total)
+    return Bound(value * (1 - 1e-14), min(value * (1 + 1e-14), 1.0))
+
+
+def max_loss(product: Product) -> float:
+    """An upper bound of the finite losses of the product, possibly +inf."""
+    return sum(f.count * f.pair.max_loss for f in product.factors) * (1 + 1e-15)
+
+
+def closed_form(product: Product) -> Pair | None:
+    """The one pair the product amounts to, if it has a closed profile."""
+    if not product.factors:
+        return None
+    if len(product.factors) == 1 and product.factors[0].count == 1:
+        return product.factors[0].pair
+    gaussians = [
+        (f.pair.mu_squared, f.count) for f in product.factors if isinstance(f.pair, GaussianPair)
+    ]
+    if len(gaussians) == len(product.factors):
+        return GaussianPair(mu_squared=sum((mu2 * n for mu2, n in gaussians), Fraction(0)))
+    return None
+
+
+def contour_at(product: Product, saddle: Saddle, most: int = MAX_NODES) -> Contour | LatticeContour:
+    """The contour that suits a saddle: on the lattice when there is one."""
+    lattice = common_lattice(product, saddle.c)
+    if lattice is not None:
+        return build_lattice(product, saddle, lattice)
+    return build(product, saddle, most)
+
+
+def delta(product: Product, epsilon: float) -> Bound:
+    """Hockey-stick divergence of one direction at a real epsilon.
+
+    For epsilon < 0 through H_t(P|Q) = 1 - t + t H_{1/t}(Q|P), t = e^epsilon.
+    """
+    if epsilon < 0:
+        other, t = delta(product.swapped(), -epsilon), math.exp(epsilon)
+        gap = -math.expm1(epsilon)
+        return Bound(
+            max((gap + t * other.lower) * (1 - 1e-15), 0.0),
+            min((gap + t * other.upper) * (1 + 1e-15), 1.0),
+        )
+    above, below = product.above(), product.below()
+    upper = _delta(above, epsilon)
+    lower = upper if above == below else _delta(below, epsilon)
+    return Bound(lower.lower, upper.upper)
+
+
+def _delta(product: Product, epsilon: float) -> Bound:
+    """The same for a product whose K is exact, epsilon >= 0."""
+    mass = infinite_mass(product)
+    if epsilon >= max_loss(product) or mass.lower == 1.0:
+        return mass
+    if epsilon > _FAR:
+        return Bound(mass.lower, _delta(product, _FAR).upper)
+    point = np.array([epsilon])
+    closed = closed_form(product)
+    found = closed.profile(point) if closed is not None else None
+    if found is not None and found[1][0] - found[0][0] <= _NARROW * found[1][0] + 1e-300:
+        return Bound(float(found[0][0]), min(float(found[1][0]), 1.0))
+    low, high = _log_profile(product, point)
+    finite = math.exp(low[0]) * (1 - 1e-14), math.exp(min(high[0], 1.0)) * (1 + 1e-14)
+    lower, upper = max(down(mass.lower + finite[0]), 0.0), min(up(mass.upper + finite[1]), 1.0)
+    if found is not None:
+        lower, upper = max(lower, float(found[0][0])), min(upper, float(found[1][0]))
+    return Bound(min(lower, 1.0), upper)
+
+
+def deltas(product: Product, epsilon: Reals) -> tuple[Reals, Reals]:
+    """Lower and upper ends of delta at many real epsilons, in any order.
+
+    One contour serves all epsilons within two standard deviations of its saddle's.
+    """
+    order = np.argsort(epsilon)
+    x = epsilon[order]
+    low, high = np.empty(x.shape), np.empty(x.shape)
+    negative = int(np.searchsorted(x, 0.0))
+    low[negative:], high[negative:] = _ends(product, x[negative:])
+    if negative:
+        flipped = _ends(product.swapped(), -x[:negative][::-1])
+        t, rest = np.exp(x[:negative]), -np.expm1(x[:negative])
+        low[:negative] = (rest + t * flipped[0][::-1]) * (1 - 1e-14)
+        high[:negative] = np.minimum((rest + t * flipped[1][::-1]) * (1 + 1e-14), 1.0)
+    back = np.argsort(order)
+    return low[back], high[back]
+
+
+def _ends(product: Product, epsilon: Reals) -> tuple[Reals, Reals]:
+    """The same for increasing epsilons >= 0."""
+    above, below = product.above(), product.below()
+    low, high = _deltas(above, epsilon)
+    return (low if above == below else _deltas(below, epsilon)[0]), high
+
+
+def _deltas(product: Product, epsilon: Reals) -> tuple[Reals, Reals]:
+    """The same for a product whose K is exact."""
+    mass, top, closed = infinite_mass(product), max_loss(product), closed_form(product)
+    found = closed.profile(epsilon) if closed is not None else None
+    if found is not None:
+        return found[0], np.minimum(found[1], 1.0)
+    low, high = np.full(epsilon.shape, mass.lower), np.full(epsilon.shape, mass.upper)
+    start, stop = 0, int(np.searchsorted(epsilon, top))
+    exact = exponential_sum(product)
+    if exact is not None and stop:
+        logs = exact.log_profile(epsilon[:stop])
+        if (logs[1] - logs[0]).max() < _CLOSE * 100:
+            low[:stop] = np.maximum(mass.lower + np.exp(logs[0]) * (1 - 1e-14), 0.0)
+            high[:stop] = np.minimum(
+                mass.upper + np.exp(np.minimum(logs[1], 1.0)) * (1 + 1e-14), 1.0
+            )
+            return low, high
+    while start < stop:
+        contour, reach = _contour_near(product, _step_for(product, float(epsilon[start])) + 1)
+        end = max(int(np.searchsorted(epsilon[:stop], reach)), start + 1)
+        part = slice(start, end)
+        logs = contour.log_profile(epsilon[part])
+        low[part] = np.maximum(mass.lower + np.exp(logs[0]) * (1 - 1e-14), 0.0)
+        high[part] = np.minimum(mass.upper + np.exp(np.minimum(logs[1], 1.0)) * (1 + 1e-14), 1.0)
+        start = end
+    return low, high
+
+
+def _step_for(product: Product, epsilon: float) -> int:
+    """The largest rounded c whose saddle's epsilon is at most the one given."""
+    low, high = _C_STEPS
+    while high - low > 1:
+        middle = (low + high) // 2
+        saddle = _saddle_at(product, middle)
+        low, high = (middle, high) if saddle and saddle.epsilon <= epsilon else (low, middle)
+    return low
+
+
+@lru_cache(maxsize=1024)
+def _saddle_at(product: Product, step: int) -> Saddle | None:
+    """The saddle at a rounded c; None where K is out of reach."""
+    try:
+        return saddles(product, np.array([math.exp(step * _C_STEP)]))[0]
+    except NotCertified:
+        return None
+
+
+@lru_cache(maxsize=64)
+def _contour_near(product: Product, step: int) -> tuple[Contour | LatticeContour, float]:
+    """A contour at a rounded c, with moderately many nodes, and the largest epsilon it suits.
+
+    Rounding c lets questions about neighbouring epsilons share the work.
+    """
+    saddle = _saddle_at(product, step) or _saddle_at(product, step - 1)
+    if saddle is None:
+        raise NotCertified("K cannot be computed at any order that suits this question")
+    return contour_at(product, saddle, _MODERATE), saddle.epsilon + math.sqrt(saddle.spread)
+
+
+def epsilon(product: Product, delta: float) -> Bound:
+    """The smallest epsilon >= 0 at which one direction's profile is at most delta."""
+    above, below = product.above(), product.below()
+    upper = _epsilon(above, delta)
+    lower = upper if above == below else _epsilon(below, delta)
+    return Bound(lower.lower, upper.upper)
+
+
+def _log_profile(product: Product, point: Reals) -> tuple[Reals, Reals]:
+    """Bounds of log delta of the finite losses at one epsilon."""
+    exact = exponential_sum(product)
+    if exact is not None:
+        low, high = exact.log_profile(point)
+        if high[0] - low[0] < _CLOSE:
+            return low, high
+    saddle = find_saddle(product, lambda one: one.epsilon - float(point[0]))
+    return contour_at(product, saddle).log_profile(point)
+
+
+def certainly_below(product: Product, epsilon: float, delta: float) -> bool:
+    """Whether Chernoff's bound at a few orders proves delta(epsilon) <= delta."""
+    above = product.above()
+    if not 0 < epsilon < math.inf or infinite_mass(above).upper > 0 or not delta > 0:
+        return False
+    c = max(-math.log(delta), 1.0) / epsilon * np.array([0.5, 0.8, 1.2, 1.8])
+    try:
+        found = total_cgf(above, c + 0j)
+    except NotCertified:
+        return False
+    bound = found.value.real + found.radius - c * epsilon + c * np.log(c) - (1 + c) * np.log1p(c)
+    return bool((bound + 1e-12 * (1 + np.abs(c * epsilon)) <= math.log(delta)).any())
+
+
+def _epsilon(product: Product, delta: float) -> Bound:
+    """The same for a product whose K is exact."""
+    if delta >= 1.0:
+        return Bound.exactly(0.0)
+    mass, top = infinite_mass(product), max(max_loss(product), 0.0)
+    if delta < mass.lower:
+        return Bound.exactly(math.inf)
+    if top == 0.0:
+        return Bound(0.0, 0.0 if mass.upper <= delta else math.inf)
+    if delta == 0.0:
+        return Bound(_epsilon(product, 1e-300).lower, top)
+    target = math.log(max(delta - mass.upper, 1e-300)), math.log(max(delta - mass.lower, 1e-300))
+    exact = _exact_epsilon(product, mass, target, top)
+    return _capped(exact or _contour_epsilon(product, target, top), mass, delta, top)
+
+
+def _exact_epsilon(
+    product: Product, mass: Bound, target: tuple[float, float], top: float
+) -> Bound | None:
+    """From a closed profile or a finite sum, where that is narrow enough."""
+    closed, terms = closed_form(product), exponential_sum(product)
+    found = None
+    if closed is not None and closed.profile(np.zeros(1)) is not None:
+        found = _invert(lambda x: _logs(closed, mass, x), target, 1.0, 1.0, top)
+    elif terms is not None:
+        found = _invert(terms.log_profile, target, 0.9 * top, 0.1 * top, top)
+    narrow = found is not None and (found.relative_width <= _CLOSE or found.upper <= _ZERO)
+    return found if narrow else None
+
+
+def _contour_epsilon(product: Product, target: tuple[float, float], top: float) -> Bound:
+    """From the contour, moved once if its saddle was a poor guess."""
+    saddle = find_saddle(product, lambda one: target[0] - one.log_delta)
+    contour = contour_at(product, saddle)
+    found = _invert(contour.log_profile, target, max(saddle.epsilon, 0.0), 4.0 / saddle.c, top)
+    loose = found.relative_width > _LOOSE and 0 < found.upper < math.inf
+    if loose and isinstance(contour, Contour) and contour.tau == 0.0:
+        again = find_saddle(product, lambda one: one.epsilon - found.lower)
+        if abs(math.log(again.c / saddle.c)) > _MOVED:
+            moved = contour_at(product, again).log_profile
+            other = _invert(moved, target, found.lower, 4.0 / again.c, top)
+            found = Bound(max(found.lower, other.lower), min(found.upper, other.upper))
+    return found
+
+
+def _capped(found: Bound, mass: Bound, delta: float, top: float) -> Bound:
+    """Losses end at ``top``: delta there is the infinite mass."""
+    if mass.upper <= delta:
+        return Bound(min(found.lower, top), min(found.upper, top))
+    return Bound(found.lower, math.inf)
+
+
+def _logs(pair: Pair, mass: Bound, epsilon: Reals) -> tuple[Reals, Reals]:
+    """Logs of the bounds of a closed profile, without the infinite mass."""
+    found = pair.profile(epsilon)
+    if found is None:
+        raise AssertionError("only called for pairs with a closed profile")
+    with np.errstate(divide="ignore"):
+        return (
+            np.log(np.maximum(found[0] - mass.upper, 0.0)),
+            np.log(np.maximum(found[1] - mass.lower, 0.0)),
+        )
+
+
+def _invert(
+    brackets: Callable[[Reals], tuple[Reals, Reals]],
+    target: tuple[float, float],
+    start: float,
+    width: float,
+    top: float,
+) -> Bound:
+    """Bracket of the smallest epsilon in [0, top] where delta reaches the target.
+
+    A point where the upper bound of log delta is at most the target is an upper end, one
+    where the lower bound is at least the target a lower end, whatever lies between: each is
+    found by repeatedly cutting an interval into 24.
+
+    Args:
+        brackets: rigorous logs of delta at an array of epsilons.
+        target: log of the target, rounded down (for the upper end) and up.
+        start: a guess of the answer.
+        width: the size of the first interval around it.
+        top: largest loss, where delta is 0.
+    """
+
+    def to_upper(points: Reals) -> Reals:
+        return np.asarray(brackets(points)[1] - target[0])
+
+    def to_lower(points: Reals) -> Reals:
+        return np.asarray(np.nextafter(brackets(points)[0] - target[1], -np.inf))
+
+    _, right = _crossing(to_upper, start, width, top, 0.0)
+    near = min(right, start + 1e3 * width)
+    left, _ = _crossing(to_lower, near, 1e-9 * (near + width), top, right)
+    return Bound(min(left, right), right)
+
+
+def _crossing(
+    gap: Callable[[Reals], Reals], start: float, width: float, top: float, other: float
+) -> tuple[float, float]:
+    """Close points with gap > 0 at the left (or the left is 0) and gap <= 0 at the right.
+
+    Past ``top`` the gap counts as negative; an interval much smaller than its distance to
+    ``other``, the other end of the bracket, is small enough. First steps of growing length
+    away from the start, then regula falsi with two companions close to the estimate, so that
+    both ends move.
+    """
+    low, high, at_low, at_high = _straddle(gap, min(start, top), width, top)
+    for _ in range(_STEPS):
+        size = high - low
+        if size <= max(1e-14 * high, 1e-3 * (other - high)) or low >= top * (1 - 1e-15):
+            break
+        if math.isfinite(at_low - at_high):
+            estimate = low + size * at_low / (at_low - at_high)
+            points = np.array([estimate - 1e-3 * size, estimate, estimate + 1e-3 * size])
+        else:
+            points = low + size * np.array([0.25, 0.5, 0.75])
+        points = points[(points > low) & (points < high)]
+        values = gap(points)
+        for point, value in zip(points.tolist(), values.tolist(), strict=True):
+            if value > 0 and point > low:
+                low, at_low = point, value
+            elif value <= 0 and point < high:
+                high, at_high = point, value
+        if not points.size or high - low > 0.5 * size:
+            middle = 0.5 * (low + high)
+            value = float(gap(np.array([middle]))[0])
+            low, at_low, high, at_high = (
+                (middle, value, high, at_high) if value > 0 else (low, at_low, middle, value)
+            )
+    return low, high
+
+
+def _straddle(
+    gap: Callable[[Reals], Reals], start: float, width: float, top: float
+) -> tuple[float, float, float, float]:
+    """Two points around the sign change, and the gaps there; 0 and top are the last resort."""
+    at = float(gap(np.array([start]))[0])
+    right = at > 0
+    here, step = start, width
+    while True:
+        there = min(here + step, top) if right else max(here - step, 0.0)
+        if there == top and right:
+            return here, top, at, -math.inf
+        beyond = float(gap(np.array([there]))[0])
+        if right and beyond <= 0:
+            return here, there, at, beyond
+        if not right and (beyond > 0 or there == 0.0):
+            return (there, here, beyond, at) if beyond > 0 else (0.0, 0.0, 0.0, 0.0)
+        if math.isinf(there):
+            raise NotCertified("delta stays above its target at every finite epsilon")
+        here, at, step = there, beyond, 2.5 * step

@@ -1,0 +1,184 @@
+"""Where to put the contour: real-axis values of K, and the tilt that suits a question.
+
+Nothing here is trusted: any c > 0 gives a valid contour, a good one gives a narrow bracket.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from accountant.errors import NotCertified
+from accountant.numerics.enclosure import UNIT_ROUNDOFF, Complexes, Enclosure, Reals
+from accountant.pairs.product import Product
+
+_CHUNK = 1024
+LOG_TOLERANCE = -34.0  # truncation and aliasing, relative to delta
+_SMALLEST, _LARGEST = 1e-9, 1e9
+
+
+def total_cgf(product: Product, s: Complexes) -> Enclosure:
+    """K of the product: the counts times K of each pair, errors added up."""
+    value = np.zeros(s.shape, dtype=complex)
+    radius = np.zeros(s.shape)
+    size = np.zeros(s.shape)
+    ceiling = np.zeros(s.shape)
+    for start in range(0, s.size, _CHUNK):
+        part = slice(start, start + _CHUNK)
+        for factor in product.factors:
+            one = factor.pair.cgf(s[part])
+            scaled = factor.count * one.value
+            value[part] += scaled
+            size[part] += np.abs(scaled)
+            radius[part] += factor.count * one.radius
+            known = np.where(np.isfinite(one.radius), one.radius, 0.0)
+            ceiling[part] += scaled.real + factor.count * known
+    rounding = (len(product.factors) + 4) * UNIT_ROUNDOFF * size
+    lost = np.isinf(radius)
+    value = np.where(lost, ceiling + 1e-12 * np.abs(ceiling) + rounding, value)
+    return Enclosure(value, radius * (1 + 1e-12) + rounding)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Saddle:
+    """K and its first two derivatives at one real c, with the questions it suits.
+
+    Attributes:
+        c: above 0.
+        value: K(c).
+        epsilon: the epsilon whose saddle point is c, K'(c) - 1/c - 1/(1 + c).
+        spread: the second derivative of the exponent, K''(c) + 1/c^2 + 1/(1+c)^2.
+    """
+
+    c: float
+    value: float
+    epsilon: float
+    spread: float
+
+    @property
+    def log_delta(self) -> float:
+        """The saddle-point estimate of log delta(epsilon)."""
+        exponent = self.value - self.c * self.epsilon - math.log(self.c) - math.log1p(self.c)
+        return exponent - 0.5 * math.log(2 * math.pi * self.spread)
+
+
+def saddles(product: Product, c: Reals) -> list[Saddle]:
+    """K, K' and K'' at several real points, by differences."""
+    step = 1e-3 * c
+    found = total_cgf(product, np.concatenate([c - step, c, c + step]) + 0j).value.real
+    left, value, right = np.split(found, 3)
+    slope = (right - left) / (2 * step)
+    bend = np.maximum((right - 2 * value + left) / step**2, 0.0)
+    epsilon = slope - 1 / c - 1 / (1 + c)
+    spread = bend + c**-2.0 + (1 + c) ** -2.0
+    return [Saddle(*map(float, row)) for row in zip(c, value, epsilon, spread, strict=True)]
+
+
+def find_saddle(product: Product, excess: Callable[[Saddle], float]) -> Saddle:
+    """The saddle where a function that increases in c crosses 0, within about 5 % in c.
+
+    Starts from the Gaussian with the loss variance of the product, then brackets by
+    doubling steps and refines; each round evaluates K on a handful of points at once.
+    """
+    variance = 2.0 * saddles(product, np.array([1e-3]))[0].value / (1e-3 * 1.001)
+    guess = _gaussian_guess(max(variance, 1e-300), excess)
+    low, high, ceiling = guess / 1.3, guess * 1.3, _LARGEST
+    best: tuple[float, Saddle] | None = None
+    for _ in range(80):
+        try:
+            points = saddles(product, np.geomspace(low, high, 4))
+        except NotCertified:  # far too large a tilt: K itself is out of reach there
+            if low < _SMALLEST:
+                raise
+            ceiling, low, high = low, low / 4, low / 2
+            continue
+        signs = [excess(point) for point in points]
+        best = min(zip(signs, points, strict=True), key=lambda pair: abs(pair[0]))
+        if signs[0] > 0:
+            low, high = low / 4, low
+        elif signs[-1] < 0:
+            if 1.1 * high > ceiling:
+                break
+            low, high = high, min(4 * high, 0.999 * ceiling)
+        else:
+            rising = next(i for i in range(1, 4) if signs[i] >= 0)
+            low, high = points[rising - 1].c, points[rising].c
+            if high < 1.06 * low:
+                break
+        if not _SMALLEST < low < high < _LARGEST:
+            break
+    if best is None:
+        raise AssertionError("unreachable: the loop runs at least once")
+    return best[1]
+
+
+def _gaussian_guess(variance: float, excess: Callable[[Saddle], float]) -> float:
+    """The answer for a Gaussian product of this loss variance, by bisection in log c."""
+    low, high = math.log(_SMALLEST), math.log(_LARGEST)
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        c = math.exp(middle)
+        point = Saddle(
+            c,
+            0.5 * variance * c * (c + 1),
+            variance * (c + 0.5) - 1 / c - 1 / (1 + c),
+            variance + c**-2 + (1 + c) ** -2,
+        )
+        if excess(point) < 0:
+            low = middle
+        else:
+            high = middle
+    return math.exp(0.5 * (low + high))
+
+
+def short(value: float) -> float:
+    """Keep 20 significant bits, so that sums and small multiples are exact."""
+    mantissa, exponent = math.frexp(value)
+    return math.ldexp(round(mantissa * (1 << 20)) / (1 << 20), exponent)
+
+
+def real_bounds(product: Product, c: float, saddle: Saddle) -> tuple[Reals, Reals]:
+    """Points around c, c itself and 0, and upper bounds of K there (K(0) <= 0)."""
+    offsets = np.geomspace(0.003, 12.0, 12) / math.sqrt(saddle.spread)
+    below = c - offsets
+    points = np.concatenate([below[below > 0], [c], np.unique(c + np.minimum(offsets, c))])
+    cgf = total_cgf(product, points + 0j)
+    upper = cgf.value.real + cgf.radius
+    return np.concatenate([[0.0], points]), np.concatenate([[0.0], upper])
+
+
+def alias_step(c: float, saddle: Saddle, points: Reals, upper: Reals) -> float:
+    """The largest step whose aliases are negligible against the estimate of delta."""
+    needed = upper - points * saddle.epsilon - saddle.log_delta - LOG_TOLERANCE
+    gap = np.abs(points - c)
+    period = 0.0
+    for side in (points < c, points > c):
+        period = max(period, float(np.min(np.maximum(needed[side], 4.0) / gap[side])))
+    return short(2 * math.pi / period)
+
+
+def log_alias_excess(aliases: Reals, c: float, period: float, epsilon: Reals) -> Reals:
+    """Log of a bound of sum over m != 0 of delta(eps + m R) e^{c m R}.
+
+    Chernoff: delta(x) <= M(c') e^{-c' x}; a point c' < c serves m < 0, c' > c serves m > 0,
+    each a geometric series with ratio e^{-|c - c'| R}.
+
+    Args:
+        aliases: shape (m, 2), points c' other than c and upper bounds of K(c').
+        c: abscissa of the contour.
+        period: R, rounded down.
+        epsilon: shape (n,).
+    """
+    total = np.full(epsilon.shape, -np.inf)
+    for below in (True, False):
+        side = aliases[(aliases[:, 0] < c) == below]
+        gap = np.abs(side[:, 0] - c) * period
+        each = side[:, 1] - np.multiply.outer(epsilon, side[:, 0])
+        each = each - gap - np.log(-np.expm1(-gap)) + 1e-12 * np.abs(side[:, 1])
+        total = np.logaddexp(total, each.min(axis=1))
+    return total

@@ -1,0 +1,1 @@
+"""Dominating pairs: one file a pair."""

@@ -1,0 +1,144 @@
+"""Pairs with finitely many outcomes, from their exact masses."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import final
+
+import numpy as np
+
+from accountant.errors import ParameterError
+from accountant.numerics.atoms import Atoms
+from accountant.numerics.enclosure import Complexes, Enclosure, Reals
+from accountant.pairs.gaussian import pure_mu
+from accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinitePair(Pair):
+    """(P, Q) on outcomes 0..n-1 with exact rational masses that each sum to 1.
+
+    Attributes:
+        p: masses under P.
+        q: masses under Q, same length.
+    """
+
+    p: tuple[Fraction, ...]
+    q: tuple[Fraction, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse anything that is not a pair of distributions."""
+        if len(self.p) != len(self.q) or not self.p:
+            raise ParameterError("p, q", (len(self.p), len(self.q)), "of one length, at least 1")
+        for name, masses in (("p", self.p), ("q", self.q)):
+            if min(masses) < 0 or sum(masses) != 1:
+                raise ParameterError(name, masses, "masses >= 0 that sum to exactly 1")
+
+    def cgf(self, s: Complexes) -> Enclosure:
+        """Log of the finite sum."""
+        return _atoms(self).cgf(s)
+
+    def swapped(self) -> Pair:
+        """(Q, P)."""
+        return FinitePair(p=self.q, q=self.p)
+
+    @property
+    def infinite_mass(self) -> float:
+        """P's mass where Q has none."""
+        return _atoms(self).infinite_mass
+
+    @property
+    def max_loss(self) -> float:
+        """The largest finite log ratio."""
+        loss = _atoms(self).loss
+        return float(loss.max() + 1e-15 * (1 + np.abs(loss).max())) if loss.size else -math.inf
+
+    @property
+    def zcdp_bound(self) -> float:
+        """m^2 / 2 for losses in [-m, m] (Bun & Steinke, arXiv:1605.02658, Proposition 1.4)."""
+        return 0.5 * _bounded_loss(self) ** 2
+
+    @property
+    def work(self) -> int:
+        """Terms in K."""
+        return len(self.p)
+
+    @property
+    def gdp_bound(self) -> float:
+        """That of pure DP, where the losses are bounded on both sides."""
+        return pure_mu(_bounded_loss(self))
+
+    def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
+        """The finite sum."""
+        return _atoms(self).profile(epsilon)
+
+    def smoothness(self, c: float) -> Smoothness:
+        """None: the loss law has only atoms."""
+        return Smoothness()
+
+    def lattice(self, c: float) -> Lattice | None:
+        """One or two atoms always form a lattice, and so do r, 1, 1/r; others are not tried."""
+        ratios = sorted({a / b for a, b in zip(self.p, self.q, strict=True) if a and b})
+        atoms = _atoms(self)
+        if len(ratios) == 2 or (len(ratios) == 3 and ratios[1] == 1 == ratios[0] * ratios[2]):
+            span = _log_ratio(ratios[1] / ratios[0])
+            offset = _log_ratio(ratios[0])
+            return Lattice(offset, span, _merged_adjacency(atoms, span, offset, c))
+        return None
+
+    def exponentials(self) -> Exponentials | None:
+        """Masses times e^{-l/2}, at the losses, where there are any."""
+        atoms = _atoms(self)
+        if not atoms.loss.size:
+            return None
+        return Exponentials(atoms.loss, np.exp(atoms.log_p - 0.5 * atoms.loss)[:, None])
+
+    def above(self, count: int) -> Pair:
+        """Itself: K is exact."""
+        return self
+
+    def below(self, count: int) -> Pair:
+        """Itself: K is exact."""
+        return self
+
+
+def _bounded_loss(pair: FinitePair) -> float:
+    """The largest absolute loss, +inf when P or Q has an outcome of its own."""
+    atoms = _atoms(pair)
+    if atoms.infinite_mass or atoms.missing_mass:
+        return math.inf
+    return float(np.abs(atoms.loss).max()) * (1 + 1e-15)
+
+
+def _merged_adjacency(atoms: Atoms, span: float, offset: float, c: float) -> float:
+    """Adjacency of at most three lattice points, equal losses merged."""
+    index = np.rint((atoms.loss - offset) / span)
+    exponent = atoms.log_p + c * atoms.loss
+    weight = np.exp(exponent - exponent.max())
+    merged = np.bincount(index.astype(int), weights=weight / weight.sum())
+    return float(2.0 * (merged[:-1] * merged[1:]).sum()) * (1 - 1e-9)
+
+
+def _log_ratio(ratio: Fraction) -> float:
+    """Log of a positive rational, accurate near 1, of any size."""
+    if Fraction(1, 2) < ratio < 2:
+        return math.log1p(float(ratio - 1))
+    twos = ratio.numerator.bit_length() - ratio.denominator.bit_length()
+    return math.log(float(ratio / Fraction(2) ** twos)) + twos * math.log(2)
+
+
+@lru_cache(maxsize=256)
+def _atoms(pair: FinitePair) -> Atoms:
+    both = [(a, b) for a, b in zip(pair.p, pair.q, strict=True) if a and b]
+    only_p = sum((a for a, b in zip(pair.p, pair.q, strict=True) if not b), Fraction(0))
+    only_q = sum((b for a, b in zip(pair.p, pair.q, strict=True) if not a), Fraction(0))
+    return Atoms(
+        log_p=np.array([_log_ratio(a) for a, _ in both]),
+        loss=np.array([_log_ratio(a / b) for a, b in both]),
+        infinite_mass=float(only_p),
+        missing_mass=float(only_q),
+    )

@@ -1,0 +1,150 @@
+"""The Gaussian pair: N(mu, 1) over N(0, 1)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+import numpy as np
+
+from accountant.numerics import special
+from accountant.numerics.enclosure import (
+    ELEMENTARY_ULPS,
+    UNIT_ROUNDOFF,
+    Complexes,
+    Enclosure,
+    Reals,
+)
+from accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GaussianPair(Pair):
+    """(N(mu, 1), N(0, 1)): K(s) = mu^2 s (s + 1) / 2, and the loss is N(mu^2/2, mu^2) under P.
+
+    Source: Dong, Roth & Su (arXiv:1905.02383), Definition 2.6 and Corollary 2.13.
+
+    Attributes:
+        mu_squared: exact, above 0; mu is sensitivity over sigma, dimensionless.
+    """
+
+    mu_squared: Fraction
+
+    def cgf(self, s: Complexes) -> Enclosure:
+        """mu^2 s (s + 1) / 2, five roundings."""
+        value = (0.5 * float(self.mu_squared)) * (s * (s + 1.0))
+        size = 0.5 * float(self.mu_squared) * np.abs(s) * np.abs(s + 1.0)
+        return Enclosure(np.asarray(value, dtype=complex), 16 * UNIT_ROUNDOFF * size)
+
+    def swapped(self) -> Pair:
+        """Itself, by symmetry."""
+        return self
+
+    @property
+    def infinite_mass(self) -> float:
+        """None."""
+        return 0.0
+
+    @property
+    def max_loss(self) -> float:
+        """Unbounded."""
+        return math.inf
+
+    @property
+    def zcdp_bound(self) -> float:
+        """Exactly mu^2 / 2."""
+        return 0.5 * float(self.mu_squared) * (1 + 1e-15)
+
+    @property
+    def work(self) -> int:
+        """Terms in K."""
+        return 1
+
+    @property
+    def gdp_bound(self) -> float:
+        """Exactly mu."""
+        return math.sqrt(self.mu_squared) * (1 + 1e-15)
+
+    def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
+        """Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu)."""
+        return gaussian_profile(math.sqrt(self.mu_squared), epsilon)
+
+    def smoothness(self, c: float) -> Smoothness:
+        """Gaussian with variance mu^2 at every tilt."""
+        return Smoothness(gaussian_variance=float(self.mu_squared) * (1 - 1e-14))
+
+    def lattice(self, c: float) -> Lattice | None:
+        """None: the loss has a density."""
+        return None
+
+    def exponentials(self) -> Exponentials | None:
+        """None is known."""
+        return None
+
+    def above(self, count: int) -> Pair:
+        """Itself: K is exact."""
+        return self
+
+    def below(self, count: int) -> Pair:
+        """Itself: K is exact."""
+        return self
+
+
+_HUGE = 1e140
+
+
+def gaussian_profile(mu: float | Reals, epsilon: Reals) -> tuple[Reals, Reals]:
+    """Rigorous lower and upper ends of the profile of mu-GDP.
+
+    Statement: delta(eps) = Phi(-x) - e^eps Phi(-y), x = eps/mu - mu/2, y = eps/mu + mu/2
+        (Balle & Wang, arXiv:1805.06530, Theorem 8), and as e^eps phi(y) = phi(x) this is
+        phi(x) (m(x) - m(y)) with the Mills ratio m = Phi(-.)/phi. For eps < 0 the symmetry
+        delta(eps) = 1 - e^eps + e^eps delta(-eps).
+    Rounds: outwards, by the sum of the sizes of the parts times the roundings in each. A
+        rounded mu or x moves the exponent x^2/2 by at most 4 u (x^2 + |x| mu + 1).
+    """
+    size = np.minimum(np.abs(epsilon), _HUGE)  # delta is 0 in every digit beyond
+    x = size / mu - 0.5 * mu
+    y = size / mu + 0.5 * mu
+    with np.errstate(under="ignore", over="ignore"):
+        # Right of the mode through Mills ratios, which keep relative precision in the tail.
+        right = np.maximum(x, 0.0)
+        density = np.exp(-0.5 * right * right) / math.sqrt(2 * math.pi)
+        mills_x = math.sqrt(math.pi / 2) * special.erfcx(right / math.sqrt(2))
+        mills_y = math.sqrt(math.pi / 2) * special.erfcx(y / math.sqrt(2))
+        first = np.where(x >= 0, density * mills_x, special.ndtr(-x))
+        peak = np.where(x >= 0, first, np.exp(-0.5 * x * x))  # Phi(-x) moves by phi(x) dx
+        second = np.where(
+            x >= 0, density * mills_y, np.exp(-0.5 * x * x) * mills_y / math.sqrt(2 * math.pi)
+        )
+    value = first - second
+    moved = 4 * UNIT_ROUNDOFF * (x * x + np.abs(x) * (mu + 1.0) + y)
+    margin = (
+        16 * ELEMENTARY_ULPS * UNIT_ROUNDOFF * (first + second) + moved * (peak + second) + 1e-320
+    )
+    lower, upper = np.maximum(value - margin, 0.0), value + margin
+    negative = epsilon < 0
+    if negative.any():
+        below = np.where(negative, epsilon, 0.0)
+        decay, rest = np.exp(below), -np.expm1(below)
+        slack = 4 * ELEMENTARY_ULPS * UNIT_ROUNDOFF
+        lower = np.where(negative, (rest + decay * lower) * (1 - slack), lower)
+        upper = np.where(negative, (rest + decay * upper) * (1 + slack), upper)
+    return lower, upper
+
+
+def pure_mu(epsilon: float) -> float:
+    """Upper end of the mu of pure epsilon-DP, 2 Phi^{-1}(e^eps / (1 + e^eps)).
+
+    Statement: randomised response's trade-off has its corner at type-I = type-II error
+        1/(1 + e^eps), and every pure epsilon-DP trade-off lies above; G_mu is convex, meets
+        (0, 1), (1, 0) and passes below the corner as soon as Phi(-mu/2) <= 1/(1 + e^eps).
+    Source: Dong, Roth & Su (arXiv:1905.02383), Section 2.2 with Definition 2.6.
+    """
+    if math.isinf(epsilon):
+        return math.inf
+    quantile = -special.ndtri_exp(-epsilon - math.log1p(math.exp(-epsilon)))
+    return 2.0 * quantile * (1 + 1e-12)

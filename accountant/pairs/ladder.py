@@ -1,0 +1,142 @@
+"""A finite pair whose losses are whole multiples of a span."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from accountant.numerics.atoms import Atoms
+from accountant.numerics.elementary import log_enclosure
+from accountant.numerics.enclosure import UNIT_ROUNDOFF, Complexes, Enclosure, Reals
+from accountant.numerics.smoothness import layers
+from accountant.pairs.gaussian import pure_mu
+from accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class LadderPair(Pair):
+    """Outcomes given by their masses, with losses ``index * span``.
+
+    Compared by identity, as it carries arrays.
+
+    Attributes:
+        atoms: masses and losses.
+        index: shape (n,), whole, increasing.
+        span: nats, a power of two.
+    """
+
+    atoms: Atoms
+    index: Reals
+    span: float
+
+    def cgf(self, s: Complexes) -> Enclosure:
+        """Log of the finite sum."""
+        return self.atoms.cgf(s)
+
+    def cgf_on_period(self, c: float, half: int, span: float) -> Enclosure:
+        """K(c + i k pi / (half span)) for k = 0..half, by a fast Fourier transform.
+
+        With masses w_j tilted by c and normalised, M(c+iy_k) / M(c) is the discrete Fourier
+        transform of length 2 half of the masses placed at index_j modulo that length. Its
+        error is below 8 u log2(length) for masses of sum 1.
+        """
+        start = self.atoms.cgf(np.array([c + 0j]))
+        exponent = self.atoms.log_p + c * self.atoms.loss - start.value.real[0]
+        place = np.mod(np.rint(self.index * (self.span / span)).astype(int), 2 * half)
+        folded = np.bincount(place, weights=np.exp(exponent), minlength=2 * half)
+        ratio = np.fft.rfft(folded).conj()
+        wobble = float(np.abs(exponent).max()) * 4.0 + 8.0 * math.log2(2 * half) + 64.0
+        size = np.maximum(np.abs(ratio), 1e-300)
+        value = np.log(np.where(np.abs(ratio) > 0, ratio, 1e-300)) + start.value.real[0]
+        relative = (wobble * UNIT_ROUNDOFF + start.radius[0] + self.atoms.slack) / size
+        return log_enclosure(value, relative, 16.0 * (1.0 + np.abs(value)))
+
+    def swapped(self) -> Pair:
+        """(Q, P): masses p e^{-l}, losses -l, in increasing order."""
+        flipped = self.atoms
+        log_q = (flipped.log_p - flipped.loss)[::-1]
+        atoms = Atoms(
+            log_q,
+            -flipped.loss[::-1],
+            flipped.missing_mass,
+            flipped.infinite_mass,
+            flipped.slack,
+        )
+        return LadderPair(atoms, -self.index[::-1], self.span)
+
+    @property
+    def infinite_mass(self) -> float:
+        """As given."""
+        return self.atoms.infinite_mass
+
+    @property
+    def max_loss(self) -> float:
+        """The last loss."""
+        return float(self.atoms.loss[-1]) if self.atoms.loss.size else 0.0
+
+    @property
+    def zcdp_bound(self) -> float:
+        """m^2 / 2 for losses in [-m, m] (Bun & Steinke, arXiv:1605.02658, Proposition 1.4)."""
+        return 0.5 * self._bounded_loss() ** 2
+
+    @property
+    def work(self) -> int:
+        """Terms in K."""
+        return int(self.index.size) + 1
+
+    @property
+    def gdp_bound(self) -> float:
+        """That of pure DP, where the losses are bounded on both sides."""
+        return pure_mu(self._bounded_loss())
+
+    def _bounded_loss(self) -> float:
+        if self.atoms.infinite_mass or self.atoms.missing_mass:
+            return math.inf
+        return float(np.abs(self.atoms.loss).max(initial=0.0)) * (1 + 1e-15)
+
+    def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
+        """The finite sum."""
+        return self.atoms.profile(epsilon)
+
+    def smoothness(self, c: float) -> Smoothness:
+        """Layers of the tilted masses over neighbouring lattice points."""
+        weight = self._tilted(c)
+        peak = int(np.argmax(weight))
+        gaps = np.diff(self.index) != 1.0
+        left = np.flatnonzero(gaps[:peak])
+        right = np.flatnonzero(gaps[peak:])
+        run = slice(
+            int(left[-1]) + 1 if left.size else 0,
+            peak + int(right[0]) + 1 if right.size else weight.size,
+        )
+        masses, steps = layers(weight[run], np.ones(weight[run].size))
+        return Smoothness(span=self.span, step_masses=masses, steps=np.rint(steps))
+
+    def lattice(self, c: float) -> Lattice:
+        """Multiples of the span."""
+        weight = self._tilted(c)
+        next_to = np.diff(self.index) == 1.0
+        adjacency = float(2.0 * (weight[:-1] * weight[1:])[next_to].sum()) * (1 - 1e-9)
+        return Lattice(0.0, self.span, adjacency)
+
+    def _tilted(self, c: float) -> Reals:
+        """Masses tilted by e^{cL}, normalised, rounded down."""
+        exponent = self.atoms.log_p + c * self.atoms.loss
+        weight = np.exp(exponent - exponent.max())
+        return np.asarray(weight / weight.sum() * (1 - 1e-9))
+
+    def exponentials(self) -> Exponentials | None:
+        """None is known."""
+        return None
+
+    def above(self, count: int) -> Pair:
+        """Itself: K is exact."""
+        return self
+
+    def below(self, count: int) -> Pair:
+        """Itself: K is exact."""
+        return self

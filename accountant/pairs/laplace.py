@@ -1,0 +1,120 @@
+"""The Laplace pair: two Laplace distributions of scale 1 at distance epsilon."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+import numpy as np
+
+from accountant.numerics.elementary import exp_minus_linear, log1p_enclosure
+from accountant.numerics.enclosure import (
+    ELEMENTARY_ULPS,
+    UNIT_ROUNDOFF,
+    Complexes,
+    Enclosure,
+    Reals,
+)
+from accountant.numerics.smoothness import exponential_layers
+from accountant.pairs.gaussian import pure_mu
+from accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
+
+_FLAT = np.zeros(1)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaplacePair(Pair):
+    """(Lap(a), Lap(0)) of scale 1, a = sensitivity / scale.
+
+    M(s) = ((s+1) e^{sa} + s e^{-(s+1)a}) / (2s+1): under P the loss is a with mass 1/2, -a
+    with mass e^{-a}/2, and has density e^{(l-a)/2}/4 between.
+    Source: Zhu, Dong & Wang (arXiv:2106.08567), Table 1; the integral is elementary.
+    """
+
+    epsilon: Fraction
+
+    def cgf(self, s: Complexes) -> Enclosure:
+        """Log of M; near 1 through e^z - 1 - z, whose linear terms cancel exactly."""
+        a = float(self.epsilon)
+        first, second = s * a, -(s + 1.0) * a
+        if float(np.abs(first.real).max()) + a > 600.0:
+            return self._large(s, a)
+        parts = (s + 1.0) * exp_minus_linear(first[:, None], _FLAT)
+        parts = parts + s * exp_minus_linear(second[:, None], _FLAT)
+        size = np.abs(s + 1.0) * np.abs(first) ** 2 * np.exp(np.maximum(first.real, 0.0))
+        size += np.abs(s) * np.abs(second) ** 2 * np.exp(np.maximum(second.real, 0.0))
+        scale = np.abs(2.0 * s + 1.0)
+        error = (13 * ELEMENTARY_ULPS + 160 + 4 * np.abs(first)) * UNIT_ROUNDOFF * size / scale
+        return log1p_enclosure(parts / (2.0 * s + 1.0), error)
+
+    def _large(self, s: Complexes, a: float) -> Enclosure:
+        """S a + log of (s + 1 + s e^{-(2s+1)a}) / (2s + 1), for Re s > 0."""
+        inner = (s + 1.0 + s * np.exp(-(2.0 * s + 1.0) * a)) / (2.0 * s + 1.0)
+        value = s * a + np.log(inner)
+        return Enclosure(value, 32 * ELEMENTARY_ULPS * UNIT_ROUNDOFF * (1.0 + np.abs(s) * a))
+
+    def swapped(self) -> Pair:
+        """Itself, by symmetry."""
+        return self
+
+    @property
+    def infinite_mass(self) -> float:
+        """None."""
+        return 0.0
+
+    @property
+    def max_loss(self) -> float:
+        """The distance a."""
+        return float(self.epsilon) * (1 + 2e-16)
+
+    @property
+    def zcdp_bound(self) -> float:
+        """epsilon^2 / 2, as for pure DP (Bun & Steinke, arXiv:1605.02658, Proposition 1.4)."""
+        return 0.5 * float(self.epsilon) ** 2 * (1 + 1e-15)
+
+    @property
+    def work(self) -> int:
+        """Terms in K."""
+        return 4
+
+    @property
+    def gdp_bound(self) -> float:
+        """That of pure DP."""
+        return pure_mu(float(self.epsilon))
+
+    def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
+        """1 - e^{(eps-a)/2} on [-a, a], 0 above, 1 - e^eps below."""
+        a = float(self.epsilon)
+        value = -np.expm1(np.where(epsilon < -a, epsilon, np.minimum(0.5 * (epsilon - a), 0.0)))
+        margin = 16 * UNIT_ROUNDOFF * (value + a + np.abs(epsilon))
+        return np.maximum(value - margin, 0.0), value + np.where(value > 0, margin, 0.0)
+
+    def smoothness(self, c: float) -> Smoothness:
+        """Layers of the continuous part, whose tilted density is exponential on (-a, a)."""
+        a = float(self.epsilon)
+        found = self.cgf(np.array([c + 0j]))
+        log_moment = float(found.value.real[0] + found.radius[0])
+        masses, widths = exponential_layers(c + 0.5, a, -math.log(4.0) - 0.5 * a - log_moment)
+        return Smoothness(masses=masses, widths=widths)
+
+    def lattice(self, c: float) -> Lattice | None:
+        """None: the loss has a density between its two atoms."""
+        return None
+
+    def exponentials(self) -> Exponentials | None:
+        """e^{-a/2}/2 (2 cosh(za) + sinh(za)/z)."""
+        a = float(self.epsilon)
+        scale = 0.5 * math.exp(-0.5 * a)
+        weights = scale * np.array([[1.0, 0.5], [1.0, -0.5]])
+        return Exponentials(np.array([a, -a]), weights)
+
+    def above(self, count: int) -> Pair:
+        """Itself: K is exact."""
+        return self
+
+    def below(self, count: int) -> Pair:
+        """Itself: K is exact."""
+        return self

@@ -1,0 +1,144 @@
+"""The logistic pair: what dominates every bounded-range mechanism."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+import numpy as np
+
+from accountant.numerics.elementary import log1p_enclosure
+from accountant.numerics.enclosure import (
+    ELEMENTARY_ULPS,
+    UNIT_ROUNDOFF,
+    Complexes,
+    Enclosure,
+    Reals,
+)
+from accountant.numerics.smoothness import exponential_layers
+from accountant.pairs.gaussian import pure_mu
+from accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
+
+_SMALL = 0.25
+_TERMS = 8
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogisticPair(Pair):
+    """Two logistic distributions of scale 1 at distance epsilon.
+
+    With a = e^epsilon and V uniform on [0, 1] under Q, dP/dQ = a / (1 + (a-1)V)^2. So under
+    P the loss has density e^{l/2} / (4 sinh(epsilon/2)) on [-epsilon, epsilon], and
+
+        M(s) = sinh((s + 1/2) epsilon) / ((2s + 1) sinh(epsilon/2)).
+
+    Source: THEORY section 5, proofs/bounded_range.md: an epsilon-bounded-range mechanism
+        changes the odds of every event by at most e^epsilon, which is this pair's trade-off.
+    """
+
+    epsilon: Fraction
+
+    def cgf(self, s: Complexes) -> Enclosure:
+        """Log of the ratio of sinh(z)/z at z = (s + 1/2) epsilon and at epsilon/2."""
+        e = float(self.epsilon)
+        z = (s + 0.5) * e
+        if float(np.abs(z).max()) <= _SMALL:
+            return self._small(z, 0.5 * e)
+        # log(sinh z / z) - log(sinh h / h) with sinh z = e^z (1 - e^{-2z}) / 2, Re z >= 0
+        flip = np.where(z.real < 0, -z, z)
+        top = flip + np.log((1.0 - np.exp(-2.0 * flip)) / flip)
+        bottom = 0.5 * e + math.log(-math.expm1(-e) / (0.5 * e))
+        size = 4.0 + np.abs(flip) + np.abs(top) + e + 1.0 / np.abs(-np.expm1(-2.0 * flip))
+        return Enclosure(top - bottom + 0j, 4 * ELEMENTARY_ULPS * UNIT_ROUNDOFF * size)
+
+    def _small(self, z: Complexes, half: float) -> Enclosure:
+        """sinh(z)/z - 1 = z^2/6 (1 + z^2/20 (1 + ...)); the ratio minus 1, then log1p."""
+        square = z * z
+        difference = square - half * half  # = epsilon^2 s (s + 1)
+        total, base = np.zeros(z.shape, dtype=complex), 0.0
+        power_sum = np.zeros(z.shape, dtype=complex)
+        factor = 1.0
+        for k in range(1, _TERMS + 1):
+            # (z^{2k} - h^{2k}) / (z^2 - h^2) = z^2 * previous + h^{2(k-1)}
+            power_sum = square * power_sum + half ** (2 * k - 2)
+            factor /= (2 * k) * (2 * k + 1)
+            total = total + factor * power_sum
+            base += factor * half ** (2 * k)
+        excess = difference * total / (1.0 + base)
+        size = np.abs(square) + half * half
+        return log1p_enclosure(excess, 16 * UNIT_ROUNDOFF * size)
+
+    def swapped(self) -> Pair:
+        """Itself, by symmetry."""
+        return self
+
+    @property
+    def infinite_mass(self) -> float:
+        """None."""
+        return 0.0
+
+    @property
+    def max_loss(self) -> float:
+        """The shift."""
+        return float(self.epsilon) * (1 + 2e-16)
+
+    @property
+    def zcdp_bound(self) -> float:
+        """epsilon^2 / 2, as for pure DP (Bun & Steinke, arXiv:1605.02658, Proposition 1.4)."""
+        return 0.5 * float(self.epsilon) ** 2 * (1 + 1e-15)
+
+    @property
+    def work(self) -> int:
+        """Terms in K."""
+        return 2
+
+    @property
+    def gdp_bound(self) -> float:
+        """That of pure DP."""
+        return pure_mu(float(self.epsilon))
+
+    def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
+        """(sqrt(a) - sqrt(t))^2 / (a - 1) on [1/a, a], t = e^eps; 0 above, 1 - t below."""
+        e = float(self.epsilon)
+        inside = np.clip(epsilon, -e, e)
+        # (1 - e^{(eps-e)/2})^2 / (1 - e^{-e})
+        root, scale = -np.expm1(0.5 * (inside - e)), -math.expm1(-e)
+        value = root * root / scale
+        value = np.where(
+            epsilon < -e, -np.expm1(np.minimum(epsilon, 0.0)), np.where(epsilon >= e, 0.0, value)
+        )
+        slip = 8 * UNIT_ROUNDOFF * (np.abs(inside) + e)
+        margin = 16 * ELEMENTARY_ULPS * UNIT_ROUNDOFF * value
+        margin += slip * (root * (1.0 - root) + slip) / scale
+        return np.maximum(value - margin, 0.0), value + np.where(value > 0, margin, 0.0)
+
+    def smoothness(self, c: float) -> Smoothness:
+        """Layers of the tilted density, exponential on [-epsilon, epsilon]."""
+        e = float(self.epsilon)
+        found = self.cgf(np.array([c + 0j]))
+        log_moment = float(found.value.real[0] + found.radius[0])
+        log_sinh = 0.5 * e + math.log(-0.5 * math.expm1(-e))
+        scale = -math.log(4.0) - log_sinh - log_moment
+        masses, widths = exponential_layers(c + 0.5, e, scale)
+        return Smoothness(masses=masses, widths=widths)
+
+    def lattice(self, c: float) -> Lattice | None:
+        """None: the loss has a density."""
+        return None
+
+    def exponentials(self) -> Exponentials | None:
+        """sinh(z e) / (2 z sinh(e/2))."""
+        e = float(self.epsilon)
+        scale = 0.5 * math.exp(-0.5 * e) / -math.expm1(-e)
+        return Exponentials(np.array([e, -e]), scale * np.array([[0.0, 1.0], [0.0, -1.0]]))
+
+    def above(self, count: int) -> Pair:
+        """Itself: K is exact."""
+        return self
+
+    def below(self, count: int) -> Pair:
+        """Itself: K is exact."""
+        return self

@@ -1,0 +1,153 @@
+"""What the engine has to know of a dominating pair (P, Q).
+
+Everything is a statement about the privacy loss L = log dP/dQ and its cumulant generating
+function K(s) = log E_P[e^{sL}; L < inf]. What a pair can add beyond K and its infinite mass
+makes answers faster or narrower, never different.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import final
+
+import numpy as np
+
+from accountant.numerics.enclosure import Complexes, Enclosure, Reals
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Smoothness:
+    """Why |E[e^{iyL}]| is small for large y, L drawn from the loss tilted by c.
+
+    The tilted law is a Gaussian of the given variance convolved with some law that is at least
+    a mixture of uniform distributions: ``masses[j]`` spread evenly over an interval of length
+    ``widths[j]``, the rest unknown; and for y >= 0 the modulus is at most
+    sum_j ``heights[j]`` e^{-``rates[j]`` y}. Used and proved in numerics/smoothness.py.
+
+    Attributes:
+        gaussian_variance: at or below the true one, nats squared.
+        masses: shape (m,), each at or below the true mass, sum at most 1.
+        widths: shape (m,), nats.
+        heights: shape (k,), upper bounds, or empty when no such bound is known.
+        rates: shape (k,), lower bounds at or above 0.
+        span: for a law on a lattice, its span; what follows is then valid for y <= pi / span.
+        step_masses: shape (l,), masses spread evenly over neighbouring lattice points.
+        steps: shape (l,), how many points.
+    """
+
+    gaussian_variance: float = 0.0
+    masses: Reals = field(default_factory=lambda: np.empty(0))
+    widths: Reals = field(default_factory=lambda: np.empty(0))
+    heights: Reals = field(default_factory=lambda: np.empty(0))
+    rates: Reals = field(default_factory=lambda: np.empty(0))
+    span: float = 0.0
+    step_masses: Reals = field(default_factory=lambda: np.empty(0))
+    steps: Reals = field(default_factory=lambda: np.empty(0))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Lattice:
+    """All finite losses are ``offset + k * span`` for whole k.
+
+    Attributes:
+        offset: one loss, nats; within two units in the last place.
+        span: the spacing, nats; within two units in the last place.
+        adjacency: at or below twice the sum over k of w_k w_{k+1}, where w are the masses of
+            the loss tilted by c. Then |E e^{iyL}|^2 <= 1 - adjacency (1 - cos(y span)).
+    """
+
+    offset: float
+    span: float
+    adjacency: float
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Exponentials:
+    """M(s) = sum over t, j of weights[t, j] z^{-j} e^{z exponents[t]}, z = s + 1/2.
+
+    Attributes:
+        exponents: shape (t,), nats, within two units in the last place.
+        weights: shape (t, j), within a few units in the last place.
+    """
+
+    exponents: Reals
+    weights: Reals
+
+
+class Pair(ABC):
+    """A pair of distributions (P, Q). Final subclasses are frozen, hashable dataclasses."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def cgf(self, s: Complexes) -> Enclosure:
+        """K(s) and its radius, for arguments of shape (n,) with real part > -1.
+
+        K is defined up to a multiple of 2 pi i, which whole counts do not see.
+        """
+
+    @abstractmethod
+    def swapped(self) -> Pair:
+        """The pair (Q, P)."""
+
+    @property
+    @abstractmethod
+    def infinite_mass(self) -> float:
+        """P(L = inf), within one unit in the last place; exactly 0.0 when it is 0."""
+
+    @property
+    @abstractmethod
+    def max_loss(self) -> float:
+        """An upper bound of the finite losses in nats, +inf when there is none."""
+
+    @property
+    @abstractmethod
+    def zcdp_bound(self) -> float:
+        """Some rho with K(s) <= rho s (s + 1) for all s > 0, +inf when none is known.
+
+        Used only where s is too large to evaluate K, so it has to be right at infinity.
+        """
+
+    @property
+    @abstractmethod
+    def work(self) -> int:
+        """About how many terms one value of K takes."""
+
+    @property
+    @abstractmethod
+    def gdp_bound(self) -> float:
+        """Some mu for which the pair is mu-GDP, +inf when none is known."""
+
+    @abstractmethod
+    def profile(self, epsilon: Reals) -> tuple[Reals, Reals] | None:
+        """Rigorous lower and upper ends of the hockey-stick divergence at real epsilon.
+
+        None when there is no closed form; the engine then uses ``cgf``.
+        """
+
+    @abstractmethod
+    def smoothness(self, c: float) -> Smoothness:
+        """What is known of the loss law under P tilted by e^{cL}, c > 0."""
+
+    @abstractmethod
+    def lattice(self, c: float) -> Lattice | None:
+        """The lattice that carries every finite loss, if there is one; c >= 0 is the tilt."""
+
+    @abstractmethod
+    def exponentials(self) -> Exponentials | None:
+        """M as a finite sum of exponentials over powers of s + 1/2, if it is one."""
+
+    @abstractmethod
+    def above(self, count: int) -> Pair:
+        """A pair with an exact K that dominates this one (itself, when K is exact).
+
+        ``count`` says how often it will be composed, so that a grid can suit it.
+        """
+
+    @abstractmethod
+    def below(self, count: int) -> Pair:
+        """A pair with an exact K that this one dominates (itself, when K is exact)."""

@@ -1,0 +1,113 @@
+"""The k-ary randomised-response pair; with two categories, the worst case of pure DP."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import final
+
+import numpy as np
+
+from accountant.numerics.atoms import Atoms
+from accountant.numerics.enclosure import Complexes, Enclosure, Reals
+from accountant.pairs.gaussian import pure_mu
+from accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RandomizedResponsePair(Pair):
+    """Keep the true category with probability e^eps/(e^eps + k - 1), else a uniform other.
+
+    The losses are epsilon, 0 and -epsilon. For k = 2 this pair dominates every pure
+    epsilon-DP mechanism (Kairouz, Oh & Viswanath, arXiv:1311.0776, Theorem 3.4 and its proof).
+    With ``infinite`` > 0 every mass is scaled by 1 - infinite and that much mass is added
+    where the other distribution has none: for k = 2 the pair of all
+    (epsilon, infinite)-DP mechanisms.
+
+    Attributes:
+        epsilon: exact, above 0, nats.
+        categories: k, at least 2.
+        infinite: exact, in [0, 1).
+    """
+
+    epsilon: Fraction
+    categories: int = 2
+    infinite: Fraction = Fraction(0)
+
+    def cgf(self, s: Complexes) -> Enclosure:
+        """Log of the three-term sum."""
+        return _atoms(self).cgf(s)
+
+    def swapped(self) -> Pair:
+        """Itself, by symmetry."""
+        return self
+
+    @property
+    def infinite_mass(self) -> float:
+        """As given."""
+        return float(self.infinite)
+
+    @property
+    def max_loss(self) -> float:
+        """Epsilon."""
+        return float(self.epsilon) * (1 + 2e-16)
+
+    @property
+    def zcdp_bound(self) -> float:
+        """epsilon^2 / 2, as for pure DP (Bun & Steinke, arXiv:1605.02658, Proposition 1.4)."""
+        return math.inf if self.infinite else 0.5 * float(self.epsilon) ** 2 * (1 + 1e-15)
+
+    @property
+    def work(self) -> int:
+        """Terms in K."""
+        return 3
+
+    @property
+    def gdp_bound(self) -> float:
+        """That of pure DP."""
+        return math.inf if self.infinite else pure_mu(float(self.epsilon))
+
+    def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
+        """The three-term sum."""
+        return _atoms(self).profile(epsilon)
+
+    def smoothness(self, c: float) -> Smoothness:
+        """None: the loss law has only atoms."""
+        return Smoothness()
+
+    def lattice(self, c: float) -> Lattice:
+        """Span 2 epsilon for two categories, epsilon otherwise."""
+        atoms, epsilon = _atoms(self), float(self.epsilon)
+        span = 2.0 * epsilon if self.categories == 2 else epsilon
+        index = np.rint((atoms.loss + epsilon) / span)
+        return Lattice(-epsilon, span, atoms.adjacency(index, c))
+
+    def exponentials(self) -> Exponentials | None:
+        """Masses times e^{-l/2}, at the losses."""
+        atoms = _atoms(self)
+        return Exponentials(atoms.loss, np.exp(atoms.log_p - 0.5 * atoms.loss)[:, None])
+
+    def above(self, count: int) -> Pair:
+        """Itself: K is exact."""
+        return self
+
+    def below(self, count: int) -> Pair:
+        """Itself: K is exact."""
+        return self
+
+
+@lru_cache(maxsize=256)
+def _atoms(pair: RandomizedResponsePair) -> Atoms:
+    epsilon, others = float(pair.epsilon), pair.categories - 1
+    log_total = epsilon + math.log1p(others * math.exp(-epsilon))
+    log_p = [epsilon - log_total, -log_total]
+    loss = [epsilon, -epsilon]
+    if others > 1:
+        log_p.append(math.log(others - 1) - log_total)
+        loss.append(0.0)
+    kept = math.log1p(-float(pair.infinite))
+    mass = float(pair.infinite)
+    return Atoms(np.array(log_p) + kept, np.array(loss), mass, mass)

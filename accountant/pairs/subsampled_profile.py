@@ -1,0 +1,84 @@
+"""The privacy profile of a Poisson-subsampled pair, from the profile of the pair.
+
+With t = e^eps and H_t the hockey-stick divergence (Zhu, Dong & Wang, arXiv:2106.08567,
+Theorem 11; both lines are one regrouping of the integrand):
+
+    removal:  H_t((1-q)Q + qP | Q) = q H_a(P|Q),  a = 1 + (t-1)/q   for t > 1 - q, else 1 - t;
+    addition: H_t(P | (1-q)P + qQ) = r H_{qt/r}(P|Q), r = 1 - t(1-q) for r > 0, else 0.
+
+Arguments are rounded both ways, so the brackets stay rigorous: H decreases.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from accountant.numerics.enclosure import ELEMENTARY_ULPS, UNIT_ROUNDOFF, Reals
+
+Profile = Callable[[Reals], tuple[Reals, Reals]]
+_ULP = 4 * ELEMENTARY_ULPS * UNIT_ROUNDOFF
+
+
+def removal_profile(base: Profile, rate: float, epsilon: Reals) -> tuple[Reals, Reals]:
+    """Lower and upper ends for the pair ((1-q)Q + qP, Q)."""
+    ratio = np.expm1(epsilon) / rate
+    inside = ratio > -1.0
+    ratio = np.where(inside, ratio, 0.0)
+    argument = np.log1p(ratio)
+    slack = _ULP * (
+        np.abs(argument)
+        + (np.abs(ratio) + np.exp(epsilon) / rate * np.abs(epsilon)) / (1.0 + ratio)
+    )
+    slack = np.minimum(slack, 1e3)
+    lower, upper = base(argument + slack)[0], base(argument - slack)[1]
+    outside = -np.expm1(epsilon)
+    return (
+        np.where(inside, rate * lower, outside) * (1 - _ULP),
+        np.where(inside, rate * upper, outside) * (1 + _ULP),
+    )
+
+
+def addition_profile(base: Profile, rate: float, epsilon: Reals) -> tuple[Reals, Reals]:
+    """Lower and upper ends for the pair (P, (1-q)P + qQ)."""
+    grown = (1.0 - rate) * np.expm1(epsilon)
+    rest = rate - grown
+    blur = _ULP * (rate + np.abs(grown) + (1.0 - rate) * np.exp(epsilon) * np.abs(epsilon))
+    inside = rest > blur
+    safe = np.where(inside, rest, 1.0)
+    argument = math.log(rate) + epsilon - np.log(safe)
+    slack = np.minimum(
+        _ULP * (np.abs(epsilon) + abs(math.log(rate)) + np.abs(argument)) + 2 * blur / safe, 1e3
+    )
+    lower, upper = base(argument + slack)[0], base(argument - slack)[1]
+    return (
+        np.where(inside, np.maximum(rest - blur, 0.0) * lower, 0.0),
+        np.where(inside, (rest + blur) * upper, np.maximum(rest + blur, 0.0)),
+    )
+
+
+def replacement_profile(base: Profile, rate: float, epsilon: Reals) -> tuple[Reals, Reals]:
+    """Lower and upper ends under replace-one, for samples of a fixed size.
+
+    Statement: let every pair of neighbouring samples of the fixed size have profile at most
+        delta. Then datasets that differ in one record, sampled without replacement with
+        inclusion probability q, have profile q delta(log(1 + (t-1)/q)) for t >= 1 and
+        1 - t + t times that at 1/t for t < 1.
+    Source: Balle, Barthe & Gaboardi (arXiv:1807.01647), Theorem 10 for t >= 1. Proof: let M_0,
+        M_1, M_1' be the output laws given that the record is not sampled, or is and is x or
+        x'. Swapping x for a uniformly chosen unsampled record couples M_1 to M_0 through
+        neighbours, so each of H_a(M_1|M_0), H_a(M_1|M_1') is at most delta. With
+        t = 1 + q(a-1), advanced joint convexity (ibid., Theorem 2) gives
+        H_t((1-q)M_0 + qM_1 | (1-q)M_0 + qM_1') <= q delta(log a). For t < 1 swap the roles:
+        H_t(A|B) = 1 - t + t H_{1/t}(B|A), and replace-one is symmetric.
+    """
+    size = np.abs(epsilon)
+    lower, upper = removal_profile(base, rate, size)
+    t, rest = np.exp(-size), -np.expm1(-size)
+    mirrored = epsilon < 0
+    return (
+        np.where(mirrored, (rest + t * lower) * (1 - _ULP), lower),
+        np.where(mirrored, (rest + t * upper) * (1 + _ULP), upper),
+    )

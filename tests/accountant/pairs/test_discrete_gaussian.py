@@ -1,0 +1,50 @@
+"""The discrete Gaussian pair."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import flint
+
+from accountant.pairs.discrete_gaussian import DiscreteGaussianPair
+from tests.contracts.definition import Outcomes, ball
+from tests.contracts.pair_contract import Case, PairContract, flipped
+
+
+@functools.cache
+def discrete_gaussians(sigma_squared: Fraction, shift: int, largest_tilt: float) -> Outcomes:
+    """Whole numbers 25 standard deviations around everything the tilts reach."""
+    variance = ball(sigma_squared)
+    reach = math.ceil(32 * math.sqrt(sigma_squared)) + 2
+    span = range(-reach, reach + math.ceil((largest_tilt + 1.0) * shift) + 1)
+    norm = sum(((-flint.arb(x * x) / (2 * variance)).exp() for x in span), flint.arb(0))
+
+    def mass(x: int) -> flint.arb:
+        value: flint.arb = (-flint.arb(x * x) / (2 * variance)).exp() / norm
+        return value
+
+    return Outcomes([(mass(x - shift), mass(x)) for x in span])
+
+
+class TestDiscreteGaussian(PairContract):
+    """The definition as a plain sum over whole numbers."""
+
+    tilts = (1e-6, 0.03, 0.7, 4.0, 12.0)
+    heights = (0.0, 1e-5, 0.4, 3.0, 25.0, 100.0)
+
+    def cases(self) -> Sequence[Case]:
+        """Less and more noise than the spacing, shifts of one and more."""
+        found = []
+        for sigma_squared, shift in (
+            (Fraction(1, 4), 1),
+            (Fraction(1), 1),
+            (Fraction(9, 2), 3),
+            (Fraction(12), 2),
+        ):
+            definition = discrete_gaussians(sigma_squared, shift, 12.0)
+            pair = DiscreteGaussianPair(sigma_squared=sigma_squared, shift=shift)
+            found.append(Case(pair, definition, flipped(definition)))
+        return found

@@ -1,0 +1,40 @@
+"""Every pair has a contract test."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import pkgutil
+from pathlib import Path
+
+from accountant import pairs
+from accountant.pairs.pair import Pair
+
+HERE = Path(__file__).parent
+
+
+def concrete() -> set[tuple[str, str]]:
+    """Module and name of every concrete pair, found by walking the package."""
+    found = set()
+    for info in pkgutil.iter_modules(pairs.__path__):
+        module = importlib.import_module(f"accountant.pairs.{info.name}")
+        for name, value in vars(module).items():
+            local = inspect.isclass(value) and value.__module__ == module.__name__
+            if local and issubclass(value, Pair) and not inspect.isabstract(value):
+                found.add((info.name, name))
+    return found
+
+
+def test_every_pair_has_a_contract() -> None:
+    """The test file of each pair's module holds a class that inherits the contract."""
+    assert concrete()
+    for module, name in concrete():
+        path = HERE / f"test_{module}.py"
+        assert path.exists(), f"{name} has no test file {path.name}"
+        classes = [
+            node for node in ast.parse(path.read_text()).body if isinstance(node, ast.ClassDef)
+        ]
+        bases = {ast.unparse(base) for node in classes for base in node.bases}
+        assert "PairContract" in bases, f"{path.name} does not run the contract for {name}"
+        assert name in path.read_text()

@@ -1,0 +1,52 @@
+"""The Laplace pair."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import flint
+
+from accountant.pairs.laplace import LaplacePair
+from tests.contracts.definition import Ball, Definition, ball, complex_ball
+from tests.contracts.pair_contract import Case, PairContract
+
+
+class Laplaces(Definition):
+    """Two Laplace densities of scale 1: outside the two centres the loss is constant."""
+
+    def __init__(self, epsilon: Fraction) -> None:
+        self.distance = ball(epsilon)
+
+    def compute_moment(self, s: complex) -> Ball:
+        """Both tails as masses; between the centres an integral."""
+        a, power = self.distance, complex_ball(s)
+
+        def integrand(x: Ball, _: bool) -> Ball:  # noqa: FBT001 -- Arb's signature
+            return (x - a).exp() / 2 * (power * (2 * x - a)).exp()
+
+        tails = (power * a).exp() / 2 + (-a).exp() / 2 * (-power * a).exp()
+        tolerance = flint.arb("1e-150")
+        return tails + flint.acb.integral(integrand, 0, flint.acb(a), abs_tol=tolerance)
+
+    def compute_hockey_stick(self, epsilon: float) -> Ball:
+        """P(x >= x*) - e^epsilon Q(x >= x*), x* where the loss is epsilon."""
+        a, e = self.distance, ball(epsilon)
+        if e >= a:
+            return flint.arb(0)
+        if e <= -a:
+            return 1 - e.exp()
+        start = (e + a) / 2
+        return 1 - (start - a).exp() / 2 - e.exp() * (-start).exp() / 2
+
+
+class TestLaplace(PairContract):
+    """Two atoms and a density between them."""
+
+    def cases(self) -> Sequence[Case]:
+        """Noise of ten thousand times the sensitivity to noise of a twentieth."""
+        found = []
+        for epsilon in (Fraction(1, 10_000), Fraction(1, 3), Fraction(1), Fraction(20)):
+            definition = Laplaces(epsilon)
+            found.append(Case(LaplacePair(epsilon=epsilon), definition, definition))
+        return found

@@ -1,0 +1,41 @@
+"""The randomised-response pair."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from fractions import Fraction
+
+from accountant.pairs.randomized_response import RandomizedResponsePair
+from tests.contracts.definition import Outcomes, ball
+from tests.contracts.pair_contract import Case, PairContract, flipped
+
+
+@functools.cache
+def responses(epsilon: Fraction, categories: int, infinite: Fraction) -> Outcomes:
+    """Keep the true category with odds e^epsilon : k - 1; a revealing outcome for each side."""
+    e, rest, zero = ball(epsilon).exp(), 1 - ball(infinite), ball(0)
+    total = e + categories - 1
+    kept = [(rest * e / total, rest / total), (rest / total, rest * e / total)]
+    kept += [(rest / total, rest / total)] * (categories - 2)
+    return Outcomes([*kept, (ball(infinite), zero), (zero, ball(infinite))] if infinite else kept)
+
+
+class TestRandomizedResponse(PairContract):
+    """Two and more categories, with and without infinite mass."""
+
+    def cases(self) -> Sequence[Case]:
+        """Small and large epsilons."""
+        found = []
+        for epsilon, categories, infinite in (
+            (Fraction(1, 10**6), 2, Fraction(0)),
+            (Fraction(1), 2, Fraction(0)),
+            (Fraction(1, 2), 5, Fraction(0)),
+            (Fraction(25), 3, Fraction(0)),
+            (Fraction(7, 10), 2, Fraction(1, 10**6)),
+            (Fraction(1, 10), 2, Fraction(1, 3)),
+        ):
+            pair = RandomizedResponsePair(epsilon=epsilon, categories=categories, infinite=infinite)
+            definition = responses(epsilon, categories, infinite)
+            found.append(Case(pair, definition, flipped(definition)))
+        return found

@@ -1,0 +1,1 @@
+"""The notions of privacy: one file each, the same section order in every file."""

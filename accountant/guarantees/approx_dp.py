@@ -1,0 +1,113 @@
+"""Approximate differential privacy at one point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import final, overload
+
+from accountant import check
+from accountant.check import Number
+from accountant.derivation import Derivation
+from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.guarantee import DEFAULT_RELATION
+from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee
+from accountant.guarantees.points import Points
+from accountant.guarantees.rounding import show
+from accountant.guarantees.stated import stated
+from accountant.pairs.finite import FinitePair
+from accountant.pairs.pair import Pair
+from accountant.pairs.product import Product
+from accountant.pairs.randomized_response import RandomizedResponsePair
+from accountant.relation import AddRemove, R, Relation
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class ApproxDP(FaithfulPairGuarantee[R]):
+    """(epsilon, delta)-DP: P(S) <= e^epsilon Q(S) + delta for all neighbours and every event S.
+
+    Source: Dwork, Kenthapadi, McSherry, Mironov & Naor (EUROCRYPT 2006), Definition 1.
+
+    Attributes:
+        stated_epsilon: exact, at or above 0, nats.
+        stated_delta: exact, in [0, 1].
+
+    Example:
+        >>> ApproxDP(epsilon=1, delta=0).stated_delta
+        Fraction(0, 1)
+    """
+
+    stated_epsilon: Fraction
+    stated_delta: Fraction
+    relation: R
+    derivation: Derivation = field(compare=False, repr=False)
+
+    @overload
+    def __init__(
+        self: ApproxDP[AddRemove],
+        *,
+        epsilon: Number,
+        delta: Number,
+        derivation: Derivation | None = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        epsilon: Number,
+        delta: Number,
+        relation: R,
+        derivation: Derivation | None = None,
+    ) -> None: ...
+    def __init__(
+        self,
+        *,
+        epsilon: Number,
+        delta: Number,
+        relation: Relation = DEFAULT_RELATION,
+        derivation: Derivation | None = None,
+    ) -> None:
+        """State it; without a derivation it is an assumption."""
+        object.__setattr__(self, "stated_epsilon", check.non_negative(epsilon=epsilon))
+        object.__setattr__(self, "stated_delta", check.probability(delta=delta))
+        object.__setattr__(self, "relation", relation)
+        object.__setattr__(self, "derivation", derivation or stated("approx-dp", self))
+
+    def describe(self) -> str:
+        """The statement in words and numbers."""
+        return f"({show(self.stated_epsilon)}, {show(self.stated_delta)})-DP"
+
+    def stated_points(self) -> Points:
+        """The statement."""
+        return ((self.stated_epsilon, self.stated_delta),)
+
+    def to_pair(self) -> DominatingPair[R]:
+        """With probability delta the outcome tells everything, else randomised response.
+
+        Statement: for every event P(S) <= e^eps Q(S) + delta and, from the other order on the
+            complement, P(S) <= 1 - e^{-eps} (1 - delta - Q(S)); the smaller of the two is the
+            power of the best test between P and Q of this pair.
+        Source: Dong, Roth & Su (arXiv:1905.02383), Proposition 2.5 (due to Wasserman & Zhou);
+            Kairouz, Oh & Viswanath (arXiv:1311.0776), Section 6.
+        """
+        product = Product(())
+        if self.stated_epsilon > 0 or self.stated_delta > 0:
+            product = Product.of(self._pair())
+        derivation = Derivation(
+            rule="dominate/approx-dp",
+            statement=f"dominated by the pair of {self.describe()}",
+            source="Dong, Roth & Su, arXiv:1905.02383, Proposition 2.5",
+            premises=(self.derivation,),
+        )
+        return DominatingPair(
+            forward=product, backward=product, relation=self.relation, derivation=derivation
+        )
+
+    def _pair(self) -> Pair:
+        """Randomised response beside the telling outcome; three outcomes where that is trivial."""
+        delta = self.stated_delta
+        if self.stated_epsilon > 0 and delta < 1:
+            return RandomizedResponsePair(epsilon=self.stated_epsilon, infinite=delta)
+        zero = Fraction(0)
+        return FinitePair(p=(delta, 1 - delta, zero), q=(zero, 1 - delta, delta))

@@ -1,0 +1,148 @@
+"""Bounded range."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import final, overload
+
+from accountant import check
+from accountant.bound import Bound
+from accountant.check import Number
+from accountant.derivation import Derivation
+from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.guarantee import DEFAULT_RELATION
+from accountant.guarantees.pair_guarantee import PairGuarantee
+from accountant.guarantees.points import Points
+from accountant.guarantees.rounding import epsilon_tanh_up, floats_around, show
+from accountant.guarantees.stated import stated
+from accountant.numerics.enclosure import ELEMENTARY_ULPS, UNIT_ROUNDOFF
+from accountant.pairs.logistic import LogisticPair
+from accountant.pairs.product import Product
+from accountant.relation import AddRemove, R, Relation
+
+_MARGIN = 64 * ELEMENTARY_ULPS * UNIT_ROUNDOFF
+_ORDERS = (1.001, 1.01, 1.1, 1.5, 2.0, 3.0)
+_SOURCE = "odds ratio of an event, proved in BoundedRange.to_pair"
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class BoundedRange(PairGuarantee[R]):
+    """epsilon-bounded range: log P(y)/Q(y) stays in some interval [t, t + epsilon].
+
+    The interval may depend on the two neighbours, not on the output y.
+
+    Source: Durfee & Rogers (arXiv:1905.04273), Definition 4.1.
+
+    Attributes:
+        stated_epsilon: exact length of the interval, at or above 0, nats.
+
+    Example:
+        >>> BoundedRange(epsilon=1).stated_epsilon
+        Fraction(1, 1)
+    """
+
+    stated_epsilon: Fraction
+    relation: R
+    derivation: Derivation = field(compare=False, repr=False)
+
+    @overload
+    def __init__(
+        self: BoundedRange[AddRemove], *, epsilon: Number, derivation: Derivation | None = None
+    ) -> None: ...
+    @overload
+    def __init__(
+        self, *, epsilon: Number, relation: R, derivation: Derivation | None = None
+    ) -> None: ...
+    def __init__(
+        self,
+        *,
+        epsilon: Number,
+        relation: Relation = DEFAULT_RELATION,
+        derivation: Derivation | None = None,
+    ) -> None:
+        """State it; without a derivation it is an assumption."""
+        object.__setattr__(self, "stated_epsilon", check.non_negative(epsilon=epsilon))
+        object.__setattr__(self, "relation", relation)
+        object.__setattr__(self, "derivation", derivation or stated("bounded-range", self))
+
+    def describe(self) -> str:
+        """The statement in words and numbers."""
+        return f"{show(self.stated_epsilon)}-bounded-range"
+
+    def stated_points(self) -> Points:
+        """The loss is at most the length of its range."""
+        return ((self.stated_epsilon, Fraction(0)),)
+
+    def zcdp(self) -> Bound:
+        """The smallest rho: at most epsilon^2/8 and epsilon tanh(epsilon/2), both proved.
+
+        The pair's own rho is larger: for Renyi divergences a range says more than its pair.
+        See ``theorems.convert_bounded_range_zcdp``.
+        """
+        epsilon = self.stated_epsilon
+        upper = floats_around(min(epsilon * epsilon / 8, epsilon_tanh_up(epsilon)))[1]
+        at_orders = (self._rdp_at(order).lower / order for order in _ORDERS)
+        return Bound(min(max(at_orders) * (1 - 1e-15), upper), upper)
+
+    def _rdp_at(self, order: float) -> Bound:
+        """The largest divergence of a mechanism whose loss takes both ends of an interval.
+
+        Statement: with e = epsilon and a the order, log x + (log((e^{a e} - 1)/(e^e - 1)) -
+            log a)/(a - 1), x = (a - 1)/a e^{-e} (e^{a e} - 1)/(e^{(a-1) e} - 1).
+        Proof: given the lower end t of the interval, E_Q e^{a L} is largest when the likelihood
+            ratio e^L, of mean 1 under Q, takes the two ends only, as its a-th power is convex:
+            it is x^{a-1} (A - 1 - x (A - e^e))/(e^e - 1) with x = e^t and A = e^{a e}, and
+            largest at the x above.
+        Source: Dong, Durfee & Rogers (arXiv:1909.13830) maximise the same two-point laws.
+        """
+        epsilon = floats_around(self.stated_epsilon)[1]
+        line = floats_around(self.stated_epsilon**2 * Fraction(order) / 8)[1]
+        cap = min(line, epsilon)
+        if epsilon == 0.0 or math.isinf(epsilon):
+            return Bound(0.0, cap)
+        terms = (
+            math.log1p(-1.0 / order),
+            -epsilon,
+            _log_expm1(order * epsilon),
+            -_log_expm1((order - 1.0) * epsilon),
+            _log_expm1(order * epsilon) / (order - 1.0),
+            -_log_expm1(epsilon) / (order - 1.0),
+            -math.log(order) / (order - 1.0),
+        )
+        value = math.fsum(terms)
+        margin = _MARGIN * math.fsum(abs(term) for term in terms)
+        upper = min(value + margin, cap)
+        return Bound(min(max(value - margin, 0.0), upper), upper)
+
+    def to_pair(self) -> DominatingPair[R]:
+        """Two logistic distributions shifted by epsilon.
+
+        Statement: logit P(S) <= logit Q(S) + eps for every event S, which is the trade-off of
+            the logistic distribution against itself shifted by eps.
+        Proof: P(S) <= e^{t + eps} Q(S) and 1 - P(S) >= e^t (1 - Q(S)); divide. For the shifted
+            logistic the likelihood ratio is monotone, so the best events are half-lines
+            {x > c}, and their logits are eps - c under P and -c under Q.
+        Lossless: no pair is smaller, as every event's bound is met by a two-outcome mechanism of
+            range eps; but the bound on the range itself is forgotten.
+        """
+        product = Product(())
+        if self.stated_epsilon > 0:
+            product = Product.of(LogisticPair(epsilon=self.stated_epsilon))
+        derivation = Derivation(
+            rule="dominate/bounded-range",
+            statement=f"dominated by logistic distributions {show(self.stated_epsilon)} apart",
+            source=_SOURCE,
+            premises=(self.derivation,),
+            lossless=False,
+        )
+        return DominatingPair(
+            forward=product, backward=product, relation=self.relation, derivation=derivation
+        )
+
+
+def _log_expm1(x: float) -> float:
+    """Return log(e^x - 1) for x > 0."""
+    return x + math.log(-math.expm1(-x))

@@ -1,0 +1,92 @@
+"""A dominating pair for each direction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import final, overload
+
+from accountant.derivation import Derivation
+from accountant.errors import ParameterError
+from accountant.guarantees.guarantee import DEFAULT_RELATION
+from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee
+from accountant.guarantees.points import Points
+from accountant.guarantees.stated import stated
+from accountant.pairs.product import Product
+from accountant.relation import AddRemove, R, Relation
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class DominatingPair(FaithfulPairGuarantee[R]):
+    """Products of pairs (P, Q) that dominate the mechanism M, one per direction.
+
+    (P, Q) dominates when H_eps(P || Q) >= H_eps(M(D) || M(D')) for every real epsilon and all
+    the neighbours it stands for: ``forward`` those where D holds the extra record (the record
+    that is not blank), ``backward`` those where D' does. As H_eps(P || Q) = 1 - e^eps + e^eps
+    H_{-eps}(Q || P), the swap of a product for one direction is one for the other. Under
+    ReplaceOne both orders of every two neighbours are neighbours, and one product covers both.
+
+    Source: Zhu, Dong & Wang (arXiv:2106.08567), Definition 7.
+
+    Attributes:
+        forward: dominates (M(D), M(D')) where D has the extra record; empty when M ignores it.
+        backward: dominates the other order; equal to ``forward`` under ReplaceOne.
+    """
+
+    forward: Product
+    backward: Product
+    relation: R
+    derivation: Derivation = field(compare=False, repr=False)
+
+    @overload
+    def __init__(
+        self: DominatingPair[AddRemove],
+        *,
+        forward: Product,
+        backward: Product | None = None,
+        derivation: Derivation | None = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        forward: Product,
+        backward: Product | None = None,
+        relation: R,
+        derivation: Derivation | None = None,
+    ) -> None: ...
+    def __init__(
+        self,
+        *,
+        forward: Product,
+        backward: Product | None = None,
+        relation: Relation = DEFAULT_RELATION,
+        derivation: Derivation | None = None,
+    ) -> None:
+        """State it; ``backward`` defaults to the swap of forward, or to forward if symmetric."""
+        if backward is None:
+            backward = forward if relation.symmetric else forward.swapped()
+        if relation.symmetric and set(forward.factors) != set(backward.factors):
+            raise ParameterError(
+                "backward", backward, f"equal to forward under {relation}", "leave it out"
+            )
+        object.__setattr__(self, "forward", forward)
+        object.__setattr__(self, "backward", forward if relation.symmetric else backward)
+        object.__setattr__(self, "relation", relation)
+        object.__setattr__(self, "derivation", derivation or stated("dominating-pair", self))
+
+    def describe(self) -> str:
+        """The statement in words and numbers."""
+        factors = self.forward.factors
+        total = sum(factor.count for factor in factors)
+        if len(factors) == 1 and total == 1:
+            return f"dominated by {factors[0].pair!r}"
+        return f"dominated by a product of {total} pairs, {len(factors)} of them distinct"
+
+    def stated_points(self) -> Points:
+        """None."""
+        return ()
+
+    def to_pair(self) -> DominatingPair[R]:
+        """Itself."""
+        return self

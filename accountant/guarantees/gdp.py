@@ -1,0 +1,115 @@
+"""Gaussian differential privacy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import final, overload
+
+from accountant import check
+from accountant.check import Number
+from accountant.derivation import Derivation
+from accountant.errors import ParameterError
+from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.guarantee import DEFAULT_RELATION
+from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee
+from accountant.guarantees.points import Points
+from accountant.guarantees.rounding import show, sqrt_up
+from accountant.guarantees.stated import stated
+from accountant.pairs.gaussian import GaussianPair
+from accountant.pairs.product import Product
+from accountant.relation import AddRemove, R, Relation
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class GDP(FaithfulPairGuarantee[R]):
+    """mu-GDP: no attack does better than one that tells N(0, 1) from N(mu, 1).
+
+    The square of mu is what is kept, exactly, because squares add under composition.
+
+    Source: Dong, Roth & Su (arXiv:1905.02383), Definition 2.6.
+
+    Attributes:
+        mu_squared: exact, at or above 0, dimensionless.
+
+    Example:
+        >>> GDP(mu=3).mu_squared
+        Fraction(9, 1)
+        >>> GDP(mu_squared=25).mu
+        Fraction(5, 1)
+    """
+
+    mu_squared: Fraction
+    relation: R
+    derivation: Derivation = field(compare=False, repr=False)
+
+    @overload
+    def __init__(
+        self: GDP[AddRemove],
+        *,
+        mu: Number | None = None,
+        mu_squared: Number | None = None,
+        derivation: Derivation | None = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        mu: Number | None = None,
+        mu_squared: Number | None = None,
+        relation: R,
+        derivation: Derivation | None = None,
+    ) -> None: ...
+    def __init__(
+        self,
+        *,
+        mu: Number | None = None,
+        mu_squared: Number | None = None,
+        relation: Relation = DEFAULT_RELATION,
+        derivation: Derivation | None = None,
+    ) -> None:
+        """State it by mu or by its square; without a derivation it is an assumption."""
+        object.__setattr__(self, "mu_squared", _square(mu, mu_squared))
+        object.__setattr__(self, "relation", relation)
+        object.__setattr__(self, "derivation", derivation or stated("gdp", self))
+
+    @property
+    def mu(self) -> Fraction:
+        """The root of ``mu_squared``: exact when rational, else at most 2**-80 relative above."""
+        return sqrt_up(self.mu_squared)
+
+    def describe(self) -> str:
+        """The statement in words and numbers."""
+        return f"{show(self.mu)}-GDP"
+
+    def stated_points(self) -> Points:
+        """None."""
+        return ()
+
+    def to_pair(self) -> DominatingPair[R]:
+        """The definition itself: N(mu, 1) over N(0, 1).
+
+        Source: Dong, Roth & Su (arXiv:1905.02383), Definition 2.6.
+        """
+        product = Product(())
+        if self.mu_squared > 0:
+            product = Product.of(GaussianPair(mu_squared=self.mu_squared))
+        derivation = Derivation(
+            rule="dominate/gdp",
+            statement=f"dominated by Gaussians {show(self.mu)} standard deviations apart",
+            source="Dong, Roth & Su, arXiv:1905.02383, Definition 2.6",
+            premises=(self.derivation,),
+        )
+        return DominatingPair(
+            forward=product, backward=product, relation=self.relation, derivation=derivation
+        )
+
+
+def _square(mu: Number | None, mu_squared: Number | None) -> Fraction:
+    """Exactly one of the two is given."""
+    if mu is not None and mu_squared is None:
+        return check.non_negative(mu=mu) ** 2
+    if mu_squared is not None and mu is None:
+        return check.non_negative(mu_squared=mu_squared)
+    raise ParameterError("mu", mu, "given, or else mu_squared, and not both")

@@ -1,0 +1,155 @@
+"""What every privacy notion answers: the abstract ``Guarantee``."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from fractions import Fraction
+from typing import TYPE_CHECKING, Generic, final
+
+from accountant import check
+from accountant.bound import Bound
+from accountant.check import Number
+from accountant.derivation import Derivation
+from accountant.errors import ParameterError
+from accountant.guarantees.rounding import ask_decreasing, ask_increasing
+from accountant.numerics.enclosure import down, up
+from accountant.relation import AddRemove, R, Relation
+
+if TYPE_CHECKING:
+    from accountant.guarantees.dominating_pair import DominatingPair
+
+DEFAULT_RELATION: Relation = AddRemove()
+
+
+class Guarantee(ABC, Generic[R]):
+    """A statement about a mechanism's outputs on neighbouring datasets.
+
+    Every question is about the worst pair of neighbours in the worse direction, and every
+    answer is a ``Bound`` of the largest value that the statement leaves possible: ``upper``
+    is what may be claimed (for ``type_ii_error`` the claim is ``lower``).
+
+    Attributes:
+        relation: which datasets are neighbours.
+        derivation: what the statement follows from; equality and hashing ignore it.
+    """
+
+    __slots__ = ()
+
+    relation: R
+    derivation: Derivation
+
+    @abstractmethod
+    def describe(self) -> str:
+        """The statement in words and numbers, without the relation."""
+
+    @abstractmethod
+    def to_pair(self) -> DominatingPair[R]:
+        """A pair per direction that dominates the mechanism.
+
+        Raises:
+            NotImplied: only a Renyi curve is known.
+        """
+
+    @abstractmethod
+    def zcdp(self) -> Bound:
+        """The smallest rho such that the mechanism is rho-zCDP, +inf when there is none."""
+
+    @abstractmethod
+    def _epsilon_at(self, delta: float) -> Bound:
+        """epsilon(delta) for delta in [0, 1)."""
+
+    @abstractmethod
+    def _delta_at(self, epsilon: float) -> Bound:
+        """delta(epsilon) for a finite or infinite real epsilon."""
+
+    @abstractmethod
+    def _rdp_at(self, order: float) -> Bound:
+        """Renyi divergence at a finite order above 1."""
+
+    @abstractmethod
+    def _gdp_at(self, smallest_delta: float) -> Bound:
+        """Smallest mu, judged where delta is at least ``smallest_delta``."""
+
+    @abstractmethod
+    def _true_positive_rate_at(self, false_positive_rate: float) -> Bound:
+        """Largest P(S) over events with Q(S) equal to the rate, a rate in [0, 1)."""
+
+    @final
+    def epsilon(self, *, delta: Number) -> Bound:
+        """Smallest epsilon >= 0, in nats, such that the mechanism is (epsilon, delta)-DP."""
+        exact = check.probability(delta=delta)
+        if exact == 1:
+            return Bound.exactly(0.0)
+        return ask_decreasing(self._epsilon_below_one, exact)
+
+    def _epsilon_below_one(self, delta: float) -> Bound:
+        return Bound.exactly(0.0) if delta >= 1.0 else self._epsilon_at(delta)
+
+    @final
+    def delta(self, *, epsilon: Number) -> Bound:
+        """The privacy profile: smallest delta such that the mechanism is (epsilon, delta)-DP.
+
+        Any real epsilon, in nats; below 0 it is the hockey-stick divergence there.
+        """
+        return ask_decreasing(self._delta_at, check.real(epsilon=epsilon))
+
+    @final
+    def rdp(self, *, order: Number) -> Bound:
+        """Largest Renyi divergence, in nats, at a finite order above 1."""
+        exact = renyi_order(order=order)
+        answer = ask_increasing(self._rdp_above_one, exact)
+        return Bound(max(answer.lower, 0.0), answer.upper)
+
+    def _rdp_above_one(self, order: float) -> Bound:
+        return self._rdp_at(order) if order > 1.0 else Bound.exactly(0.0)
+
+    @final
+    def gdp(self, *, smallest_delta: Number = 0) -> Bound:
+        """Smallest mu such that the mechanism is mu-GDP, +inf when there is none.
+
+        Args:
+            smallest_delta: compare the profiles only where delta is at least this; 0 compares
+                all of them, which is what mu-GDP means.
+        """
+        return ask_decreasing(self._gdp_at, check.probability(smallest_delta=smallest_delta))
+
+    @final
+    def advantage(self) -> Bound:
+        """Largest total variation distance: an attacker's accuracy is at most (1 + it)/2."""
+        return self._delta_at(0.0)
+
+    @final
+    def true_positive_rate(self, *, false_positive_rate: Number) -> Bound:
+        """Largest power of any attack with this false-positive rate."""
+        exact = check.probability(false_positive_rate=false_positive_rate)
+        return ask_increasing(self._true_positive_rate_below_one, exact)
+
+    def _true_positive_rate_below_one(self, rate: float) -> Bound:
+        return Bound.exactly(1.0) if rate >= 1.0 else self._true_positive_rate_at(rate)
+
+    @final
+    def type_ii_error(self, *, type_i_error: Number) -> Bound:
+        """The trade-off curve: least miss rate of any attack with this false-alarm rate.
+
+        Here a small value is bad, so the claim is the ``lower`` end.
+        """
+        power = ask_increasing(
+            self._true_positive_rate_below_one, check.probability(type_i_error=type_i_error)
+        )
+        return Bound(_one_minus(power.upper, down), _one_minus(power.lower, up))
+
+
+def _one_minus(value: float, outwards: Callable[[float], float]) -> float:
+    difference = 1.0 - value
+    if Fraction(difference) == 1 - Fraction(value):
+        return difference
+    return min(1.0, max(0.0, outwards(difference)))
+
+
+def renyi_order(*, order: Number) -> Fraction:
+    """Check a Renyi order: a finite number above 1, kept exactly."""
+    exact = check.real(order=order)
+    if not exact > 1:
+        raise ParameterError("order", order, "a finite number > 1")
+    return exact

@@ -1,0 +1,84 @@
+"""Notions with a dominating pair: answers come from the engine."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from fractions import Fraction
+from typing import final
+
+from accountant.bound import Bound
+from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.points import Points
+from accountant.guarantees.rounding import floats_around
+from accountant.numerics import answers
+from accountant.pairs.product import Product
+from accountant.relation import R
+
+
+class PairGuarantee(Guarantee[R], ABC):
+    """A guarantee whose privacy profile is that of the dominating pair of each direction."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def stated_points(self) -> Points:
+        """Exact points (epsilon, delta) at which the statement itself is (epsilon, delta)-DP.
+
+        The engine encloses delta by floats; where the statement names a point, the answer at
+        that point is the statement's.
+        """
+
+    @final
+    def _epsilon_at(self, delta: float) -> Bound:
+        pair = self.to_pair()
+        answer = answers.larger_epsilon(pair.forward, pair.backward, delta)
+        exact = [x for x, y in self.stated_points() if y <= Fraction(delta)]
+        return _at_most(answer, min(exact, default=None))
+
+    @final
+    def _delta_at(self, epsilon: float) -> Bound:
+        answer = self._worse(lambda product: answers.delta(product, epsilon))
+        exact = [y for x, y in self.stated_points() if floats_around(x)[1] <= epsilon]
+        return _at_most(answer, min(exact, default=None))
+
+    @final
+    def _gdp_at(self, smallest_delta: float) -> Bound:
+        return self._worse(lambda product: answers.smallest_mu(product, smallest_delta))
+
+    @final
+    def _true_positive_rate_at(self, false_positive_rate: float) -> Bound:
+        return self._worse(lambda product: answers.true_positive_rate(product, false_positive_rate))
+
+    @final
+    def _worse(self, question: Callable[[Product], Bound]) -> Bound:
+        """The larger answer of the two directions, asked once when they are the same."""
+        pair = self.to_pair()
+        forward = question(pair.forward)
+        if pair.backward == pair.forward:
+            return forward
+        return forward.maximum(question(pair.backward))
+
+
+class FaithfulPairGuarantee(PairGuarantee[R], ABC):
+    """A guarantee that says just what its pair says, so Renyi divergences are the pair's too."""
+
+    __slots__ = ()
+
+    @final
+    def zcdp(self) -> Bound:
+        """The smallest rho such that the mechanism is rho-zCDP, +inf when there is none."""
+        return self._worse(answers.smallest_rho)
+
+    @final
+    def _rdp_at(self, order: float) -> Bound:
+        return self._worse(lambda product: answers.renyi(product, order))
+
+
+def _at_most(answer: Bound, stated: Fraction | None) -> Bound:
+    """The answer, its ends lowered to a stated value."""
+    if stated is None:
+        return answer
+    below, above = floats_around(stated)
+    upper = min(answer.upper, above)
+    return Bound(min(answer.lower, max(below, 0.0), upper), upper)

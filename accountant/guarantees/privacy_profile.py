@@ -1,0 +1,133 @@
+"""A privacy profile known at finitely many points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+from typing import final, overload
+
+from accountant import check
+from accountant.check import Number
+from accountant.derivation import Derivation
+from accountant.errors import ParameterError
+from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.guarantee import DEFAULT_RELATION
+from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee
+from accountant.guarantees.points import Points, checked_points, lower_hull, pair_of_profile
+from accountant.guarantees.rounding import MAX_EXPONENT, exp_up, show
+from accountant.guarantees.stated import stated
+from accountant.pairs.finite import FinitePair
+from accountant.pairs.product import Product
+from accountant.relation import AddRemove, R, Relation
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class PrivacyProfile(FaithfulPairGuarantee[R]):
+    """(epsilon, delta)-DP for every listed point at once, in both directions.
+
+    Attributes:
+        points: exact (epsilon, delta) pairs, epsilon increasing, in [0, 700] nats.
+
+    Example:
+        >>> PrivacyProfile(points=((0, 0.5), (1, 0))).points[1]
+        (Fraction(1, 1), Fraction(0, 1))
+    """
+
+    points: Points
+    relation: R
+    derivation: Derivation = field(compare=False, repr=False)
+
+    @overload
+    def __init__(
+        self: PrivacyProfile[AddRemove],
+        *,
+        points: Sequence[tuple[Number, Number]],
+        derivation: Derivation | None = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        points: Sequence[tuple[Number, Number]],
+        relation: R,
+        derivation: Derivation | None = None,
+    ) -> None: ...
+    def __init__(
+        self,
+        *,
+        points: Sequence[tuple[Number, Number]],
+        relation: Relation = DEFAULT_RELATION,
+        derivation: Derivation | None = None,
+    ) -> None:
+        """State it; without a derivation it is an assumption."""
+        exact = checked_points(points, _epsilon, lambda delta: check.probability(delta=delta))
+        object.__setattr__(self, "points", exact)
+        object.__setattr__(self, "relation", relation)
+        object.__setattr__(self, "derivation", derivation or stated("privacy-profile", self))
+
+    def describe(self) -> str:
+        """The statement in words and numbers."""
+        shown = [f"({show(epsilon)}, {show(delta)})" for epsilon, delta in self.points]
+        if len(shown) > 3:
+            shown = [shown[0], shown[1], "...", shown[-1]]
+        return f"{', '.join(shown)}-DP"
+
+    def vertices(self) -> Points:
+        """The largest profile the points leave possible, as vertices (t, delta), t = e^epsilon.
+
+        Statement: as a function of t the profile of any pair is convex, falling, and 1 at
+            t = 0; so it is at or below the lower convex hull of (0, 1), the stated points and,
+            from the other direction by delta(1/t) = 1 - (1 - delta'(t))/t, the points
+            (1/t_j, 1 - (1 - delta_j)/t_j); and constant after the last.
+        Source: Doroshenko, Ghazi, Kamath, Kumar & Manurangsi (arXiv:2207.04380), Section 3
+            ("connect the dots"), for the interpolation in e^epsilon.
+        Rounds: up. t_j is at or above e^{epsilon_j}, by at most 2**-100 relative, and the
+            profile falls.
+        """
+        return _vertices(self.points)
+
+    def stated_points(self) -> Points:
+        """Every listed point."""
+        return self.points
+
+    def to_pair(self) -> DominatingPair[R]:
+        """The finite pair with the profile of ``vertices``, for both directions."""
+        product = Product.of(_pair(self.points))
+        derivation = Derivation(
+            rule="dominate/privacy-profile",
+            statement=f"dominated by a pair of {len(self.vertices())} outcomes or fewer",
+            source="Doroshenko et al., arXiv:2207.04380, Section 3; PrivacyProfile.vertices",
+            premises=(self.derivation,),
+        )
+        return DominatingPair(
+            forward=product, backward=product, relation=self.relation, derivation=derivation
+        )
+
+
+def _epsilon(epsilon: Number) -> Fraction:
+    exact = check.non_negative(epsilon=epsilon)
+    if exact > MAX_EXPONENT:
+        raise ParameterError(
+            "epsilon", epsilon, f"in [0, {MAX_EXPONENT}]", "leave the point out, or use PureDP"
+        )
+    return exact
+
+
+@lru_cache(maxsize=256)
+def _vertices(points: Points) -> Points:
+    candidates = [(Fraction(0), Fraction(1))]
+    for epsilon, delta in points:
+        ratio = exp_up(epsilon)
+        candidates += [(ratio, delta), (1 / ratio, 1 - (1 - delta) / ratio)]
+    hull = list(lower_hull(candidates))
+    while len(hull) > 1 and hull[-1][1] >= hull[-2][1]:
+        hull.pop()
+    return tuple(hull)
+
+
+@lru_cache(maxsize=256)
+def _pair(points: Points) -> FinitePair:
+    return pair_of_profile(_vertices(points))

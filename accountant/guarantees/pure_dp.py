@@ -1,0 +1,90 @@
+"""Pure differential privacy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import final, overload
+
+from accountant import check
+from accountant.check import Number
+from accountant.derivation import Derivation
+from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.guarantee import DEFAULT_RELATION
+from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee
+from accountant.guarantees.points import Points
+from accountant.guarantees.rounding import show
+from accountant.guarantees.stated import stated
+from accountant.pairs.product import Product
+from accountant.pairs.randomized_response import RandomizedResponsePair
+from accountant.relation import AddRemove, R, Relation
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class PureDP(FaithfulPairGuarantee[R]):
+    """epsilon-DP: P(S) <= e^epsilon Q(S) for all neighbours and every event S.
+
+    Source: Dwork, McSherry, Nissim & Smith (TCC 2006), Definition 1.
+
+    Attributes:
+        stated_epsilon: exact, at or above 0, nats.
+
+    Example:
+        >>> PureDP(epsilon=1).stated_epsilon
+        Fraction(1, 1)
+    """
+
+    stated_epsilon: Fraction
+    relation: R
+    derivation: Derivation = field(compare=False, repr=False)
+
+    @overload
+    def __init__(
+        self: PureDP[AddRemove], *, epsilon: Number, derivation: Derivation | None = None
+    ) -> None: ...
+    @overload
+    def __init__(
+        self, *, epsilon: Number, relation: R, derivation: Derivation | None = None
+    ) -> None: ...
+    def __init__(
+        self,
+        *,
+        epsilon: Number,
+        relation: Relation = DEFAULT_RELATION,
+        derivation: Derivation | None = None,
+    ) -> None:
+        """State it; without a derivation it is an assumption."""
+        object.__setattr__(self, "stated_epsilon", check.non_negative(epsilon=epsilon))
+        object.__setattr__(self, "relation", relation)
+        object.__setattr__(self, "derivation", derivation or stated("pure-dp", self))
+
+    def describe(self) -> str:
+        """The statement in words and numbers."""
+        return f"{show(self.stated_epsilon)}-DP"
+
+    def stated_points(self) -> Points:
+        """The statement at delta = 0."""
+        return ((self.stated_epsilon, Fraction(0)),)
+
+    def to_pair(self) -> DominatingPair[R]:
+        """Binary randomised response dominates every epsilon-DP mechanism.
+
+        Statement: for every event P(S) <= e^eps Q(S) and P(S) <= 1 - e^{-eps} (1 - Q(S)), so the
+            trade-off is at or above that of randomised response at eps, which has equality.
+        Source: Dong, Roth & Su (arXiv:1905.02383), Proposition 2.5 (due to Wasserman & Zhou);
+            Kairouz, Oh & Viswanath (arXiv:1311.0776), Section 6.
+        """
+        product = Product(())
+        if self.stated_epsilon > 0:
+            pair = RandomizedResponsePair(epsilon=self.stated_epsilon, categories=2)
+            product = Product.of(pair)
+        derivation = Derivation(
+            rule="dominate/pure-dp",
+            statement=f"dominated by binary randomised response at {show(self.stated_epsilon)}",
+            source="Dong, Roth & Su, arXiv:1905.02383, Proposition 2.5",
+            premises=(self.derivation,),
+        )
+        return DominatingPair(
+            forward=product, backward=product, relation=self.relation, derivation=derivation
+        )

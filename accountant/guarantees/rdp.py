@@ -1,0 +1,165 @@
+"""Renyi differential privacy at finitely many orders."""
+
+from __future__ import annotations
+
+import bisect
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import pairwise
+from typing import final, overload
+
+import numpy as np
+
+from accountant import check
+from accountant.check import Number
+from accountant.derivation import Derivation
+from accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee, renyi_order
+from accountant.guarantees.points import Points, checked_points, lower_hull
+from accountant.guarantees.renyi_guarantee import RenyiGuarantee
+from accountant.guarantees.rounding import floats_around, show
+from accountant.guarantees.stated import stated
+from accountant.numerics.enclosure import UNIT_ROUNDOFF, Reals
+from accountant.relation import AddRemove, R, Relation
+
+_BETWEEN = 60
+# Used when no part names an order: dense where the best order of a conversion usually lies.
+DEFAULT_ORDERS: tuple[Fraction, ...] = (
+    *(1 + Fraction(k, 8) for k in range(1, 24)),
+    *(Fraction(k) for k in range(4, 32)),
+    *(Fraction(2**k) for k in range(5, 17)),
+)
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class RDP(RenyiGuarantee[R]):
+    """(order, value)-RDP for every listed point: divergence at most value at that order.
+
+    Between the orders the curve is interpolated: (a - 1) times the divergence at order a is
+    convex in a and 0 at a = 1. Above the largest order nothing is known.
+
+    Source: Mironov (arXiv:1702.07476), Definition 4; convexity: van Erven & Harremoes
+        (arXiv:1206.2459), Corollary 2.
+
+    Attributes:
+        points: exact (order, value) pairs in nats, orders increasing and above 1; a value that
+            convexity shows to be too large is lowered to what it implies.
+
+    Example:
+        >>> RDP(points=((2, 1), (4, 2))).rdp(order=2).upper
+        1.0
+    """
+
+    points: Points
+    relation: R
+    derivation: Derivation = field(compare=False, repr=False)
+
+    @overload
+    def __init__(
+        self: RDP[AddRemove],
+        *,
+        points: Sequence[tuple[Number, Number]],
+        derivation: Derivation | None = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        points: Sequence[tuple[Number, Number]],
+        relation: R,
+        derivation: Derivation | None = None,
+    ) -> None: ...
+    def __init__(
+        self,
+        *,
+        points: Sequence[tuple[Number, Number]],
+        relation: Relation = DEFAULT_RELATION,
+        derivation: Derivation | None = None,
+    ) -> None:
+        """State it; without a derivation it is an assumption."""
+        exact = checked_points(
+            points,
+            lambda order: renyi_order(order=order),
+            lambda value: check.non_negative(value=value),
+        )
+        object.__setattr__(self, "points", _lowered(exact))
+        object.__setattr__(self, "relation", relation)
+        object.__setattr__(self, "derivation", derivation or stated("rdp", self))
+
+    @property
+    def largest_order(self) -> Fraction:
+        """The order above which nothing is known."""
+        return self.points[-1][0]
+
+    def describe(self) -> str:
+        """The statement in words and numbers."""
+        if len(self.points) == 1:
+            ((order, value),) = self.points
+            return f"({show(order)}, {show(value)})-RDP"
+        low, high = show(self.points[0][0]), show(self.largest_order)
+        return f"RDP at {len(self.points)} orders from {low} to {high}"
+
+    def divergence_up(self, order: Fraction) -> Fraction | None:
+        """Bound at an order, exact at the points, interpolated between; None above them all."""
+        position = bisect.bisect_left(self.points, order, key=lambda point: point[0])
+        if position == len(self.points):
+            return None
+        right, high = self.points[position]
+        left, low = self.points[position - 1] if position else (Fraction(1), Fraction(0))
+        share = (order - left) / (right - left)
+        return ((1 - share) * (left - 1) * low + share * (right - 1) * high) / (order - 1)
+
+    def _curve_up(self, orders: Reals) -> Reals:
+        # The scaled curve grows, so a vertex moved left and an argument moved right only raise it.
+        scaled = [(Fraction(0), Fraction(0))]
+        scaled += [(order - 1, (order - 1) * value) for order, value in self.points]
+        left = np.array([floats_around(excess)[0] for excess, _ in scaled])
+        height = np.array([floats_around(value)[1] for _, value in scaled])
+        excess = orders - 1.0
+        with np.errstate(over="ignore"):
+            curve = (
+                np.interp(excess * (1 + 4 * UNIT_ROUNDOFF), left, height)
+                / excess
+                * (1 + 64 * UNIT_ROUNDOFF)
+            )
+        known = floats_around(self.largest_order)[0]
+        return np.where(orders <= known, curve, math.inf)
+
+    def _trial_orders(self) -> Reals:
+        known = floats_around(self.largest_order)[0]
+        stated_orders = np.array([floats_around(order)[0] for order, _ in self.points])
+        between = 1.0 + np.geomspace(min(stated_orders[0] - 1.0, 1e-3), known - 1.0, _BETWEEN)
+        orders = np.unique(np.concatenate([stated_orders, np.minimum(between, known)]))
+        return orders[orders > 1.0]
+
+    def _gaussian_rho(self) -> Fraction:
+        """The smallest slope: divergence rho a is at or below every stated value."""
+        return min(value / order for order, value in self.points)
+
+    def _holds_at_every_order(self) -> bool:
+        return False
+
+
+def _lowered(points: Points) -> Points:
+    """Every value lowered to what convexity implies of the others."""
+    scaled = [(order - 1, (order - 1) * value) for order, value in points]
+    vertices = lower_hull([(Fraction(0), Fraction(0)), *scaled])
+    lowered = []
+    for order, value in points:
+        excess = order - 1
+        for (left, low), (right, high) in pairwise(vertices):
+            if left < excess <= right:
+                chord = low + (high - low) * (excess - left) / (right - left)
+                lowered.append((order, min(value, chord / excess)))
+    return tuple(lowered)
+
+
+def shared_orders(parts: Sequence[Guarantee[R]]) -> Sequence[Fraction]:
+    """Every order that some part lists, where all are known; a fixed list if none lists any."""
+    listed = [part for part in parts if isinstance(part, RDP)]
+    if not listed:
+        return DEFAULT_ORDERS
+    limit = min(part.largest_order for part in listed)
+    return sorted({order for part in listed for order, _ in part.points if order <= limit})

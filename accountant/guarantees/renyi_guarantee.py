@@ -1,0 +1,153 @@
+"""Notions known only by an upper bound of the Renyi curve."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from fractions import Fraction
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from accountant.bound import Bound
+from accountant.errors import NotImplied
+from accountant.guarantees import renyi_bounds
+from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.rounding import floats_around
+from accountant.numerics import answers
+from accountant.numerics.enclosure import Reals, up
+from accountant.pairs.gaussian import GaussianPair
+from accountant.pairs.product import Product
+from accountant.relation import R
+
+if TYPE_CHECKING:
+    from accountant.guarantees.dominating_pair import DominatingPair
+
+_REFINEMENTS = 4
+_POINTS_PER_REFINEMENT = 41
+
+
+class RenyiGuarantee(Guarantee[R], ABC):
+    """A guarantee on Renyi divergences, for both orders of every two neighbours.
+
+    Upper ends come from the best conversion at the best order. Lower ends come from a
+    Gaussian mechanism that meets the statement: rho-zCDP for the largest rho under the whole
+    curve, whose divergence at every order a is exactly rho a.
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def divergence_up(self, order: Fraction) -> Fraction | None:
+        """Exact upper bound of the divergence at an order above 1, None where none is known."""
+
+    @abstractmethod
+    def _curve_up(self, orders: Reals) -> Reals:
+        """Upper bound of the divergence at orders above 1, +inf where nothing is known."""
+
+    @abstractmethod
+    def _trial_orders(self) -> Reals:
+        """Orders to begin a search for the best order, increasing, each above 1."""
+
+    @abstractmethod
+    def _gaussian_rho(self) -> Fraction:
+        """Largest rho such that rho a is at or below the stated curve at every order a."""
+
+    @final
+    def to_pair(self) -> DominatingPair[R]:
+        """Refused: a Renyi curve has no single worst pair."""
+        raise NotImplied(
+            f"no dominating pair follows from {self.describe()}: a Renyi curve does not single "
+            "one out; convert it with to=ApproxDP (at a delta) or to=PrivacyProfile (at epsilons)"
+        )
+
+    @final
+    def _epsilon_at(self, delta: float) -> Bound:
+        lower = self._witness(lambda product: answers.epsilon(product, delta), 0.0)
+        if delta >= self._total_variation():
+            return Bound(min(lower, 0.0), 0.0)
+        if delta == 0.0:
+            return Bound(lower, math.inf)
+        upper = self._least(
+            lambda orders, values: renyi_bounds.epsilon_terms(orders, values, delta)
+        )
+        return Bound(lower, max(0.0, upper))
+
+    @final
+    def _delta_at(self, epsilon: float) -> Bound:
+        if math.isinf(epsilon):
+            return Bound.exactly(0.0 if epsilon > 0 else 1.0)
+        outside = -math.expm1(min(epsilon, 0.0))
+        lower = self._witness(lambda product: answers.delta(product, epsilon), 0.0)
+        log_delta = self._least(
+            lambda orders, values: renyi_bounds.log_delta_terms(orders, values, abs(epsilon))
+        )
+        upper = min(self._total_variation(), up(math.exp(min(log_delta, 0.0)) * (1 + 1e-14)))
+        if epsilon < 0:  # H_eps(P || Q) = 1 - e^eps + e^eps H_{-eps}(Q || P)
+            upper = min(1.0, (outside + math.exp(epsilon) * upper) * (1 + 1e-14))
+        return Bound(min(lower, upper), upper)
+
+    @final
+    def _rdp_at(self, order: float) -> Bound:
+        exact = self.divergence_up(Fraction(order))
+        upper = math.inf if exact is None else floats_around(exact)[1]
+        return Bound(floats_around(self._gaussian_rho() * Fraction(order))[0], upper)
+
+    @final
+    def zcdp(self) -> Bound:
+        """The smallest rho such that the mechanism is rho-zCDP.
+
+        Finitely many orders bound no larger ones, so a list of points leaves +inf.
+        """
+        below, above = floats_around(self._gaussian_rho())
+        return Bound(below, above if self._holds_at_every_order() else math.inf)
+
+    @abstractmethod
+    def _holds_at_every_order(self) -> bool:
+        """Whether the stated curve is rho a at every order a."""
+
+    @final
+    def _gdp_at(self, smallest_delta: float) -> Bound:
+        """No theorem bounds mu by a Renyi curve: +inf."""
+        lower = self._witness(lambda product: answers.smallest_mu(product, smallest_delta), 0.0)
+        return Bound(lower, math.inf)
+
+    @final
+    def _true_positive_rate_at(self, false_positive_rate: float) -> Bound:
+        rate = false_positive_rate
+        lower = self._witness(lambda product: answers.true_positive_rate(product, rate), rate)
+        variation = self._total_variation()
+        by_variation = rate if variation == 0.0 else up(rate + variation)
+        orders = self._trial_orders()
+        by_orders = renyi_bounds.power(orders, self._curve_up(orders), rate)
+        upper = min(1.0, by_variation, by_orders)
+        return Bound(min(lower, upper), upper)
+
+    def _total_variation(self) -> float:
+        return renyi_bounds.total_variation(float(np.min(self._curve_up(self._trial_orders()))))
+
+    def _witness(self, question: Callable[[Product], Bound], nothing: float) -> float:
+        """Lower end of the answer for the Gaussian that meets the statement."""
+        rho = self._gaussian_rho()
+        if rho == 0:
+            return nothing
+        return question(Product.of(GaussianPair(mu_squared=2 * rho))).lower
+
+    def _least(self, terms: Callable[[Reals, Reals], Reals]) -> float:
+        """Smallest term over the orders, refining around the best; every order is valid."""
+        orders = self._trial_orders()
+        least = math.inf
+        for _ in range(_REFINEMENTS):
+            values = self._curve_up(orders)
+            with np.errstate(invalid="ignore", over="ignore"):
+                found = terms(orders, values)
+            found = np.where(np.isfinite(values) & ~np.isnan(found), found, math.inf)
+            best = int(np.argmin(found))
+            least = min(least, float(found[best]))
+            low, high = orders[max(best - 1, 0)], orders[min(best + 1, orders.size - 1)]
+            if not low < high:
+                break
+            orders = 1.0 + np.geomspace(low - 1.0, high - 1.0, _POINTS_PER_REFINEMENT)
+            orders = orders[orders > 1.0]
+        return least

@@ -1,0 +1,102 @@
+"""Directed rounding of exact rationals, and questions asked at values no float holds."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from fractions import Fraction
+
+from accountant.bound import Bound
+from accountant.numerics.enclosure import float_down, float_up
+
+_ROOT_BITS = 80
+_EXP_BITS = 128
+_TANH_MARGIN = 1e-15
+_LARGEST = Fraction(sys.float_info.max)
+MAX_EXPONENT = 700
+
+
+def floats_around(value: Fraction) -> tuple[float, float]:
+    """The nearest floats at or below, and at or above; equal when the value is a float."""
+    if value > _LARGEST:
+        return sys.float_info.max, math.inf
+    if value < -_LARGEST:
+        return -math.inf, -sys.float_info.max
+    return float_down(value), float_up(value)
+
+
+def ask_increasing(question: Callable[[float], Bound], at: Fraction) -> Bound:
+    """Answer a question that grows with its argument, at an argument that may be no float."""
+    below, above = floats_around(at)
+    if below == above:
+        return question(below)
+    return Bound(question(below).lower, question(above).upper)
+
+
+def ask_decreasing(question: Callable[[float], Bound], at: Fraction) -> Bound:
+    """Answer a question that falls with its argument, at an argument that may be no float."""
+    below, above = floats_around(at)
+    if below == above:
+        return question(below)
+    return Bound(question(above).lower, question(below).upper)
+
+
+def sqrt_up(square: Fraction) -> Fraction:
+    """The square root: exact when it is rational, else at most 2**-80 relative above it."""
+    numerator, denominator = square.numerator, square.denominator
+    root, divisor = math.isqrt(numerator), math.isqrt(denominator)
+    if root * root == numerator and divisor * divisor == denominator:
+        return Fraction(root, divisor)
+    excess = denominator.bit_length() - numerator.bit_length()
+    shift = max(0, (2 * _ROOT_BITS + 4 + excess + 1) // 2)
+    return Fraction(math.isqrt((numerator << 2 * shift) // denominator) + 1, 1 << shift)
+
+
+def exp_up(exponent: Fraction) -> Fraction:
+    """e^exponent for an exponent in [0, 700]: above it by at most 2**-100 relative.
+
+    Halve until the exponent is below 1/16, sum the Taylor series in fixed point and square
+    back; every step rounds up and every term is positive. The tail after the last term is
+    below that term. Each squaring doubles the relative error, 14 squarings at most.
+    """
+    if exponent == 0:
+        return Fraction(1)
+    halvings = max(0, math.ceil(exponent * 16).bit_length())
+    one = 1 << _EXP_BITS
+    small = _ceil_div(exponent.numerator << _EXP_BITS, exponent.denominator << halvings)
+    total, term, index = one, one, 0
+    while term > 1:
+        index += 1
+        term = _ceil_div(term * small, index << _EXP_BITS)
+        total += term
+    total += 1
+    for _ in range(halvings):
+        total = _ceil_div(total * total, one)
+    return Fraction(total, one)
+
+
+def _ceil_div(numerator: int, denominator: int) -> int:
+    return -(-numerator // denominator)
+
+
+def epsilon_tanh_up(epsilon: Fraction) -> Fraction:
+    """Return epsilon tanh(epsilon/2), at most 1e-15 relative above it.
+
+    It grows with epsilon, so a float above epsilon is safe; five roundings of 2**-53 and a
+    tanh within two units in the last place stay below the margin. Never
+    above epsilon and epsilon^2/2, which bound it exactly.
+    """
+    bound = min(epsilon, epsilon * epsilon / 2)
+    above = floats_around(epsilon)[1]
+    if math.isfinite(above):
+        bound = min(bound, Fraction(above * math.tanh(0.5 * above) * (1 + _TANH_MARGIN)))
+    return bound
+
+
+def show(value: Fraction) -> str:
+    """Short text of an exact value, for statements and messages."""
+    below, above = floats_around(value)
+    if below == above:
+        return f"{below:.6g}"
+    return f"{above:.6g}" if math.isfinite(above) else f"{below:.6g}"

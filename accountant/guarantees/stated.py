@@ -1,0 +1,29 @@
+"""What guarantees follow from: stated by the caller, or re-derived unchanged."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, TypeVar
+
+from accountant.derivation import Derivation
+from accountant.guarantees.guarantee import Guarantee
+
+N = TypeVar("N", bound=Guarantee[Any])
+
+
+def stated(notion: str, guarantee: Guarantee[Any]) -> Derivation:
+    """A leaf: the guarantee itself is the assumption."""
+    statement = f"{guarantee.describe()} under {guarantee.relation}"
+    return Derivation(
+        rule=f"state/{notion}",
+        statement=statement,
+        source="stated by the caller",
+        assumptions=(f"the mechanism is {statement}",),
+    )
+
+
+def rederived(guarantee: N, derivation: Derivation) -> N:
+    """The same statement, following from something else."""
+    twin = copy.copy(guarantee)
+    object.__setattr__(twin, "derivation", derivation)
+    return twin

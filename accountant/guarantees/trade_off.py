@@ -1,0 +1,139 @@
+"""A piecewise linear trade-off curve."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+from itertools import pairwise
+from typing import final, overload
+
+from accountant import check
+from accountant.check import Number
+from accountant.derivation import Derivation
+from accountant.errors import ParameterError
+from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.guarantee import DEFAULT_RELATION
+from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee
+from accountant.guarantees.points import (
+    Points,
+    checked_points,
+    lower_hull,
+    pair_of_trade_off,
+    symmetric,
+)
+from accountant.guarantees.stated import stated
+from accountant.pairs.finite import FinitePair
+from accountant.pairs.product import Product
+from accountant.relation import AddRemove, R, Relation
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class TradeOff(FaithfulPairGuarantee[R]):
+    """f-DP in both directions, f linear between the listed (type_i, type_ii) points.
+
+    The statement is about the whole curve, not only about the points, so the points must
+    reach from type_i = 0 to type_ii = 0 and be convex; f is 0 after the last one. As it holds
+    for both orders of two neighbours, the larger of f and its inverse is what is kept.
+
+    Source: Dong, Roth & Su (arXiv:1905.02383), Definition 2.3 and Proposition 2.4.
+
+    Attributes:
+        points: exact (type_i, type_ii) vertices, type_i increasing, each in [0, 1].
+
+    Example:
+        >>> 0.5 in TradeOff(points=((0, 1), (0.25, 0.25), (1, 0))).advantage()
+        True
+    """
+
+    points: Points
+    relation: R
+    derivation: Derivation = field(compare=False, repr=False)
+
+    @overload
+    def __init__(
+        self: TradeOff[AddRemove],
+        *,
+        points: Sequence[tuple[Number, Number]],
+        derivation: Derivation | None = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        points: Sequence[tuple[Number, Number]],
+        relation: R,
+        derivation: Derivation | None = None,
+    ) -> None: ...
+    def __init__(
+        self,
+        *,
+        points: Sequence[tuple[Number, Number]],
+        relation: Relation = DEFAULT_RELATION,
+        derivation: Derivation | None = None,
+    ) -> None:
+        """State it; without a derivation it is an assumption."""
+        exact = checked_points(
+            points,
+            lambda type_i: check.probability(type_i_error=type_i),
+            lambda type_ii: check.probability(type_ii_error=type_ii),
+        )
+        object.__setattr__(self, "points", _curve(exact))
+        object.__setattr__(self, "relation", relation)
+        object.__setattr__(self, "derivation", derivation or stated("trade-off", self))
+
+    def describe(self) -> str:
+        """The statement in words and numbers."""
+        return f"f-DP with f linear between {len(self.points)} points"
+
+    def stated_points(self) -> Points:
+        """None."""
+        return ()
+
+    def to_pair(self) -> DominatingPair[R]:
+        """The finite pair with this trade-off curve, for both directions.
+
+        Source: Dong, Roth & Su (arXiv:1905.02383), Proposition 2.2 (every trade-off function is
+            that of some pair); the pair is built in ``points.pair_of_trade_off``.
+        """
+        product = Product.of(_pair(self.points))
+        derivation = Derivation(
+            rule="dominate/trade-off",
+            statement=f"dominated by a pair of {len(self.points) + 1} outcomes or fewer",
+            source="Dong, Roth & Su, arXiv:1905.02383, Proposition 2.2",
+            premises=(self.derivation,),
+        )
+        return DominatingPair(
+            forward=product, backward=product, relation=self.relation, derivation=derivation
+        )
+
+
+def _curve(points: Points) -> Points:
+    """Check that the points make a trade-off curve; drop what follows the first 0."""
+    if points[0][0] != 0 or points[-1][1] != 0:
+        raise ParameterError(
+            "points", points, "from type_i_error = 0 to type_ii_error = 0", "add the end points"
+        )
+    if any(type_i + type_ii > 1 for type_i, type_ii in points):
+        raise ParameterError("points", points, "at or below type_i + type_ii = 1 everywhere")
+    hull = lower_hull([*points, (Fraction(1), Fraction(0))])
+    if not all(_on(hull, point) for point in points):
+        raise ParameterError("points", points, "convex", "keep the lower convex hull")
+    first_zero = next(i for i, (_, type_ii) in enumerate(hull) if type_ii == 0)
+    return symmetric(hull[: first_zero + 1])
+
+
+def _on(hull: Points, point: tuple[Fraction, Fraction]) -> bool:
+    """Whether a point with type_i in [0, 1] lies on the hull."""
+    x, y = point
+    for (left, high), (right, low) in pairwise(hull):
+        if left <= x <= right:
+            return (y - high) * (right - left) == (low - high) * (x - left)
+    return len(hull) == 1 and hull[0] == point
+
+
+@lru_cache(maxsize=256)
+def _pair(points: Points) -> FinitePair:
+    return pair_of_trade_off(points)

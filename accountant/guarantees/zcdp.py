@@ -1,0 +1,84 @@
+"""Zero-concentrated differential privacy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import final, overload
+
+import numpy as np
+
+from accountant import check
+from accountant.check import Number
+from accountant.derivation import Derivation
+from accountant.guarantees.guarantee import DEFAULT_RELATION
+from accountant.guarantees.renyi_guarantee import RenyiGuarantee
+from accountant.guarantees.rounding import floats_around, show
+from accountant.guarantees.stated import stated
+from accountant.numerics.enclosure import UNIT_ROUNDOFF, Reals
+from accountant.relation import AddRemove, R, Relation
+
+_TRIAL_ORDERS = 1.0 + np.geomspace(1e-8, 1e12, 200)
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class ZCDP(RenyiGuarantee[R]):
+    """rho-zCDP: Renyi divergence at most rho a at every order a > 1.
+
+    Source: Bun & Steinke (arXiv:1605.02065), Definition 1.1.
+
+    Attributes:
+        rho: exact, at or above 0, nats.
+
+    Example:
+        >>> ZCDP(rho=2).rdp(order=3)
+        Bound(lower=6.0, upper=6.0)
+    """
+
+    rho: Fraction
+    relation: R
+    derivation: Derivation = field(compare=False, repr=False)
+
+    @overload
+    def __init__(
+        self: ZCDP[AddRemove], *, rho: Number, derivation: Derivation | None = None
+    ) -> None: ...
+    @overload
+    def __init__(
+        self, *, rho: Number, relation: R, derivation: Derivation | None = None
+    ) -> None: ...
+    def __init__(
+        self,
+        *,
+        rho: Number,
+        relation: Relation = DEFAULT_RELATION,
+        derivation: Derivation | None = None,
+    ) -> None:
+        """State it; without a derivation it is an assumption."""
+        object.__setattr__(self, "rho", check.non_negative(rho=rho))
+        object.__setattr__(self, "relation", relation)
+        object.__setattr__(self, "derivation", derivation or stated("zcdp", self))
+
+    def describe(self) -> str:
+        """The statement in words and numbers."""
+        return f"{show(self.rho)}-zCDP"
+
+    def divergence_up(self, order: Fraction) -> Fraction | None:
+        """The stated curve, rho times the order."""
+        return self.rho * order
+
+    def _curve_up(self, orders: Reals) -> Reals:
+        with np.errstate(over="ignore"):
+            curve: Reals = floats_around(self.rho)[1] * orders * (1 + 4 * UNIT_ROUNDOFF)
+        return curve
+
+    def _trial_orders(self) -> Reals:
+        return _TRIAL_ORDERS
+
+    def _gaussian_rho(self) -> Fraction:
+        """A Gaussian with mu^2 = 2 rho has divergence exactly rho a."""
+        return self.rho
+
+    def _holds_at_every_order(self) -> bool:
+        return True

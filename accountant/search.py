@@ -1,0 +1,350 @@
+"""Root search for a monotone question whose answers are brackets.
+
+The cost of a parameter is the upper end of the answer. A parameter is *safe* when its cost is
+at or below the limit. The search works on the logarithms of parameter and cost, where privacy
+costs are nearly straight lines.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import final
+
+from accountant.bound import Bound
+from accountant.errors import CalibrationError, NoBracket, NotCertified, ParameterError
+
+_MAX_EVALUATIONS = 300
+_FIRST_STEP = 2.0
+_FALLBACK_STARTS = (1.0, 0.5, 0.1, 0.01, 2.0, 10.0, 100.0)
+_STEPS_WITHOUT_HALVING = 3
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The answer at one place."""
+
+    place: float
+    answer: Bound
+
+    @property
+    def cost(self) -> float:
+        """What is compared with the limit."""
+        return self.answer.upper
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The safe place next to the limit, or at the end of the interval."""
+
+    sample: Sample
+    at_limit: bool
+
+
+@final
+@dataclass(slots=True, kw_only=True)
+class Search:
+    """One search.
+
+    Attributes:
+        ask: the answer at a place; ParameterError or NotCertified where there is none.
+        accepts: whether the place is in the domain, cheaper than asking.
+        limit: largest acceptable cost, above 0.
+        lower: smallest place allowed, above 0.
+        upper: largest place allowed.
+        lower_is_end: whether ``lower`` is a real end, or stands for "no end".
+        upper_is_end: the same for ``upper``.
+        whole: places are whole numbers.
+        increasing: whether the cost grows with the place; None to find out.
+        tolerance: relative, in the place or in the cost, whichever is met first.
+        what: the target in words.
+    """
+
+    ask: Callable[[float], Bound]
+    accepts: Callable[[float], bool]
+    limit: Fraction
+    lower: float
+    upper: float
+    lower_is_end: bool
+    upper_is_end: bool
+    whole: bool
+    increasing: bool | None
+    tolerance: float
+    what: str
+    samples: dict[float, Sample] = field(default_factory=dict)
+
+    def run(self) -> Found:
+        """Find the safe place nearest the limit."""
+        first = self._start()
+        if self.increasing is None:
+            self._find_direction(first)
+            for sample in self.samples.values():
+                self._check_monotone(sample)
+        safe, unsafe = self._bracket(first)
+        if safe is None:
+            raise self._unmet()
+        if unsafe is None:
+            return self._all_safe(safe)
+        return Found(self._close(safe, unsafe), at_limit=False)
+
+    def sample(self, place: float) -> Sample:
+        """Ask once at a place, and check the answer against the direction."""
+        if place not in self.samples:
+            if len(self.samples) >= _MAX_EVALUATIONS:
+                raise CalibrationError(
+                    f"no value found for {self.what} within {_MAX_EVALUATIONS} evaluations; "
+                    f"narrow the interval. {self._tried()}"
+                )
+            new = Sample(place, self.ask(place))
+            self.samples[place] = new
+            self._check_monotone(new)
+        return self.samples[place]
+
+    def is_safe(self, sample: Sample) -> bool:
+        """Whether the cost is at or below the limit, exactly."""
+        return math.isfinite(sample.cost) and Fraction(sample.cost) <= self.limit
+
+    # -- start and direction
+
+    def _start(self) -> Sample:
+        middle = math.sqrt(self.lower) * math.sqrt(self.upper)
+        both = self.lower_is_end and self.upper_is_end and not self.whole
+        wanted = (middle, *_FALLBACK_STARTS) if both else (*_FALLBACK_STARTS, middle)
+        refusal: Exception | None = None
+        for place in dict.fromkeys(
+            self._placed(min(max(x, self.lower), self.upper)) for x in wanted
+        ):
+            try:
+                return self.sample(place)
+            except (ParameterError, NotCertified) as error:
+                refusal = refusal or error
+        raise CalibrationError(
+            f"no value to start from for {self.what}: every one tried is refused, the first with "
+            f"'{refusal}'; give lower= and upper= around a value that works"
+        ) from refusal
+
+    def _find_direction(self, first: Sample) -> None:
+        step = _FIRST_STEP
+        ends: set[bool] = set()
+        while len(ends) < 2:
+            for upwards in (True, False):
+                if upwards in ends:
+                    continue
+                other = self._try(self._stepped(first.place, step, upwards=upwards))
+                if other is None or other.place == first.place:
+                    ends.add(upwards)
+                    continue
+                if other.place in (self.lower, self.upper):
+                    ends.add(upwards)
+                if _disjoint(first.answer, other.answer):
+                    grows = other.answer.lower > first.answer.upper
+                    self.increasing = grows if upwards else not grows
+                    return
+            step = step * step
+        raise CalibrationError(
+            f"the answer does not depend on the parameter, so {self.what} cannot be solved for; "
+            f"{self._tried()}"
+        )
+
+    def _try(self, place: float) -> Sample | None:
+        try:
+            return self.sample(place)
+        except (ParameterError, NotCertified):
+            return None
+
+    # -- bracket
+
+    def _bracket(self, first: Sample) -> tuple[Sample | None, Sample | None]:
+        """Walk towards the limit until it is crossed, or to the end of the interval."""
+        safe = self._nearest(safe=True)
+        unsafe = self._nearest(safe=False)
+        step = _FIRST_STEP
+        while safe is None or unsafe is None:
+            here = safe or unsafe or first
+            upwards = (safe is None) != self.increasing
+            place = self._next_outwards(here, step, upwards=upwards)
+            if place == here.place:
+                break
+            found = self._try(place)
+            if found is None:
+                place = self._last_accepted(here.place, place)
+                self._set_end(place, upwards=upwards)
+                if place == here.place or self._try(place) is None:
+                    break
+            safe, unsafe = self._nearest(safe=True), self._nearest(safe=False)
+            step = step * step
+        return safe, unsafe
+
+    def _next_outwards(self, here: Sample, step: float, *, upwards: bool) -> float:
+        """Extrapolate the straight line through the last two samples, or just step."""
+        plain = self._stepped(here.place, step, upwards=upwards)
+        others = [s for s in self.samples.values() if s.place != here.place and _has_log(s)]
+        if not others or not _has_log(here):
+            return plain
+        other = min(others, key=lambda s: abs(math.log(s.place / here.place)))
+        slope = (math.log(here.cost) - math.log(other.cost)) / math.log(here.place / other.place)
+        if slope == 0:
+            return plain
+        distance = (math.log(self.limit) - math.log(here.cost)) / slope
+        reach = 1.05 * abs(distance) + 0.01
+        if (distance > 0) != upwards or reach > math.log(max(step, 1e4)):
+            return plain
+        return self._stepped(here.place, math.exp(reach), upwards=upwards)
+
+    def _stepped(self, place: float, factor: float, *, upwards: bool) -> float:
+        room = self.upper / place if upwards else place / self.lower
+        if factor >= room:
+            return self.upper if upwards else self.lower
+        moved = self._placed(place * factor if upwards else place / factor)
+        if moved == place:  # whole numbers: move by one at least
+            moved = place + 1 if upwards else place - 1
+        return min(max(moved, self.lower), self.upper)
+
+    def _last_accepted(self, inside: float, outside: float) -> float:
+        """The edge of the domain between a place that works and one that is refused."""
+        round_place = 1.0
+        if min(inside, outside) < round_place < max(inside, outside):
+            if self.accepts(round_place):
+                inside = round_place
+            else:
+                outside = round_place
+        for _ in range(200):
+            middle = self._placed(math.sqrt(inside) * math.sqrt(outside))
+            if middle in (inside, outside) or abs(outside - inside) <= 1e-13 * inside:
+                break
+            inside, outside = (middle, outside) if self.accepts(middle) else (inside, middle)
+        return inside
+
+    def _set_end(self, place: float, *, upwards: bool) -> None:
+        if upwards:
+            self.upper, self.upper_is_end = place, True
+        else:
+            self.lower, self.lower_is_end = place, True
+
+    def _nearest(self, *, safe: bool) -> Sample | None:
+        """Among the safe (unsafe) samples, the one next to the others."""
+        chosen = [s for s in self.samples.values() if self.is_safe(s) == safe]
+        if not chosen:
+            return None
+        rightmost = safe == self.increasing
+        return (
+            max(chosen, key=lambda s: s.place) if rightmost else min(chosen, key=lambda s: s.place)
+        )
+
+    # -- close in
+
+    def _close(self, safe: Sample, unsafe: Sample) -> Sample:
+        """Shrink the bracket by interpolation, by halving where that is slow."""
+        slow = 0
+        while not self._is_close(safe, unsafe):
+            before = abs(math.log(unsafe.place / safe.place))
+            halve = slow >= _STEPS_WITHOUT_HALVING
+            place = self._halfway(safe, unsafe) if halve else self._interpolated(safe, unsafe)
+            if place in (safe.place, unsafe.place):
+                break
+            found = self.sample(place)
+            safe, unsafe = (found, unsafe) if self.is_safe(found) else (safe, found)
+            after = abs(math.log(unsafe.place / safe.place))
+            slow = 0 if after <= 0.5 * before else slow + 1
+        return safe
+
+    def _is_close(self, safe: Sample, unsafe: Sample) -> bool:
+        gap = abs(unsafe.place - safe.place)
+        if self.whole:
+            return gap <= 1
+        floor = self.limit * (1 - Fraction(self.tolerance))
+        return gap <= self.tolerance * safe.place or Fraction(safe.cost) >= floor
+
+    def _halfway(self, safe: Sample, unsafe: Sample) -> float:
+        return self._placed(math.sqrt(safe.place) * math.sqrt(unsafe.place))
+
+    def _interpolated(self, safe: Sample, unsafe: Sample) -> float:
+        """Inverse quadratic, else linear, in logarithms, aimed just inside the limit."""
+        usable = [s for s in self.samples.values() if _has_log(s)]
+        if not _has_log(safe) or not _has_log(unsafe):
+            return self._halfway(safe, unsafe)
+        aim = math.log(self.limit) - (0.0 if self.whole else 0.5 * self.tolerance)
+        usable.sort(key=lambda s: abs(math.log(s.cost) - aim))
+        low, high = sorted((safe.place, unsafe.place))
+        for candidates in (usable[:3], [safe, unsafe]):
+            guess = _inverse_interpolation(candidates, aim)
+            if low < guess < high:
+                return self._inside(guess, low, high)
+        return self._halfway(safe, unsafe)
+
+    def _inside(self, guess: float, low: float, high: float) -> float:
+        if not self.whole:
+            return guess
+        return min(max(float(round(guess)), low + 1), high - 1)
+
+    def _placed(self, place: float) -> float:
+        return float(round(place)) if self.whole else place
+
+    # -- outcomes
+
+    def _all_safe(self, safe: Sample) -> Found:
+        costly_end_is_real = self.upper_is_end if self.increasing else self.lower_is_end
+        if costly_end_is_real:
+            return Found(safe, at_limit=True)
+        raise NoBracket(
+            f"every value tried meets {self.what}, so none is the limit; give lower= or upper= "
+            f"to end the search. {self._tried()}"
+        )
+
+    def _unmet(self) -> CalibrationError:
+        real = self.lower_is_end if self.increasing else self.upper_is_end
+        why = "in the allowed interval" if real else "however far the parameter goes"
+        kind = NoBracket if self.lower_is_end and self.upper_is_end else CalibrationError
+        return kind(
+            f"no value meets {self.what} {why}: other parts may cost more than the target by "
+            f"themselves, or the interval is too narrow. {self._tried()}"
+        )
+
+    def _check_monotone(self, new: Sample) -> None:
+        if self.increasing is None:
+            return
+        for old in self.samples.values():
+            if old.place == new.place:
+                continue
+            first, second = sorted((old, new), key=lambda s: s.place)
+            small, large = (first, second) if self.increasing else (second, first)
+            if small.answer.lower > large.answer.upper:
+                direction = "grow" if self.increasing else "fall"
+                raise CalibrationError(
+                    f"the answer is not monotone: it should {direction} with the parameter, but "
+                    f"is {first.answer} at {first.place:g} and {second.answer} at "
+                    f"{second.place:g}; calibrate within an interval where it is"
+                )
+
+    def _tried(self) -> str:
+        ordered = sorted(self.samples.values(), key=lambda s: s.place)
+        ends = (ordered[0], ordered[-1])
+        shown = ", ".join(f"{s.cost:.6g} at {s.place:.6g}" for s in dict.fromkeys(ends))
+        return f"Interval tried: [{ends[0].place:.6g}, {ends[1].place:.6g}]; values: {shown}"
+
+
+def _disjoint(one: Bound, other: Bound) -> bool:
+    return one.upper < other.lower or other.upper < one.lower
+
+
+def _has_log(sample: Sample) -> bool:
+    return 0.0 < sample.cost < math.inf
+
+
+def _inverse_interpolation(samples: list[Sample], aim: float) -> float:
+    """Lagrange interpolation of log place as a function of log cost; nan on a repeat."""
+    costs = [math.log(sample.cost) for sample in samples]
+    if len(set(costs)) < len(costs):
+        return math.nan
+    guess = 0.0
+    for i, sample in enumerate(samples):
+        weight = 1.0
+        for j, cost in enumerate(costs):
+            if j != i:
+                weight *= (aim - cost) / (costs[i] - cost)
+        guess += weight * math.log(sample.place)
+    return math.exp(guess) if abs(guess) < 700 else math.nan

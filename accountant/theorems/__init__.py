@@ -1,0 +1,1 @@
+"""One theorem a file: from guarantees to a guarantee, with its source and its rounding."""

@@ -1,0 +1,100 @@
+"""Bounded range."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from accountant.guarantees.bounded_range import BoundedRange
+from accountant.relation import AddRemove, ReplaceOne
+from tests.accountant.guarantees import oracle
+from tests.contracts.guarantee_contract import GuaranteeContract, each
+
+
+class TestBoundedRange(GuaranteeContract):
+    """The battery, and what is particular to the notion."""
+
+    def instances(self) -> Sequence[BoundedRange[AddRemove]]:
+        """Small, usual and large."""
+        return (BoundedRange(epsilon=0.1), BoundedRange(epsilon=2))
+
+    def replace_one(self) -> BoundedRange[ReplaceOne]:
+        """Under the other relation."""
+        return BoundedRange(epsilon=1, relation=ReplaceOne())
+
+    def bad_constructions(self) -> Sequence[Callable[[], object]]:
+        """Outside the domain."""
+        bad: tuple[Any, ...] = (-0.5, float("nan"), float("inf"), "1", None, True, 1j)
+        return each(lambda value: BoundedRange(epsilon=value), bad)
+
+    def test_profile_of_the_logistic_shift(self) -> None:
+        """Delta is the largest over logits x of expit(x + range) - e^epsilon expit(x)."""
+        guarantee = BoundedRange(epsilon=Fraction(3, 2))
+        grid = [k / 1000 for k in range(-20_000, 20_000)]
+
+        for epsilon in (0.0, 0.3, 1.0, 1.4):
+            worst = max(
+                1 / (1 + math.exp(-x - 1.5)) - math.exp(epsilon) / (1 + math.exp(-x)) for x in grid
+            )
+            answer = guarantee.delta(epsilon=epsilon)
+            assert worst <= answer.upper
+            assert answer.upper == pytest.approx(worst, rel=1e-5)
+
+    @pytest.mark.parametrize("shift", [0.0, 0.25, 0.5, 0.9, 1.0])
+    def test_dominates_two_outcome_mechanisms(self, shift: float) -> None:
+        """A mechanism whose loss takes the two ends of an interval is below the bound."""
+        low, high = -shift * 1.5, (1 - shift) * 1.5
+        if low == 0 or high == 0:
+            masses: oracle.Masses = [(1.0, 1.0)]
+        else:
+            weight = -math.expm1(low) / (math.exp(high) - math.exp(low))
+            masses = [(weight * math.exp(high), weight), ((1 - weight) * math.exp(low), 1 - weight)]
+        guarantee = BoundedRange(epsilon=1.5)
+
+        for epsilon in (0.0, 0.2, 0.7, 1.2):
+            assert oracle.delta(masses, epsilon) <= guarantee.delta(epsilon=epsilon).upper + 1e-15
+        for order in (1.5, 2.0, 10.0):
+            assert oracle.renyi(masses, order) <= guarantee.rdp(order=order).upper + 1e-15
+
+    @pytest.mark.parametrize("width", [0.1, 1.0, 5.0, 12.0])
+    @pytest.mark.parametrize("order", [1.05, 2.0, 7.5])
+    def test_renyi_divergence_of_the_worst_two_outcomes(self, width: float, order: float) -> None:
+        """The largest over where the interval lies, found by a grid, is inside the bracket."""
+        worst = 0.0
+        for k in range(1, 4000):
+            low = -width * k / 4000
+            weight = -math.expm1(low) / (math.exp(low + width) - math.exp(low))
+            masses = [
+                (weight * math.exp(low + width), weight),
+                ((1 - weight) * math.exp(low), 1 - weight),
+            ]
+            worst = max(worst, oracle.renyi(masses, order))
+        answer = BoundedRange(epsilon=width).rdp(order=order)
+
+        assert worst <= answer.upper + 1e-14
+        assert worst == pytest.approx(answer.lower, rel=1e-5)
+        assert answer.relative_width < 1e-7
+
+    @pytest.mark.parametrize("width", [0.1, 1.0, 5.0, 12.0])
+    def test_rho_is_above_every_ratio(self, width: float) -> None:
+        """The divergence over its order never exceeds rho, and comes close for small ranges."""
+        guarantee = BoundedRange(epsilon=width)
+        ratios = [guarantee.rdp(order=a).lower / a for a in (1.0001, 1.01, 1.5, 4.0, 50.0)]
+
+        assert max(ratios) <= guarantee.zcdp().upper
+        assert guarantee.zcdp().lower == pytest.approx(max(ratios), rel=1e-2)
+        assert guarantee.zcdp().upper <= width * width / 8 * (1 + 1e-15)
+
+    def test_rho_of_a_small_range_is_an_eighth_of_its_square(self) -> None:
+        """And of a huge one its length."""
+        small = BoundedRange(epsilon=Fraction(1, 8)).zcdp()
+
+        assert small.upper == 1 / 512
+        assert small.relative_width < 1e-2
+        assert BoundedRange(epsilon=0).zcdp().upper == 0.0
+        assert BoundedRange(epsilon=0).rdp(order=2).upper == 0.0
+        assert BoundedRange(epsilon=10**400).rdp(order=2).upper == math.inf

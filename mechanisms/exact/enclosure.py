@@ -1,0 +1,119 @@
+"""Numbers in [0, 1] known to any precision, as integer brackets.
+
+An ``Enclosure`` maps a precision p to integers (low, high) with low <= x * 2^p <= high. Every slow
+decision of the package compares the bits of a uniform with such a bracket.
+
+Assumption: mpmath's ``exp``, ``sqrt`` and ``erfc`` at w bits are within a relative 2^(8 - w).
+They are called with at least 24 bits beyond p and the bracket is one unit wider on both sides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+Bracket = tuple[int, int]
+Enclosure = Callable[[int], Bracket]
+
+_NEAREST = "n"
+_GUARD = 24
+
+
+def _libmp() -> Any:  # noqa: ANN401 - mpmath has no types
+    from mpmath import libmp  # noqa: PLC0415 - only the rare slow decisions need it
+
+    return libmp
+
+
+def _float(x: Fraction, bits: int) -> Any:  # noqa: ANN401 - mpmath has no types
+    return _libmp().from_rational(x.numerator, x.denominator, bits, _NEAREST)
+
+
+def _bracket(x: Any, bits: int) -> Bracket:  # noqa: ANN401 - mpmath has no types
+    unit = 1 << bits
+    floor = int(_libmp().to_fixed(x, bits))
+    return max(floor - 1, 0), min(floor + 2, unit)
+
+
+def rational(x: Fraction) -> Enclosure:
+    """Enclose a rational number of [0, 1].
+
+    Example:
+        >>> rational(Fraction(1, 3))(4)
+        (5, 6)
+    """
+
+    def at(bits: int) -> Bracket:
+        scaled = x.numerator << bits
+        return scaled // x.denominator, -(-scaled // x.denominator)
+
+    return at
+
+
+def exp_minus(gamma: Fraction) -> Enclosure:
+    """Enclose e^-gamma for a rational gamma >= 0.
+
+    Past gamma = p the value is below e^-p < 2^-p, so (0, 1) is a bracket and nothing is computed.
+
+    Example:
+        >>> exp_minus(Fraction(1))(10)  # 1024 / e = 376.7
+        (375, 378)
+    """
+    if gamma == 0:
+        return rational(Fraction(1))
+
+    def at(bits: int) -> Bracket:
+        if gamma >= bits:
+            return 0, 1
+        # |gamma| < p: an argument good to 2^-w moves the result by p 2^-w.
+        work = bits + bits.bit_length() + _GUARD
+        return _bracket(_libmp().mpf_exp(_float(-gamma, work), work, _NEAREST), bits)
+
+    return at
+
+
+def normal_two_tails(t: Fraction) -> Enclosure:
+    """Enclose P(|Z| > t) = erfc(t / sqrt 2), Z standard normal, for a rational t >= 0.
+
+    The value is at most e^(-t^2/2), so past t^2 = 2p it is below 2^-p and (0, 1) is a bracket.
+
+    Example:
+        >>> normal_two_tails(Fraction(2))(10)  # 1024 * 0.0455 = 46.6
+        (45, 48)
+    """
+    half_square = t * t / 2
+
+    def at(bits: int) -> Bracket:
+        if half_square >= bits:
+            return 0, 1
+        # The condition number of erfc here is below t^2 + 2 <= 2p + 2.
+        work = bits + 2 * bits.bit_length() + _GUARD
+        x = _libmp().mpf_sqrt(_float(half_square, work), work, _NEAREST)
+        return _bracket(_libmp().mpf_erfc(x, work, _NEAREST), bits)
+
+    return at
+
+
+def keep_probability(epsilon: Fraction, categories: int) -> Enclosure:
+    """Enclose e^epsilon / (e^epsilon + categories - 1) for epsilon >= 0, categories >= 2.
+
+    It equals 1 / (1 + (categories - 1) e^-epsilon), decreasing in e^-epsilon, so a bracket of
+    e^-epsilon gives one of it.
+
+    Example:
+        >>> keep_probability(Fraction(0), 4)(10)
+        (256, 256)
+    """
+    small = exp_minus(epsilon)
+
+    def at(bits: int) -> Bracket:
+        work = bits + categories.bit_length() + _GUARD
+        low, high = small(work)
+        unit, square = 1 << work, 1 << (work + bits)
+        return (
+            square // (unit + (categories - 1) * high),
+            -(-square // (unit + (categories - 1) * low)),
+        )
+
+    return at

@@ -1,0 +1,75 @@
+"""Outputs as arrays: first axis = outputs, whatever one output is.
+
+One output is a number, an array of numbers, or a tuple of outputs (a composition). Tuples are kept
+as numpy structured arrays with one field a part, so that a million outputs stay one array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+# An output's type belongs to the mechanism: float, int, an array of them, or a tuple of outputs.
+Output: TypeAlias = Any
+Outputs: TypeAlias = NDArray[Any]
+
+
+def join(parts: Sequence[Outputs], axes: int) -> Outputs:
+    """Pair up the outputs of several mechanisms: one structured array with one field a part.
+
+    Args:
+        parts: at least one array; the first ``axes`` axes of all agree and index outputs.
+        axes: how many leading axes index outputs; the others belong to one output.
+    Example:
+        >>> join([np.zeros((5, 3)), np.zeros(5, dtype=np.int64)], axes=1).shape
+        (5,)
+    """
+    leading = parts[0].shape[:axes]
+    fields = [(str(i), part.dtype, part.shape[axes:]) for i, part in enumerate(parts)]
+    joined = np.empty(leading, dtype=np.dtype(fields))
+    for i, part in enumerate(parts):
+        joined[str(i)] = part
+    return joined
+
+
+def unpack(output: Outputs) -> Output:
+    """One output as plain Python: a number, an array, or a tuple of outputs.
+
+    Example:
+        >>> unpack(np.array(2.5))
+        2.5
+        >>> unpack(join([np.zeros(()), np.ones((), dtype=np.int64)], axes=0))
+        (0.0, 1)
+    """
+    if output.dtype.names is not None and output.ndim == 0:
+        return tuple(unpack(np.asarray(output[name])) for name in output.dtype.names)
+    return output[()] if output.dtype == object else output.item() if output.ndim == 0 else output
+
+
+def flatten(outputs: Outputs) -> NDArray[np.float64]:
+    """Outputs as floats: shape (size,) for scalars, (size, coordinates) for anything larger.
+
+    Whole numbers beyond 2^53 are rounded; that is post-processing.
+
+    Example:
+        >>> flatten(join([np.zeros((5, 3)), np.zeros(5, dtype=np.int64)], axes=1)).shape
+        (5, 4)
+    """
+    if outputs.dtype.names is None and outputs.ndim == 1:
+        return outputs.astype(np.float64)
+    return np.concatenate(_columns(outputs, len(outputs)), axis=1)
+
+
+def _columns(outputs: Outputs, size: int) -> list[NDArray[np.float64]]:
+    if outputs.dtype.names is None:
+        return [outputs.astype(np.float64).reshape(size, -1)]
+    rows = outputs.reshape(size, -1)
+    return [
+        column
+        for j in range(rows.shape[1])
+        for name in outputs.dtype.names
+        for column in _columns(np.ascontiguousarray(rows[name][:, j]), size)
+    ]

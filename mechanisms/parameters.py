@@ -1,0 +1,92 @@
+"""Argument checks and assumptions that mechanisms share."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Final, TypeVar
+
+from accountant.errors import ParameterError
+from accountant.guarantees.rounding import show
+from accountant.relation import RELATIONS, AddRemove, Relation
+from accountant.sensitivity import L1, L2, Sensitivity
+
+S = TypeVar("S", bound=Sensitivity)
+
+DEFAULT_RELATION: Final = AddRemove()
+
+_SLACK: Final = Fraction(1, 2**40)
+
+UNIFORM_BITS: Final = "the random source's 64-bit words are independent and uniform"
+
+
+def require_sensitivity(sensitivity: object, *kinds: type[S]) -> S:
+    """Accept a sensitivity in one of the given norms.
+
+    Raises:
+        ParameterError: a bare number, or another norm; says how to convert.
+    Example:
+        >>> require_sensitivity(L1(2), L1)
+        L1(value=Fraction(2, 1))
+    """
+    for kind in kinds:
+        if isinstance(sensitivity, kind):
+            return sensitivity
+    names = " or ".join(kind.__name__ for kind in kinds)
+    hint = "a bare number does not say its norm"
+    if isinstance(sensitivity, L1) and L2 in kinds:
+        hint = "L1(...).as_l2() converts it"
+    elif isinstance(sensitivity, Sensitivity):
+        hint = "another norm converts with as_l1 or as_l2, given the dimension"
+    raise ParameterError("sensitivity", sensitivity, f"{names}, in data units", hint)
+
+
+def require_relation(relation: object) -> Relation:
+    """Accept a neighbouring relation.
+
+    Raises:
+        ParameterError: anything else, a string included.
+    Example:
+        >>> require_relation(AddRemove())
+        AddRemove()
+    """
+    if isinstance(relation, Relation):
+        return relation
+    names = ", ".join(f"{type(known).__name__}()" for known in RELATIONS)
+    raise ParameterError("relation", relation, f"one of {names}")
+
+
+def whole_part(sensitivity: Fraction) -> int:
+    """How far a whole-numbered quantity can move: the largest integer at most the sensitivity.
+
+    A value within a relative 2^-40 below an integer is taken as that integer: it is a rounded
+    square root or product, and counting one unit more is the safe side.
+
+    Raises:
+        ParameterError: below 1; such a query never moves.
+    Example:
+        >>> whole_part(Fraction(math.sqrt(3)) ** 2)
+        3
+    """
+    units = math.floor(sensitivity * (1 + _SLACK))
+    if units < 1:
+        raise ParameterError(
+            "sensitivity", float(sensitivity), "at least 1", "an integer query moves by integers"
+        )
+    return units
+
+
+def assumptions(sensitivity: Sensitivity, relation: Relation) -> tuple[str, ...]:
+    """What a noise mechanism's guarantee takes for granted.
+
+    Example:
+        >>> len(assumptions(L1(1), AddRemove()))
+        3
+    """
+    norm = type(sensitivity).__name__
+    moves = f"the query's exact value moves by at most {show(sensitivity.value)} in {norm} norm"
+    return (
+        f"{moves} between {relation} neighbours",
+        "the query's value is finite and its shape is the same on every dataset",
+        UNIFORM_BITS,
+    )

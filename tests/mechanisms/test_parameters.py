@@ -1,0 +1,54 @@
+"""Argument checks that mechanisms share."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+
+from accountant.errors import ParameterError
+from accountant.relation import AddRemove, ReplaceOne
+from accountant.sensitivity import L1, L2, LInf
+from mechanisms import parameters
+
+
+def test_a_sensitivity_says_its_norm() -> None:
+    """Another norm is refused with the conversion, a bare number with the reason."""
+    assert parameters.require_sensitivity(L2(1), L2) == L2(1)
+    with pytest.raises(ParameterError, match=r"as_l2\(\)"):
+        parameters.require_sensitivity(L1(1), L2)
+    with pytest.raises(ParameterError, match="dimension"):
+        parameters.require_sensitivity(LInf(1), L1)
+    with pytest.raises(ParameterError, match="norm"):
+        parameters.require_sensitivity(1.0, L1)
+
+
+def test_a_relation_is_an_instance() -> None:
+    """Strings and classes are refused."""
+    assert parameters.require_relation(ReplaceOne()) == ReplaceOne()
+    for wrong in ("add-remove", AddRemove, None):
+        with pytest.raises(ParameterError, match=r"AddRemove\(\)"):
+            parameters.require_relation(wrong)
+
+
+@pytest.mark.parametrize(
+    ("sensitivity", "units"),
+    [
+        (Fraction(1), 1),
+        (Fraction(29, 10), 2),
+        (Fraction(math.sqrt(3)) ** 2, 3),
+        (Fraction(math.sqrt(7)) ** 2, 7),
+        (Fraction(0.1) * 30, 3),
+        (3 - Fraction(1, 2**20), 2),
+    ],
+)
+def test_whole_part_rounds_to_the_safe_side(sensitivity: Fraction, units: int) -> None:
+    """Never below the true whole number that a rounded root stands for."""
+    assert parameters.whole_part(sensitivity) == units
+
+
+def test_whole_part_refuses_a_query_that_never_moves() -> None:
+    """Below 1 an integer query is constant."""
+    with pytest.raises(ParameterError, match="at least 1"):
+        parameters.whole_part(Fraction(1, 2))

@@ -1,0 +1,64 @@
+"""The protocol of mechanisms: every final class is tested, and the import is fast."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import mechanisms
+from mechanisms import Mechanism
+
+HERE = Path(__file__).parent
+
+
+def final_mechanisms() -> set[type]:
+    """Every concrete mechanism class of the package, found by walking it."""
+    found: set[type] = set()
+    for module in pkgutil.walk_packages(mechanisms.__path__, prefix="mechanisms."):
+        for _, value in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
+            if issubclass(value, Mechanism) and not inspect.isabstract(value):
+                found.add(value)
+    return found
+
+
+def test_every_mechanism_has_a_contract_test() -> None:
+    """A final Mechanism without a contract test fails here."""
+    tests = "".join(path.read_text() for path in HERE.glob("test_*.py"))
+    classes = final_mechanisms()
+
+    assert len(classes) >= 9
+    for mechanism in classes:
+        assert f"class Test{mechanism.__name__}(" in tests, mechanism
+
+
+def test_every_mechanism_is_final_and_frozen() -> None:
+    """Final classes have slots, are marked final, and override nothing concrete."""
+    concrete = {
+        name
+        for name, value in vars(Mechanism).items()
+        if not name.startswith("_") and not getattr(value, "__isabstractmethod__", False)
+    }
+    for mechanism in final_mechanisms():
+        assert getattr(mechanism, "__final__", False), mechanism
+        assert "__slots__" in vars(mechanism), mechanism
+        assert not concrete & set(vars(mechanism)), mechanism
+
+
+def test_public_names_are_listed() -> None:
+    """__all__ is sorted and covers every exported mechanism."""
+    assert sorted(mechanisms.__all__) == list(mechanisms.__all__)
+    for mechanism in final_mechanisms():
+        assert mechanism.__name__ in mechanisms.__all__
+
+
+def test_import_is_fast() -> None:
+    """Importing the package leaves plotting and statistics libraries alone."""
+    code = "import mechanisms, sys; print({'matplotlib', 'scipy.stats'} & set(sys.modules))"
+    command = [sys.executable, "-c", code]
+    loaded = subprocess.run(command, capture_output=True, text=True, check=True)
+
+    assert loaded.stdout.strip() == "set()"

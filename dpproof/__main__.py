@@ -1,0 +1,113 @@
+"""The command line: ``dpproof budget FILE`` and ``dpproof calibrate FILE``.
+
+Exit status: 0 the budget holds, 1 it does not, 2 the input cannot be answered, with one line on
+standard error.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from accountant.errors import PrivacyError
+
+HOLDS, DOES_NOT_HOLD, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="dpproof", prog_name="dpproof")
+def commands() -> None:
+    """Compute, prove and audit differential-privacy budgets.
+
+    Exit status: 0 the budget holds, 1 it does not, 2 bad input.
+    """
+
+
+@commands.command()
+@click.argument("file")
+@JSON
+def budget(file: str, *, as_json: bool) -> int:
+    """What the pipeline in FILE costs, stage by stage and in total."""
+    from dpproof import answers, parse  # noqa: PLC0415  # --help should not wait for the engine
+    from dpproof.budget import spend  # noqa: PLC0415  # as above
+    from dpproof.progress import progress  # noqa: PLC0415  # as above
+
+    pipeline = parse.load(file)
+    with progress(len(pipeline.stages) + 1) as step:
+        spent = spend(pipeline, step)
+    if as_json:
+        _print_json(answers.budget(spent))
+    else:
+        from rich.console import Console  # noqa: PLC0415  # not needed for JSON
+
+        from dpproof.table import show  # noqa: PLC0415  # not needed for JSON
+
+        show(spent, Console())
+    return DOES_NOT_HOLD if spent.within_budget is False else HOLDS
+
+
+@commands.command()
+@click.argument("file")
+@click.option("--stage", required=True, help="The stage whose number is solved for.")
+@click.option("--parameter", required=True, help="The number: noise_multiplier, rate, count, …")
+@JSON
+def calibrate(file: str, stage: str, parameter: str, *, as_json: bool) -> int:
+    """The number at which the pipeline in FILE just meets its budget."""
+    from dpproof import answers, free, parse  # noqa: PLC0415  # as in budget
+    from dpproof.progress import progress  # noqa: PLC0415  # as in budget
+    from dpproof.solve import Unreachable, solve  # noqa: PLC0415  # as in budget
+
+    document = free.completed(parse.read(file), stage, parameter)
+    number = free.find(parse.parse(document, parse.shown_path(file)), stage, parameter)
+    try:
+        with progress(None) as step:
+            solved = solve(number, step)
+    except Unreachable as reason:
+        if as_json:
+            _print_json({"value": None, "epsilon": None, "reason": str(reason)})
+        return _refuse(f"dpproof: {reason}", DOES_NOT_HOLD)
+    if as_json:
+        _print_json(answers.solved(solved))
+    else:
+        from rich.console import Console  # noqa: PLC0415  # not needed for JSON
+
+        from dpproof.table import show_solved  # noqa: PLC0415  # not needed for JSON
+
+        show_solved(solved, Console())
+    return HOLDS
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        status = commands.main(given or ["--help"], prog_name="dpproof", standalone_mode=False)
+        sys.stdout.flush()
+    except PrivacyError as refusal:
+        return _refuse(f"dpproof: {' '.join(str(refusal).split())}", BAD_INPUT)
+    except click.ClickException as refusal:
+        return _refuse(f"dpproof: {' '.join(refusal.format_message().split())}", BAD_INPUT)
+    except (KeyboardInterrupt, click.Abort):
+        return _refuse("dpproof: interrupted", INTERRUPTED)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BAD_INPUT
+    return int(status or HOLDS)
+
+
+def _print_json(answer: object) -> None:
+    click.echo(json.dumps(answer, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _refuse(line: str, status: int) -> int:
+    click.echo(line, err=True)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

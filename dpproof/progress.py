@@ -1,0 +1,33 @@
+"""Progress of long work, on standard error and only on a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+def _silent(_: str) -> None:
+    """Nobody is watching."""
+
+
+@contextmanager
+def progress(total: int | None) -> Iterator[Callable[[str], None]]:
+    """A bar that disappears when the work is done; a spinner when the total is unknown.
+
+    Yields:
+        To be called with the name of each piece of work, before it begins.
+    """
+    if not sys.stderr.isatty():
+        yield _silent
+        return
+    from rich.console import Console  # noqa: PLC0415  # nothing to import without a terminal
+    from rich.progress import Progress  # noqa: PLC0415  # as above
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=total)
+
+        def step(name: str) -> None:
+            bar.update(task, advance=1, description=name.replace("[", r"\["))
+
+        yield step

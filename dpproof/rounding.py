@@ -1,0 +1,84 @@
+"""Numbers for people: rounded, and always to the side that does not flatter."""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+
+PLAIN_FROM = Decimal("1e-4")
+PLAIN_BELOW = Decimal("1e7")
+
+
+def above(value: float, digits: int = 5) -> str:
+    """The number in decimal, rounded up to some significant digits.
+
+    Laws: read back exactly, the text is at or above the value.
+    Example:
+        >>> above(6.90738), above(0.30000000000000004, 3), above(1e-9)
+        ('6.9074', '0.301', '1.0001e-9')
+    """
+    return _rounded(value, digits, ROUND_CEILING)
+
+
+def below(value: float, digits: int = 5) -> str:
+    """The number in decimal, rounded down to some significant digits.
+
+    Laws: read back exactly, the text is at or below the value.
+    Example:
+        >>> below(6.90738), below(1234567.8), below(12345678.0)
+        ('6.9073', '1234500', '1.2345e7')
+    """
+    return _rounded(value, digits, ROUND_FLOOR)
+
+
+def percent_above(share: float) -> str:
+    """A share as per cent, rounded up to one decimal, below 1 % to two significant digits.
+
+    Example:
+        >>> percent_above(0.8634), percent_above(1.0), percent_above(0.00123)
+        ('86.4 %', '100.0 %', '0.13 %')
+    """
+    if not math.isfinite(share):
+        return f"{share} %"
+    exact = 100 * Fraction(share)
+    if exact < 1:
+        return f"{_rounded(exact, 2, ROUND_CEILING)} %"
+    return f"{math.ceil(10 * exact) / 10:.1f} %"
+
+
+def exactly(value: Fraction) -> str:
+    """The shortest decimal that names the same float; whole numbers in full.
+
+    Example:
+        >>> exactly(Fraction(0.01)), exactly(Fraction(8.0)), exactly(Fraction(1e-6))
+        ('0.01', '8', '1e-6')
+    """
+    if value.denominator == 1:
+        return str(value.numerator)
+    mantissa, mark, exponent = repr(float(value)).partition("e")
+    return f"{mantissa}e{int(exponent)}" if mark else mantissa
+
+
+def grouped(count: int) -> str:
+    """A whole number with its thousands apart.
+
+    Example:
+        >>> grouped(14062)
+        '14,062'
+    """
+    return f"{count:,}"
+
+
+def _rounded(value: float | Fraction, digits: int, rounding: str) -> str:
+    if not math.isfinite(value):
+        return str(value)
+    context = Context(prec=digits, rounding=rounding)
+    exact = Fraction(value)
+    number = context.divide(Decimal(exact.numerator), Decimal(exact.denominator))
+    if number == 0:
+        return "0"
+    if PLAIN_FROM <= abs(number) < PLAIN_BELOW:
+        return f"{number:f}"
+    mantissa, exponent = f"{number:.{digits - 1}e}".split("e")
+    return f"{mantissa}e{int(exponent)}"

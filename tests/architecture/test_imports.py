@@ -1,0 +1,104 @@
+"""The arrows between the packages: proofs <- accountant <- mechanisms <- dpproof, and auditing."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.tree import PACKAGES, ROOT, imported, sources
+
+OURS = (*PACKAGES, "tests", "benchmarks", "examples", "scripts")
+OWN: dict[str, tuple[str, ...]] = {
+    "proofs": (),
+    "accountant": ("proofs.certificate",),
+    "mechanisms": ("accountant",),
+    "auditing": ("accountant",),
+    "dpproof": PACKAGES,
+}
+OTHERS: dict[str, tuple[str, ...]] = {
+    "proofs": ("flint",),
+    "accountant": ("numpy", "scipy"),
+    "mechanisms": ("mpmath", "numpy", "scipy"),
+    "auditing": ("numpy", "scipy"),
+    "dpproof": ("click", "numpy", "rich"),
+}
+
+
+def _within(name: str, allowed: tuple[str, ...]) -> bool:
+    return any(name == prefix or name.startswith(f"{prefix}.") for prefix in allowed)
+
+
+def violations(package: str, path: Path) -> Iterator[str]:
+    """Every import of one file that its package may not have."""
+    for line, name in imported(path):
+        top = name.split(".")[0]
+        if top == package or top in sys.stdlib_module_names:
+            continue
+        allowed = OWN[package] if top in OURS else OTHERS[package]
+        if not _within(name, allowed):
+            yield f"{path.relative_to(ROOT)}:{line} imports {name}"
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_only_allowed_imports(package: str) -> None:
+    """No package imports what stands above it, nor a library it has no business with."""
+    found = [text for path in sources(package) for text in violations(package, path)]
+
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("package", "code"),
+    [
+        ("proofs", "import numpy"),
+        ("proofs", "from accountant import Bound"),
+        ("accountant", "import proofs"),
+        ("accountant", "from proofs import rules"),
+        ("accountant", "from proofs.rules import gdp"),
+        ("accountant", "import mechanisms.gaussian"),
+        ("mechanisms", "from proofs import kernel"),
+        ("mechanisms", "from auditing import audit"),
+        ("auditing", "from mechanisms import Gaussian"),
+        ("auditing", "import mechanisms"),
+        ("dpproof", "import tests.conftest"),
+        ("dpproof", "import scipy"),
+    ],
+)
+def test_the_test_sees_a_forbidden_import(
+    package: str, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every arrow is seen to be refused in the other direction."""
+    file = tmp_path / package / "inner.py"
+    file.parent.mkdir()
+    file.write_text(code, encoding="utf-8")
+    monkeypatch.setattr("tests.architecture.tree.ROOT", tmp_path)
+    monkeypatch.setattr(f"{__name__}.ROOT", tmp_path)
+
+    assert len(list(violations(package, file))) == 1
+
+
+@pytest.mark.parametrize(
+    ("package", "code"),
+    [
+        ("proofs", "from flint import arb"),
+        ("accountant", "from proofs.certificate import Certificate"),
+        ("accountant", "from proofs import certificate"),
+        ("mechanisms", "from accountant.guarantees import gdp"),
+        ("dpproof", "import auditing, proofs, rich.table"),
+        ("accountant", "from . import bound"),
+    ],
+)
+def test_the_test_allows_an_allowed_import(
+    package: str, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The arrows themselves are allowed."""
+    file = tmp_path / package / "inner.py"
+    file.parent.mkdir()
+    file.write_text(code, encoding="utf-8")
+    monkeypatch.setattr("tests.architecture.tree.ROOT", tmp_path)
+    monkeypatch.setattr(f"{__name__}.ROOT", tmp_path)
+
+    assert list(violations(package, file)) == []

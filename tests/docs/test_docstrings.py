@@ -1,0 +1,25 @@
+"""Every example in a docstring runs and prints what it shows."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+
+import pytest
+
+from tests.architecture.tree import ROOT, sources
+
+MODULES = [
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    for path in sources()
+]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_of_a_module(name: str) -> None:
+    """No doctest of the module fails."""
+    module = importlib.import_module(name)
+
+    result = doctest.testmod(module, optionflags=doctest.ELLIPSIS)
+
+    assert result.failed == 0

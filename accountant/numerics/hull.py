@@ -68,6 +68,7 @@ def _corners(loss: Reals, t: Reals, value: Reals, rest: float) -> tuple[Atoms, P
     keep = _hull(np.insert(t, 0, 0.0), np.insert(value, 0, 1.0))
     at, height = np.insert(t, 0, 0.0)[keep], np.insert(value, 0, 1.0)[keep]
     slope = np.append(np.diff(height) / np.diff(at), 0.0)
+    slope = np.maximum(slope, -1.0)  # on the line 1 - t differences of heights lose their digits
     mass_q = np.diff(slope)
     used = mass_q > 0
     position = keep[1:][used] - 1

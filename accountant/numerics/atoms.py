@@ -32,14 +32,12 @@ class Atoms:
         loss: shape (n,), log(p/q), nats, error at most 4 u (1 + |loss|) of itself.
         infinite_mass: P's mass where Q has none.
         missing_mass: Q's mass where P has none.
-        slack: how far either total mass may be from 1 through rounding.
     """
 
     log_p: Reals
     loss: Reals
     infinite_mass: float
     missing_mass: float
-    slack: float = 0.0
 
     def cgf(self, s: Complexes) -> Enclosure:
         """Log of sum p e^{s l}.
@@ -73,7 +71,7 @@ class Atoms:
         size = np.abs(s)
         error = size * size * tilt + size * down
         error += 4.0 * (self.infinite_mass + size * (self.infinite_mass + self.missing_mass))
-        return log1p_enclosure(excess, UNIT_ROUNDOFF * error + self.slack * (1.0 + size))
+        return log1p_enclosure(excess, UNIT_ROUNDOFF * error)
 
     def _large(self, s: Complexes) -> Enclosure:
         """Log of the sum by its largest term."""
@@ -85,7 +83,6 @@ class Atoms:
         error = ELEMENTARY_ULPS * UNIT_ROUNDOFF * (scale * (wobble + np.abs(exponent))).sum(axis=1)
         size = np.maximum(np.abs(total), 1e-300)
         value = np.log(np.where(np.abs(total) > 0, total, 1e-300)) + peak
-        error = error + self.slack * (1.0 + np.abs(s)) * np.exp(-peak)
         return log_enclosure(value, error / size, 4.0 * (1.0 + np.abs(value)))
 
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:

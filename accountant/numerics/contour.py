@@ -42,8 +42,9 @@ from accountant.pairs.pair import Smoothness
 from accountant.pairs.product import Product
 
 MAX_NODES = 1 << 15
-_MAX_WORK = 1 << 20  # nodes times terms in K
+_MAX_WORK = 1 << 22  # nodes times terms in K at the last node
 _EASY_NODES = 1 << 14
+_FEW_NODES = 1 << 8
 _BLOCK = 1 << 19  # epsilons times nodes evaluated at once
 _TENT = 6.0  # half width of the tent, in units of tau
 _LARGEST_TAU = 100.0  # beyond, e^{6 tau} is no float, and the lower bound would be useless
@@ -174,8 +175,9 @@ def build(product: Product, saddle: Saddle, most: int = MAX_NODES) -> Contour:
     log_moment = float(upper[points == c][0])
     needed = log_moment - saddle.c * saddle.epsilon - saddle.log_delta - LOG_TOLERANCE
     nodes, tau = _length(parts, step, needed, 0.0), 0.0
-    if nodes > min(_EASY_NODES, most):
-        nodes = min(nodes, _node_limit(product), most)
+    limit = min(_node_limit(product, c, step, nodes), most)
+    if nodes > limit:
+        nodes = limit
         tau = short(math.sqrt(2 * max(needed, 1.0)) / (step * (nodes - 1)))
         nodes = min(nodes, _length(parts, step, needed, tau))
     decay = float(log_decay(parts, np.array([step * (nodes - 1)]), tau)[0])
@@ -212,7 +214,12 @@ def _length(parts: list[tuple[Smoothness, int]], step: float, needed: float, tau
     return int(counts[enough[0]]) if enough.size else int(counts[-1])
 
 
-def _node_limit(product: Product) -> int:
-    """Fewer nodes where one value of K is expensive."""
-    work = sum(factor.pair.work for factor in product.factors)
-    return int(min(max(_MAX_WORK // work, 1 << 12), MAX_NODES))
+def _node_limit(product: Product, c: float, step: float, wanted: int) -> int:
+    """Fewer nodes where one value of K is expensive, judged at the last node."""
+    nodes = min(wanted, _EASY_NODES)
+    while wanted > _FEW_NODES < 16 * nodes:
+        work = sum(factor.pair.work(complex(c, step * nodes)) for factor in product.factors)
+        if nodes * work <= _MAX_WORK:
+            break
+        nodes //= 2
+    return nodes

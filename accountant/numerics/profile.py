@@ -25,7 +25,6 @@ from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.pair import Pair
 from accountant.pairs.product import Product
 
-_NARROW = 1e-11
 _CLOSE = 1e-9  # a bracket from an exact formula that needs no second method
 _ZERO = 1e-12
 _FAR = 1e100  # delta is evaluated no further out
@@ -107,13 +106,11 @@ def _delta(product: Product, epsilon: float) -> Bound:
     point = np.array([epsilon])
     closed = closed_form(product)
     found = closed.profile(point) if closed is not None else None
-    if found is not None and found[1][0] - found[0][0] <= _NARROW * found[1][0] + 1e-300:
+    if found is not None:
         return Bound(float(found[0][0]), min(float(found[1][0]), 1.0))
     low, high = _log_profile(product, point)
     finite = math.exp(low[0]) * (1 - 1e-14), math.exp(min(high[0], 1.0)) * (1 + 1e-14)
     lower, upper = max(down(mass.lower + finite[0]), 0.0), min(up(mass.upper + finite[1]), 1.0)
-    if found is not None:
-        lower, upper = max(lower, float(found[0][0])), min(upper, float(found[1][0]))
     return Bound(min(lower, 1.0), upper)
 
 
@@ -256,12 +253,12 @@ def _exact_epsilon(
 ) -> Bound | None:
     """From a closed profile or a finite sum, where that is narrow enough."""
     closed, terms = closed_form(product), exponential_sum(product)
-    found = None
     if closed is not None and closed.profile(np.zeros(1)) is not None:
-        found = _invert(lambda x: _logs(closed, mass, x), target, 1.0, 1.0, top)
-    elif terms is not None:
-        found = _invert(terms.log_profile, target, 0.9 * top, 0.1 * top, top)
-    narrow = found is not None and (found.relative_width <= _CLOSE or found.upper <= _ZERO)
+        return _invert(lambda x: _logs(closed, mass, x), target, 1.0, 1.0, top)
+    if terms is None:
+        return None
+    found = _invert(terms.log_profile, target, 0.9 * top, 0.1 * top, top)
+    narrow = found.relative_width <= _CLOSE or found.upper <= _ZERO
     return found if narrow else None
 
 

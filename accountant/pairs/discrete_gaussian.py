@@ -101,8 +101,7 @@ class DiscreteGaussianPair(Pair):
         """mu^2 / 2 (Canonne, Kamath & Steinke, arXiv:2004.00010, Theorem 4)."""
         return 0.5 * float(self.shift * self.shift / self.sigma_squared) * (1 + 1e-15)
 
-    @property
-    def work(self) -> int:
+    def work(self, s: complex) -> int:
         """Terms in K."""
         return 48
 

@@ -67,8 +67,7 @@ class DiscreteLaplacePair(Pair):
         """max_loss^2 / 2 (Bun & Steinke, arXiv:1605.02658, Proposition 1.4)."""
         return 0.5 * self.max_loss**2 * (1 + 1e-15)
 
-    @property
-    def work(self) -> int:
+    def work(self, s: complex) -> int:
         """Terms in K."""
         return self.shift + 1
 

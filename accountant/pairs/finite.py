@@ -62,8 +62,7 @@ class FinitePair(Pair):
         """m^2 / 2 for losses in [-m, m] (Bun & Steinke, arXiv:1605.02658, Proposition 1.4)."""
         return 0.5 * _bounded_loss(self) ** 2
 
-    @property
-    def work(self) -> int:
+    def work(self, s: complex) -> int:
         """Terms in K."""
         return len(self.p)
 

@@ -58,8 +58,7 @@ class GaussianPair(Pair):
         """Exactly mu^2 / 2."""
         return 0.5 * float(self.mu_squared) * (1 + 1e-15)
 
-    @property
-    def work(self) -> int:
+    def work(self, s: complex) -> int:
         """Terms in K."""
         return 1
 

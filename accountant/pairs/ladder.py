@@ -52,7 +52,7 @@ class LadderPair(Pair):
         wobble = float(np.abs(exponent).max()) * 4.0 + 8.0 * math.log2(2 * half) + 64.0
         size = np.maximum(np.abs(ratio), 1e-300)
         value = np.log(np.where(np.abs(ratio) > 0, ratio, 1e-300)) + start.value.real[0]
-        relative = (wobble * UNIT_ROUNDOFF + start.radius[0] + self.atoms.slack) / size
+        relative = (wobble * UNIT_ROUNDOFF + start.radius[0]) / size
         return log_enclosure(value, relative, 16.0 * (1.0 + np.abs(value)))
 
     def swapped(self) -> Pair:
@@ -64,7 +64,6 @@ class LadderPair(Pair):
             -flipped.loss[::-1],
             flipped.missing_mass,
             flipped.infinite_mass,
-            flipped.slack,
         )
         return LadderPair(atoms, -self.index[::-1], self.span)
 
@@ -83,8 +82,7 @@ class LadderPair(Pair):
         """m^2 / 2 for losses in [-m, m] (Bun & Steinke, arXiv:1605.02658, Proposition 1.4)."""
         return 0.5 * self._bounded_loss() ** 2
 
-    @property
-    def work(self) -> int:
+    def work(self, s: complex) -> int:
         """Terms in K."""
         return int(self.index.size) + 1
 

@@ -112,10 +112,9 @@ class Pair(ABC):
         Used only where s is too large to evaluate K, so it has to be right at infinity.
         """
 
-    @property
     @abstractmethod
-    def work(self) -> int:
-        """About how many terms one value of K takes."""
+    def work(self, s: complex) -> int:
+        """About how many terms the value K(s) takes."""
 
     @property
     @abstractmethod

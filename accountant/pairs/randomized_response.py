@@ -60,8 +60,7 @@ class RandomizedResponsePair(Pair):
         """epsilon^2 / 2, as for pure DP (Bun & Steinke, arXiv:1605.02658, Proposition 1.4)."""
         return math.inf if self.infinite else 0.5 * float(self.epsilon) ** 2 * (1 + 1e-15)
 
-    @property
-    def work(self) -> int:
+    def work(self, s: complex) -> int:
         """Terms in K."""
         return 3
 

@@ -31,7 +31,8 @@ from accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
 from accountant.pairs.subsampled_profile import addition_profile, removal_profile
 
 _LARGE = -4.0  # log of a term beyond which M - 1 is no smaller than M: a plain sum is as good
-_MAX_NODES = 1 << 20
+_MAX_NODES = 1 << 17
+_UNREACHABLE = 1 << 40
 _BLOCK = 1 << 20  # terms evaluated at once
 _SPREAD = 80.0
 
@@ -273,10 +274,14 @@ class SubsampledGaussianPair(Pair):
         """That of the Gaussian: Rényi divergence is quasi-convex, so mixing only helps."""
         return 0.5 * float(self.mu_squared) * (1 + 1e-15)
 
-    @property
-    def work(self) -> int:
-        """Terms in K."""
-        return 256
+    def work(self, s: complex) -> int:
+        """Nodes of the quadrature."""
+        alpha = s + 1.0 if self.removal else -s
+        alpha = alpha.conjugate() if alpha.imag < 0 else alpha
+        try:
+            return self._rule(np.array([alpha])).z.size
+        except NotCertified:
+            return _UNREACHABLE
 
     @property
     def gdp_bound(self) -> float:

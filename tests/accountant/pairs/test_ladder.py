@@ -9,6 +9,7 @@ import numpy as np
 
 from accountant.numerics import hull
 from accountant.numerics.atoms import Atoms
+from accountant.numerics.hull import Side
 from accountant.pairs.gaussian import gaussian_profile
 from accountant.pairs.ladder import LadderPair
 from accountant.pairs.pair import Pair
@@ -28,18 +29,33 @@ def outcomes(atoms: Atoms) -> Outcomes:
     return Outcomes(found)
 
 
+def balanced(atoms: Atoms) -> Outcomes:
+    """The atoms as K takes them: two masses absorb what rounding leaves of either sum."""
+    found = list(outcomes(atoms).masses)
+    rest_p = 1 - ball(atoms.infinite_mass) - sum((p for p, q in found if q > 0 and p > 0), ball(0))
+    rest_q = 1 - ball(atoms.missing_mass) - sum((q for p, q in found if q > 0 and p > 0), ball(0))
+    first = int(np.argmax(atoms.log_p))
+    lever = np.abs(np.expm1(-atoms.loss) - np.expm1(-atoms.loss[first])) * np.exp(atoms.log_p)
+    second = int(np.argmax(lever))
+    e = [(-ball(float(atoms.loss[k]))).exp() for k in (first, second)]
+    change = (rest_q - e[0] * rest_p) / (e[1] - e[0])
+    for at, k, more in ((0, first, rest_p - change), (1, second, change)):
+        p, q = found[k]
+        assert abs(more) < 1e-14 * p
+        found[k] = (p + more, q + more * e[at])
+    return Outcomes(found)
+
+
 @functools.cache
 def ladders() -> tuple[LadderPair, ...]:
     """Tables above and below a Gaussian profile: few wide steps, and many narrow ones."""
     found = []
     for mu, span, reach in ((1.0, 2.0**-2, 40), (0.01, 2.0**-12, 300), (1e-4, 2.0**-20, 400)):
         index = np.arange(-reach, reach + 1, dtype=float)
-        lower, upper = gaussian_profile(mu, index * span)
-        for atoms, position in (
-            hull.above(index * span, upper),
-            hull.below(index * span, lower, upper),
-        ):
-            found.append(LadderPair(atoms, index[position], span))
+        loss = index[reach:] * span
+        side = Side(loss, *gaussian_profile(mu, loss))
+        for atoms, position in (hull.above(side, side), hull.below(side, side)):
+            found.append(LadderPair(atoms, position.astype(float), span))
     return tuple(found)
 
 
@@ -55,7 +71,7 @@ class TestLadder(PairContract):
         """With a little mass outside on both sides."""
         found = []
         for pair in ladders():
-            definition = outcomes(pair.atoms)
+            definition = balanced(pair.atoms)
             found.append(Case(pair, definition, flipped(definition)))
         return found
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import flint
+import pytest
 
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from tests.accountant.pairs.test_gaussian import normal
@@ -54,6 +55,13 @@ def addition(mu_squared: Fraction, rate: Fraction) -> Densities:
     )
 
 
+def both(mu_squared: Fraction, rate: Fraction) -> list[Case]:
+    """The pair in both directions."""
+    pair = SubsampledGaussianPair(mu_squared=mu_squared, sampling_rate=rate, removal=True)
+    there, back = removal(mu_squared, rate), addition(mu_squared, rate)
+    return [Case(pair, there, back), Case(pair.swapped(), back, there)]
+
+
 class TestSubsampledGaussian(PairContract):
     """The mixture's own integral, in both directions."""
 
@@ -64,15 +72,14 @@ class TestSubsampledGaussian(PairContract):
     profile_width = 1e-8
 
     def cases(self) -> Sequence[Case]:
-        """Rates near 0 and near 1, little and much noise."""
-        found = []
-        for mu_squared, rate in (
-            (Fraction(1), Fraction(1, 100)),
-            (Fraction(4), Fraction(1, 10**4)),
-            (Fraction(1, 9), Fraction(1, 5)),
-            (Fraction(1), Fraction(99, 100)),
-        ):
-            pair = SubsampledGaussianPair(mu_squared=mu_squared, sampling_rate=rate, removal=True)
-            there, back = removal(mu_squared, rate), addition(mu_squared, rate)
-            found += [Case(pair, there, back), Case(pair.swapped(), back, there)]
-        return found
+        """A rate near 0 and one near 1."""
+        return both(Fraction(1), Fraction(1, 100)) + both(Fraction(1), Fraction(99, 100))
+
+
+@pytest.mark.slow
+class TestExtremeSubsampledGaussian(TestSubsampledGaussian):
+    """The same where the integrals take long."""
+
+    def cases(self) -> Sequence[Case]:
+        """Little noise at a tiny rate, much noise at a large one."""
+        return both(Fraction(4), Fraction(1, 10**4)) + both(Fraction(1, 9), Fraction(1, 5))

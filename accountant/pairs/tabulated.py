@@ -1,0 +1,143 @@
+"""Pairs known by their profile only: answered through two finite pairs, one above, one below."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from functools import lru_cache
+
+import numpy as np
+
+from accountant.numerics.enclosure import Complexes, Enclosure, Reals
+from accountant.numerics.hull import Side, above, below, gaps
+from accountant.pairs.ladder import LadderPair
+from accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
+
+_FINE = 1 << 8  # grid points per typical loss, and per doubling of the loss beyond
+_COARSEST = 2.0**-7
+_FEW = 1 << 12  # runs up to which the sum of losses may have to be resolved over its whole range
+_ROUNDS = 12
+_BENT = 1e-5  # relative to the profile
+_NEGLIGIBLE = 1e-30
+_RESOLVED = 1 << 15
+
+
+class TabulatedPair(Pair, ABC):
+    """A pair whose K has no closed form, but whose profile is known in both directions.
+
+    ``above`` and ``below`` are finite pairs on a lattice, with every corner of their profiles
+    computed from rigorous ends of the profile (numerics/hull.py); K is that of the one above.
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def swapped(self) -> TabulatedPair:
+        """The pair (Q, P)."""
+
+    @abstractmethod
+    def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
+        """Rigorous lower and upper ends of the hockey-stick divergence at epsilon >= 0."""
+
+    @property
+    @abstractmethod
+    def end(self) -> float:
+        """A loss above 0 beyond which the profile is constant or negligible, nats."""
+
+    @property
+    @abstractmethod
+    def rest(self) -> float:
+        """At or below the infinite mass."""
+
+    def cgf(self, s: Complexes) -> Enclosure:
+        """K of the pair above."""
+        return self.above(1).cgf(s)
+
+    @property
+    def infinite_mass(self) -> float:
+        """Of the pair above."""
+        return self.above(1).infinite_mass
+
+    @property
+    def max_loss(self) -> float:
+        """Of the pair above."""
+        return self.above(1).max_loss
+
+    def work(self, s: complex) -> int:
+        """Of the pair above."""
+        return self.above(1).work(s)
+
+    def smoothness(self, c: float) -> Smoothness:
+        """Of the pair above."""
+        return self.above(1).smoothness(c)
+
+    def lattice(self, c: float) -> Lattice | None:
+        """Of the pair above."""
+        return self.above(1).lattice(c)
+
+    def exponentials(self) -> Exponentials | None:
+        """None is known."""
+        return None
+
+    def above(self, count: int) -> Pair:
+        """A finite pair that dominates this one."""
+        return _tables(self, few=count <= _FEW)[0]
+
+    def below(self, count: int) -> Pair:
+        """A finite pair that this one dominates."""
+        return _tables(self, few=count <= _FEW)[1]
+
+
+@lru_cache(maxsize=64)
+def _tables(pair: TabulatedPair, *, few: bool) -> tuple[LadderPair, LadderPair]:
+    """Both finite pairs, on multiples of one span."""
+    other = pair.swapped()
+    total_variation = float(pair.profile(np.zeros(1))[1][0])
+    span = 2.0 ** math.floor(math.log2(max(total_variation, 1e-12) / _FINE))
+    if few:  # no central limit to resolve, and short sums of losses have wide spectra
+        span = max(span, 2.0 ** math.floor(math.log2(min(pair.end, 8.0) / _RESOLVED)))
+    sides, grids = [], []
+    for one in (pair, other):
+        grid, lower, upper = _refined(one, _grid(one.end, span), span)
+        sides.append(Side(grid * span, lower, upper, one.rest))
+        grids.append(grid)
+    made = []
+    for atoms, position in (above(*sides), below(*sides)):
+        away = np.abs(position)
+        index = np.where(
+            position > 0,
+            grids[0][np.where(position > 0, away, 0)],
+            -grids[1][np.where(position > 0, 0, away)],
+        )
+        made.append(LadderPair(atoms, index, span))
+    return made[0], made[1]
+
+
+def _refined(pair: TabulatedPair, grid: Reals, span: float) -> tuple[Reals, Reals, Reals]:
+    """The grid, halved where the profile bends too much between neighbours, and both ends."""
+    lower, upper = pair.profile(grid * span)
+    for _ in range(_ROUNDS):
+        bent = gaps(grid * span, lower) > _BENT * np.maximum(lower[1:], _NEGLIGIBLE)
+        wide = np.flatnonzero(bent & (np.diff(grid) > 1.0))
+        if not wide.size:
+            break
+        middle = np.floor(0.5 * (grid[wide] + grid[wide + 1]))
+        found = pair.profile(middle * span)
+        grid = np.insert(grid, wide + 1, middle)
+        lower = np.insert(lower, wide + 1, found[0])
+        upper = np.insert(upper, wide + 1, found[1])
+    return grid, lower, upper
+
+
+def _grid(end: float, span: float) -> Reals:
+    """Whole numbers from 0 to past end / span, dense near 0 and sparser outwards."""
+    reach = math.ceil(end / span) + 1
+    strides = np.array([0.0])
+    step, at = 1.0, 0.0
+    while at < reach:
+        count = min(math.ceil((reach - at) / step), 2 * _FINE)
+        strides = np.append(strides, at + step * np.arange(1, count + 1))
+        at = float(strides[-1])
+        if 2 * step * span <= max(_COARSEST, span):
+            step *= 2
+    return strides

@@ -1,0 +1,101 @@
+"""The engine's questions, at the ends of their domains and far out."""
+
+from __future__ import annotations
+
+import math
+import time
+from fractions import Fraction
+
+import pytest
+
+from accountant.bound import Bound
+from accountant.errors import NotCertified
+from accountant.numerics import answers
+from accountant.pairs.finite import FinitePair
+from accountant.pairs.gaussian import GaussianPair
+from accountant.pairs.laplace import LaplacePair
+from accountant.pairs.logistic import LogisticPair
+from accountant.pairs.pair import Pair
+from accountant.pairs.product import Factor, Product
+from accountant.pairs.randomized_response import RandomizedResponsePair
+from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
+
+DISJOINT = FinitePair(p=(Fraction(1), Fraction(0)), q=(Fraction(0), Fraction(1)))
+SAME = FinitePair(p=(Fraction(1),), q=(Fraction(1),))
+FAR: tuple[Pair, ...] = (
+    GaussianPair(mu_squared=Fraction(10) ** 30),
+    GaussianPair(mu_squared=Fraction(1, 10**30)),
+    LaplacePair(epsilon=Fraction(10**6)),
+    LaplacePair(epsilon=Fraction(1, 10**12)),
+    LogisticPair(epsilon=Fraction(1000)),
+    LogisticPair(epsilon=Fraction(1, 10**12)),
+    RandomizedResponsePair(epsilon=Fraction(1000)),
+    RandomizedResponsePair(epsilon=Fraction(1), categories=10**9),
+    RandomizedResponsePair(epsilon=Fraction(1), infinite=1 - Fraction(1, 10**9)),
+    FinitePair(p=(Fraction(1, 18), Fraction(17, 18)), q=(Fraction(0), Fraction(1))),
+    DISJOINT,
+    SAME,
+)
+
+
+@pytest.mark.parametrize("pair", FAR, ids=lambda pair: repr(pair)[:60])
+@pytest.mark.parametrize("count", [1, 3])
+def test_far_out(pair: Pair, count: int) -> None:
+    """Extreme parameters: no warning, no nan, no untyped error, at once."""
+    product = Product((Factor(pair, count),))
+    for epsilon in (-1000.0, -1.0, 0.0, 1e-9, 1.0, 1000.0, 1e6):
+        start = time.process_time()
+        try:
+            found = answers.delta(product, epsilon)
+            assert 0 <= found.lower <= found.upper <= 1
+        except NotCertified:
+            pass
+        assert time.process_time() - start < 10.0
+
+
+@pytest.mark.parametrize("pair", FAR, ids=lambda pair: repr(pair)[:60])
+def test_epsilon_at_the_ends(pair: Pair) -> None:
+    """Delta 1 costs nothing."""
+    assert answers.epsilon(Product.of(pair), 1.0) == Bound(0.0, 0.0)
+
+
+def test_a_refused_table_leaves_the_bracket() -> None:
+    """Where the table is too fine to compose, the first bracket is the answer."""
+    pair = SubsampledGaussianPair(
+        mu_squared=Fraction(1), sampling_rate=Fraction(1, 10**4), removal=True
+    )
+    found = answers.delta(Product((Factor(pair, 10**4),)), 0.1)
+    assert 1.2155e-11 < found.lower <= found.upper < 1.2157e-11
+
+
+def test_near_the_largest_loss() -> None:
+    """A closed form that is loose there is still used next to the contour."""
+    found = answers.delta(Product.of(RandomizedResponsePair(epsilon=Fraction(1, 3))), 1 / 3 - 1e-13)
+    assert found.upper < 1e-12
+
+
+def test_larger_epsilon() -> None:
+    """The larger of both directions, also when the second one is skipped."""
+    pair = SubsampledGaussianPair(
+        mu_squared=Fraction(1), sampling_rate=Fraction(1, 100), removal=True
+    )
+    there = Product((Factor(pair, 1000),))
+    for delta in (1e-3, 1e-9):
+        both = answers.epsilon(there, delta).maximum(answers.epsilon(there.swapped(), delta))
+        for found in (
+            answers.larger_epsilon(there, there.swapped(), delta),
+            answers.larger_epsilon(there.swapped(), there, delta),
+        ):
+            assert found.lower <= both.upper
+            assert both.lower <= found.upper
+
+
+def test_infinite_losses() -> None:
+    """Disjoint supports: delta is 1, epsilon infinite, alone and in company."""
+    for product in (
+        Product.of(DISJOINT),
+        Product.of(DISJOINT, GaussianPair(mu_squared=Fraction(1))),
+    ):
+        assert answers.delta(product, 3.0) == Bound(1.0, 1.0)
+        assert answers.epsilon(product, 0.5).lower == math.inf
+        assert answers.renyi(product, 2.0).lower == math.inf

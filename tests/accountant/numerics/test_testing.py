@@ -1,0 +1,113 @@
+"""The best test and the smallest mu, against closed forms."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import flint
+import pytest
+from scipy import special
+
+from accountant.numerics.testing import smallest_mu, true_positive_rate
+from accountant.pairs.finite import FinitePair
+from accountant.pairs.gaussian import GaussianPair
+from accountant.pairs.laplace import LaplacePair
+from accountant.pairs.product import Factor, Product
+from accountant.pairs.randomized_response import RandomizedResponsePair
+from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
+from tests.contracts.definition import ball
+from tests.contracts.pair_contract import normal_tail
+
+GAUSSIANS = Product((Factor(GaussianPair(mu_squared=Fraction(1, 4)), 4),))  # mu = 1
+
+
+@pytest.mark.parametrize("threshold", [-5.0, -1.0, 0.0, 0.5, 2.0, 6.0])
+def test_gaussian_power(threshold: float) -> None:
+    """Phi(mu - x) at rate Phi(-x), narrowly; a rounded rate moves it by a rounding."""
+    rate = float(normal_tail(ball(threshold)))
+    true = float(normal_tail(ball(threshold) - 1))
+    found = true_positive_rate(GAUSSIANS, rate)
+    assert found.lower <= true * (1 + 1e-13)
+    assert true * (1 - 1e-13) <= found.upper
+    assert found.relative_width < 1e-6
+
+
+def test_nearly_all() -> None:
+    """Next to rate 1 the power is still at least the rate."""
+    same = Product((Factor(FinitePair(p=(Fraction(1),), q=(Fraction(1),)), 3),))
+    for product in (GAUSSIANS, same):
+        for rate in (1 - 1e-9, 1 - 1e-12, 1 - 1e-15):
+            found = true_positive_rate(product, rate)
+            assert rate <= found.upper <= 1.0
+            assert found.lower <= 1.0
+
+
+def test_randomized_response_power() -> None:
+    """Two straight pieces through the corner at 1 / (1 + e^eps)."""
+    e = math.e
+    product = Product.of(RandomizedResponsePair(epsilon=Fraction(1)))
+    for rate in (1e-9, 0.1, 0.2, 0.4, 0.8):
+        true = min(e * rate, 1 - (1 - rate) / e)
+        found = true_positive_rate(product, rate)
+        assert found.lower <= true * (1 + 1e-12)
+        assert true * (1 - 1e-12) <= found.upper
+
+
+def test_ends() -> None:
+    """Rate 0 finds the infinite mass, rate 1 everything; disjoint supports are told apart."""
+    product = Product.of(RandomizedResponsePair(epsilon=Fraction(1), infinite=Fraction(1, 8)))
+    assert 0.125 in true_positive_rate(product, 0.0)
+    assert true_positive_rate(product, 1.0).lower == 1.0
+    disjoint = FinitePair(p=(Fraction(1), Fraction(0)), q=(Fraction(0), Fraction(1)))
+    mixed = Product.of(disjoint, GaussianPair(mu_squared=Fraction(1)))
+    assert true_positive_rate(mixed, 0.25).lower == 1.0
+
+
+@pytest.mark.parametrize(("mu_squared", "count"), [("1e-12", 1), ("1", 1), ("1/4", 100)])
+def test_smallest_mu_of_gaussians(mu_squared: str, count: int) -> None:
+    """The mu itself."""
+    product = Product((Factor(GaussianPair(mu_squared=Fraction(mu_squared)), count),))
+    true = math.sqrt(Fraction(mu_squared) * count)
+    found = smallest_mu(product)
+    assert found.lower <= true * (1 + 1e-14)
+    assert true * (1 - 1e-14) <= found.upper
+    assert found.relative_width < 1e-3
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 100), Fraction(1), Fraction(5)])
+def test_smallest_mu_of_pure_dp(epsilon: Fraction) -> None:
+    """2 Phi^{-1}(e^eps / (1 + e^eps)), the corner of the trade-off."""
+    found = smallest_mu(Product.of(RandomizedResponsePair(epsilon=epsilon)))
+    true = 2.0 * float(special.ndtri(special.expit(float(epsilon))))
+    assert found.lower <= true * (1 + 1e-9)
+    assert true * (1 - 1e-9) <= found.upper
+    assert found.relative_width < 1e-3
+
+
+def test_smallest_mu_covers_the_profile() -> None:
+    """At mu's upper end Gaussian DP covers the profile; well below the lower end it does not."""
+    product = Product((Factor(LaplacePair(epsilon=Fraction(1, 2)), 3),))
+    found = smallest_mu(product)
+    assert found.relative_width < 1e-2
+
+    def gap(mu: float, rate: float) -> float:
+        x = flint.arb(0) + ball(float(special.ndtri(1 - rate)))
+        return float(normal_tail(x - ball(mu))) - true_positive_rate(product, rate).lower
+
+    rates = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
+    assert min(gap(found.upper, rate) for rate in rates) >= -1e-6
+    assert min(gap(found.lower * 0.97, rate) for rate in rates) < 0
+
+
+def test_forgiven_delta() -> None:
+    """Where every delta is forgiven mu is 0; where infinite mass is not, there is none."""
+    pair = SubsampledGaussianPair(
+        mu_squared=Fraction(1), sampling_rate=Fraction(1, 100), removal=True
+    )
+    product = Product((Factor(pair, 10),))
+    assert smallest_mu(product, 0.9).upper == 0.0
+    assert 0 < smallest_mu(product, 1e-6).upper < math.inf
+    leaky = Product.of(RandomizedResponsePair(epsilon=Fraction(1), infinite=Fraction(1, 100)))
+    assert smallest_mu(leaky).lower == math.inf
+    assert smallest_mu(leaky, 0.02).upper < math.inf

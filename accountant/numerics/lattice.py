@@ -152,18 +152,18 @@ class LatticeContour:
         total = (np.where(known, scale, 0.0) * kernel).real.sum(axis=1)
         error += 64 * UNIT_ROUNDOFF * (size * np.abs(kernel)).sum(axis=1)
         reach = self.cgf[0].real + self.radius[0] - c * (epsilon - blur[:, 0]) - shift[:, 0]
-        error += blur[:, 0] * np.exp(np.minimum(reach, 600.0))
+        log_blurred = np.log(blur[:, 0]) + reach
         bound = np.abs(mass).max() + np.abs(weight).max()
         cut = bound * np.exp(self.log_cut - self.cgf[0].real)
         cut = cut + np.exp(self.log_dropped - self.cgf[0].real)
         upper = total + error + cut
         excess = log_alias_excess(self.aliases, c, self.period, epsilon) - shift[:, 0]
-        lower = total - error - cut - np.exp(np.minimum(excess, 600.0))
+        lower = total - error - cut - np.exp(np.minimum(np.logaddexp(excess, log_blurred), 600.0))
         margin = 8 * UNIT_ROUNDOFF * (np.abs(shift[:, 0]) + 4.0)
         with np.errstate(divide="ignore"):
             return (
                 np.log(np.maximum(lower, 0.0)) + shift[:, 0] - margin,
-                np.log(upper) + shift[:, 0] + margin,
+                np.logaddexp(np.log(upper), log_blurred) + shift[:, 0] + margin,
             )
 
 
@@ -224,7 +224,7 @@ def _matter(
         return s, cgf.value, cgf.radius, weights, -math.inf
     mass, weight = -1.0 / np.expm1(-s * span), -1.0 / np.expm1(-(s + 1.0) * span)
     kernel = (np.abs(mass - weight) + span * np.abs(weight)) * (1 + 1e-9)
-    known = np.where(np.isinf(cgf.radius), 0.0, np.minimum(cgf.radius, 700.0))
+    known = np.where(np.isinf(cgf.radius), 0.0, cgf.radius)
     log_size = cgf.value.real + known + np.log(kernel * weights)
     order = np.argsort(log_size)
     sums = np.logaddexp.accumulate(log_size[order])

@@ -177,3 +177,17 @@ def test_nearly_equal_losses() -> None:
         found = answers.delta(known.product, epsilon)
         assert ball(found.lower).lower() <= true.upper()
         assert true.lower() <= ball(found.upper).upper()
+
+
+def test_largest_loss_next_to_zero() -> None:
+    """Losses of 1e-12 on a lattice of span log 2: the end of the losses is blurred, not passed."""
+    many = 10**12
+    p = (Fraction(1, many + 3), Fraction(1, many + 3), Fraction(many + 1, many + 3))
+    q = (Fraction(1, many + 4), Fraction(2, many + 4), Fraction(many + 1, many + 4))
+    one = [(ball(a), ball(b)) for a, b in zip(p, q, strict=True)]
+    known = Known(
+        Product.of(FinitePair(p=p, q=q)).times(2),
+        [(a * c, b * d) for a, b in one for c, d in one],
+    )
+    found = answers.epsilon(known.product, 1e-100)
+    assert known.hockey_stick(found.upper).lower() <= ball(1e-100)

@@ -208,10 +208,15 @@ def build(product: Product, saddle: Saddle, most: int = MAX_NODES) -> Contour:
 
 def _length(parts: list[tuple[Smoothness, int]], step: float, needed: float, tau: float) -> int:
     """Number of nodes until the cut tail is negligible; the cap when it never is."""
-    counts = np.unique(np.geomspace(8, 4 * MAX_NODES, 64).astype(int))
-    reach = step * (counts - 1)
-    enough = np.flatnonzero(needed + log_decay(parts, reach, tau) < np.log(math.pi * reach))
-    return int(counts[enough[0]]) if enough.size else int(counts[-1])
+    few, many = 8.0, 4.0 * MAX_NODES
+    for size in (9, 8):  # coarsely, then between two neighbours
+        counts = np.geomspace(few, many, size).astype(int)
+        reach = step * (counts - 1)
+        enough = np.flatnonzero(needed + log_decay(parts, reach, tau) < np.log(math.pi * reach))
+        if not enough.size:
+            break
+        few, many = float(counts[max(enough[0] - 1, 0)]), float(counts[enough[0]])
+    return int(many)
 
 
 def _node_limit(product: Product, c: float, step: float, wanted: int) -> int:

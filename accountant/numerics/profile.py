@@ -20,7 +20,7 @@ from accountant.numerics.contour import MAX_NODES, Contour, build
 from accountant.numerics.enclosure import Reals, down, up
 from accountant.numerics.lattice import LatticeContour, build_lattice, common_lattice
 from accountant.numerics.residues import exponential_sum
-from accountant.numerics.saddle import Saddle, find_saddle, saddles, total_cgf
+from accountant.numerics.saddle import Saddle, find_saddle, saddle_at, total_cgf
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.pair import Pair
 from accountant.pairs.product import Product
@@ -31,6 +31,8 @@ _FAR = 1e100  # delta is evaluated no further out
 _LOOSE = 1e-10
 _MOVED = 0.02
 _STEPS = 60
+_AROUND = np.array([-2.0, -0.5, -0.1, -0.02, 0.0, 0.02, 0.1, 0.5, 2.0])
+_NEARER = 2.0 ** np.arange(-50, -20)  # relative widths of a bracket that are tried at once
 _C_STEP = 0.12  # rounding of log c where contours are shared
 _C_STEPS = (-120, 160)
 _MODERATE = 1 << 12
@@ -182,7 +184,7 @@ def _step_for(product: Product, epsilon: float) -> int:
 def _saddle_at(product: Product, step: int) -> Saddle | None:
     """The saddle at a rounded c; None where K is out of reach."""
     try:
-        return saddles(product, np.array([math.exp(step * _C_STEP)]))[0]
+        return saddle_at(product, math.exp(step * _C_STEP))
     except NotCertified:
         return None
 
@@ -323,46 +325,73 @@ def _invert(
     def to_lower(points: Reals) -> Reals:
         return np.asarray(np.nextafter(brackets(points)[0] - target[1], -np.inf))
 
-    _, right = _crossing(to_upper, start, width, top, 0.0)
+    _, right = _crossing(to_upper, start, width, top)
+    below = right - np.maximum(right, 1e-3 * width) * _NEARER
+    below = below[below > 0.0]
+    beyond = below[to_lower(below) > 0] if below.size else below
+    if beyond.size:
+        return Bound(float(beyond[0]), right)
     near = min(right, start + 1e3 * width)
-    left, _ = _crossing(to_lower, near, 1e-9 * (near + width), top, right)
+    left, _ = _crossing(to_lower, near, 1e-6 * (near + width), top)
     return Bound(min(left, right), right)
 
 
 def _crossing(
-    gap: Callable[[Reals], Reals], start: float, width: float, top: float, other: float
+    gap: Callable[[Reals], Reals], start: float, width: float, top: float
 ) -> tuple[float, float]:
     """Close points with gap > 0 at the left (or the left is 0) and gap <= 0 at the right.
 
-    Past ``top`` the gap counts as negative; an interval much smaller than its distance to
-    ``other``, the other end of the bracket, is small enough. First steps of growing length
-    away from the start, then regula falsi with two companions close to the estimate, so that
-    both ends move.
+    Past ``top`` the gap counts as negative. First several points around the start, with steps
+    of growing length where they do not straddle the crossing; then inverse interpolation
+    through the points nearest to it, with two companions as far away as its error is guessed
+    to be, so that both ends move.
     """
-    low, high, at_low, at_high = _straddle(gap, min(start, top), width, top)
+    points = np.unique(np.clip(start + width * _AROUND, 0.0, top))
+    values = gap(points)
+    rising = int((values > 0).sum())
+    if 0 < rising < points.size and (values[:rising] > 0).all():
+        low, high = float(points[rising - 1]), float(points[rising])
+    else:
+        low, high, at_low, at_high = _straddle(gap, min(start, top), width, top)
+        points, values = np.array([low, high]), np.array([at_low, at_high])
     for _ in range(_STEPS):
         size = high - low
-        if size <= max(1e-14 * high, 1e-3 * (other - high)) or low >= top * (1 - 1e-15):
+        if size <= 2e-15 * high or low >= top * (1 - 1e-15):
             break
-        if math.isfinite(at_low - at_high):
-            estimate = low + size * at_low / (at_low - at_high)
-            points = np.array([estimate - 1e-3 * size, estimate, estimate + 1e-3 * size])
-        else:
-            points = low + size * np.array([0.25, 0.5, 0.75])
-        points = points[(points > low) & (points < high)]
-        values = gap(points)
-        for point, value in zip(points.tolist(), values.tolist(), strict=True):
-            if value > 0 and point > low:
-                low, at_low = point, value
-            elif value <= 0 and point < high:
-                high, at_high = point, value
-        if not points.size or high - low > 0.5 * size:
-            middle = 0.5 * (low + high)
-            value = float(gap(np.array([middle]))[0])
-            low, at_low, high, at_high = (
-                (middle, value, high, at_high) if value > 0 else (low, at_low, middle, value)
-            )
+        estimate, error = _inverse(points, values)
+        if not low < estimate < high:
+            estimate, error = 0.5 * (low + high), 0.25 * size
+        error = min(max(2.0 * error, 2 * math.ulp(estimate)), 0.25 * size)
+        new = np.unique(np.clip(estimate + error * np.array([-1.0, 0.0, 1.0]), low, high))
+        found = gap(new)
+        points, values = np.append(points, new), np.append(values, found)
+        low = float(new[found > 0].max(initial=low))
+        high = float(new[(found <= 0) & (new > low)].min(initial=high))
+        if high - low > 0.5 * size:
+            new = np.array([0.5 * (low + high)])
+            found = gap(new)
+            points, values = np.append(points, new), np.append(values, found)
+            low, high = (float(new[0]), high) if found[0] > 0 else (low, float(new[0]))
     return low, high
+
+
+def _inverse(points: Reals, values: Reals) -> tuple[float, float]:
+    """Where values that fall cross 0, by interpolating back, and how far the estimate moves.
+
+    Neville's scheme through the four values nearest to 0, against that through three.
+    """
+    order = np.argsort(np.abs(values))
+    _, first = np.unique(values[order], return_index=True)
+    near = order[np.sort(first)][:4]
+    x, y = points[near].tolist(), values[near].tolist()
+    if len(x) < 2 or not math.isfinite(sum(y)):
+        return math.nan, 0.0
+    last = x[0]
+    for level in range(1, len(x)):
+        last = x[0]
+        for i in range(len(x) - level):
+            x[i] = (y[i + level] * x[i] - y[i] * x[i + 1]) / (y[i + level] - y[i])
+    return x[0], abs(x[0] - last)
 
 
 def _straddle(

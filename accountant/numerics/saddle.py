@@ -19,6 +19,9 @@ from accountant.pairs.product import Product
 _CHUNK = 1024
 LOG_TOLERANCE = -34.0  # truncation and aliasing, relative to delta
 _SMALLEST, _LARGEST = 1e-9, 1e9
+_CLOSE = 0.05  # in log c
+_STRIDE = 1.0
+_MOST_STEPS = 60
 
 
 def total_cgf(product: Product, s: Complexes) -> Enclosure:
@@ -67,60 +70,61 @@ class Saddle:
         return exponent - 0.5 * math.log(2 * math.pi * self.spread)
 
 
-def saddles(product: Product, c: Reals) -> list[Saddle]:
-    """K, K' and K'' at several real points, by differences."""
-    step = 1e-3 * c
-    found = total_cgf(product, np.concatenate([c - step, c, c + step]) + 0j).value.real
-    left, value, right = np.split(found, 3)
-    slope = (right - left) / (2 * step)
-    bend = np.maximum((right - 2 * value + left) / step**2, 0.0)
-    epsilon = slope - 1 / c - 1 / (1 + c)
-    spread = bend + c**-2.0 + (1 + c) ** -2.0
-    return [Saddle(*map(float, row)) for row in zip(c, value, epsilon, spread, strict=True)]
+def saddle_at(product: Product, c: float) -> Saddle:
+    """The saddle at a real point, from what the pairs say to a few digits."""
+    value = slope = bend = 0.0
+    for factor in product.factors:
+        one = factor.pair.steer(c)
+        value += factor.count * one[0]
+        slope += factor.count * one[1]
+        bend += factor.count * max(one[2], 0.0)
+    return Saddle(c, value, slope - 1 / c - 1 / (1 + c), bend + c**-2.0 + (1 + c) ** -2.0)
 
 
 def find_saddle(product: Product, excess: Callable[[Saddle], float]) -> Saddle:
     """The saddle where a function that increases in c crosses 0, within about 5 % in c.
 
-    Starts from the Gaussian with the loss variance of the product, then brackets by
-    doubling steps and refines; each round evaluates K on a handful of points at once.
+    Starts from the Gaussian with the loss variance of the product and goes on by secants in
+    log c, kept inside the bracket of the crossing. Where K is out of reach the crossing is
+    taken to be below.
     """
-    variance = 2.0 * saddles(product, np.array([1e-3]))[0].value / (1e-3 * 1.001)
+    variance = 2.0 * saddle_at(product, 1e-3).value / (1e-3 * 1.001)
     guess = _gaussian_guess(max(variance, 1e-300), excess)
-    low, high, ceiling = guess / 1.3, guess * 1.3, _LARGEST
-    best: tuple[float, Saddle] | None = None
-    for _ in range(80):
+    low, high = (math.log(_SMALLEST), -math.inf), (math.log(_LARGEST), math.inf)
+    at, best = math.log(guess), None
+    for _ in range(_MOST_STEPS):
         try:
-            points = saddles(product, np.geomspace(low, high, 4))
-        except NotCertified:  # far too large a tilt: K itself is out of reach there
-            if low < _SMALLEST:
+            point = saddle_at(product, math.exp(at))
+            gap = excess(point)
+        except NotCertified:
+            if at <= low[0] + _CLOSE and best is None:
                 raise
-            ceiling, low, high = low, low / 4, low / 2
-            continue
-        signs = [excess(point) for point in points]
-        best = min(zip(signs, points, strict=True), key=lambda pair: abs(pair[0]))
-        if signs[0] > 0:
-            low, high = low / 4, low
-        elif signs[-1] < 0:
-            if 1.1 * high > ceiling:
-                break
-            low, high = high, min(4 * high, 0.999 * ceiling)
-        else:
-            rising = next(i for i in range(1, 4) if signs[i] >= 0)
-            low, high = points[rising - 1].c, points[rising].c
-            if high < 1.06 * low:
-                break
-        if not _SMALLEST < low < high < _LARGEST:
+            gap = math.inf
+        if math.isfinite(gap) and (best is None or abs(gap) < abs(best[0])):
+            best = gap, point
+        low, high = ((at, gap), high) if gap < 0 else (low, (at, gap))
+        at, before = _next(low, high, at), at
+        if high[0] - low[0] < _CLOSE or abs(at - before) < 0.5 * _CLOSE:
             break
     if best is None:
-        raise AssertionError("unreachable: the loop runs at least once")
+        raise NotCertified("K cannot be computed at any order that suits this question")
     return best[1]
+
+
+def _next(low: tuple[float, float], high: tuple[float, float], at: float) -> float:
+    """Where to look next: the secant inside the bracket, a bolder step where there is none."""
+    width = high[0] - low[0]
+    if math.isfinite(low[1]) and math.isfinite(high[1]):
+        share = low[1] / (low[1] - high[1])
+        return low[0] + width * min(max(share, 0.02), 0.98)
+    step = _STRIDE if math.isfinite(low[1]) else -_STRIDE
+    return at + step if width > 2 * _STRIDE else low[0] + 0.5 * width
 
 
 def _gaussian_guess(variance: float, excess: Callable[[Saddle], float]) -> float:
     """The answer for a Gaussian product of this loss variance, by bisection in log c."""
     low, high = math.log(_SMALLEST), math.log(_LARGEST)
-    for _ in range(60):
+    for _ in range(16):
         middle = 0.5 * (low + high)
         c = math.exp(middle)
         point = Saddle(
@@ -144,7 +148,7 @@ def short(value: float) -> float:
 
 def real_bounds(product: Product, c: float, saddle: Saddle) -> tuple[Reals, Reals]:
     """Points around c, c itself and 0, and upper bounds of K there (K(0) <= 0)."""
-    offsets = np.geomspace(0.003, 12.0, 12) / math.sqrt(saddle.spread)
+    offsets = np.geomspace(0.02, 8.0, 6) / math.sqrt(saddle.spread)
     below = c - offsets
     points = np.concatenate([below[below > 0], [c], np.unique(c + np.minimum(offsets, c))])
     cgf = total_cgf(product, points + 0j)

@@ -90,6 +90,12 @@ class Pair(ABC):
         K is defined up to a multiple of 2 pi i, which whole counts do not see.
         """
 
+    def steer(self, c: float) -> tuple[float, float, float]:
+        """About K, K' and K'' at a real c > 0: to place a contour, part of no error bound."""
+        step = 1e-3 * c
+        left, value, right = self.cgf(np.array([c - step, c, c + step]) + 0j).value.real.tolist()
+        return value, (right - left) / (2 * step), (right - 2 * value + left) / step**2
+
     @abstractmethod
     def swapped(self) -> Pair:
         """The pair (Q, P)."""

@@ -127,6 +127,34 @@ class SubsampledGaussianPair(Pair):
         found = (self._large if peak > _LARGE else self._small)(alpha, rule, growth)
         return Enclosure(np.where(flipped, found.value.conj(), found.value), found.radius)
 
+    def steer(self, c: float) -> tuple[float, float, float]:
+        """By a coarse trapezoid rule on the real axis, E[u] = 0 subtracted term by term."""
+        mu = math.sqrt(self.mu_squared)
+        alpha, sign = (c + 1.0, 1.0) if self.removal else (-c, -1.0)
+        left, right = -9.0 - mu, mu * max(alpha, 1.0) + 9.0
+        nodes = int((right - left) / min(0.4, 1.0 / mu)) + 2
+        if nodes > _MAX_NODES:
+            raise NotCertified(f"a subsampled Gaussian at order {alpha:.3g} is out of reach")
+        z, step = np.linspace(left, right, nodes, retstep=True)
+        growth = self._log_ratio(_Rule(z, 0.0, z, 0.0)).real
+        exponent = alpha * growth - 0.5 * z * z + math.log(step / math.sqrt(2 * math.pi))
+        peak = max(float(exponent.max()), 0.0)
+        weight = np.exp(exponent - peak)
+        total = float(weight.sum())
+        if peak > 0.0 or total > 2.0:
+            mean = float(weight @ growth) / total
+            value, slack = peak + math.log(total), 0.0
+        else:
+            mass = np.exp(exponent - alpha * growth)
+            rise = np.expm1(np.minimum(growth, 600.0))
+            small = np.expm1(np.minimum(alpha * growth, 1.0)) * mass
+            excess = np.where(alpha * growth < 1.0, small, weight - mass) - alpha * mass * rise
+            value = math.log1p(float(excess.sum()))
+            mean = float(weight @ growth - mass @ rise) / total
+            slack = mean * mean
+        square = float(weight @ (growth * growth)) / total
+        return value, sign * mean, square - (slack or mean * mean)
+
     def _log_ratio(self, rule: _Rule) -> Numbers:
         """log(1 + u) at the nodes, without overflow where e^l is huge."""
         mu, q = math.sqrt(self.mu_squared), float(self.sampling_rate)

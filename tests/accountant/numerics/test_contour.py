@@ -11,7 +11,7 @@ import pytest
 
 from accountant.numerics import contour
 from accountant.numerics.contour import Contour, build
-from accountant.numerics.saddle import Saddle, find_saddle, saddles, total_cgf
+from accountant.numerics.saddle import Saddle, find_saddle, saddle_at, total_cgf
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.laplace import LaplacePair
 from accountant.pairs.product import Factor, Product
@@ -44,7 +44,7 @@ def test_gaussian(epsilon: float) -> None:
 @pytest.mark.parametrize("epsilon", [0.0, 1.0, 6.0])
 def test_a_bad_abscissa_only_widens(c: float, epsilon: float) -> None:
     """At any c > 0, far from the saddle of the question, the bracket still holds."""
-    made = build(GAUSSIANS, saddles(GAUSSIANS, np.array([c]))[0])
+    made = build(GAUSSIANS, saddle_at(GAUSSIANS, c))
     low, high = made.log_profile(np.array([epsilon]))
     assert low[0] <= gaussian(epsilon) <= high[0]
 
@@ -146,7 +146,7 @@ def test_tent(tau: float) -> None:
 def test_tent_with_kinks(c: float) -> None:
     """Laplace has atoms at both ends of its losses: with and without smoothing it is inside."""
     product = Product.of(LaplacePair(epsilon=Fraction(1)))
-    made = build(product, saddles(product, np.array([c]))[0])
+    made = build(product, saddle_at(product, c))
     for epsilon in (0.0, 0.5, 0.9, 0.99, 0.9999):
         low, high = made.log_profile(np.array([epsilon]))
         true = float((-((ball(epsilon) - 1) / 2).expm1()).log())

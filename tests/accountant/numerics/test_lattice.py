@@ -11,7 +11,7 @@ import pytest
 
 from accountant.errors import NotCertified
 from accountant.numerics.lattice import build_lattice, common_lattice
-from accountant.numerics.saddle import find_saddle, saddles
+from accountant.numerics.saddle import find_saddle, saddle_at
 from accountant.pairs.discrete_laplace import DiscreteLaplacePair
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.product import Factor, Product
@@ -53,7 +53,7 @@ def test_a_bad_abscissa_only_widens(c: float) -> None:
     product = Product((Factor(RandomizedResponsePair(epsilon=Fraction(1, 4)), 20),))
     lattice = common_lattice(product, c)
     assert lattice is not None
-    made = build_lattice(product, saddles(product, np.array([c]))[0], lattice)
+    made = build_lattice(product, saddle_at(product, c), lattice)
     for x in (0.0, 0.7, 2.0, 4.9):
         true = binomial(Fraction(1, 4), 20, x)
         low, high = made.log_profile(np.array([x]))

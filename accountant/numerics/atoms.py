@@ -19,6 +19,7 @@ from accountant.numerics.enclosure import (
 
 _LARGE = 1.0
 _FADED = 0.5
+_CLEAR = 1e-4
 _BLOCK = 1 << 20
 
 
@@ -52,10 +53,8 @@ class Atoms:
                 np.concatenate([part.value for part in parts]),
                 np.concatenate([part.radius for part in parts]),
             )
-        kept = max(1.0 - self.infinite_mass, 1e-300)
-        faded = -(1.0 + float(s.real.max())) * math.log(kept)  # M may be as small as e^-faded
-        if faded > _FADED or float((self.log_p + s.real.max() * self.loss).max()) > _LARGE:
-            return self._large(s)
+        if not self._near_one(float(s.real.min()), float(s.real.max())):
+            return self._plain(s)
         real = not s.imag.any()
         argument = (s.real if real else s)[:, None] * self.loss
         flat = float(exp_minus_linear(-self.loss[None, :], self.log_p)[0])
@@ -73,17 +72,37 @@ class Atoms:
         error += 4.0 * (self.infinite_mass + size * (self.infinite_mass + self.missing_mass))
         return log1p_enclosure(excess, UNIT_ROUNDOFF * error)
 
-    def _large(self, s: Complexes) -> Enclosure:
-        """Log of the sum by its largest term."""
-        exponent = self.log_p + s[:, None] * self.loss
-        peak = exponent.real.max(axis=1)
-        total = np.exp(exponent - peak[:, None]).sum(axis=1)
-        scale = np.exp(exponent.real - peak[:, None])
-        wobble = 8.0 * np.abs(s)[:, None] * (1.0 + np.abs(self.loss)) + np.abs(self.log_p) + 32.0
-        error = ELEMENTARY_ULPS * UNIT_ROUNDOFF * (scale * (wobble + np.abs(exponent))).sum(axis=1)
-        size = np.maximum(np.abs(total), 1e-300)
-        value = np.log(np.where(np.abs(total) > 0, total, 1e-300)) + peak
-        return log_enclosure(value, error / size, 4.0 * (1.0 + np.abs(value)))
+    def _near_one(self, low: float, high: float) -> bool:
+        """Whether M is so close to 1 on the real interval that a plain sum would lose K.
+
+        Steers only: either way the error is bounded.
+        """
+        if -math.log1p(-min(self.infinite_mass, 0.5)) * (1.0 + high) > _FADED:
+            return False
+        if float((self.log_p + high * self.loss).max(initial=-math.inf)) > _LARGE:
+            return False
+        tilted = np.minimum(low * self.loss, 1.0)
+        return float(np.exp(self.log_p) @ (np.expm1(tilted) - tilted)) < _CLEAR
+
+    def _plain(self, s: Complexes) -> Enclosure:
+        """Log of the sum, its terms scaled by the largest: e^{c l} at each real part c = Re s."""
+        value, radius = np.empty(s.shape, dtype=complex), np.empty(s.shape)
+        for tilt in np.unique(s.real):
+            rows = s.real == tilt
+            height = s.imag[rows]
+            exponent = self.log_p + tilt * self.loss
+            peak = float(exponent.max())
+            weight = np.exp(exponent - peak)
+            terms = np.exp(1j * np.multiply.outer(height, self.loss)) if height.any() else 1.0
+            total = np.broadcast_to(terms * weight, (height.size, weight.size)).sum(axis=1)
+            steady = 96.0 + 8.0 * (np.abs(self.log_p) + tilt * np.abs(self.loss) + abs(peak))
+            turning = 8.0 * (1.0 + np.abs(self.loss))
+            error = float(weight @ (steady + tilt * turning)) + np.abs(height) * (weight @ turning)
+            size = np.maximum(np.abs(total), 1e-300)
+            log = np.log(np.where(np.abs(total) > 0, total, 1e-300) + 0j) + peak
+            part = log_enclosure(log, UNIT_ROUNDOFF * error / size, 4.0 * (1.0 + np.abs(log)))
+            value[rows], radius[rows] = part.value, part.radius
+        return Enclosure(value, radius)
 
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
         """The hockey-stick divergence, sum p (1 - e^{eps - l})_+ plus the infinite mass."""

@@ -17,8 +17,8 @@ _FINE = 1 << 8  # grid points per typical loss, and per doubling of the loss bey
 _COARSEST = 2.0**-7
 _FEW = 1 << 12  # runs up to which the sum of losses may have to be resolved over its whole range
 _ROUNDS = 12
-_BENT = 1e-5  # relative to the profile
-_NEGLIGIBLE = 1e-30
+_BENT = 1e-4  # relative to the profile
+_NEGLIGIBLE = 1e-14
 _RESOLVED = 1 << 15
 
 

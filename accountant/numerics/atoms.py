@@ -99,7 +99,7 @@ class Atoms:
             turning = 8.0 * (1.0 + np.abs(self.loss))
             error = float(weight @ (steady + tilt * turning)) + np.abs(height) * (weight @ turning)
             size = np.maximum(np.abs(total), 1e-300)
-            log = np.log(np.where(np.abs(total) > 0, total, 1e-300) + 0j) + peak
+            log = np.log(np.where(np.abs(total) > 0, total, 1e-300).astype(complex)) + peak
             part = log_enclosure(log, UNIT_ROUNDOFF * error / size, 4.0 * (1.0 + np.abs(log)))
             value[rows], radius[rows] = part.value, part.radius
         return Enclosure(value, radius)

@@ -13,7 +13,8 @@ by convexity. After the last point it stays constant.
 Below. On a cell with chord slope b and neighbouring chord slopes a <= b <= c, delta is above
 both neighbours' extensions, hence at most g = w (b-a)(c-b)/(c-a) below the chord (w the cell's
 width). Lower both ends of each cell by the larger g of its two cells: the chords now lie below
-delta, and so does their lower convex hull, whose corners are again grid points.
+delta, and so does their lower convex hull, whose corners are again grid points. Lowering a
+height further, or a level stretch up to a point where the height is proved, keeps that true.
 
 Rounding. Masses are differences of slopes and carry its noise, so the result is checked rather
 than analysed. The masses found are changed at two outcomes so that both sum to 1 (``_balanced``):
@@ -90,6 +91,11 @@ def below(forward: Side, backward: Side) -> tuple[Atoms, Positions]:
     """A finite pair whose profile is at most the one between the ends; see ``above``."""
     wanted = [_lowered(side) for side in (forward, backward)]
     middle = min(wanted[0][0], wanted[1][0])
+    level = min(heights[1:].max() for heights in wanted)
+    if level > middle:  # cells next to t = 1 too wide for the bound on gaps: stay level there
+        middle = level
+        for heights in wanted:
+            heights[: 1 + int(np.argmax(heights[1:]))] = level
     wanted = [np.minimum.accumulate(np.insert(heights[1:], 0, middle)) for heights in wanted]
     return _certified((forward.loss, backward.loss), wanted, -1.0)
 

@@ -8,7 +8,8 @@ about width and time only.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -29,10 +30,12 @@ _CLOSE = 1e-9  # a bracket from an exact formula that needs no second method
 _ZERO = 1e-12
 _FAR = 1e100  # delta is evaluated no further out
 _LOOSE = 1e-10
-_MOVED = 0.02
+_SHARES = (0.75, 0.5, 0.35)
+_HOPELESS = -690.0
 _STEPS = 60
-_AROUND = np.array([-2.0, -0.5, -0.1, -0.02, 0.0, 0.02, 0.1, 0.5, 2.0])
-_NEARER = 2.0 ** np.arange(-50, -20)  # relative widths of a bracket that are tried at once
+_AROUND = np.array([-1.0, -0.2, -0.02, 0.02, 0.2, 1.0])
+_COARSER = 16.0 ** np.arange(-12, -3)  # relative widths of a bracket that are tried at once
+_FINER = 2.0 ** np.arange(-3, 0)  # and then, relative to the narrowest of them that holds
 _C_STEP = 0.12  # rounding of log c where contours are shared
 _C_STEPS = (-120, 160)
 _MODERATE = 1 << 12
@@ -217,7 +220,14 @@ def _log_profile(product: Product, point: Reals) -> tuple[Reals, Reals]:
         if high[0] - low[0] < _CLOSE:
             return low, high
     saddle = find_saddle(product, lambda one: one.epsilon - float(point[0]))
-    return contour_at(product, saddle).log_profile(point)
+    low, high = contour_at(product, saddle).log_profile(point)
+    for moved in _moved(product, saddle):
+        if high[0] - low[0] <= 10 * _LOOSE or high[0] < _HOPELESS:
+            break
+        aimed = replace(moved, epsilon=float(point[0]), log_delta=float(high[0]))
+        other = contour_at(product, aimed).log_profile(point)
+        low, high = np.maximum(low, other[0]), np.minimum(high, other[1])
+    return low, high
 
 
 def certainly_below(product: Product, epsilon: float, delta: float) -> bool:
@@ -265,18 +275,27 @@ def _exact_epsilon(
 
 
 def _contour_epsilon(product: Product, target: tuple[float, float], top: float) -> Bound:
-    """From the contour, moved once if its saddle was a poor guess."""
+    """From the contour at the saddle, and from others to its left while the bracket is wide."""
     saddle = find_saddle(product, lambda one: target[0] - one.log_delta)
     contour = contour_at(product, saddle)
     found = _invert(contour.log_profile, target, max(saddle.epsilon, 0.0), 4.0 / saddle.c, top)
-    loose = found.relative_width > _LOOSE and 0 < found.upper < math.inf
-    if loose and isinstance(contour, Contour) and contour.tau == 0.0:
-        again = find_saddle(product, lambda one: one.epsilon - found.lower)
-        if abs(math.log(again.c / saddle.c)) > _MOVED:
-            moved = contour_at(product, again).log_profile
-            other = _invert(moved, target, found.lower, 4.0 / again.c, top)
-            found = Bound(max(found.lower, other.lower), min(found.upper, other.upper))
+    for moved in _moved(product, saddle):
+        if found.relative_width <= _LOOSE or not 0 < found.upper < math.inf:
+            break
+        aimed = replace(moved, epsilon=found.upper, log_delta=target[0])
+        brackets = contour_at(product, aimed).log_profile
+        other = _invert(brackets, target, found.upper, 4.0 / moved.c, top)
+        found = Bound(max(found.lower, other.lower), min(found.upper, other.upper))
     return found
+
+
+def _moved(product: Product, saddle: Saddle) -> Iterator[Saddle]:
+    """Smaller tilts: where few large losses decide, M falls faster along their contours."""
+    for share in _SHARES:
+        try:
+            yield saddle_at(product, share * saddle.c)
+        except NotCertified:
+            return
 
 
 def _capped(found: Bound, mass: Bound, delta: float, top: float) -> Bound:
@@ -326,11 +345,16 @@ def _invert(
         return np.asarray(np.nextafter(brackets(points)[0] - target[1], -np.inf))
 
     _, right = _crossing(to_upper, start, width, top)
-    below = right - np.maximum(right, 1e-3 * width) * _NEARER
-    below = below[below > 0.0]
-    beyond = below[to_lower(below) > 0] if below.size else below
-    if beyond.size:
-        return Bound(float(beyond[0]), right)
+    left, scale = 0.0, max(right, 1e-3 * width)
+    for shares in (_COARSER, _FINER):
+        below = np.array([x for x in right - scale * shares if x > left])
+        beyond = below[to_lower(below) > 0] if below.size else below
+        if not beyond.size:
+            break
+        left = float(beyond[0])
+        scale = right - left
+    if left > 0.0:
+        return Bound(left, right)
     near = min(right, start + 1e3 * width)
     left, _ = _crossing(to_lower, near, 1e-6 * (near + width), top)
     return Bound(min(left, right), right)

@@ -56,18 +56,22 @@ class Saddle:
         value: K(c).
         epsilon: the epsilon whose saddle point is c, K'(c) - 1/c - 1/(1 + c).
         spread: the second derivative of the exponent, K''(c) + 1/c^2 + 1/(1+c)^2.
+        log_delta: the saddle-point estimate of log delta(epsilon).
     """
 
     c: float
     value: float
     epsilon: float
     spread: float
+    log_delta: float
 
-    @property
-    def log_delta(self) -> float:
-        """The saddle-point estimate of log delta(epsilon)."""
-        exponent = self.value - self.c * self.epsilon - math.log(self.c) - math.log1p(self.c)
-        return exponent - 0.5 * math.log(2 * math.pi * self.spread)
+    @staticmethod
+    def of(c: float, value: float, slope: float, bend: float) -> Saddle:
+        """From K, K' and K'' at c."""
+        epsilon = slope - 1 / c - 1 / (1 + c)
+        spread = bend + c**-2.0 + (1 + c) ** -2.0
+        exponent = value - c * epsilon - math.log(c) - math.log1p(c)
+        return Saddle(c, value, epsilon, spread, exponent - 0.5 * math.log(2 * math.pi * spread))
 
 
 def saddle_at(product: Product, c: float) -> Saddle:
@@ -78,7 +82,7 @@ def saddle_at(product: Product, c: float) -> Saddle:
         value += factor.count * one[0]
         slope += factor.count * one[1]
         bend += factor.count * max(one[2], 0.0)
-    return Saddle(c, value, slope - 1 / c - 1 / (1 + c), bend + c**-2.0 + (1 + c) ** -2.0)
+    return Saddle.of(c, value, slope, bend)
 
 
 def find_saddle(product: Product, excess: Callable[[Saddle], float]) -> Saddle:
@@ -92,7 +96,7 @@ def find_saddle(product: Product, excess: Callable[[Saddle], float]) -> Saddle:
     guess = _gaussian_guess(max(variance, 1e-300), excess)
     low, high = (math.log(_SMALLEST), -math.inf), (math.log(_LARGEST), math.inf)
     at, best = math.log(guess), None
-    for _ in range(_MOST_STEPS):
+    for count in range(_MOST_STEPS):
         try:
             point = saddle_at(product, math.exp(at))
             gap = excess(point)
@@ -103,20 +107,25 @@ def find_saddle(product: Product, excess: Callable[[Saddle], float]) -> Saddle:
         if math.isfinite(gap) and (best is None or abs(gap) < abs(best[0])):
             best = gap, point
         low, high = ((at, gap), high) if gap < 0 else (low, (at, gap))
-        at, before = _next(low, high, at), at
-        if high[0] - low[0] < _CLOSE or abs(at - before) < 0.5 * _CLOSE:
+        if high[0] - low[0] < _CLOSE:
             break
+        at = _next(low, high, at, halve=count % 3 == 2)
     if best is None:
         raise NotCertified("K cannot be computed at any order that suits this question")
     return best[1]
 
 
-def _next(low: tuple[float, float], high: tuple[float, float], at: float) -> float:
-    """Where to look next: the secant inside the bracket, a bolder step where there is none."""
+def _next(low: tuple[float, float], high: tuple[float, float], at: float, *, halve: bool) -> float:
+    """Where to look next: near the secant's root, so that the bracket becomes close around it.
+
+    At times in the middle, as secants of a bent function creep; with one end only, a stride on.
+    """
     width = high[0] - low[0]
     if math.isfinite(low[1]) and math.isfinite(high[1]):
-        share = low[1] / (low[1] - high[1])
-        return low[0] + width * min(max(share, 0.02), 0.98)
+        if halve or width < 2 * _CLOSE:
+            return low[0] + 0.5 * width
+        root = low[0] + width * low[1] / (low[1] - high[1])
+        return min(max(root, low[0] + 0.9 * _CLOSE), high[0] - 0.9 * _CLOSE)
     step = _STRIDE if math.isfinite(low[1]) else -_STRIDE
     return at + step if width > 2 * _STRIDE else low[0] + 0.5 * width
 
@@ -127,12 +136,7 @@ def _gaussian_guess(variance: float, excess: Callable[[Saddle], float]) -> float
     for _ in range(16):
         middle = 0.5 * (low + high)
         c = math.exp(middle)
-        point = Saddle(
-            c,
-            0.5 * variance * c * (c + 1),
-            variance * (c + 0.5) - 1 / c - 1 / (1 + c),
-            variance + c**-2 + (1 + c) ** -2,
-        )
+        point = Saddle.of(c, 0.5 * variance * c * (c + 1), variance * (c + 0.5), variance)
         if excess(point) < 0:
             low = middle
         else:

@@ -20,6 +20,7 @@ _ROUNDS = 12
 _BENT = 1e-4  # relative to the profile
 _NEGLIGIBLE = 1e-14
 _RESOLVED = 1 << 15
+_SHORTEST = 8  # grid points on the shorter side
 
 
 class TabulatedPair(Pair, ABC):
@@ -95,7 +96,9 @@ def _tables(pair: TabulatedPair, *, few: bool) -> tuple[LadderPair, LadderPair]:
     total_variation = float(pair.profile(np.zeros(1))[1][0])
     span = 2.0 ** math.floor(math.log2(max(total_variation, 1e-12) / _FINE))
     if few:  # no central limit to resolve, and short sums of losses have wide spectra
-        span = max(span, 2.0 ** math.floor(math.log2(min(pair.end, 8.0) / _RESOLVED)))
+        ends = sorted([pair.end, other.end])
+        coarse = min(ends[1] / _RESOLVED, 8.0 / _RESOLVED, ends[0] / _SHORTEST)
+        span = max(span, 2.0 ** math.floor(math.log2(coarse)))
     sides, grids = [], []
     for one in (pair, other):
         grid, lower, upper = _refined(one, _grid(one.end, span), span)

@@ -22,6 +22,7 @@ from typing import final
 
 import numpy as np
 
+from accountant.errors import NotCertified
 from accountant.numerics.enclosure import (
     ELEMENTARY_ULPS,
     UNIT_ROUNDOFF,
@@ -45,6 +46,7 @@ MAX_NODES = 1 << 15
 _MAX_WORK = 1 << 22  # nodes times terms in K at the last node
 _EASY_NODES = 1 << 14
 _FEW_NODES = 1 << 8
+_FEWEST = 16
 _BLOCK = 1 << 19  # epsilons times nodes evaluated at once
 _TENT = 6.0  # half width of the tent, in units of tau
 _LARGEST_TAU = 100.0  # beyond, e^{6 tau} is no float, and the lower bound would be useless
@@ -174,15 +176,24 @@ def build(product: Product, saddle: Saddle, most: int = MAX_NODES) -> Contour:
     parts = [(f.pair.smoothness(c), f.count) for f in product.factors]
     log_moment = float(upper[points == c][0])
     needed = log_moment - saddle.c * saddle.epsilon - saddle.log_delta - LOG_TOLERANCE
-    nodes, tau = _length(parts, step, needed, 0.0), 0.0
-    limit = min(_node_limit(product, c, step, nodes), most)
-    if nodes > limit:
-        nodes = limit
-        tau = short(math.sqrt(2 * max(needed, 1.0)) / (step * (nodes - 1)))
-        nodes = min(nodes, _length(parts, step, needed, tau))
+    wanted = _length(parts, step, needed, 0.0)
+    limit = min(_node_limit(product, c, step, wanted), most)
+    while True:
+        nodes, tau = wanted, 0.0
+        if nodes > limit:
+            nodes = limit
+            tau = short(math.sqrt(2 * max(needed, 1.0)) / (step * (nodes - 1)))
+            nodes = min(nodes, _length(parts, step, needed, tau))
+        s = c + 1j * step * np.arange(nodes)
+        try:
+            cgf = total_cgf(product, s)
+        except NotCertified:  # too far up: a shorter line and a larger tau
+            if nodes <= _FEWEST:
+                raise
+            limit = nodes // 2
+            continue
+        break
     decay = float(log_decay(parts, np.array([step * (nodes - 1)]), tau)[0])
-    s = c + 1j * step * np.arange(nodes)
-    cgf = total_cgf(product, s)
     extra = 0.5 * tau * tau * s * (s + 1.0)
     log_s, log_s1 = np.log(s), np.log(s + 1.0)
     size = np.abs(cgf.value) + np.abs(extra) + np.abs(log_s) + np.abs(log_s1)

@@ -38,6 +38,7 @@ _COARSER = 16.0 ** np.arange(-12, -3)  # relative widths of a bracket that are t
 _FINER = 2.0 ** np.arange(-3, 0)  # and then, relative to the narrowest of them that holds
 _C_STEP = 0.12  # rounding of log c where contours are shared
 _C_STEPS = (-120, 160)
+_C_BACK = 2
 _MODERATE = 1 << 12
 
 
@@ -196,12 +197,19 @@ def _saddle_at(product: Product, step: int) -> Saddle | None:
 def _contour_near(product: Product, step: int) -> tuple[Contour | LatticeContour, float]:
     """A contour at a rounded c, with moderately many nodes, and the largest epsilon it suits.
 
-    Rounding c lets questions about neighbouring epsilons share the work.
+    Rounding c lets questions about neighbouring epsilons share the work. Where K is out of
+    reach, a smaller c has to do for all larger epsilons too.
     """
-    saddle = _saddle_at(product, step) or _saddle_at(product, step - 1)
-    if saddle is None:
-        raise NotCertified("K cannot be computed at any order that suits this question")
-    return contour_at(product, saddle, _MODERATE), saddle.epsilon + math.sqrt(saddle.spread)
+    for lower in range(step, _C_STEPS[0], -_C_BACK):
+        saddle = _saddle_at(product, lower)
+        if saddle is None:
+            continue
+        try:
+            contour = contour_at(product, saddle, _MODERATE)
+        except NotCertified:
+            continue
+        return contour, saddle.epsilon + math.sqrt(saddle.spread) if lower == step else math.inf
+    raise NotCertified("K cannot be computed at any order that suits this question")
 
 
 def epsilon(product: Product, delta: float) -> Bound:

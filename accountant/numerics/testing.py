@@ -155,10 +155,11 @@ def _covered(grid: Reals, high: Reals, mu: float) -> np.ndarray[tuple[int], np.d
     """Whether mu-GDP's tangent covers the chord, cell by cell."""
     middle = 0.5 * (grid[:-1] + grid[1:])
     value = gaussian_profile(mu, middle)[0]
-    t = np.exp(middle)
     slope = special.ndtr(-0.5 * mu - middle / mu)
-    left = value + slope * (1 - 1e-12) * t * -np.expm1(grid[:-1] - middle)
-    right = value - slope * (1 + 1e-12) * t * np.expm1(grid[1:] - middle)
+    with np.errstate(over="ignore", invalid="ignore"):  # nan compares as not covered
+        t = np.exp(middle)
+        left = value + slope * (1 - 1e-12) * t * -np.expm1(grid[:-1] - middle)
+        right = value - slope * (1 + 1e-12) * t * np.expm1(grid[1:] - middle)
     return (high[:-1] <= left) & (high[1:] <= right)
 
 

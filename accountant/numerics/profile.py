@@ -8,7 +8,7 @@ about width and time only.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
@@ -19,6 +19,7 @@ from accountant.bound import Bound
 from accountant.errors import NotCertified
 from accountant.numerics.contour import MAX_NODES, Contour, build
 from accountant.numerics.enclosure import Reals, down, up
+from accountant.numerics.invert import invert
 from accountant.numerics.lattice import LatticeContour, build_lattice, common_lattice
 from accountant.numerics.residues import exponential_sum
 from accountant.numerics.saddle import Saddle, find_saddle, saddle_at, total_cgf
@@ -32,10 +33,6 @@ _FAR = 1e100  # delta is evaluated no further out
 _LOOSE = 1e-10
 _SHARES = (0.75, 0.5, 0.35)
 _HOPELESS = -690.0
-_STEPS = 60
-_AROUND = np.array([-1.0, -0.2, -0.02, 0.02, 0.2, 1.0])
-_COARSER = 16.0 ** np.arange(-12, -3)  # relative widths of a bracket that are tried at once
-_FINER = 2.0 ** np.arange(-3, 0)  # and then, relative to the narrowest of them that holds
 _C_STEP = 0.12  # rounding of log c where contours are shared
 _C_STEPS = (-120, 160)
 _C_BACK = 2
@@ -274,10 +271,10 @@ def _exact_epsilon(
     """From a closed profile or a finite sum, where that is narrow enough."""
     closed, terms = closed_form(product), exponential_sum(product)
     if closed is not None and closed.profile(np.zeros(1)) is not None:
-        return _invert(lambda x: _logs(closed, mass, x), target, 1.0, 1.0, top)
+        return invert(lambda x: _logs(closed, mass, x), target, 1.0, 1.0, top)
     if terms is None:
         return None
-    found = _invert(terms.log_profile, target, 0.9 * top, 0.1 * top, top)
+    found = invert(terms.log_profile, target, 0.9 * top, 0.1 * top, top)
     narrow = found.relative_width <= _CLOSE or found.upper <= _ZERO
     return found if narrow else None
 
@@ -286,13 +283,13 @@ def _contour_epsilon(product: Product, target: tuple[float, float], top: float) 
     """From the contour at the saddle, and from others to its left while the bracket is wide."""
     saddle = find_saddle(product, lambda one: target[0] - one.log_delta)
     contour = contour_at(product, saddle)
-    found = _invert(contour.log_profile, target, max(saddle.epsilon, 0.0), 4.0 / saddle.c, top)
+    found = invert(contour.log_profile, target, max(saddle.epsilon, 0.0), 4.0 / saddle.c, top)
     for moved in _moved(product, saddle):
         if found.relative_width <= _LOOSE or not 0 < found.upper < math.inf:
             break
         aimed = replace(moved, epsilon=found.upper, log_delta=target[0])
         brackets = contour_at(product, aimed).log_profile
-        other = _invert(brackets, target, found.upper, 4.0 / moved.c, top)
+        other = invert(brackets, target, found.upper, 4.0 / moved.c, top)
         found = Bound(max(found.lower, other.lower), min(found.upper, other.upper))
     return found
 
@@ -323,125 +320,3 @@ def _logs(pair: Pair, mass: Bound, epsilon: Reals) -> tuple[Reals, Reals]:
             np.log(np.maximum(found[0] - mass.upper, 0.0)),
             np.log(np.maximum(found[1] - mass.lower, 0.0)),
         )
-
-
-def _invert(
-    brackets: Callable[[Reals], tuple[Reals, Reals]],
-    target: tuple[float, float],
-    start: float,
-    width: float,
-    top: float,
-) -> Bound:
-    """Bracket of the smallest epsilon in [0, top] where delta reaches the target.
-
-    A point where the upper bound of log delta is at most the target is an upper end, one
-    where the lower bound is at least the target a lower end, whatever lies between: each is
-    found by repeatedly cutting an interval into 24.
-
-    Args:
-        brackets: rigorous logs of delta at an array of epsilons.
-        target: log of the target, rounded down (for the upper end) and up.
-        start: a guess of the answer.
-        width: the size of the first interval around it.
-        top: largest loss, where delta is 0.
-    """
-
-    def to_upper(points: Reals) -> Reals:
-        return np.asarray(brackets(points)[1] - target[0])
-
-    def to_lower(points: Reals) -> Reals:
-        return np.asarray(np.nextafter(brackets(points)[0] - target[1], -np.inf))
-
-    _, right = _crossing(to_upper, start, width, top)
-    left, scale = 0.0, max(right, 1e-3 * width)
-    for shares in (_COARSER, _FINER):
-        below = np.array([x for x in right - scale * shares if x > left])
-        beyond = below[to_lower(below) > 0] if below.size else below
-        if not beyond.size:
-            break
-        left = float(beyond[0])
-        scale = right - left
-    if left > 0.0:
-        return Bound(left, right)
-    near = min(right, start + 1e3 * width)
-    left, _ = _crossing(to_lower, near, 1e-6 * (near + width), top)
-    return Bound(min(left, right), right)
-
-
-def _crossing(
-    gap: Callable[[Reals], Reals], start: float, width: float, top: float
-) -> tuple[float, float]:
-    """Close points with gap > 0 at the left (or the left is 0) and gap <= 0 at the right.
-
-    Past ``top`` the gap counts as negative. First several points around the start, with steps
-    of growing length where they do not straddle the crossing; then inverse interpolation
-    through the points nearest to it, with two companions as far away as its error is guessed
-    to be, so that both ends move.
-    """
-    points = np.unique(np.clip(start + width * _AROUND, 0.0, top))
-    values = gap(points)
-    rising = int((values > 0).sum())
-    if 0 < rising < points.size and (values[:rising] > 0).all():
-        low, high = float(points[rising - 1]), float(points[rising])
-    else:
-        low, high, at_low, at_high = _straddle(gap, min(start, top), width, top)
-        points, values = np.array([low, high]), np.array([at_low, at_high])
-    for _ in range(_STEPS):
-        size = high - low
-        if size <= 2e-15 * high or low >= top * (1 - 1e-15):
-            break
-        estimate, error = _inverse(points, values)
-        if not low < estimate < high:
-            estimate, error = 0.5 * (low + high), 0.25 * size
-        error = min(max(2.0 * error, 2 * math.ulp(estimate)), 0.25 * size)
-        new = np.unique(np.clip(estimate + error * np.array([-1.0, 0.0, 1.0]), low, high))
-        found = gap(new)
-        points, values = np.append(points, new), np.append(values, found)
-        low = float(new[found > 0].max(initial=low))
-        high = float(new[(found <= 0) & (new > low)].min(initial=high))
-        if high - low > 0.5 * size:
-            new = np.array([0.5 * (low + high)])
-            found = gap(new)
-            points, values = np.append(points, new), np.append(values, found)
-            low, high = (float(new[0]), high) if found[0] > 0 else (low, float(new[0]))
-    return low, high
-
-
-def _inverse(points: Reals, values: Reals) -> tuple[float, float]:
-    """Where values that fall cross 0, by interpolating back, and how far the estimate moves.
-
-    Neville's scheme through the four values nearest to 0, against that through three.
-    """
-    order = np.argsort(np.abs(values))
-    _, first = np.unique(values[order], return_index=True)
-    near = order[np.sort(first)][:4]
-    x, y = points[near].tolist(), values[near].tolist()
-    if len(x) < 2 or not math.isfinite(sum(y)):
-        return math.nan, 0.0
-    last = x[0]
-    for level in range(1, len(x)):
-        last = x[0]
-        for i in range(len(x) - level):
-            x[i] = (y[i + level] * x[i] - y[i] * x[i + 1]) / (y[i + level] - y[i])
-    return x[0], abs(x[0] - last)
-
-
-def _straddle(
-    gap: Callable[[Reals], Reals], start: float, width: float, top: float
-) -> tuple[float, float, float, float]:
-    """Two points around the sign change, and the gaps there; 0 and top are the last resort."""
-    at = float(gap(np.array([start]))[0])
-    right = at > 0
-    here, step = start, width
-    while True:
-        there = min(here + step, top) if right else max(here - step, 0.0)
-        if there == top and right:
-            return here, top, at, -math.inf
-        beyond = float(gap(np.array([there]))[0])
-        if right and beyond <= 0:
-            return here, there, at, beyond
-        if not right and (beyond > 0 or there == 0.0):
-            return (there, here, beyond, at) if beyond > 0 else (0.0, 0.0, 0.0, 0.0)
-        if math.isinf(there):
-            raise NotCertified("delta stays above its target at every finite epsilon")
-        here, at, step = there, beyond, 2.5 * step

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import final
 
 
@@ -18,6 +19,8 @@ class Derivation:
         premises: what it was applied to.
         assumptions: what the mathematics takes for granted here (a sensitivity, a sampler).
         lossless: whether the conclusion says as much as the premises.
+        parameters: what the theorem was applied with, exactly (a count, a sampling rate).
+        conclusion: the guarantee that follows, set by its constructor; None before.
     """
 
     rule: str
@@ -26,6 +29,8 @@ class Derivation:
     premises: tuple[Derivation, ...] = ()
     assumptions: tuple[str, ...] = ()
     lossless: bool = field(default=True)
+    parameters: tuple[tuple[str, Fraction | int | str | bool], ...] = ()
+    conclusion: object = field(default=None, compare=False, repr=False)
 
     def explain(self) -> str:
         """The derivation as indented text, one line a step; a shared step is printed once."""

@@ -1,4 +1,4 @@
-"""The command line: ``dpproof budget FILE`` and ``dpproof calibrate FILE``.
+"""The command line: ``dpproof budget``, ``calibrate``, ``certify`` and ``check``.
 
 Exit status: 0 the budget holds, 1 it does not, 2 the input cannot be answered, with one line on
 standard error.
@@ -16,6 +16,7 @@ import click
 from accountant.errors import PrivacyError
 
 HOLDS, DOES_NOT_HOLD, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+OUT = click.Path(dir_okay=False, writable=True)
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 
 
@@ -30,16 +31,20 @@ def commands() -> None:
 
 @commands.command()
 @click.argument("file")
+@click.option("--certify", "out", type=OUT, help="Also write a certificate of the total.")
 @JSON
-def budget(file: str, *, as_json: bool) -> int:
+def budget(file: str, *, out: str | None, as_json: bool) -> int:
     """What the pipeline in FILE costs, stage by stage and in total."""
     from dpproof import answers, parse  # noqa: PLC0415  # --help should not wait for the engine
     from dpproof.budget import spend  # noqa: PLC0415  # as above
+    from dpproof.certified import write  # noqa: PLC0415  # as above
     from dpproof.progress import progress  # noqa: PLC0415  # as above
 
     pipeline = parse.load(file)
     with progress(len(pipeline.stages) + 1) as step:
         spent = spend(pipeline, step)
+    if out is not None:
+        write(pipeline, out)
     if as_json:
         _print_json(answers.budget(spent))
     else:
@@ -80,6 +85,28 @@ def calibrate(file: str, stage: str, parameter: str, *, as_json: bool) -> int:
 
         show_solved(solved, Console())
     return HOLDS
+
+
+@commands.command()
+@click.argument("file")
+@click.option("-o", "--output", "out", type=OUT, required=True, help="Where to write it.")
+def certify(file: str, out: str) -> int:
+    """Write a certificate of what the pipeline in FILE costs in total, at its delta."""
+    from dpproof import parse  # noqa: PLC0415  # as in budget
+    from dpproof.certified import write  # noqa: PLC0415  # as in budget
+    from proofs.__main__ import lines  # noqa: PLC0415  # as in budget
+
+    click.echo("\n".join(lines(write(parse.load(file), out))))
+    return HOLDS
+
+
+@commands.command()
+@click.argument("certificate")
+def check(certificate: str) -> int:
+    """Verify a CERTIFICATE, as ``python -m proofs`` does: 0 verified, 1 rejected."""
+    from proofs.__main__ import main as check_file  # noqa: PLC0415  # as in budget
+
+    return check_file([certificate])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

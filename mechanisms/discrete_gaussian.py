@@ -123,6 +123,7 @@ class DiscreteGaussian(Mechanism[R]):
             f"squared L2 sensitivity {units} is {show(rho)}-zCDP ({self.relation})",
             source=f"{_CANONNE}, Theorem 14",
             assumptions=parameters.assumptions(self.sensitivity, self.relation),
+            parameters=(("sigma", self.sigma), ("units", units)),
         )
         return ZCDP(rho=rho, relation=self.relation, derivation=derivation)
 
@@ -135,6 +136,11 @@ class DiscreteGaussian(Mechanism[R]):
             f"({self.relation})",
             source=f"docs/shift-lemma.md, {item}",
             assumptions=parameters.assumptions(self.sensitivity, self.relation),
+            parameters=(
+                ("sigma", self.sigma),
+                ("units", _units(self.sensitivity)),
+                ("norm", norm),
+            ),
         )
         pair = Product((factor,))
         return DominatingPair(

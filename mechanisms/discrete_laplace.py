@@ -103,6 +103,7 @@ class DiscreteLaplace(Mechanism[R]):
             f"L1 sensitivity {shift} is dominated by its shift by {shift} ({self.relation})",
             source="docs/shift-lemma.md, Corollary 1",
             assumptions=parameters.assumptions(self.sensitivity, self.relation),
+            parameters=(("scale", self.scale), ("shift", shift)),
         )
         pair = Product.of(DiscreteLaplacePair(scale=self.scale, shift=shift))
         return DominatingPair(

@@ -131,6 +131,11 @@ class ExponentialMechanism(Mechanism[R]):
             f"({self.relation})",
             source="Dong, Durfee & Rogers 2020, arXiv:1909.13830, and the class's docstring",
             assumptions=assumptions,
+            parameters=(
+                ("factor", self.factor),
+                ("sensitivity", self.sensitivity.value),
+                ("monotone", self.monotone),
+            ),
         )
         return BoundedRange(epsilon=self.epsilon, relation=self.relation, derivation=derivation)
 

@@ -117,6 +117,7 @@ class Gaussian(Mechanism[R]):
             f"sensitivity {show(self.sensitivity.value)} is {show(mu)}-GDP ({self.relation})",
             source="Dong, Roth & Su 2019, arXiv:1905.02383, Theorem 2.7",
             assumptions=parameters.assumptions(self.sensitivity, self.relation),
+            parameters=(("sigma", self.sigma), ("sensitivity", self.sensitivity.value)),
         )
         return GDP(mu=mu, relation=self.relation, derivation=derivation)
 

@@ -114,6 +114,7 @@ class Laplace(Mechanism[R]):
             f"scales apart ({self.relation})",
             source="docs/shift-lemma.md, Corollary 1",
             assumptions=parameters.assumptions(self.sensitivity, self.relation),
+            parameters=(("scale", self.scale), ("sensitivity", self.sensitivity.value)),
         )
         pair = Product.of(LaplacePair(epsilon=epsilon))
         return DominatingPair(

@@ -111,6 +111,7 @@ class RandomizedResponse(Mechanism[R]):
                 f"the released value is one of {self.categories} categories on every dataset",
                 parameters.UNIFORM_BITS,
             ),
+            parameters=(("epsilon", self.epsilon), ("categories", self.categories)),
         )
         pair = Product.of(RandomizedResponsePair(epsilon=self.epsilon, categories=self.categories))
         return DominatingPair(

@@ -14,7 +14,7 @@ from accountant.guarantees.guarantee import DEFAULT_RELATION
 from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee
 from accountant.guarantees.points import Points
 from accountant.guarantees.rounding import show
-from accountant.guarantees.stated import stated
+from accountant.guarantees.stated import derived, stated
 from accountant.pairs.finite import FinitePair
 from accountant.pairs.pair import Pair
 from accountant.pairs.product import Product
@@ -72,7 +72,9 @@ class ApproxDP(FaithfulPairGuarantee[R]):
         object.__setattr__(self, "stated_epsilon", check.non_negative(epsilon=epsilon))
         object.__setattr__(self, "stated_delta", check.probability(delta=delta))
         object.__setattr__(self, "relation", relation)
-        object.__setattr__(self, "derivation", derivation or stated("approx-dp", self))
+        object.__setattr__(
+            self, "derivation", derived(self, derivation or stated("approx-dp", self))
+        )
 
     def describe(self) -> str:
         """The statement in words and numbers."""

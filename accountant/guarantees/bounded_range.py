@@ -16,7 +16,7 @@ from accountant.guarantees.guarantee import DEFAULT_RELATION
 from accountant.guarantees.pair_guarantee import PairGuarantee
 from accountant.guarantees.points import Points
 from accountant.guarantees.rounding import epsilon_tanh_up, floats_around, show
-from accountant.guarantees.stated import stated
+from accountant.guarantees.stated import derived, stated
 from accountant.numerics.enclosure import ELEMENTARY_ULPS, UNIT_ROUNDOFF
 from accountant.pairs.logistic import LogisticPair
 from accountant.pairs.product import Product
@@ -66,7 +66,9 @@ class BoundedRange(PairGuarantee[R]):
         """State it; without a derivation it is an assumption."""
         object.__setattr__(self, "stated_epsilon", check.non_negative(epsilon=epsilon))
         object.__setattr__(self, "relation", relation)
-        object.__setattr__(self, "derivation", derivation or stated("bounded-range", self))
+        object.__setattr__(
+            self, "derivation", derived(self, derivation or stated("bounded-range", self))
+        )
 
     def describe(self) -> str:
         """The statement in words and numbers."""

@@ -10,7 +10,7 @@ from accountant.errors import ParameterError
 from accountant.guarantees.guarantee import DEFAULT_RELATION
 from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee
 from accountant.guarantees.points import Points
-from accountant.guarantees.stated import stated
+from accountant.guarantees.stated import derived, stated
 from accountant.pairs.product import Product
 from accountant.relation import AddRemove, R, Relation
 
@@ -73,7 +73,9 @@ class DominatingPair(FaithfulPairGuarantee[R]):
         object.__setattr__(self, "forward", forward)
         object.__setattr__(self, "backward", forward if relation.symmetric else backward)
         object.__setattr__(self, "relation", relation)
-        object.__setattr__(self, "derivation", derivation or stated("dominating-pair", self))
+        object.__setattr__(
+            self, "derivation", derived(self, derivation or stated("dominating-pair", self))
+        )
 
     def describe(self) -> str:
         """The statement in words and numbers."""

@@ -15,7 +15,7 @@ from accountant.guarantees.guarantee import DEFAULT_RELATION
 from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee
 from accountant.guarantees.points import Points
 from accountant.guarantees.rounding import show, sqrt_up
-from accountant.guarantees.stated import stated
+from accountant.guarantees.stated import derived, stated
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.product import Product
 from accountant.relation import AddRemove, R, Relation
@@ -72,7 +72,7 @@ class GDP(FaithfulPairGuarantee[R]):
         """State it by mu or by its square; without a derivation it is an assumption."""
         object.__setattr__(self, "mu_squared", _square(mu, mu_squared))
         object.__setattr__(self, "relation", relation)
-        object.__setattr__(self, "derivation", derivation or stated("gdp", self))
+        object.__setattr__(self, "derivation", derived(self, derivation or stated("gdp", self)))
 
     @property
     def mu(self) -> Fraction:

@@ -18,6 +18,7 @@ from accountant.relation import AddRemove, R, Relation
 
 if TYPE_CHECKING:
     from accountant.guarantees.dominating_pair import DominatingPair
+    from proofs.certificate import Certificate
 
 DEFAULT_RELATION: Relation = AddRemove()
 
@@ -138,6 +139,21 @@ class Guarantee(ABC, Generic[R]):
             self._true_positive_rate_below_one, check.probability(type_i_error=type_i_error)
         )
         return Bound(_one_minus(power.upper, down), _one_minus(power.lower, up))
+
+    @final
+    def certify(self, *, delta: Number | None = None, epsilon: Number | None = None) -> Certificate:
+        """Prove a point (epsilon, delta) of the profile; ``proofs.check`` verifies the proof.
+
+        Args:
+            delta: where epsilon is asked for, or else
+            epsilon: where delta is asked for. The other is at most a relative 1e-6 above the
+                upper end of ``epsilon`` or ``delta``, where the losses are not rough.
+        Raises:
+            NotCertified: no rule of the checker covers a theorem in the derivation.
+        """
+        from accountant.certify.certify import certify  # noqa: PLC0415  # it imports Guarantee
+
+        return certify(self, delta=delta, epsilon=epsilon)
 
 
 def _one_minus(value: float, outwards: Callable[[float], float]) -> float:

@@ -17,7 +17,7 @@ from accountant.guarantees.guarantee import DEFAULT_RELATION
 from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee
 from accountant.guarantees.points import Points, checked_points, lower_hull, pair_of_profile
 from accountant.guarantees.rounding import MAX_EXPONENT, exp_up, show
-from accountant.guarantees.stated import stated
+from accountant.guarantees.stated import derived, stated
 from accountant.pairs.finite import FinitePair
 from accountant.pairs.product import Product
 from accountant.relation import AddRemove, R, Relation
@@ -66,7 +66,9 @@ class PrivacyProfile(FaithfulPairGuarantee[R]):
         exact = checked_points(points, _epsilon, lambda delta: check.probability(delta=delta))
         object.__setattr__(self, "points", exact)
         object.__setattr__(self, "relation", relation)
-        object.__setattr__(self, "derivation", derivation or stated("privacy-profile", self))
+        object.__setattr__(
+            self, "derivation", derived(self, derivation or stated("privacy-profile", self))
+        )
 
     def describe(self) -> str:
         """The statement in words and numbers."""

@@ -14,7 +14,7 @@ from accountant.guarantees.guarantee import DEFAULT_RELATION
 from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee
 from accountant.guarantees.points import Points
 from accountant.guarantees.rounding import show
-from accountant.guarantees.stated import stated
+from accountant.guarantees.stated import derived, stated
 from accountant.pairs.product import Product
 from accountant.pairs.randomized_response import RandomizedResponsePair
 from accountant.relation import AddRemove, R, Relation
@@ -57,7 +57,7 @@ class PureDP(FaithfulPairGuarantee[R]):
         """State it; without a derivation it is an assumption."""
         object.__setattr__(self, "stated_epsilon", check.non_negative(epsilon=epsilon))
         object.__setattr__(self, "relation", relation)
-        object.__setattr__(self, "derivation", derivation or stated("pure-dp", self))
+        object.__setattr__(self, "derivation", derived(self, derivation or stated("pure-dp", self)))
 
     def describe(self) -> str:
         """The statement in words and numbers."""

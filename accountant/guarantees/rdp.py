@@ -19,7 +19,7 @@ from accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee, renyi_o
 from accountant.guarantees.points import Points, checked_points, lower_hull
 from accountant.guarantees.renyi_guarantee import RenyiGuarantee
 from accountant.guarantees.rounding import floats_around, show
-from accountant.guarantees.stated import stated
+from accountant.guarantees.stated import derived, stated
 from accountant.numerics.enclosure import UNIT_ROUNDOFF, Reals
 from accountant.relation import AddRemove, R, Relation
 
@@ -86,7 +86,7 @@ class RDP(RenyiGuarantee[R]):
         )
         object.__setattr__(self, "points", _lowered(exact))
         object.__setattr__(self, "relation", relation)
-        object.__setattr__(self, "derivation", derivation or stated("rdp", self))
+        object.__setattr__(self, "derivation", derived(self, derivation or stated("rdp", self)))
 
     @property
     def largest_order(self) -> Fraction:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from accountant.derivation import Derivation
@@ -25,5 +26,10 @@ def stated(notion: str, guarantee: Guarantee[Any]) -> Derivation:
 def rederived(guarantee: N, derivation: Derivation) -> N:
     """The same statement, following from something else."""
     twin = copy.copy(guarantee)
-    object.__setattr__(twin, "derivation", derivation)
+    object.__setattr__(twin, "derivation", derived(twin, derivation))
     return twin
+
+
+def derived(guarantee: Guarantee[Any], derivation: Derivation) -> Derivation:
+    """The derivation, knowing what it concludes."""
+    return replace(derivation, conclusion=guarantee)

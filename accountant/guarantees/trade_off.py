@@ -23,7 +23,7 @@ from accountant.guarantees.points import (
     pair_of_trade_off,
     symmetric,
 )
-from accountant.guarantees.stated import stated
+from accountant.guarantees.stated import derived, stated
 from accountant.pairs.finite import FinitePair
 from accountant.pairs.product import Product
 from accountant.relation import AddRemove, R, Relation
@@ -82,7 +82,9 @@ class TradeOff(FaithfulPairGuarantee[R]):
         )
         object.__setattr__(self, "points", _curve(exact))
         object.__setattr__(self, "relation", relation)
-        object.__setattr__(self, "derivation", derivation or stated("trade-off", self))
+        object.__setattr__(
+            self, "derivation", derived(self, derivation or stated("trade-off", self))
+        )
 
     def describe(self) -> str:
         """The statement in words and numbers."""

@@ -14,7 +14,7 @@ from accountant.derivation import Derivation
 from accountant.guarantees.guarantee import DEFAULT_RELATION
 from accountant.guarantees.renyi_guarantee import RenyiGuarantee
 from accountant.guarantees.rounding import floats_around, show
-from accountant.guarantees.stated import stated
+from accountant.guarantees.stated import derived, stated
 from accountant.numerics.enclosure import UNIT_ROUNDOFF, Reals
 from accountant.relation import AddRemove, R, Relation
 
@@ -58,7 +58,7 @@ class ZCDP(RenyiGuarantee[R]):
         """State it; without a derivation it is an assumption."""
         object.__setattr__(self, "rho", check.non_negative(rho=rho))
         object.__setattr__(self, "relation", relation)
-        object.__setattr__(self, "derivation", derivation or stated("zcdp", self))
+        object.__setattr__(self, "derivation", derived(self, derivation or stated("zcdp", self)))
 
     def describe(self) -> str:
         """The statement in words and numbers."""

@@ -142,4 +142,5 @@ def _repeated(guarantee: Guarantee[Any], times: int, notion: str, source: str) -
         statement=f"{guarantee.describe()}, {times} times",
         source=source,
         premises=(guarantee.derivation,),
+        parameters=(("count", times),),
     )

@@ -42,6 +42,7 @@ def group_approx(guarantee: ApproxDP[R], *, size: int) -> ApproxDP[R]:
         statement=f"{guarantee.describe()}, for groups of {times}",
         source="Vadhan 2017, Lemma 2.2; proved in group_approx",
         premises=(guarantee.derivation,),
+        parameters=(("size", times),),
         lossless=False,
     )
     return ApproxDP(

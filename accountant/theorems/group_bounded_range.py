@@ -37,6 +37,7 @@ def group_bounded_range(guarantee: BoundedRange[R], *, size: int) -> BoundedRang
         statement=f"{guarantee.describe()}, for groups of {times}",
         source="proved in group_bounded_range",
         premises=(guarantee.derivation,),
+        parameters=(("size", times),),
     )
     return BoundedRange(
         epsilon=times * guarantee.stated_epsilon, relation=guarantee.relation, derivation=derivation

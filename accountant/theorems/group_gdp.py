@@ -35,6 +35,7 @@ def group_gdp(guarantee: GDP[R], *, size: int) -> GDP[R]:
         statement=f"{guarantee.describe()}, for groups of {times}",
         source="Dong, Roth & Su, arXiv:1905.02383, Theorem 2.14",
         premises=(guarantee.derivation,),
+        parameters=(("size", times),),
     )
     return GDP(
         mu_squared=times**2 * guarantee.mu_squared,

@@ -63,6 +63,7 @@ def group_pair(guarantee: DominatingPair[R], *, size: int) -> DominatingPair[R]:
         statement=f"{guarantee.describe()}, for groups of {times}",
         source="Dong, Roth & Su, arXiv:1905.02383, Theorem 2.14; proved in group_pair",
         premises=(guarantee.derivation,),
+        parameters=(("size", times),),
     )
     return DominatingPair(forward=product, relation=guarantee.relation, derivation=derivation)
 

@@ -35,6 +35,7 @@ def group_pure(guarantee: PureDP[R], *, size: int) -> PureDP[R]:
         statement=f"{guarantee.describe()}, for groups of {times}",
         source="Dwork & Roth 2014, Theorem 2.2",
         premises=(guarantee.derivation,),
+        parameters=(("size", times),),
     )
     return PureDP(
         epsilon=times * guarantee.stated_epsilon, relation=guarantee.relation, derivation=derivation

@@ -58,6 +58,7 @@ def group_rdp(guarantee: RDP[R], *, size: int) -> RDP[R]:
         statement=f"{guarantee.describe()}, for groups of {times}",
         source="Bun & Steinke, arXiv:1605.02065, Lemma 5.2, iterated in group_rdp",
         premises=(guarantee.derivation,),
+        parameters=(("size", times),),
         lossless=False,
     )
     return RDP(points=points, relation=guarantee.relation, derivation=derivation)

@@ -60,6 +60,7 @@ def group_trade_off(guarantee: TradeOff[R], *, size: int) -> TradeOff[R]:
         statement=f"f-DP for groups of {times}, f linear between {len(points)} points",
         source="Dong, Roth & Su, arXiv:1905.02383, Theorem 2.14",
         premises=(guarantee.derivation,),
+        parameters=(("size", times),),
     )
     return TradeOff(points=points, relation=guarantee.relation, derivation=derivation)
 

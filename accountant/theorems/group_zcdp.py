@@ -35,5 +35,6 @@ def group_zcdp(guarantee: ZCDP[R], *, size: int) -> ZCDP[R]:
         statement=f"{guarantee.describe()}, for groups of {times}",
         source="Bun & Steinke, arXiv:1605.02065, Proposition 1.9",
         premises=(guarantee.derivation,),
+        parameters=(("size", times),),
     )
     return ZCDP(rho=times**2 * guarantee.rho, relation=guarantee.relation, derivation=derivation)

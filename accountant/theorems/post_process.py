@@ -49,6 +49,7 @@ def post_process(guarantee: N, *, description: str) -> N:
         statement=f"{guarantee.describe()} after {description.strip()}",
         source="Dong, Roth & Su, arXiv:1905.02383, Proposition 2.8",
         premises=(guarantee.derivation,),
+        parameters=(("description", description.strip()),),
         assumptions=(f"{description.strip()} does not look at the data",),
     )
     return rederived(guarantee, derivation)

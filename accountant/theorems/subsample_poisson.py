@@ -63,6 +63,7 @@ def subsample_poisson(guarantee: Guarantee[R], scheme: Poisson) -> DominatingPai
             statement=f"Poisson sample of rate {float(scheme.sampling_rate):g}",
             source="Zhu, Dong & Wang, arXiv:2106.08567, Theorem 11",
             premises=(pair.derivation,),
+            parameters=(("sampling_rate", scheme.sampling_rate),),
             assumptions=(assumption,),
         ),
     )

@@ -68,6 +68,7 @@ def subsample_without_replacement(
             statement=f"uniform subset of {size} of {population} records",
             source="Balle, Barthe & Gaboardi, arXiv:1807.01647, Theorem 10",
             premises=(pair.derivation,),
+            parameters=(("sample_size", size), ("population_size", population)),
             assumptions=(f"the sample is a uniformly random subset of exactly {size} records",),
         ),
     )

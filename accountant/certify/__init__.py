@@ -1,0 +1,1 @@
+"""Certificates: a guarantee's derivation and numbers in a form that ``proofs`` can check."""

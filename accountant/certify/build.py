@@ -1,0 +1,239 @@
+"""From a derivation to the steps of a certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Final, final
+
+from accountant.certify.hockey import Point, prove
+from accountant.certify.json_form import Object, conclusion
+from accountant.certify.renyi import best_order, rdp_witness
+from accountant.derivation import Derivation
+from accountant.errors import NotCertified
+from accountant.guarantees.approx_dp import ApproxDP
+from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.pair_guarantee import PairGuarantee
+from accountant.guarantees.rdp import RDP
+from accountant.guarantees.renyi_guarantee import RenyiGuarantee
+from accountant.guarantees.zcdp import ZCDP
+from accountant.pairs.product import Product
+from proofs.certificate import Json, Step, show_rational
+
+_SAME_NAME: Final = frozenset(
+    {
+        "mechanism/gaussian",
+        "mechanism/laplace",
+        "mechanism/discrete-laplace",
+        "mechanism/discrete-gaussian",
+        "mechanism/discrete-gaussian-zcdp",
+        "mechanism/randomized-response",
+        "mechanism/exponential",
+        "state/pure-dp",
+        "state/approx-dp",
+        "state/bounded-range",
+        "state/gdp",
+        "state/zcdp",
+        "state/rdp",
+        "state/privacy-profile",
+        "state/trade-off",
+        "state/dominating-pair",
+        "dominate/gdp",
+        "dominate/pure-dp",
+        "dominate/approx-dp",
+        "dominate/bounded-range",
+        "dominate/privacy-profile",
+        "dominate/trade-off",
+        "compose/gdp",
+        "compose/zcdp",
+        "compose/rdp",
+        "compose/pair",
+        "repeat/gdp",
+        "repeat/zcdp",
+        "repeat/rdp",
+        "repeat/pair",
+        "parallel",
+        "post-process",
+        "subsample/poisson",
+        "group/pure-dp",
+        "group/approx-dp",
+        "group/bounded-range",
+        "group/gdp",
+        "group/zcdp",
+        "group/rdp",
+        "group/pair",
+        "convert/pure-approx",
+        "convert/approx-pure",
+        "convert/pure-bounded-range",
+        "convert/pure-zcdp",
+        "convert/pure-gdp",
+        "convert/bounded-range-pure",
+        "convert/bounded-range-zcdp",
+        "convert/gdp-zcdp",
+    }
+)
+
+
+@final
+@dataclass(slots=True)
+class Steps:
+    """The steps so far; a derivation that was added already is cited, not repeated."""
+
+    listed: list[Step] = field(default_factory=list)
+    _places: dict[int, tuple[int, int]] = field(default_factory=dict)
+    _kept: list[Derivation] = field(default_factory=list)  # an id is only good for what lives
+
+    def derive(self, derivation: Derivation) -> tuple[int, int]:
+        """Add a derivation with everything it rests on.
+
+        Returns:
+            Its position, and how many steps of its relation its datasets are apart.
+        Raises:
+            NotCertified: no rule of the checker covers some theorem in it.
+        """
+        stack = [derivation]
+        while stack:
+            node = stack[-1]
+            missing = [one for one in node.premises if id(one) not in self._places]
+            if id(node) in self._places or not missing:
+                stack.pop()
+                if id(node) not in self._places:
+                    self._places[id(node)] = self._node(node)
+                    self._kept.append(node)
+            else:
+                stack.extend(reversed(missing))
+        return self._places[id(derivation)]
+
+    def add(self, rule: str, concluded: Object, premises: Sequence[int], witness: Object) -> int:
+        """Add one step; its premises are put in increasing order."""
+        step = Step(
+            rule=rule, conclusion=concluded, premises=tuple(sorted(premises)), witness=witness
+        )
+        self.listed.append(step)
+        return len(self.listed) - 1
+
+    def facts(self, steps: list[Step]) -> list[int]:
+        """Add facts, which have no premises."""
+        self.listed.extend(steps)
+        return list(range(len(self.listed) - len(steps), len(self.listed)))
+
+    def _node(self, node: Derivation) -> tuple[int, int]:
+        """One theorem application whose premises are there already."""
+        if not isinstance(node.conclusion, Guarantee):
+            raise NotCertified(f"the derivation does not say what {node.rule} concludes")
+        premises = [self._places[id(one)] for one in node.premises]
+        apart = {steps for _, steps in premises} or {1}
+        if len(apart) > 1:
+            raise NotCertified(
+                f"{node.rule} joins guarantees about one record with others about groups; group "
+                "the total, or every part alike"
+            )
+        (steps,) = apart
+        parameters = {name: _json(value) for name, value in node.parameters}
+        if node.rule.startswith("group/"):
+            steps *= int(dict(node.parameters)["size"])
+        places = [place for place, _ in premises]
+        if node.rule == "convert/pair-pure":
+            return self._to_pure(node, node.conclusion, steps)
+        if node.rule.startswith("compose/") and len(places) == 1:
+            if not isinstance(node.conclusion, RDP):
+                return premises[0]
+            said = conclusion(node.conclusion, steps)
+            return self.add("convert/rdp-rdp", said, places, {}), steps
+        if node.rule == "convert/notion-rdp":
+            return self._to_rdp(node, node.conclusion, places, steps)
+        if node.rule not in _SAME_NAME:
+            raise NotCertified(
+                f"no rule of the certificates covers {node.rule} ({node.statement}) yet; certify "
+                "what it was applied to"
+            )
+        return self.add(node.rule, conclusion(node.conclusion, steps), places, parameters), steps
+
+    def _to_pure(self, node: Derivation, found: Guarantee[Any], steps: int) -> tuple[int, int]:
+        """The largest loss of the pairs of what is known."""
+        known = node.premises[0].conclusion
+        if not isinstance(known, PairGuarantee):
+            raise NotCertified(f"no rule leads from {node.premises[0].statement} to a largest loss")
+        place, _ = self.derive(known.to_pair().derivation)
+        return self.add("convert/pair-pure", conclusion(found, steps), [place], {}), steps
+
+    def _to_rdp(
+        self, node: Derivation, found: Guarantee[Any], places: list[int], steps: int
+    ) -> tuple[int, int]:
+        """Renyi points of a pair, of zCDP, or of other points."""
+        known, said = node.premises[0].conclusion, conclusion(found, steps)
+        if isinstance(known, ZCDP):
+            return self.add("convert/zcdp-rdp", said, places, {}), steps
+        if isinstance(known, RDP):
+            return self.add("convert/rdp-rdp", said, places, {}), steps
+        if not isinstance(known, PairGuarantee) or not isinstance(found, RDP):
+            raise NotCertified(f"no rule leads from {node.premises[0].statement} to Renyi points")
+        pair = known.to_pair()
+        place, _ = self.derive(pair.derivation)
+        orders = [order for order, _ in found.points]
+        return self.add("convert/pair-rdp", said, [place], rdp_witness(pair, orders)), steps
+
+
+def prove_point(steps: Steps, guarantee: Guarantee[Any], point: Point) -> None:
+    """Add the steps that prove a guarantee and a point (epsilon, delta) of it.
+
+    Raises:
+        NotCertified: no rule covers some theorem, or no proof comes near the point.
+    """
+    if isinstance(guarantee, PairGuarantee):
+        if _is_stated(guarantee, point):
+            _prove_stated(steps, guarantee, point)
+        else:
+            _prove_pair(steps, guarantee.to_pair(), point)
+    elif isinstance(guarantee, RenyiGuarantee):
+        _prove_renyi(steps, guarantee, point)
+    else:
+        raise NotCertified(f"certificates do not know {type(guarantee).__name__}")
+
+
+def distinct(pair: DominatingPair[Any]) -> list[Product]:
+    """The different directions, forward first."""
+    same = pair.forward == pair.backward
+    return [pair.forward] if same else [pair.forward, pair.backward]
+
+
+def _prove_pair(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:
+    place, apart = steps.derive(pair.derivation)
+    epsilon, delta, facts = prove(distinct(pair), point)
+    claim = ApproxDP(epsilon=epsilon, delta=delta, relation=pair.relation)
+    places = steps.facts(facts)
+    steps.add("convert/pair-approx", conclusion(claim, apart), [place, *places], {})
+
+
+def _is_stated(guarantee: PairGuarantee[Any], point: Point) -> bool:
+    return any(
+        x <= Fraction(point.epsilon) and y <= Fraction(point.delta)
+        for x, y in guarantee.stated_points()
+    )
+
+
+def _prove_stated(steps: Steps, guarantee: PairGuarantee[Any], point: Point) -> None:
+    place, apart = steps.derive(guarantee.derivation)
+    claim = ApproxDP(
+        epsilon=Fraction(point.epsilon), delta=Fraction(point.delta), relation=guarantee.relation
+    )
+    steps.add("convert/point", conclusion(claim, apart), [place], {})
+
+
+def _prove_renyi(steps: Steps, guarantee: RenyiGuarantee[Any], point: Point) -> None:
+    place, apart = steps.derive(guarantee.derivation)
+    order = best_order(guarantee, point.epsilon, point.delta if point.moves else 0.0)
+    epsilon, delta = Fraction(point.epsilon), Fraction(point.delta)
+    if point.moves:
+        epsilon *= 1 + Fraction(1, 2**30)
+    else:
+        delta *= 1 + Fraction(1, 2**30)
+    claim = ApproxDP(epsilon=epsilon, delta=min(delta, Fraction(1)), relation=guarantee.relation)
+    witness: Object = {"order": show_rational(order)}
+    steps.add("convert/renyi-approx", conclusion(claim, apart), [place], witness)
+
+
+def _json(value: Fraction | int | str) -> Json:
+    return show_rational(value) if isinstance(value, Fraction) else value

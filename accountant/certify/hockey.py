@@ -1,0 +1,152 @@
+"""Choosing a proof for each direction of a pair, and the numbers that it proves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+import numpy as np
+
+from accountant.certify.bounded import Bounded
+from accountant.certify.closed import Closed, has_closed_profile
+from accountant.certify.contour import EASY_NODES, line, quadrature
+from accountant.certify.json_form import Object
+from accountant.certify.lattice import folded
+from accountant.certify.proof import Proof, fact_step
+from accountant.errors import NotCertified
+from accountant.numerics.enclosure import Reals
+from accountant.numerics.profile import infinite_mass, max_loss
+from accountant.numerics.saddle import Saddle, find_saddle, short, total_cgf
+from accountant.pairs.product import Product
+from proofs.certificate import Step, show_rational
+
+_SLACKS = 2.0 ** np.arange(-30, -6, 3)
+_WIDEST_SLACK = 6e-7  # what a proof may give away before a longer one is tried
+_SMALL_EPSILON = 1e-3
+_MAX_WORK = 1 << 22
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A point (epsilon, delta) of the profile that is known to hold, to be proved.
+
+    Attributes:
+        epsilon: at or above 0.
+        delta: in [0, 1].
+        moves: whether epsilon may be raised a little; else delta may.
+    """
+
+    epsilon: float
+    delta: float
+    moves: bool
+
+    def relaxed(self) -> tuple[Reals, Reals]:
+        """Epsilons and log deltas with growing slack."""
+        with np.errstate(divide="ignore"):
+            log_delta = np.full(_SLACKS.shape, np.log(self.delta))
+        if not self.moves:
+            return np.full(_SLACKS.shape, self.epsilon), log_delta + _SLACKS
+        return self.epsilon + _SLACKS * max(self.epsilon, _SMALL_EPSILON), log_delta
+
+
+def prove(products: list[Product], point: Point) -> tuple[Fraction, Fraction, list[Step]]:
+    """The tightest (epsilon, delta) near a point that is proved for every product.
+
+    Returns:
+        epsilon, delta, and the fact about each product, in order.
+    Raises:
+        NotCertified: no proof comes near the point.
+    """
+    tries = [_direction(product, point) for product in products]
+    slack = max(position for _, position in tries)
+    epsilons, log_deltas = point.relaxed()
+    if point.moves:
+        epsilon, delta = Fraction(float(epsilons[slack])), Fraction(point.delta)
+    else:
+        epsilon = Fraction(point.epsilon)
+        delta = min(Fraction(math.exp(log_deltas[slack]) * (1 + 1e-15)), Fraction(1))
+    return epsilon, delta, [make(epsilon, delta) for make, _ in tries]
+
+
+Maker = Callable[[Fraction, Fraction], Step]
+
+
+def _direction(product: Product, point: Point) -> tuple[Maker, int]:
+    """A way to state the fact about one product, and how much slack it needs."""
+    if has_closed_profile(product):
+        return _first(Closed(product), point)
+    if point.epsilon * (1 + 1e-9) >= max_loss(product):
+        return _first(Bounded(product), point)
+    order = _chernoff_order(product, point)
+    if order is not None:
+        return _chernoff(product, order), 0
+    saddle = _saddle(product, point)
+    on_lattice = folded(product, saddle)
+    if on_lattice is not None:
+        return _first(on_lattice, point)
+    return _along(product, saddle, point)
+
+
+def _along(product: Product, saddle: Saddle, point: Point) -> tuple[Maker, int]:
+    """A contour, and longer ones as long as they are worth it."""
+    most = EASY_NODES
+    limit = _MAX_WORK // (8 * len(product.factors))
+    while True:
+        proof = line(product, saddle, most)
+        try:
+            found = _first(proof, point)
+        except NotCertified:
+            if 4 * most > limit or proof.contour.tau == 0.0:
+                raise
+        else:
+            if found[1] == 0 or _SLACKS[found[1]] <= _WIDEST_SLACK or 4 * most > limit:
+                return found
+            if proof.contour.tau == 0.0:
+                return found
+        most *= 4
+
+
+def _first(proof: Proof, point: Point) -> tuple[Maker, int]:
+    """The smallest slack at which the proof's bound is good enough."""
+    epsilons, log_deltas = point.relaxed()
+    enough = np.flatnonzero(proof.log_upper(epsilons) <= log_deltas)
+    if not enough.size:
+        raise NotCertified(
+            f"no certificate was found near epsilon = {point.epsilon:.6g}, delta = "
+            f"{point.delta:.6g}: the losses are too rough for the checker's sums; ask at a "
+            "smaller delta, or convert the parts to a notion with a formula first"
+        )
+    return proof.fact, int(enough[0])
+
+
+def _saddle(product: Product, point: Point) -> Saddle:
+    return find_saddle(product, lambda one: one.epsilon - point.epsilon)
+
+
+def _chernoff_order(product: Product, point: Point) -> float | None:
+    """An order at which Chernoff's bound proves the point with room to spare."""
+    if point.epsilon <= 0 or point.delta >= 1 or infinite_mass(product).upper > 0:
+        return None
+    c = max(-math.log(point.delta), 1.0) / point.epsilon * np.array([0.5, 0.8, 1.2, 1.8])
+    c = np.array([short(one) for one in c])
+    try:
+        found = total_cgf(product, c + 0j)
+    except NotCertified:
+        return None
+    bound = found.value.real + found.radius - c * point.epsilon
+    bound += c * np.log(c) - (1 + c) * np.log1p(c)
+    best = int(np.argmin(bound))
+    return float(c[best]) if bound[best] < math.log(point.delta) - 1e-6 else None
+
+
+def _chernoff(product: Product, c: float) -> Maker:
+    def fact(epsilon: Fraction, delta: Fraction) -> Step:
+        listed = [quadrature(factor.pair, c, factor.count) for factor in product.factors]
+        witness: Object = {"c": show_rational(Fraction(c)), "factors": listed}
+        return fact_step("chernoff", product, epsilon, delta, witness)
+
+    return fact

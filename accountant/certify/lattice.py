@@ -1,0 +1,123 @@
+"""A folded trapezoid sum as proof, where all losses lie on one rational lattice."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+import numpy as np
+
+from accountant.certify.proof import fact_step
+from accountant.numerics.enclosure import Complexes, Reals
+from accountant.numerics.profile import infinite_mass
+from accountant.numerics.saddle import Saddle, alias_step, real_bounds, short, total_cgf
+from accountant.pairs.discrete_gaussian import DiscreteGaussianPair
+from accountant.pairs.discrete_laplace import DiscreteLaplacePair
+from accountant.pairs.pair import Pair
+from accountant.pairs.product import Product
+from accountant.pairs.randomized_response import RandomizedResponsePair
+from proofs.certificate import Step, show_rational
+
+_MAX_NODES = 1 << 16
+_MARGIN = 1e-10
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """The sum over one period.
+
+    Attributes:
+        product: all pairs on the lattice.
+        c: abscissa.
+        offset: one loss of the product, exactly.
+        span: exactly.
+        s: shape (half + 1,), the nodes with imaginary part at or above 0.
+        cgf: shape (half + 1,), upper ends of K in modulus.
+    """
+
+    product: Product
+    c: float
+    offset: Fraction
+    span: Fraction
+    s: Complexes
+    cgf: Complexes
+
+    def log_upper(self, epsilon: Reals) -> Reals:
+        """Log of the sum, with a margin for its own roundings."""
+        h, offset = float(self.span), float(self.offset)
+        above = offset + h * (np.floor((epsilon - offset) / h) + 1.0)
+        shift = self.cgf[0].real - self.c * above
+        first = -1.0 / np.expm1(-self.s * h)
+        second = -1.0 / np.expm1(-(self.s + 1.0) * h)
+        kernel = first - np.exp(epsilon - above)[:, None] * second
+        phase = self.cgf - np.multiply.outer(above, self.s)
+        terms = (kernel * np.exp(phase - shift[:, None])).real
+        total = (2.0 * terms.sum(axis=1) - terms[:, 0]) / (2 * self.s.size - 1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            finite = np.log(np.maximum(total, 0.0) + _MARGIN * np.abs(terms).mean(axis=1)) + shift
+            outside = np.log(infinite_mass(self.product).upper)
+            return np.asarray(np.logaddexp(finite, outside) + _MARGIN)
+
+    def fact(self, epsilon: Fraction, delta: Fraction) -> Step:
+        """The abscissa, the span and half the number of nodes."""
+        return fact_step(
+            "lattice",
+            self.product,
+            epsilon,
+            delta,
+            {
+                "c": show_rational(Fraction(self.c)),
+                "span": show_rational(self.span),
+                "nodes": self.s.size - 1,
+                "factors": [None] * len(self.product.factors),
+            },
+        )
+
+
+def folded(product: Product, saddle: Saddle) -> Folded | None:
+    """The sum that suits a saddle; None when there is no lattice, or it is too fine."""
+    found = _common(product)
+    if found is None:
+        return None
+    offset, span = found
+    c = short(saddle.c)
+    points, upper = real_bounds(product, c, saddle)
+    period = 2 * math.pi / alias_step(c, saddle, points, upper)
+    half = max(math.ceil(period / float(span)) // 2, 1)
+    if half > _MAX_NODES:
+        return None
+    turn = 2 * math.pi / ((2 * half + 1) * float(span))
+    s = c + 1j * turn * np.arange(half + 1)
+    return Folded(product, c, offset, span, s, total_cgf(product, s).value)
+
+
+def _common(product: Product) -> tuple[Fraction, Fraction] | None:
+    """Offset and span of the product."""
+    offset, span = Fraction(0), Fraction(0)
+    for factor in product.factors:
+        found = _lattice(factor.pair)
+        if found is None:
+            return None
+        offset += factor.count * found[0]
+        span = Fraction(
+            math.gcd(span.numerator * found[1].denominator, found[1].numerator * span.denominator),
+            span.denominator * found[1].denominator,
+        )
+    return offset, span
+
+
+def _lattice(pair: Pair) -> tuple[Fraction, Fraction] | None:
+    """Offset and span of one pair, where they are rational."""
+    match pair:
+        case RandomizedResponsePair():
+            return -pair.epsilon, pair.epsilon * (2 if pair.categories == 2 else 1)
+        case DiscreteLaplacePair():
+            return -pair.shift / pair.scale, 2 / pair.scale
+        case DiscreteGaussianPair():
+            span = pair.shift / pair.sigma_squared
+            return pair.shift * span / 2, span
+        case _:
+            return None

@@ -1,0 +1,78 @@
+"""Witnesses for Renyi divergences: quadratures for products, and the best order of a curve."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from accountant.certify.contour import quadrature
+from accountant.certify.json_form import Object
+from accountant.errors import NotCertified
+from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.rdp import RDP
+from accountant.guarantees.renyi_bounds import epsilon_terms, log_delta_terms
+from accountant.guarantees.renyi_guarantee import RenyiGuarantee
+from accountant.numerics.enclosure import Reals
+from accountant.pairs.product import Product
+from proofs.certificate import Json
+
+_TRIALS = 1.0 + np.geomspace(1e-6, 1e9, 200)
+_REFINEMENTS = 6
+_FINE = 90.0  # the engine knows M - 1 of a small sampling rate to 14 digits
+
+
+def rdp_witness(pair: DominatingPair[Any], orders: list[Fraction]) -> Object:
+    """How to compute M of each direction at every order less 1."""
+    named = [("forward", pair.forward)]
+    if pair.backward != pair.forward:
+        named.append(("backward", pair.backward))
+    listed: list[Json] = [
+        {name: _quadratures(product, float(order - 1)) for name, product in named}
+        for order in orders
+    ]
+    return {"orders": listed}
+
+
+def best_order(guarantee: RenyiGuarantee[Any], epsilon: float, delta: float) -> Fraction:
+    """The order at which a point (epsilon, delta) is easiest to prove.
+
+    Raises:
+        NotCertified: no order gives a finite bound.
+    """
+    if delta > 0:
+        return _least(guarantee, lambda orders, values: epsilon_terms(orders, values, delta))
+    return _least(guarantee, lambda orders, values: log_delta_terms(orders, values, epsilon))
+
+
+def _least(guarantee: RenyiGuarantee[Any], terms: Callable[[Reals, Reals], Reals]) -> Fraction:
+    """The order with the smallest term: a listed one, or the best between."""
+    listed = [float(order) for order, _ in guarantee.points] if isinstance(guarantee, RDP) else []
+    orders = np.union1d(_TRIALS, listed)
+    best, least = math.nan, math.inf
+    for _ in range(_REFINEMENTS):
+        found = np.full(orders.shape, math.inf)
+        values = np.array([_value(guarantee, order) for order in orders.tolist()])
+        known = np.isfinite(values)
+        found[known] = terms(orders[known], values[known])
+        place = int(np.argmin(found))
+        if found[place] < least:
+            best, least = float(orders[place]), float(found[place])
+        low, high = orders[max(place - 1, 0)], orders[min(place + 1, orders.size - 1)]
+        orders = 1.0 + np.geomspace(low - 1.0, high - 1.0, 41)
+        orders = orders[orders > 1.0]
+    if math.isinf(least):
+        raise NotCertified(f"{guarantee.describe()} gives no finite bound at any order")
+    return Fraction(best)
+
+
+def _value(guarantee: RenyiGuarantee[Any], order: float) -> float:
+    value = guarantee.divergence_up(Fraction(order))
+    return math.inf if value is None else float(value)
+
+
+def _quadratures(product: Product, c: float) -> list[Json]:
+    return [quadrature(factor.pair, c, factor.count, accuracy=_FINE) for factor in product.factors]

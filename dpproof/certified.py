@@ -1,0 +1,36 @@
+"""The certificate of a whole pipeline, verified before it is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from accountant.errors import NotCertified
+from dpproof.budget import total
+from dpproof.errors import InputError, placed
+from dpproof.pipeline import Pipeline
+from proofs import Rejected, Verified, VerifiedUnder, check
+
+
+def write(pipeline: Pipeline, out: str) -> Verified | VerifiedUnder:
+    """Certify epsilon of the pipeline at its delta, check the certificate, write it.
+
+    Raises:
+        InputError: a stage is refused, no rule covers a step of it, or the file cannot be written.
+    """
+    with placed(pipeline.file):
+        guarantees = []
+        for stage in pipeline.stages:
+            with placed(stage.place):
+                guarantees.append(stage.guarantee(pipeline.relation))
+        certificate = total(guarantees).certify(delta=pipeline.delta)
+        verdict = check(certificate)
+        if isinstance(verdict, Rejected):
+            raise NotCertified(
+                f"the checker rejects the certificate ({verdict.rule}: {verdict.reason}), so it is "
+                "not written; this is a failure inside dpproof, please report it with the file"
+            )
+    try:
+        Path(out).write_text(certificate.to_json(), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{out}: {error.strerror}") from error
+    return verdict

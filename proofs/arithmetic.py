@@ -1,0 +1,68 @@
+"""Ball arithmetic: exact rationals in, decided comparisons out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import Final
+
+from flint import arb, ctx, fmpq
+
+from proofs.errors import RefusedError
+
+PRECISIONS: Final = (64, 128, 256, 512)
+MAX_BITS: Final = 1 << 16
+
+
+def ball(value: Fraction | int) -> arb:
+    """A ball around a rational, at the current precision."""
+    exact = Fraction(value)
+    return arb(fmpq(exact.numerator, exact.denominator))
+
+
+def exact_sum(values: Iterable[Fraction]) -> Fraction:
+    """The sum of rationals, as long as its denominator stays short enough to handle."""
+    total = Fraction(0)
+    for value in values:
+        total += value
+        if total.denominator.bit_length() > MAX_BITS:
+            raise RefusedError("the common denominator of a sum is too long")
+    return total
+
+
+def require_at_most(value: Callable[[], arb], limit: Callable[[], arb], what: str) -> None:
+    """Accept if one number is certainly at most another, both given by enclosures.
+
+    Precision is raised until the two enclosures are apart or touch in the right order.
+
+    Raises:
+        RefusedError: the value is certainly larger, or the largest precision does not decide.
+    """
+    for precision in PRECISIONS:
+        with ctx.workprec(precision):
+            left, right = value(), limit()
+            if left <= right:
+                return
+            if left > right:
+                raise RefusedError(f"{what} is at least {_show(left)}, above {_show(right)}")
+    raise RefusedError(f"{what}: {PRECISIONS[-1]} bits of precision do not decide")
+
+
+def show(value: Fraction) -> str:
+    """A rational for readers: exact where it is a binary64 number or short, else 17 digits."""
+    if value.denominator > 1 and abs(value) < 1 << 53 and Fraction(float(value)) == value:
+        return repr(float(value))
+    exact = str(value)
+    if len(exact) <= 12:
+        return exact
+    with ctx.workprec(PRECISIONS[0]):
+        return _show(ball(value))
+
+
+def _show(value: arb) -> str:
+    return str(value.mid().str(17, radius=False))
+
+
+def normal_tail(x: arb) -> arb:
+    """The probability that a standard normal variable exceeds x."""
+    return (x / arb(2).sqrt()).erfc() / 2

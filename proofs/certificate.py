@@ -1,0 +1,202 @@
+"""The certificate as data: exact JSON, a list of steps in which each cites earlier ones.
+
+Nothing here says whether a certificate is right; ``proofs.check`` does. The format is described
+for implementers in docs/CERTIFICATE.md.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, NoReturn, TypeAlias, final
+
+from proofs.errors import CertificateError
+
+FORMAT: Final = "dpproof-certificate"
+VERSION: Final = 1
+MAX_CHARACTERS: Final = 4_000_000
+MAX_STEPS: Final = 20_000
+MAX_DIGITS: Final = 1_100
+MAX_DEPTH: Final = 32
+
+Json: TypeAlias = "str | int | bool | Sequence[Json] | Mapping[str, Json] | None"
+
+_RATIONAL: Final = re.compile(r"(0|-?[1-9][0-9]*)(?:/([1-9][0-9]*))?")
+_INSIDE_STRINGS: Final = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_BRACKETS: Final = re.compile(r"[\[\]{}]")
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One application of one rule.
+
+    Attributes:
+        rule: the rule's name.
+        conclusion: the statement, as JSON.
+        premises: positions of earlier steps, never decreasing.
+        witness: the parameters of the rule and whatever makes it easy to check, as JSON.
+    """
+
+    rule: str
+    conclusion: Mapping[str, Json]
+    premises: tuple[int, ...]
+    witness: Mapping[str, Json]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """Steps in an order in which each cites earlier ones only; the last one is the claim.
+
+    Attributes:
+        steps: at least one.
+    """
+
+    steps: tuple[Step, ...]
+
+    @property
+    def claim(self) -> Mapping[str, Json]:
+        """The conclusion of the last step."""
+        return self.steps[-1].conclusion
+
+    def to_json(self) -> str:
+        """The certificate as text: one step a line, the claim first."""
+        lines = [
+            json.dumps(
+                {
+                    "rule": step.rule,
+                    "premises": list(step.premises),
+                    "witness": step.witness,
+                    "conclusion": step.conclusion,
+                }
+            )
+            for step in self.steps
+        ]
+        head = f'"format": "{FORMAT}",\n"version": {VERSION},\n"claim": {json.dumps(self.claim)}'
+        return f'{{{head},\n"steps": [\n' + ",\n".join(lines) + "\n]}\n"
+
+    @staticmethod
+    def from_json(text: str) -> Certificate:
+        """Read a certificate; anything unusual is refused.
+
+        Raises:
+            CertificateError: not this format, or larger than it allows.
+        """
+        if len(text) > MAX_CHARACTERS:
+            raise CertificateError(f"longer than {MAX_CHARACTERS} characters")
+        _refuse_depth(text)
+        try:
+            found = json.loads(
+                text,
+                object_pairs_hook=_unique,
+                parse_float=_no_float,
+                parse_constant=_no_float,
+                parse_int=_short_int,
+            )
+        except ValueError as error:
+            raise CertificateError(f"not JSON: {error}") from None
+        return _certificate(found)
+
+
+def show_rational(value: Fraction | int) -> str:
+    """An exact rational in lowest terms, as ``"-3/4"`` or ``"5"``.
+
+    Raises:
+        CertificateError: more digits than the format allows.
+    """
+    text = str(Fraction(value))
+    if len(text) > MAX_DIGITS:
+        raise CertificateError(f"a rational of {len(text)} characters, allowed are {MAX_DIGITS}")
+    return text
+
+
+def read_rational(text: object) -> Fraction:
+    """The exact value of a rational in lowest terms.
+
+    Raises:
+        CertificateError: anything else, "0.5" and "2/4" included.
+    """
+    if not isinstance(text, str) or len(text) > MAX_DIGITS:
+        raise CertificateError(f'expected a rational as text, "3/4", got {_short(text)}')
+    match = _RATIONAL.fullmatch(text)
+    if match is None:
+        raise CertificateError(f'expected a rational as text, "3/4", got {_short(text)}')
+    value = Fraction(int(match[1]), int(match[2] or 1))
+    if str(value) != text:
+        raise CertificateError(f"not in lowest terms: {_short(text)}")
+    return value
+
+
+def _certificate(found: object) -> Certificate:
+    document = _object(found, {"format", "version", "claim", "steps"}, "the certificate")
+    if document["format"] != FORMAT:
+        raise CertificateError(f"format is {_short(document['format'])}, expected {FORMAT!r}")
+    version = document["version"]
+    if type(version) is not int or version != VERSION:
+        raise CertificateError(f"version is {_short(version)}, this checker reads {VERSION}")
+    listed = document["steps"]
+    if not isinstance(listed, list) or not 1 <= len(listed) <= MAX_STEPS:
+        raise CertificateError(f"steps must be a list of 1 to {MAX_STEPS} steps")
+    certificate = Certificate(tuple(_step(item, place) for place, item in enumerate(listed)))
+    if json.dumps(certificate.claim) != json.dumps(document["claim"]):
+        raise CertificateError("the claim is not the conclusion of the last step")
+    return certificate
+
+
+def _step(found: object, place: int) -> Step:
+    step = _object(found, {"rule", "premises", "witness", "conclusion"}, f"step {place}")
+    rule, premises = step["rule"], step["premises"]
+    if not isinstance(rule, str):
+        raise CertificateError(f"step {place}: the rule is {_short(rule)}, expected a name")
+    if not isinstance(premises, list) or not all(type(item) is int for item in premises):
+        raise CertificateError(f"step {place}: premises must be a list of whole numbers")
+    if any(not 0 <= item < place for item in premises):
+        raise CertificateError(f"step {place}: a premise must be an earlier step")
+    if premises != sorted(premises):
+        raise CertificateError(f"step {place}: premises must be listed in increasing order")
+    conclusion, witness = step["conclusion"], step["witness"]
+    if not isinstance(conclusion, dict) or not isinstance(witness, dict):
+        raise CertificateError(f"step {place}: conclusion and witness must be objects")
+    return Step(rule=rule, premises=tuple(premises), conclusion=conclusion, witness=witness)
+
+
+def _object(found: object, keys: set[str], where: str) -> dict[str, object]:
+    if not isinstance(found, dict):
+        raise CertificateError(f"{where} must be an object, got {_short(found)}")
+    if set(found) != keys:
+        raise CertificateError(f"{where} must have the keys {', '.join(sorted(keys))}, no others")
+    return found
+
+
+def _refuse_depth(text: str) -> None:
+    depth = 0
+    for bracket in _BRACKETS.findall(_INSIDE_STRINGS.sub("", text)):
+        depth += 1 if bracket in "[{" else -1
+        if depth > MAX_DEPTH:
+            raise CertificateError(f"nested deeper than {MAX_DEPTH}")
+
+
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise CertificateError("an object has the same key twice")
+    return found
+
+
+def _no_float(text: str) -> NoReturn:
+    raise CertificateError(f"{_short(text)} is not exact: write rationals as text")
+
+
+def _short_int(text: str) -> int:
+    if len(text) > 20:
+        raise CertificateError(f"a whole number of {len(text)} digits; write rationals as text")
+    return int(text)
+
+
+def _short(value: object) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 60 else shown[:57] + "..."

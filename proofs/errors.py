@@ -1,0 +1,22 @@
+"""Why a certificate is not accepted.
+
+CheckError
+├─ CertificateError   the text is not a certificate of this format
+└─ RefusedError       a step does not follow by its rule
+
+Neither leaves the checker: both become the verdict ``Rejected``.
+"""
+
+from __future__ import annotations
+
+
+class CheckError(Exception):
+    """Base class of everything the checker objects to."""
+
+
+class CertificateError(CheckError):
+    """The text is not a certificate of this format."""
+
+
+class RefusedError(CheckError):
+    """A step does not follow from its premises by its rule."""

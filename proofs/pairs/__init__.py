@@ -1,0 +1,1 @@
+"""Dominating pairs as the checker knows them, one a file."""

@@ -1,0 +1,65 @@
+"""The discrete Gaussian pair: two discrete Gaussians at a whole distance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+from flint import acb, arb
+
+from proofs.arithmetic import ball, show
+from proofs.pairs.pair import Formula, Moments, Pair, no_profile, no_witness, unbounded
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class DiscreteGaussianPair(Pair):
+    """P(x) ~ e^{-(x - m)^2 / (2 v)} over Q(x) ~ e^{-x^2 / (2 v)}, v = sigma^2, m = shift.
+
+    The loss at x = m + j is (2 m j + m^2)/(2 v), so
+    M(s) = e^{s m^2/(2v)} sum_j e^{-j^2/(2v)} e^{s m j / v} / sum_j e^{-j^2/(2v)}, two values of the
+    Jacobi theta function of nome e^{-1/(2v)}.
+    """
+
+    sigma_squared: Fraction
+    shift: int
+
+    @property
+    def infinite(self) -> Fraction:
+        """None."""
+        return Fraction(0)
+
+    @property
+    def lattice(self) -> tuple[Fraction, Fraction] | None:
+        """(2 m j + m^2)/(2 v) for whole j."""
+        span = self.shift / self.sigma_squared
+        return self.shift * span / 2, span
+
+    def largest(self) -> arb:
+        """None."""
+        raise unbounded(self.describe())
+
+    def moments(self, witness: object) -> Moments:
+        """The ratio of theta functions: theta_3(z, tau) = sum_j e^{pi i tau j^2 + 2 pi i z j}."""
+        no_witness(witness)
+        pi = arb.pi()
+        tau = acb(0, 1 / (2 * pi * ball(self.sigma_squared)))
+        span = ball(self.shift / self.sigma_squared)
+        lift = ball(self.shift**2 / (2 * self.sigma_squared))
+        bottom = acb.modular_theta(acb(0), tau)[2]
+
+        def moment(s: acb) -> acb:
+            z = s * span / acb(0, 2 * pi)
+            return (s * lift).exp() * acb.modular_theta(z, tau)[2] / bottom
+
+        return Formula(moment)
+
+    def profile(self, epsilon: Fraction) -> arb:  # noqa: ARG002  # it refuses any
+        """None: the losses are on a lattice."""
+        raise no_profile("a discrete Gaussian pair")
+
+    def describe(self) -> str:
+        """Variance and shift."""
+        variance = show(self.sigma_squared)
+        return f"discrete Gaussians of sigma^2 = {variance} shifted by {self.shift}"

@@ -1,0 +1,68 @@
+"""Pairs with finitely many outcomes, from their exact masses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+from flint import acb, arb
+
+from proofs.arithmetic import ball, exact_sum
+from proofs.errors import RefusedError
+from proofs.pairs.pair import Formula, Moments, Pair, no_witness
+
+MAX_OUTCOMES = 2_000
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class FinitePair(Pair):
+    """Masses p and q of the same outcomes, each summing to 1."""
+
+    p: tuple[Fraction, ...]
+    q: tuple[Fraction, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse anything that is not a pair of distributions."""
+        if not 1 <= len(self.p) == len(self.q) <= MAX_OUTCOMES:
+            raise RefusedError(f"p and q must have one length from 1 to {MAX_OUTCOMES}")
+        for masses in (self.p, self.q):
+            if min(masses) < 0 or exact_sum(masses) != 1:
+                raise RefusedError("masses must be at or above 0 and sum to exactly 1")
+
+    @property
+    def infinite(self) -> Fraction:
+        """P's mass where Q has none."""
+        return sum((a for a, b in zip(self.p, self.q, strict=True) if not b), Fraction(0))
+
+    @property
+    def lattice(self) -> tuple[Fraction, Fraction] | None:
+        """None: losses are logs of rationals."""
+        return None
+
+    def largest(self) -> arb:
+        """The log of the largest ratio, 0 where there is none."""
+        ratios = [a / b for a, b in zip(self.p, self.q, strict=True) if a and b]
+        return ball(max(ratios)).log() if ratios else arb(0)
+
+    def moments(self, witness: object) -> Moments:
+        """Sum of p (p/q)^s."""
+        no_witness(witness)
+        both = [(a, a / b) for a, b in zip(self.p, self.q, strict=True) if a and b]
+        terms = [(ball(mass), ball(ratio).log()) for mass, ratio in both]
+
+        def moment(s: acb) -> acb:
+            return sum((mass * (s * loss).exp() for mass, loss in terms), acb(0))
+
+        return Formula(moment)
+
+    def profile(self, epsilon: Fraction) -> arb:
+        """Sum of (p - e^eps q)_+."""
+        t = ball(epsilon).exp()
+        gaps = (ball(a) - t * ball(b) for a, b in zip(self.p, self.q, strict=True))
+        return sum((gap.nonnegative_part() for gap in gaps), arb(0))
+
+    def describe(self) -> str:
+        """The number of outcomes."""
+        return f"a pair of {len(self.p)} outcomes"

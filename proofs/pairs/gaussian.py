@@ -1,0 +1,59 @@
+"""The Gaussian pair: N(mu, 1) over N(0, 1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+from flint import acb, arb
+
+from proofs.arithmetic import ball, normal_tail, show
+from proofs.pairs.pair import Formula, Moments, Pair, no_witness, unbounded
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class GaussianPair(Pair):
+    """M(s) = e^{mu^2 s(s+1)/2}, so |M(c+iy)| = M(c) e^{-mu^2 y^2/2}."""
+
+    mu_squared: Fraction
+
+    @property
+    def infinite(self) -> Fraction:
+        """None."""
+        return Fraction(0)
+
+    @property
+    def lattice(self) -> tuple[Fraction, Fraction] | None:
+        """None: the loss has a density."""
+        return None
+
+    def largest(self) -> arb:
+        """None."""
+        raise unbounded(self.describe())
+
+    def moments(self, witness: object) -> Moments:
+        """The formula."""
+        no_witness(witness)
+        half = ball(self.mu_squared / 2)
+
+        def moment(s: acb) -> acb:
+            return (half * s * (s + 1)).exp()
+
+        return Formula(moment, lambda c, y: (half * (c * (c + 1) - y * y)).exp())
+
+    def profile(self, epsilon: Fraction) -> arb:
+        """The profile at e^epsilon."""
+        return gaussian_profile(self.mu_squared, ball(epsilon))
+
+    def describe(self) -> str:
+        """Mu squared."""
+        return f"Gaussians with mu^2 = {show(self.mu_squared)}"
+
+
+def gaussian_profile(mu_squared: Fraction, epsilon: arb) -> arb:
+    """Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu) (Balle & Wang, arXiv:1805.06530, Thm 8)."""
+    mu = ball(mu_squared).sqrt()
+    shift = epsilon / mu
+    return normal_tail(shift - mu / 2) - epsilon.exp() * normal_tail(shift + mu / 2)

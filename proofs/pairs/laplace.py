@@ -1,0 +1,63 @@
+"""The Laplace pair: two Laplace distributions of scale 1 at distance epsilon."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+from flint import acb, arb
+
+from proofs.arithmetic import ball, show
+from proofs.pairs.pair import Formula, Moments, Pair, no_witness
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LaplacePair(Pair):
+    """M(s) = ((s+1) e^{sa} + s e^{-(s+1)a}) / (2s+1), a = epsilon.
+
+    Under P the loss is a with mass 1/2, -a with mass e^{-a}/2, and has density e^{(l-a)/2}/4
+    between. For Re s = c > 0, |s+1|/|2s+1| falls as |Im s| grows and |s|/|2s+1| is below 1/2.
+    """
+
+    epsilon: Fraction
+
+    @property
+    def infinite(self) -> Fraction:
+        """None."""
+        return Fraction(0)
+
+    @property
+    def lattice(self) -> tuple[Fraction, Fraction] | None:
+        """None: the loss has a density between its atoms."""
+        return None
+
+    def largest(self) -> arb:
+        """Epsilon."""
+        return ball(self.epsilon)
+
+    def moments(self, witness: object) -> Moments:
+        """The formula."""
+        no_witness(witness)
+        a = ball(self.epsilon)
+
+        def moment(s: acb) -> acb:
+            return ((s + 1) * (s * a).exp() + s * (-(s + 1) * a).exp()) / (2 * s + 1)
+
+        def decay(c: arb, y: arb) -> arb:
+            s = acb(c, y)
+            share = (s + 1).abs_upper() / (2 * s + 1).abs_lower()
+            return share * (c * a).exp() + (-(c + 1) * a).exp() / 2
+
+        return Formula(moment, decay)
+
+    def profile(self, epsilon: Fraction) -> arb:
+        """1 - e^{(eps - a)/2} up to a, then 0: the best event is {x > (a + eps)/2}."""
+        if epsilon >= self.epsilon:
+            return arb(0)
+        return -ball((epsilon - self.epsilon) / 2).expm1()
+
+    def describe(self) -> str:
+        """The distance."""
+        return f"Laplace variables {show(self.epsilon)} scales apart"

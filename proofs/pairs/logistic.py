@@ -1,0 +1,63 @@
+"""The logistic pair: two logistic distributions of scale 1 at distance epsilon."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+from flint import acb, arb
+
+from proofs.arithmetic import ball, show
+from proofs.pairs.pair import Formula, Moments, Pair, no_witness
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LogisticPair(Pair):
+    """M(s) = sinh(z eps) / (2 z sinh(eps/2)), z = s + 1/2; |sinh(x + iy)| <= cosh x.
+
+    Proof in proofs/bounded_range.md.
+    """
+
+    epsilon: Fraction
+
+    @property
+    def infinite(self) -> Fraction:
+        """None."""
+        return Fraction(0)
+
+    @property
+    def lattice(self) -> tuple[Fraction, Fraction] | None:
+        """None: the loss has a density."""
+        return None
+
+    def largest(self) -> arb:
+        """Epsilon."""
+        return ball(self.epsilon)
+
+    def moments(self, witness: object) -> Moments:
+        """The formula."""
+        no_witness(witness)
+        e, half = ball(self.epsilon), ball(Fraction(1, 2))
+        scale = 2 * ball(self.epsilon / 2).sinh()
+
+        def moment(s: acb) -> acb:
+            z = s + half
+            return (z * e).sinh() / (z * scale)
+
+        def decay(c: arb, y: arb) -> arb:
+            return ((c + half) * e).cosh() / (acb(c + half, y).abs_lower() * scale)
+
+        return Formula(moment, decay)
+
+    def profile(self, epsilon: Fraction) -> arb:
+        """(sqrt a - sqrt t)^2 / (a - 1), a = e^{epsilon of the pair}, t = e^epsilon <= a."""
+        if epsilon >= self.epsilon:
+            return arb(0)
+        gap = ball(self.epsilon / 2).exp() - ball(epsilon / 2).exp()
+        return gap * gap / ball(self.epsilon).expm1()
+
+    def describe(self) -> str:
+        """The distance."""
+        return f"logistic variables {show(self.epsilon)} apart"

@@ -1,0 +1,103 @@
+"""What a rule may ask of a dominating pair (P, Q); L = log dP/dQ is its loss.
+
+M(s) = E_P[e^{sL}; L < inf]. Everything is an enclosure at the current precision.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol, final
+
+from flint import acb, arb
+
+from proofs.arithmetic import ball
+from proofs.errors import RefusedError
+
+
+class Moments(Protocol):
+    """M along vertical lines."""
+
+    def along(self, c: Fraction, step: arb, count: int) -> list[acb]:
+        """M(c + i k step) for k = 0, ..., count - 1, c > 0."""
+
+    def ceiling(self, c: Fraction, y: arb) -> arb:
+        """At or above |M(c + i v)| for every v >= y >= 0."""
+
+
+class Pair(ABC):
+    """A pair of distributions, by its exact parameters."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def infinite(self) -> Fraction:
+        """P(L = inf)."""
+
+    @property
+    @abstractmethod
+    def lattice(self) -> tuple[Fraction, Fraction] | None:
+        """Some offset and span such that every finite loss is offset + k span, k whole."""
+
+    @abstractmethod
+    def largest(self) -> arb:
+        """At or above every finite loss.
+
+        Raises:
+            RefusedError: losses have no bound.
+        """
+
+    @abstractmethod
+    def moments(self, witness: object) -> Moments:
+        """M, computed with the help of a witness; None is the witness of a closed formula."""
+
+    @abstractmethod
+    def profile(self, epsilon: Fraction) -> arb:
+        """The hockey-stick divergence at epsilon >= 0, in closed form."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """The pair in words and numbers."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """M by a closed formula.
+
+    Attributes:
+        moment: s -> M(s) for Re s > 0.
+        decay: (c, y) -> at or above |M(c + i v)| for v >= y; |M(c + i v)| <= M(c) needs no proof.
+    """
+
+    moment: Callable[[acb], acb]
+    decay: Callable[[arb, arb], arb] | None = None
+
+    def along(self, c: Fraction, step: arb, count: int) -> list[acb]:
+        """The formula at every node."""
+        real = ball(c)
+        return [self.moment(acb(real, step * k)) for k in range(count)]
+
+    def ceiling(self, c: Fraction, y: arb) -> arb:
+        """The smaller of the two bounds."""
+        flat = self.moment(acb(ball(c))).real
+        return flat if self.decay is None else flat.min(self.decay(ball(c), y))
+
+
+def no_witness(witness: object) -> None:
+    """Refuse a witness where a closed formula needs none."""
+    if witness is not None:
+        raise RefusedError("a pair with a closed formula takes null as its witness")
+
+
+def unbounded(what: str) -> RefusedError:
+    """The refusal of a pair whose losses have no bound."""
+    return RefusedError(f"the losses of {what} have no bound")
+
+
+def no_profile(what: str) -> RefusedError:
+    """The refusal of a pair without a closed profile."""
+    return RefusedError(f"{what} has no profile in closed form here: use its moments")

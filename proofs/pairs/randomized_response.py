@@ -1,0 +1,65 @@
+"""The k-ary randomised-response pair, beside a telling outcome."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+from flint import acb, arb
+
+from proofs.arithmetic import ball, show
+from proofs.pairs.pair import Formula, Moments, Pair, no_witness
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RandomizedResponsePair(Pair):
+    """Two categories of k-ary randomised response, all masses scaled by 1 - infinite.
+
+    Losses epsilon, -epsilon, 0 with masses (e^eps, 1, k - 2) / (e^eps + k - 1) under P.
+    """
+
+    epsilon: Fraction
+    categories: int
+    infinite_mass: Fraction
+
+    @property
+    def infinite(self) -> Fraction:
+        """The mass where Q has none."""
+        return self.infinite_mass
+
+    @property
+    def lattice(self) -> tuple[Fraction, Fraction] | None:
+        """-epsilon and epsilon, with 0 between them for three categories or more."""
+        return -self.epsilon, self.epsilon * (2 if self.categories == 2 else 1)
+
+    def largest(self) -> arb:
+        """Epsilon."""
+        return ball(self.epsilon)
+
+    def moments(self, witness: object) -> Moments:
+        """The three-term sum."""
+        no_witness(witness)
+        e = ball(self.epsilon)
+        share = ball(1 - self.infinite_mass) / (e.exp() + (self.categories - 1))
+        rest = self.categories - 2
+
+        def moment(s: acb) -> acb:
+            return share * (((s + 1) * e).exp() + (-(s * e)).exp() + rest)
+
+        return Formula(moment)
+
+    def profile(self, epsilon: Fraction) -> arb:
+        """For 0 <= eps < epsilon only the outcome of loss epsilon counts."""
+        outside = ball(self.infinite_mass)
+        if epsilon >= self.epsilon:
+            return outside
+        top = ball(self.epsilon).exp()
+        share = ball(1 - self.infinite_mass) / (top + (self.categories - 1))
+        return outside + share * (top - ball(epsilon).exp())
+
+    def describe(self) -> str:
+        """Epsilon and the number of categories."""
+        shown = f"randomised response at {show(self.epsilon)} on {self.categories} categories"
+        return f"{shown}, told with {show(self.infinite_mass)}" if self.infinite else shown

@@ -1,0 +1,202 @@
+"""Composition with parameters fixed in advance, repetition, parallel parts, post-processing."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+from typing import Final
+
+from proofs.arithmetic import exact_sum
+from proofs.errors import RefusedError
+from proofs.pairs.read import merged
+from proofs.rules.rule import Application
+from proofs.statement import (
+    GDP,
+    RDP,
+    ZCDP,
+    ApproxDP,
+    BoundedRange,
+    Claim,
+    Pairs,
+    Points,
+    Profile,
+    PureDP,
+)
+
+_LOOK_UP: Final = 8
+_FIXED: Final = "what runs being fixed before any output is seen, each with randomness of its own"
+
+
+def compose_gdp(step: Application) -> tuple[str, ...]:
+    """mu^2 adds up. Source: Dong, Roth & Su (arXiv:1905.02383), Corollary 3.3."""
+    parts = step.every(GDP, least=2)
+    step.expect(GDP(exact_sum(part.mu_squared for part in parts)))
+    return _composed(step)
+
+
+def compose_zcdp(step: Application) -> tuple[str, ...]:
+    """Rho adds up. Source: Bun & Steinke (arXiv:1605.02065), Lemma 2.3."""
+    parts = step.every(ZCDP, least=2)
+    step.expect(ZCDP(exact_sum(part.rho for part in parts)))
+    return _composed(step)
+
+
+def compose_rdp(step: Application) -> tuple[str, ...]:
+    """Divergences add up at every order. Source: Mironov (arXiv:1702.07476), Proposition 1."""
+    parts = step.every(RDP, least=2)
+    orders = [order for order, _ in step.concludes(RDP).points]
+    step.budget.spend(_LOOK_UP * len(orders) * sum(len(part.points) for part in parts))
+    sums = [(a, exact_sum(divergence(part.points, a) for part in parts)) for a in orders]
+    _at_least(step, tuple(sums))
+    return _composed(step)
+
+
+def compose_pair(step: Application) -> tuple[str, ...]:
+    """The product dominates. Source: Zhu, Dong & Wang (arXiv:2106.08567), Theorem 10."""
+    parts = step.every(Pairs, least=2)
+    step.budget.spend(sum(len(part.forward) + len(part.backward) for part in parts))
+    forward = merged(*(part.forward for part in parts))
+    step.expect(Pairs(forward, merged(*(part.backward for part in parts))))
+    return _composed(step)
+
+
+def repeat_gdp(step: Application) -> tuple[str, ...]:
+    """As compose_gdp of equal parts."""
+    count = step.witness.whole("count", least=2)
+    step.expect(GDP(step.only(GDP).mu_squared * count))
+    return _repeated(step, count)
+
+
+def repeat_zcdp(step: Application) -> tuple[str, ...]:
+    """As compose_zcdp of equal parts."""
+    count = step.witness.whole("count", least=2)
+    step.expect(ZCDP(step.only(ZCDP).rho * count))
+    return _repeated(step, count)
+
+
+def repeat_rdp(step: Application) -> tuple[str, ...]:
+    """As compose_rdp of equal parts."""
+    count, points = step.witness.whole("count", least=2), step.only(RDP).points
+    orders = [order for order, _ in step.concludes(RDP).points]
+    step.budget.spend(_LOOK_UP * len(orders) * len(points))
+    _at_least(step, tuple((a, count * divergence(points, a)) for a in orders))
+    return _repeated(step, count)
+
+
+def repeat_pair(step: Application) -> tuple[str, ...]:
+    """As compose_pair of equal parts."""
+    count, part = step.witness.whole("count", least=2), step.only(Pairs)
+    forward = tuple((pair, times * count) for pair, times in part.forward)
+    step.expect(Pairs(forward, tuple((pair, times * count) for pair, times in part.backward)))
+    return _repeated(step, count)
+
+
+def parallel(step: Application) -> tuple[str, ...]:
+    """Disjoint parts: what every part satisfies. Source: McSherry (SIGMOD 2009), Theorem 4.
+
+    A record that is added, removed or blanked changes one part only.
+    """
+    if step.conclusion.relation == "replace-one":
+        raise RefusedError("a replaced record may move from one part to another")
+    if step.conclusion.steps != 1:
+        raise RefusedError("several records may fall in several parts")
+    parts = step.every(object)
+    kind = type(parts[0])
+    if any(type(part) is not kind for part in parts):
+        raise RefusedError("the parts are of different notions")
+    if isinstance(parts[0], RDP):
+        orders = [order for order, _ in step.concludes(RDP).points]
+        tables = [part.points for part in step.every(RDP)]
+        step.budget.spend(_LOOK_UP * len(orders) * sum(map(len, tables)))
+        _at_least(step, tuple((a, max(divergence(table, a) for table in tables)) for a in orders))
+    else:
+        step.expect(_worst(step))
+    names = " and ".join(step.mechanisms)
+    split = "split by a rule that looks at one record at a time"
+    return (f"runs {names} on disjoint parts of the records, {split}",)
+
+
+def post_process(step: Application) -> tuple[str, ...]:
+    """A function of the outputs satisfies the same. Source: arXiv:1905.02383, Proposition 2.8."""
+    description = step.witness.words("description")
+    (claim,) = step.every(object, most=1)
+    if step.conclusion.claim != claim:
+        raise RefusedError("the conclusion is not the premise")
+    (name,) = step.mechanisms
+    return (f"releases a function of what {name} releases ({description}) and of nothing else",)
+
+
+def divergence(points: Points, order: Fraction) -> Fraction:
+    """What listed Renyi divergences imply at an order.
+
+    (a - 1) R(a) is convex in a and 0 at a = 1, so below the lower hull of the listed points
+    (van Erven & Harremoes, arXiv:1206.2459, Corollary 2).
+    """
+    if not 1 < order <= points[-1][0]:
+        raise RefusedError("a Renyi order lies above all that are listed")
+    excess = order - 1
+    scaled = [(Fraction(0), Fraction(0)), *((a - 1, (a - 1) * value) for a, value in points)]
+    hull: list[tuple[Fraction, Fraction]] = []
+    for x, y in scaled:
+        while len(hull) > 1 and _above(hull[-2], hull[-1], (x, y)):
+            hull.pop()
+        hull.append((x, y))
+    for (left, low), (right, high) in pairwise(hull):
+        if excess <= right:
+            return (low + (high - low) * (excess - left) / (right - left)) / excess
+    raise AssertionError("unreachable: the last vertex is the largest order")
+
+
+def _above(
+    first: tuple[Fraction, Fraction],
+    middle: tuple[Fraction, Fraction],
+    last: tuple[Fraction, Fraction],
+) -> bool:
+    """Whether the middle point lies on or above the chord of the others."""
+    run, rise = last[0] - first[0], last[1] - first[1]
+    return (middle[1] - first[1]) * run >= rise * (middle[0] - first[0])
+
+
+def _at_least(step: Application, implied: Points) -> None:
+    """Accept Renyi points at or above what is implied."""
+    claimed = step.concludes(RDP).points
+    for (order, value), (_, least) in zip(claimed, implied, strict=True):
+        if value < least:
+            raise RefusedError(
+                f"at order {order} the divergence is only known to be at most {least}"
+            )
+
+
+def _worst(step: Application) -> Claim:
+    """The largest parameter of parts of one notion; parts without an order must be equal."""
+    first = step.premises[0].claim
+    if isinstance(first, PureDP):
+        return PureDP(max(part.epsilon for part in step.every(PureDP)))
+    if isinstance(first, BoundedRange):
+        return BoundedRange(max(part.epsilon for part in step.every(BoundedRange)))
+    if isinstance(first, GDP):
+        return GDP(max(part.mu_squared for part in step.every(GDP)))
+    if isinstance(first, ZCDP):
+        return ZCDP(max(part.rho for part in step.every(ZCDP)))
+    if isinstance(first, ApproxDP):
+        parts = step.every(ApproxDP)
+        return ApproxDP(max(p.epsilon for p in parts), max(p.delta for p in parts))
+    if isinstance(first, Profile):
+        tables = [part.points for part in step.every(Profile)]
+        if any([x for x, _ in table] != [x for x, _ in tables[0]] for table in tables):
+            raise RefusedError("the profiles are listed at different epsilons")
+        columns = zip(*tables, strict=True)
+        return Profile(tuple((column[0][0], max(y for _, y in column)) for column in columns))
+    if any(premise.claim != first for premise in step.premises):
+        raise RefusedError("the parts are not equal")
+    return first
+
+
+def _composed(step: Application) -> tuple[str, ...]:
+    """What composition of several parts takes for granted."""
+    return (f"runs {' and '.join(step.mechanisms)}, {_FIXED}",)
+
+
+def _repeated(step: Application, count: int) -> tuple[str, ...]:
+    """What repetition takes for granted."""
+    return (f"runs {step.mechanisms[0]} {count} times, {_FIXED}",)

@@ -1,0 +1,257 @@
+"""From one notion to another."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import partial
+
+from flint import arb
+
+from proofs.arithmetic import ball, normal_tail, require_at_most
+from proofs.errors import RefusedError
+from proofs.fields import Fields
+from proofs.pairs.read import Product
+from proofs.rules.compose import divergence
+from proofs.rules.hockey_stick import largest_loss, product_moment, spend
+from proofs.rules.rule import Application
+from proofs.statement import (
+    GDP,
+    RDP,
+    ZCDP,
+    ApproxDP,
+    BoundedRange,
+    HockeyStick,
+    Pairs,
+    Points,
+    Profile,
+    PureDP,
+)
+
+
+def pure_to_approx(step: Application) -> tuple[str, ...]:
+    """epsilon-DP is (epsilon, 0)-DP, by definition."""
+    step.expect(ApproxDP(step.only(PureDP).epsilon, Fraction(0)))
+    return ()
+
+
+def approx_to_pure(step: Application) -> tuple[str, ...]:
+    """(epsilon, 0)-DP is epsilon-DP, by definition."""
+    claim = step.only(ApproxDP)
+    if claim.delta:
+        raise RefusedError("delta is above 0")
+    step.expect(PureDP(claim.epsilon))
+    return ()
+
+
+def bounded_range_to_pure(step: Application) -> tuple[str, ...]:
+    """A range of epsilon holds 0, so the loss is at most epsilon. Source: arXiv:1905.04273."""
+    step.expect(PureDP(step.only(BoundedRange).epsilon))
+    return ()
+
+
+def pure_to_bounded_range(step: Application) -> tuple[str, ...]:
+    """A loss in [-epsilon, epsilon] has range 2 epsilon."""
+    step.expect(BoundedRange(2 * step.only(PureDP).epsilon))
+    return ()
+
+
+def pure_to_zcdp(step: Application) -> tuple[str, ...]:
+    """With rho = epsilon tanh(epsilon/2). Proof: proofs/conversions.md, section 1."""
+    _at_least_tanh(step, step.only(PureDP).epsilon)
+    return ()
+
+
+def bounded_range_to_zcdp(step: Application) -> tuple[str, ...]:
+    """With rho = epsilon^2/8, or that of epsilon-DP. Proof: proofs/conversions.md, section 2."""
+    epsilon, rho = step.only(BoundedRange).epsilon, step.concludes(ZCDP).rho
+    if rho < epsilon * epsilon / 8:
+        _at_least_tanh(step, epsilon)
+    return ()
+
+
+def gdp_to_zcdp(step: Application) -> tuple[str, ...]:
+    """With rho = mu^2/2. Source: Mironov (arXiv:1702.07476), Proposition 7."""
+    step.expect(ZCDP(step.only(GDP).mu_squared / 2))
+    return ()
+
+
+def pure_to_gdp(step: Application) -> tuple[str, ...]:
+    """Phi(-mu/2) <= 1/(1 + e^epsilon). Proof: proofs/conversions.md, section 3."""
+    epsilon, squared = step.only(PureDP).epsilon, step.concludes(GDP).mu_squared
+    if not epsilon:
+        return ()
+    require_at_most(
+        lambda: normal_tail(ball(squared).sqrt() / 2),
+        lambda: 1 / (1 + ball(epsilon).exp()),
+        "Phi(-mu/2)",
+    )
+    return ()
+
+
+def point(step: Application) -> tuple[str, ...]:
+    """(epsilon, delta)-DP at or above a point that the premise states, as delta falls."""
+    claim = step.concludes(ApproxDP)
+    (premise,) = step.every(object, most=1)
+    known: Points = ()
+    if isinstance(premise, PureDP | BoundedRange):
+        known = ((premise.epsilon, Fraction(0)),)
+    elif isinstance(premise, ApproxDP):
+        known = ((premise.epsilon, premise.delta),)
+    elif isinstance(premise, Profile):
+        known = premise.points
+    if not any(x <= claim.epsilon and y <= claim.delta for x, y in known):
+        raise RefusedError("the premise states no such point")
+    return ()
+
+
+def pair_to_pure(step: Application) -> tuple[str, ...]:
+    """The largest loss of both directions, if no loss is infinite.
+
+    Source: Zhu, Dong & Wang (arXiv:2106.08567), Definition 7, at delta = 0.
+    """
+    pairs, epsilon = step.only(Pairs), step.concludes(PureDP).epsilon
+    for product in (pairs.forward, pairs.backward):
+        if any(pair.infinite for pair, _ in product):
+            raise RefusedError("a loss is infinite")
+        losses = partial(largest_loss, product)
+        require_at_most(losses, lambda: ball(epsilon), "the largest loss")
+    return ()
+
+
+def pair_to_approx(step: Application) -> tuple[str, ...]:
+    """(epsilon, delta)-DP, if H_eps of the product of each direction is at most delta.
+
+    Premises: the pairs, and a bound of H_eps for every different direction.
+    Source: Zhu, Dong & Wang (arXiv:2106.08567), Definition 7.
+    """
+    claim = step.concludes(ApproxDP)
+    _bounded_at(step, claim.epsilon, claim.delta, *_split(step))
+    return ()
+
+
+def pair_to_profile(step: Application) -> tuple[str, ...]:
+    """The same at several points: the bounds of one direction's points after the other's."""
+    points = step.concludes(Profile).points
+    pairs, facts = _split(step)
+    if len(facts) % len(points):
+        raise RefusedError("the rule takes one bound for each point and direction")
+    for place, (epsilon, delta) in enumerate(points):
+        _bounded_at(step, epsilon, delta, pairs, facts[place :: len(points)])
+    return ()
+
+
+def pair_to_rdp(step: Application) -> tuple[str, ...]:
+    """Sum of n_i K_i(a - 1)/(a - 1), in both directions, at every listed order a.
+
+    Source: data processing, Dong, Roth & Su (arXiv:1905.02383), Theorem 2.10.
+    """
+    claim, pairs = step.concludes(RDP), step.only(Pairs)
+    both = [pairs.forward] if pairs.forward == pairs.backward else [pairs.forward, pairs.backward]
+    listed = step.witness.items("orders")
+    if len(listed) != len(claim.points):
+        raise RefusedError("the rule takes one witness an order")
+    for (order, value), item in zip(claim.points, listed, strict=True):
+        fields = Fields(item, "an order's witness")
+        names = ("forward", "backward")[: len(both)]
+        for product, name in zip(both, names, strict=True):
+            _renyi_at_most(step, product, order, value, fields.items(name))
+        fields.close()
+    return ()
+
+
+def zcdp_to_rdp(step: Application) -> tuple[str, ...]:
+    """R(a) = rho a, by definition (Bun & Steinke, arXiv:1605.02065, Definition 1.1)."""
+    rho = step.only(ZCDP).rho
+    if any(value < rho * order for order, value in step.concludes(RDP).points):
+        raise RefusedError("a listed divergence is below rho times its order")
+    return ()
+
+
+def rdp_to_rdp(step: Application) -> tuple[str, ...]:
+    """Other orders of the same curve: (a - 1) R(a) is convex (arXiv:1206.2459, Corollary 2)."""
+    points = step.only(RDP).points
+    step.budget.spend(8 * len(points) * len(step.concludes(RDP).points))
+    for order, value in step.concludes(RDP).points:
+        if value < divergence(points, order):
+            raise RefusedError("a listed divergence is below what is known")
+    return ()
+
+
+def renyi_to_approx(step: Application) -> tuple[str, ...]:
+    """For delta >= e^{(a-1)(R - eps)} (1 - 1/a)^a / (a - 1) at one order a.
+
+    Source: Canonne, Kamath & Steinke (arXiv:2004.00010), Proposition 12.
+    """
+    claim = step.concludes(ApproxDP)
+    _renyi_delta(step, claim.epsilon, claim.delta, step.witness.rational("order"))
+    return ()
+
+
+def renyi_to_profile(step: Application) -> tuple[str, ...]:
+    """The same at several points, each with an order of its own."""
+    points, orders = step.concludes(Profile).points, step.witness.rationals("orders")
+    if len(orders) != len(points):
+        raise RefusedError("the rule takes one order a point")
+    for (epsilon, delta), order in zip(points, orders, strict=True):
+        _renyi_delta(step, epsilon, delta, order)
+    return ()
+
+
+def _split(step: Application) -> tuple[Pairs, list[HockeyStick]]:
+    """The pairs among the premises, and the facts about them, in order."""
+    apart = step.conclusion.steps
+    pairs = [p.claim for p in step.premises if isinstance(p.claim, Pairs) and p.steps == apart]
+    facts = [p.claim for p in step.premises if isinstance(p.claim, HockeyStick)]
+    if len(pairs) != 1 or len(facts) + 1 != len(step.premises):
+        raise RefusedError("the rule takes pairs and hockey-stick bounds")
+    return pairs[0], facts
+
+
+def _bounded_at(
+    step: Application, epsilon: Fraction, delta: Fraction, pairs: Pairs, facts: list[HockeyStick]
+) -> None:
+    """Accept if the facts are exactly bounds at this point, one for each different direction."""
+    both = [pairs.forward] if pairs.forward == pairs.backward else [pairs.forward, pairs.backward]
+    if facts != [HockeyStick(product, epsilon, delta) for product in both]:
+        raise RefusedError(
+            f"no bound of each direction at {step.conclusion.describe()} among the premises"
+        )
+
+
+def _renyi_at_most(
+    step: Application, product: Product, order: Fraction, value: Fraction, witnesses: list[object]
+) -> None:
+    if any(pair.infinite for pair, _ in product):
+        raise RefusedError("the divergence is infinite where the loss can be")
+    if product:
+        spend(step, 1, product, witnesses)
+        require_at_most(
+            lambda: product_moment(product, witnesses, order - 1).log(),
+            lambda: ball((order - 1) * value),
+            f"(a - 1) times the divergence at order a = {order}",
+        )
+
+
+def _renyi_delta(step: Application, epsilon: Fraction, delta: Fraction, order: Fraction) -> None:
+    (premise,) = step.every(object, most=1)
+    if order <= 1:
+        raise RefusedError("a Renyi order must be above 1")
+    if isinstance(premise, ZCDP):
+        value = premise.rho * order
+    elif isinstance(premise, RDP):
+        step.budget.spend(8 * len(premise.points))
+        value = divergence(premise.points, order)
+    else:
+        raise RefusedError("the rule takes zCDP or Renyi divergences")
+
+    def bound() -> arb:
+        a = ball(order)
+        return (ball((order - 1) * (value - epsilon)) + a * (1 - 1 / a).log()).exp() / (a - 1)
+
+    require_at_most(bound, lambda: ball(delta), "delta")
+
+
+def _at_least_tanh(step: Application, epsilon: Fraction) -> None:
+    rho = step.concludes(ZCDP).rho
+    if rho < min(epsilon, epsilon * epsilon / 2):
+        require_at_most(lambda: ball(epsilon) * ball(epsilon / 2).tanh(), lambda: ball(rho), "rho")

@@ -1,0 +1,105 @@
+"""The pairs that dominate every mechanism of a notion."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+
+from flint import ctx
+
+from proofs.arithmetic import PRECISIONS, ball
+from proofs.errors import RefusedError
+from proofs.pairs.finite import FinitePair
+from proofs.pairs.gaussian import GaussianPair
+from proofs.pairs.logistic import LogisticPair
+from proofs.pairs.pair import Pair
+from proofs.pairs.randomized_response import RandomizedResponsePair
+from proofs.rules.rule import Application
+from proofs.statement import GDP, ApproxDP, BoundedRange, Pairs, Points, Profile, PureDP, TradeOff
+
+
+def gdp(step: Application) -> tuple[str, ...]:
+    """N(mu, 1) over N(0, 1). Source: Dong, Roth & Su (arXiv:1905.02383), Definition 2.6."""
+    squared = step.only(GDP).mu_squared
+    step.expect(_both(GaussianPair(squared) if squared else None))
+    return ()
+
+
+def pure_dp(step: Application) -> tuple[str, ...]:
+    """Binary randomised response. Source: arXiv:1905.02383, Proposition 2.5."""
+    epsilon = step.only(PureDP).epsilon
+    step.expect(_both(RandomizedResponsePair(epsilon, 2, Fraction(0)) if epsilon else None))
+    return ()
+
+
+def approx_dp(step: Application) -> tuple[str, ...]:
+    """Randomised response beside a telling outcome. Source: arXiv:1905.02383, Proposition 2.5."""
+    claim, zero = step.only(ApproxDP), Fraction(0)
+    pair: Pair | None = None
+    if claim.epsilon > 0 and claim.delta < 1:
+        pair = RandomizedResponsePair(claim.epsilon, 2, claim.delta)
+    elif claim.epsilon > 0 or claim.delta > 0:
+        rest = 1 - claim.delta
+        pair = FinitePair((claim.delta, rest, zero), (zero, rest, claim.delta))
+    step.expect(_both(pair))
+    return ()
+
+
+def bounded_range(step: Application) -> tuple[str, ...]:
+    """Two logistic distributions. Proof: proofs/bounded_range.md."""
+    epsilon = step.only(BoundedRange).epsilon
+    step.expect(_both(LogisticPair(epsilon) if epsilon else None))
+    return ()
+
+
+def privacy_profile(step: Application) -> tuple[str, ...]:
+    """Profile to finite pair: a finite pair whose profile is above every point's, at its corners.
+
+    A mechanism's profile g(t), t = e^eps, is convex, falls, and is 1 at t = 0; the pair's F is
+    linear between its corners, 1 at 0 and constant after the last. So g <= F at the corners
+    proves g <= F. There g(t) <= delta_j for t >= e^{eps_j}, and g(t) = 1 - t + t g'(1/t) <=
+    1 - t + t delta_j for 1/t >= e^{eps_j}, g' the profile of the swapped neighbours.
+    """
+    points, claim = step.only(Profile).points, step.concludes(Pairs)
+    if len(claim.forward) != 1 or claim.forward != claim.backward:
+        raise RefusedError("the rule concludes one pair, the same in both directions")
+    ((pair, count),) = claim.forward
+    if not isinstance(pair, FinitePair) or count != 1:
+        raise RefusedError("the rule concludes one finite pair, once")
+    for corner in sorted({a / b for a, b in zip(pair.p, pair.q, strict=True) if a and b}):
+        above = sum(a - corner * b for a, b in zip(pair.p, pair.q, strict=True) if a > corner * b)
+        if not _certainly_below(points, corner, Fraction(above)):
+            raise RefusedError(f"the pair's profile is not above the points at ratio {corner}")
+    return ()
+
+
+def trade_off(step: Application) -> tuple[str, ...]:
+    """The finite pair whose tests walk along the polygon. Source: arXiv:1905.02383, Prop. 2.2.
+
+    Each segment is one outcome: its extent is the mass under Q, its fall the mass under P.
+    """
+    points, one = step.only(TradeOff).points, Fraction(1)
+    masses = [(one - points[0][1], Fraction(0))] if points[0][1] < 1 else []
+    masses += [(high - low, right - left) for (left, high), (right, low) in pairwise(points)]
+    if points[-1][0] < 1:
+        masses.append((Fraction(0), one - points[-1][0]))
+    step.expect(_both(FinitePair(tuple(p for p, _ in masses), tuple(q for _, q in masses))))
+    return ()
+
+
+def _certainly_below(points: Points, t: Fraction, height: Fraction) -> bool:
+    """Whether some point alone shows that a profile is at most a height at a ratio t > 0."""
+    if height >= 1:
+        return True
+    with ctx.workprec(PRECISIONS[-1]):
+        log_t = ball(t).log()
+        return any(
+            (ball(epsilon) <= log_t and delta <= height)
+            or (ball(epsilon) <= -log_t and 1 - t + t * delta <= height)
+            for epsilon, delta in points
+        )
+
+
+def _both(pair: Pair | None) -> Pairs:
+    product = () if pair is None else ((pair, 1),)
+    return Pairs(product, product)

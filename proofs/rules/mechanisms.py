@@ -1,0 +1,144 @@
+"""Axioms: what each mechanism satisfies, if it runs as stated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from proofs.arithmetic import show
+from proofs.errors import RefusedError
+from proofs.pairs.discrete_gaussian import DiscreteGaussianPair
+from proofs.pairs.discrete_laplace import DiscreteLaplacePair
+from proofs.pairs.laplace import LaplacePair
+from proofs.pairs.pair import Pair
+from proofs.pairs.randomized_response import RandomizedResponsePair
+from proofs.rules.rule import Application
+from proofs.statement import GDP, ZCDP, BoundedRange, Claim, Pairs
+
+
+def gaussian(step: Application) -> tuple[str, ...]:
+    """N(0, sigma^2) on a query of L2 sensitivity Delta is mu-GDP, mu = Delta/sigma.
+
+    Source: Dong, Roth & Su (arXiv:1905.02383), Theorem 2.7.
+    """
+    step.axiom()
+    sensitivity, sigma = step.witness.positive("sensitivity"), step.witness.positive("sigma")
+    step.expect(GDP((sensitivity / sigma) ** 2))
+    noise = f"independent Gaussian noise of standard deviation {show(sigma)}"
+    return _adds(step, noise, f"{show(sensitivity)} in L2 norm")
+
+
+def laplace(step: Application) -> tuple[str, ...]:
+    """Laplace noise on a query of L1 sensitivity Delta: dominated by a shift of Delta/scale.
+
+    Source: docs/shift-lemma.md, Corollary 1.
+    """
+    step.axiom()
+    sensitivity, scale = step.witness.positive("sensitivity"), step.witness.positive("scale")
+    step.expect(_both(LaplacePair(sensitivity / scale)))
+    noise = f"independent Laplace noise of scale {show(scale)}"
+    return _adds(step, noise, f"{show(sensitivity)} in L1 norm")
+
+
+def discrete_laplace(step: Application) -> tuple[str, ...]:
+    """Discrete Laplace noise on an integer query: dominated by a shift by its L1 sensitivity.
+
+    Source: docs/shift-lemma.md, Corollary 1.
+    """
+    step.axiom()
+    scale, shift = step.witness.positive("scale"), step.witness.whole("shift")
+    step.expect(_both(DiscreteLaplacePair(scale, shift)))
+    noise = f"independent discrete Laplace noise of scale {show(scale)}"
+    return _adds(step, noise, f"{shift} in L1 norm", "whole-numbered ")
+
+
+def discrete_gaussian(step: Application) -> tuple[str, ...]:
+    """Discrete Gaussian noise on an integer query of L1 sensitivity k, or squared L2 k <= 3.
+
+    Dominated by one shift by k, or by k shifts by 1.
+    Source: docs/shift-lemma.md, Corollaries 1 and 2.
+    """
+    step.axiom()
+    variance = step.witness.positive("sigma") ** 2
+    units, norm = step.witness.whole("units"), step.witness.words("norm")
+    if norm == "L1":
+        step.expect(_both(DiscreteGaussianPair(variance, units)))
+    elif norm == "L2" and units <= 3:
+        step.expect(_both(DiscreteGaussianPair(variance, 1), units))
+    else:
+        raise RefusedError("the rule wants norm L1, or L2 with a squared sensitivity of at most 3")
+    noise = f"independent discrete Gaussian noise of sigma^2 = {show(variance)}"
+    moved = f"{units} in squared L2 norm" if norm == "L2" else f"{units} in L1 norm"
+    return _adds(step, noise, moved, "whole-numbered ")
+
+
+def discrete_gaussian_zcdp(step: Application) -> tuple[str, ...]:
+    """Discrete Gaussian noise on an integer query of squared L2 sensitivity k: k/(2 sigma^2)-zCDP.
+
+    Source: Canonne, Kamath & Steinke (arXiv:2004.00010), Theorem 14.
+    """
+    step.axiom()
+    variance = step.witness.positive("sigma") ** 2
+    units = step.witness.whole("units")
+    step.expect(ZCDP(units / (2 * variance)))
+    noise = f"independent discrete Gaussian noise of sigma^2 = {show(variance)}"
+    return _adds(step, noise, f"{units} in squared L2 norm", "whole-numbered ")
+
+
+def randomized_response(step: Application) -> tuple[str, ...]:
+    """Randomised response on k categories: dominated by its laws at two of them."""
+    step.axiom()
+    epsilon = step.witness.positive("epsilon")
+    categories = step.witness.whole("categories", least=2)
+    step.expect(_both(RandomizedResponsePair(epsilon, categories, Fraction(0))))
+    released = (
+        f"releases one of {categories} categories, computed from the data, as it is with "
+        f"probability e^{show(epsilon)}/(e^{show(epsilon)} + {categories - 1}), else a uniform "
+        "other one, and nothing else"
+    )
+    return (released,)
+
+
+def exponential(step: Application) -> tuple[str, ...]:
+    """The exponential mechanism: bounded range 2 factor Delta, or factor Delta if monotone.
+
+    Source: Dong, Durfee & Rogers (arXiv:1909.13830), Section 3; the log ratio of two outputs'
+    probabilities moves by at most the range of the scores' moves, times the factor.
+    """
+    step.axiom()
+    factor, sensitivity = step.witness.positive("factor"), step.witness.positive("sensitivity")
+    monotone = step.witness.flag("monotone")
+    if monotone and step.conclusion.relation == "replace-one":
+        raise RefusedError("scores are not monotone under replace-one")
+    step.expect(BoundedRange(factor * sensitivity * (1 if monotone else 2)))
+    between = f"between {step.conclusion.relation} neighbours"
+    draws = (
+        f"releases a candidate of score u with probability proportional to e^({show(factor)} u), "
+        f"each score moving by at most {show(sensitivity)} {between}"
+    )
+    together = "has no two scores that move in opposite directions between neighbours"
+    return (draws, together) if monotone else (draws,)
+
+
+def stated(kind: type[Claim]) -> Callable[[Application], tuple[str, ...]]:
+    """The rule that takes a statement of one notion for granted, in words."""
+
+    def assume(step: Application) -> tuple[str, ...]:
+        if step.premises:
+            raise RefusedError("the rule takes no premise")
+        step.concludes(kind)
+        return (f"is, by assumption, {step.conclusion.describe()}",)
+
+    return assume
+
+
+def _both(pair: Pair, count: int = 1) -> Pairs:
+    product = ((pair, count),)
+    return Pairs(product, product)
+
+
+def _adds(step: Application, noise: str, moves: str, kind: str = "") -> tuple[str, ...]:
+    """What a noise mechanism takes for granted: its sensitivity and its sampler."""
+    between = f"between {step.conclusion.relation} neighbours"
+    value = f"the value of a {kind}query that moves by at most {moves} {between}"
+    return (f"releases a function of {value}, plus {noise}, and of nothing else",)

@@ -1,0 +1,173 @@
+"""Certificates of guarantees: verified, close to the engine's own answer, refused when unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+import proofs
+from accountant import (
+    GDP,
+    L1,
+    L2,
+    RDP,
+    ZCDP,
+    ApproxDP,
+    BoundedRange,
+    Guarantee,
+    NotCertified,
+    ParameterError,
+    Poisson,
+    PrivacyProfile,
+    PureDP,
+    TradeOff,
+    compose,
+    convert,
+    group,
+    self_compose,
+)
+from mechanisms import DiscreteGaussian, Gaussian, Laplace
+from proofs import Certificate, Rejected, VerifiedUnder
+from tests.proofs.corpus import COMPUTATIONS, DELTA, training
+
+CLOSE = 1e-6
+SAMPLED = Gaussian(sigma=1, sensitivity=L2(1)).subsample(Poisson(sampling_rate=0.25))
+MORE: dict[str, Callable[[], Guarantee[Any]]] = {
+    "gdp": lambda: GDP(mu=1),
+    "nothing": lambda: GDP(mu=0),
+    "pure": lambda: PureDP(epsilon=1),
+    "approx": lambda: ApproxDP(epsilon=1, delta=1e-9),
+    "told": lambda: ApproxDP(epsilon=0, delta=1e-9),
+    "range": lambda: BoundedRange(epsilon=1),
+    "zcdp": lambda: ZCDP(rho=0.5),
+    "rdp": lambda: RDP(points=((2, 1), (10, 6))),
+    "profile": lambda: PrivacyProfile(points=((0.5, 0.1), (1, 1e-9))),
+    "trade-off": lambda: TradeOff(points=((0, 1), (0.25, 0.25), (1, 0))),
+    "laplace": lambda: Laplace(scale=1, sensitivity=L1(1)).guarantee(),
+    "sampled once": SAMPLED.guarantee,
+    "sampled": lambda: SAMPLED.repeat(50).guarantee(),
+    "million": lambda: training(10**6),
+    "mixed": lambda: compose(training(5_000), Laplace(scale=20, sensitivity=L1(1)).guarantee()),
+    "converted": lambda: convert(self_compose(GDP(mu=0.1), 5), to=RDP, orders=[2, 8, 32]),
+    "bounded": lambda: compose(PureDP(epsilon=0.25), BoundedRange(epsilon=0.375)),
+    "largest": lambda: convert(compose(PureDP(epsilon=0.25), PureDP(epsilon=0.5)), to=PureDP),
+    "group": lambda: group(Laplace(scale=5, sensitivity=L1(1)).guarantee(), size=3),
+}
+
+
+def verified(certificate: Certificate) -> dict[str, Fraction]:
+    """The numbers of the claim, if the checker accepts it."""
+    verdict = proofs.check(certificate)
+    assert isinstance(verdict, VerifiedUnder), verdict
+    claim = certificate.claim
+    return {name: Fraction(str(claim[name])) for name in ("epsilon", "delta")}
+
+
+@pytest.mark.parametrize("name", [*COMPUTATIONS, *MORE])
+def test_epsilon_at_delta(name: str) -> None:
+    """The claim is the engine's upper end, at most a millionth above."""
+    guarantee = {**COMPUTATIONS, **MORE}[name]()
+    claim = verified(guarantee.certify(delta=DELTA))
+    upper = guarantee.epsilon(delta=DELTA).upper
+
+    assert claim["delta"] <= Fraction(DELTA)
+    assert upper <= claim["epsilon"] <= upper * (1 + Fraction(CLOSE)) + Fraction(1, 10**9)
+
+
+@pytest.mark.parametrize("name", [*COMPUTATIONS, *MORE])
+def test_delta_at_epsilon(name: str) -> None:
+    """The same for delta."""
+    guarantee = {**COMPUTATIONS, **MORE}[name]()
+    claim = verified(guarantee.certify(epsilon=0.75))
+    upper = guarantee.delta(epsilon=0.75).upper
+
+    assert claim["epsilon"] == Fraction(3, 4)
+    assert upper <= claim["delta"] <= upper * (1 + Fraction(CLOSE))
+
+
+@pytest.mark.parametrize("delta", [0.5, 1e-2, 1e-12, 1e-40])
+def test_every_size_of_delta(delta: float) -> None:
+    """The tail is certified as well as the bulk."""
+    claim = verified(training().certify(delta=delta))
+    upper = training().epsilon(delta=delta).upper
+
+    assert upper <= claim["epsilon"] <= upper * (1 + Fraction(CLOSE)) + Fraction(1, 10**9)
+
+
+def test_pure_claims() -> None:
+    """At delta = 0 a pure statement is its own proof, and losses without bound have none."""
+    assert verified(PureDP(epsilon=0.5).certify(delta=0)) == {
+        "epsilon": Fraction(1, 2),
+        "delta": Fraction(0),
+    }
+    with pytest.raises(NotCertified, match="no finite epsilon"):
+        GDP(mu=1).certify(delta=0)
+
+
+def test_one_of_the_two_is_given() -> None:
+    """Neither or both is refused, and so is a number outside its domain."""
+    with pytest.raises(ParameterError):
+        GDP(mu=1).certify()
+    with pytest.raises(ParameterError):
+        GDP(mu=1).certify(delta=0.1, epsilon=1)
+    with pytest.raises(ParameterError):
+        GDP(mu=1).certify(delta=2)
+    with pytest.raises(ParameterError):
+        GDP(mu=1).certify(epsilon=-1)
+
+
+def test_what_no_rule_covers_is_refused() -> None:
+    """A theorem without a rule is named; nothing is certified around it."""
+    gaussian = convert(TradeOff(points=((0, 1), (0.25, 0.25), (1, 0))), to=GDP)
+
+    with pytest.raises(NotCertified, match="convert/pair-gdp"):
+        gaussian.certify(delta=DELTA)
+
+
+def test_groups_are_not_mixed_with_records() -> None:
+    """A statement about groups and one about single records have no common claim."""
+    both = compose(group(GDP(mu=1), size=2), GDP(mu=1))
+
+    with pytest.raises(NotCertified, match="groups"):
+        both.certify(delta=DELTA)
+
+
+def test_a_guarantee_knows_how_it_was_derived() -> None:
+    """Every step of a derivation holds its exact parameters and its conclusion."""
+    guarantee = training()
+    node = guarantee.derivation
+
+    assert node.rule == "repeat/pair"
+    assert node.parameters == (("count", 10_000),)
+    assert node.conclusion is guarantee
+
+
+def test_long_derivations_are_walked() -> None:
+    """A chain of a thousand steps is no recursion."""
+    total: Guarantee[Any] = GDP(mu=0.125)
+    for _ in range(1_000):
+        total = compose(total, GDP(mu=0.125))
+
+    assert len(total.certify(delta=DELTA).steps) > 2_000
+    verified(total.certify(delta=DELTA))
+
+
+def test_shared_steps_are_written_once() -> None:
+    """Repeating a part does not repeat its proof."""
+    part = DiscreteGaussian(sigma=4, sensitivity=L2(1)).guarantee()
+    certificate = compose(part, part, part).certify(delta=DELTA)
+
+    assert [step.rule for step in certificate.steps].count("mechanism/discrete-gaussian") == 1
+    verified(certificate)
+
+
+def test_a_false_claim_is_rejected() -> None:
+    """A certificate of fewer steps does not do for more: the checker computes."""
+    text = training(9_000).certify(delta=DELTA).to_json()
+    verdict = proofs.check_text(text.replace("9000", "10000"))
+
+    assert isinstance(verdict, Rejected)
+    assert verdict.rule.startswith("hockey-stick/")

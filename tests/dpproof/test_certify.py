@@ -1,0 +1,88 @@
+"""``dpproof certify``, ``dpproof check`` and ``dpproof budget --certify``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from proofs import Certificate
+from tests.dpproof.command import Command
+
+PIPELINE = """
+[pipeline]
+relation = "add-remove"
+delta = 1e-6
+epsilon = 9
+
+[[stage]]
+name = "training"
+mechanism = "gaussian"
+noise_multiplier = 1.0
+sampling = { scheme = "poisson", rate = 0.01 }
+count = 10000
+
+[[stage]]
+name = "report"
+mechanism = "laplace"
+scale = 20
+sensitivity = { l1 = 1 }
+"""
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    """Where to write a certificate."""
+    return tmp_path / "certificate.json"
+
+
+def test_certify_and_check(command: Command, out: Path) -> None:
+    """What is written is verified, before and after."""
+    made = command.run("certify", command.file(PIPELINE), "-o", str(out))
+    checked = command.run("check", str(out))
+
+    assert (made.status, made.err) == (0, "")
+    assert made.out == checked.out
+    assert checked.status == 0
+    assert checked.out.startswith("Verified: M5 is (6.9125")
+    assert "M3 runs M2 10000 times" in checked.out
+
+
+def test_budget_certifies_too(command: Command, out: Path) -> None:
+    """The certificate's epsilon is the budget's upper end, at most a millionth above."""
+    spent = command.run("budget", command.file(PIPELINE), "--json", "--certify", str(out))
+    upper = spent.json["epsilon"]["upper"]
+    claim = Certificate.from_json(out.read_text(encoding="utf-8")).claim
+    top, bottom = str(claim["epsilon"]).split("/")
+
+    assert spent.status == 0
+    assert upper <= int(top) / int(bottom) <= upper * (1 + 1e-6)
+
+
+def test_a_rejected_certificate_is_status_1(command: Command, out: Path) -> None:
+    """A wrong certificate is told from bad input."""
+    command.run("certify", command.file(PIPELINE), "-o", str(out))
+    out.write_text(out.read_text(encoding="utf-8").replace("10000", "10001"), encoding="utf-8")
+    wrong = command.run("check", str(out))
+
+    assert wrong.status == 1
+    assert wrong.out.startswith("Rejected: step")
+
+
+def test_bad_input_is_status_2(command: Command, out: Path, tmp_path: Path) -> None:
+    """A missing file, and a place that cannot be written."""
+    assert command.run("check", str(tmp_path / "none.json")).status == 2
+    assert command.run("certify", str(tmp_path / "none.toml"), "-o", str(out)).status == 2
+    refused = command.run("certify", command.file(PIPELINE), "-o", str(tmp_path / "a" / "b"))
+    assert refused.status == 2
+    assert not out.exists()
+
+
+def test_what_cannot_be_certified_is_refused_in_one_line(command: Command, out: Path) -> None:
+    """No certificate is written for a pipeline without a finite epsilon."""
+    text = PIPELINE.replace("delta = 1e-6", "delta = 0")
+    refused = command.run("certify", command.file(text), "-o", str(out))
+
+    assert refused.status == 2
+    assert len(refused.err.splitlines()) == 1
+    assert not out.exists()

@@ -1,0 +1,108 @@
+"""Computations that reach every part of the checker, and what the library certifies of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from accountant import (
+    GDP,
+    L1,
+    L2,
+    RDP,
+    ZCDP,
+    ApproxDP,
+    Guarantee,
+    LInf,
+    Poisson,
+    PrivacyProfile,
+    PureDP,
+    ReplaceOne,
+    TradeOff,
+    compose,
+    convert,
+    group,
+    parallel_compose,
+    post_process,
+    self_compose,
+)
+from mechanisms import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    ExponentialMechanism,
+    Gaussian,
+    Laplace,
+    RandomizedResponse,
+)
+
+FOLDER = Path(__file__).parent / "certificates" / "v1"
+NEIGHBOURS = ReplaceOne()
+
+
+def training(count: int = 10_000) -> Guarantee[Any]:
+    """DP-SGD."""
+    step = Gaussian(sigma=1.0, sensitivity=L2(1)).subsample(Poisson(sampling_rate=0.01))
+    return step.repeat(count).guarantee()
+
+
+def _noises() -> Guarantee[Any]:
+    laplace = Laplace(scale=2, sensitivity=L1(1), relation=NEIGHBOURS)
+    gaussian = Gaussian(sigma=3, sensitivity=L2(1), relation=NEIGHBOURS)
+    whole = DiscreteLaplace(scale=5, sensitivity=L1(2), relation=NEIGHBOURS)
+    return compose(laplace.guarantee(), gaussian.repeat(4).guarantee(), whole.guarantee())
+
+
+def _integers() -> Guarantee[Any]:
+    parts = [
+        DiscreteLaplace(scale=4, sensitivity=L1(1)).repeat(20).guarantee(),
+        DiscreteGaussian(sigma=4, sensitivity=L2(1)).repeat(30).guarantee(),
+        RandomizedResponse(epsilon=0.25, categories=3).repeat(10).guarantee(),
+    ]
+    return compose(*parts)
+
+
+def _choices() -> Guarantee[Any]:
+    choice = ExponentialMechanism(epsilon=0.1, sensitivity=LInf(1), monotone=True)
+    return self_compose(choice.guarantee(), 100)
+
+
+def _curves() -> Guarantee[Any]:
+    stated = RDP(points=((2, 0.25), (8, 1), (32, 5)))
+    both = compose(stated, ZCDP(rho=0.0625), training(100), orders=[2, 4, 8, 16])
+    return self_compose(both, 3)
+
+
+def _groups() -> Guarantee[Any]:
+    base = compose(GDP(mu=0.5), GDP(mu=0.25))
+    return group(post_process(base, description="rounding"), size=3)
+
+
+def _disjoint() -> Guarantee[Any]:
+    parts = parallel_compose(PureDP(epsilon=0.5), PureDP(epsilon=1))
+    return compose(parts, ApproxDP(epsilon=0.5, delta=1e-9))
+
+
+def _points() -> Guarantee[Any]:
+    profile = PrivacyProfile(points=((0, 0.25), (0.5, 0.1), (1, 1e-3), (2, 1e-9)))
+    curve = TradeOff(points=((0, 1), (0.25, 0.25), (1, 0)))
+    return compose(profile, curve)
+
+
+def _concentrated() -> Guarantee[Any]:
+    noise = DiscreteGaussian(sigma=4, sensitivity=L2(3)).guarantee()
+    return compose(noise, convert(PureDP(epsilon=0.5), to=ZCDP))
+
+
+COMPUTATIONS: dict[str, Callable[[], Guarantee[Any]]] = {
+    "training": training,
+    "noises": _noises,
+    "integers": _integers,
+    "choices": _choices,
+    "curves": _curves,
+    "groups": _groups,
+    "disjoint": _disjoint,
+    "points": _points,
+    "concentrated": _concentrated,
+}
+DELTA = 1e-6

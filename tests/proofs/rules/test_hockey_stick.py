@@ -1,0 +1,341 @@
+"""Upper bounds of hockey-stick divergences, against closed forms and enumeration."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import mpmath
+import pytest
+
+from tests.proofs.support import Case, Object, fact, factor, gaussian
+
+ONE = gaussian("1")
+LAPLACE = factor("laplace", epsilon="1")
+RESPONSE = factor("randomized-response", 20, epsilon="1/2", categories=2, infinite="0")
+LOW = {"c": "1/2", "step": "1/16", "nodes": 60, "tau": "0", "factors": [None]}
+LINE = {"c": "2", "step": "1/4", "nodes": 40, "tau": "0", "factors": [None]}
+FOLD = {"c": "1", "span": "1", "nodes": 20, "factors": [None]}
+RULE = {"shift": "1", "step": "1/8", "left": 80, "right": 100}
+SAMPLED = factor("subsampled-gaussian", 100, mu_squared="1", sampling_rate="1/10", removal=True)
+QUADRATURE = {"nodes": RULE, "tail": RULE}
+
+
+def gaussian_delta(mu: float, epsilon: float) -> Fraction:
+    """The profile of mu-GDP to 30 digits."""
+    with mpmath.workdps(40):
+        m, e = mpmath.mpf(mu), mpmath.mpf(epsilon)
+        value = mpmath.ncdf(m / 2 - e / m) - mpmath.exp(e) * mpmath.ncdf(-m / 2 - e / m)
+        return Fraction(int(value * 10**30), 10**30)
+
+
+def response_delta(count: int, loss: Fraction, epsilon: Fraction) -> Fraction:
+    """The profile of composed randomised response by enumeration, to 30 digits."""
+    with mpmath.workdps(40):
+        p = mpmath.e ** _mp(loss) / (1 + mpmath.e ** _mp(loss))
+        total = mpmath.mpf(0)
+        for k in range(count + 1):
+            ratio = _mp((2 * k - count) * loss)
+            mass = mpmath.binomial(count, k) * p**k * (1 - p) ** (count - k)
+            total += mass * max(mpmath.mpf(0), 1 - mpmath.e ** (_mp(epsilon) - ratio))
+        return Fraction(int(total * 10**30), 10**30)
+
+
+def _mp(value: Fraction) -> mpmath.mpf:
+    return mpmath.mpf(value.numerator) / value.denominator
+
+
+def near(value: Fraction, relative: str) -> str:
+    """A value moved by a relative amount, as the certificate writes it."""
+    return str(value * (1 + Fraction(relative)))
+
+
+GAUSS = gaussian_delta(1, 1)
+GAUSS_TEN = gaussian_delta(10**0.5, 3)
+MANY = response_delta(20, Fraction(1, 2), Fraction(2))
+
+CLOSED = [
+    Case("hockey-stick/closed", fact([ONE], "1", near(GAUSS, "1/100000000"))),
+    Case("hockey-stick/closed", fact([ONE], "1", near(GAUSS, "-1/100000000")), why="is at least"),
+    Case("hockey-stick/closed", fact([gaussian("1/2", 2)], "1", near(GAUSS, "1/100000000"))),
+    Case(
+        "hockey-stick/closed",
+        fact([gaussian("1/2"), gaussian("1/4", 2)], "1", near(GAUSS, "1/100000000")),
+    ),
+    Case("hockey-stick/closed", fact([], "0", "0")),
+    # 1 - e^{-1/4} = 0.2211992169285951
+    Case(
+        "hockey-stick/closed", fact([LAPLACE], "1/2", "2211992170/10000000000"), why="lowest terms"
+    ),
+    Case("hockey-stick/closed", fact([LAPLACE], "1/2", "221199217/1000000000")),
+    Case("hockey-stick/closed", fact([LAPLACE], "1/2", "221199216/1000000000"), why="lowest"),
+    Case("hockey-stick/closed", fact([LAPLACE], "1/2", "22119921/100000000"), why="is at least"),
+    Case("hockey-stick/closed", fact([LAPLACE], "1", "0")),
+    Case("hockey-stick/closed", fact([LAPLACE, ONE], "1", "1"), why="one pair, once"),
+    Case("hockey-stick/closed", fact([{**LAPLACE, "count": 2}], "1", "1"), why="one pair, once"),
+    Case(
+        "hockey-stick/closed",
+        fact([factor("discrete-laplace", scale="1", shift=1)], "1", "1"),
+        why="no profile in closed form",
+    ),
+    Case(
+        "hockey-stick/closed",
+        fact([factor("discrete-gaussian", sigma_squared="1", shift=1)], "1", "1"),
+        why="no profile in closed form",
+    ),
+    # (sqrt(e) - 1)^2 / (e - 1) = 0.24491866240...
+    Case("hockey-stick/closed", fact([factor("logistic", epsilon="1")], "0", "2449187/10000000")),
+    Case(
+        "hockey-stick/closed",
+        fact([factor("logistic", epsilon="1")], "0", "2449186/10000000"),
+        why="lowest",
+    ),
+    Case(
+        "hockey-stick/closed",
+        fact([factor("logistic", epsilon="1")], "0", "244918/1000000"),
+        why="lowest",
+    ),
+    Case(
+        "hockey-stick/closed",
+        fact([factor("logistic", epsilon="1")], "0", "24491/100000"),
+        why="is at least",
+    ),
+    Case("hockey-stick/closed", fact([factor("logistic", epsilon="1")], "1", "0")),
+    Case(
+        "hockey-stick/closed",
+        fact([factor("finite", p=["1/2", "1/4", "1/4"], q=["1/4", "3/4", "0"])], "0", "1/2"),
+    ),
+    Case(
+        "hockey-stick/closed",
+        fact([factor("finite", p=["1/2", "1/4", "1/4"], q=["1/4", "3/4", "0"])], "1", "1/4"),
+    ),
+    Case(
+        "hockey-stick/closed",
+        fact([factor("finite", p=["1/2", "1/4", "1/4"], q=["1/4", "3/4", "0"])], "1", "1/5"),
+        why="is at least",
+    ),
+    Case("hockey-stick/closed", fact([{**RESPONSE, "count": 1}], "1/2", "0")),
+    # e^{1/2}/(1 + e^{1/2}) - 1/(1 + e^{1/2}) = tanh(1/4) = 0.24491866...
+    Case("hockey-stick/closed", fact([{**RESPONSE, "count": 1}], "0", "2449187/10000000")),
+    Case(
+        "hockey-stick/closed",
+        fact([{**RESPONSE, "count": 1}], "0", "24491/100000"),
+        why="is at least",
+    ),
+]
+
+FINITE = factor("finite", p=["1/2", "1/4", "1/4"], q=["1/4", "3/4", "0"])
+TOLD = factor("randomized-response", 2, epsilon="1/2", categories=2, infinite="1/10")
+ADDED = factor("subsampled-gaussian", 2, mu_squared="1", sampling_rate="1/2", removal=False)
+BOUNDED = [
+    Case("hockey-stick/bounded", fact([RESPONSE], "10", "0")),
+    Case("hockey-stick/bounded", fact([RESPONSE], "9", "0"), why="the largest loss is"),
+    Case("hockey-stick/bounded", fact([LAPLACE, RESPONSE], "11", "0")),
+    Case("hockey-stick/bounded", fact([TOLD], "1", "1/5")),
+    Case("hockey-stick/bounded", fact([TOLD], "1", "9/50"), why="divergence is at least"),
+    Case("hockey-stick/bounded", fact([FINITE], "1", "1/4")),
+    Case("hockey-stick/bounded", fact([FINITE], "1/2", "1/4"), why="the largest loss is"),
+    Case("hockey-stick/bounded", fact([factor("logistic", epsilon="1")], "1", "0")),
+    Case(
+        "hockey-stick/bounded", fact([factor("discrete-laplace", scale="2", shift=3)], "3/2", "0")
+    ),
+    # 2 log 2 = 1.386...
+    Case("hockey-stick/bounded", fact([ADDED], "7/5", "0")),
+    Case("hockey-stick/bounded", fact([ADDED], "13/10", "0"), why="the largest loss is"),
+    Case("hockey-stick/bounded", fact([SAMPLED], "99", "0"), why="no bound"),
+    Case("hockey-stick/bounded", fact([ONE], "99", "0"), why="no bound"),
+    Case("hockey-stick/bounded", fact([factor("finite", p=["1", "0"], q=["0", "1"])], "0", "1")),
+    Case(
+        "hockey-stick/bounded",
+        fact([factor("discrete-gaussian", sigma_squared="1", shift=1)], "99", "0"),
+        why="no bound",
+    ),
+]
+
+SUMS = [
+    Case("hockey-stick/contour", fact([ONE], "1", near(GAUSS, "1/100000")), (), LINE),
+    Case(
+        "hockey-stick/contour", fact([ONE], "1", near(GAUSS, "-1/100000")), (), LINE, "is at least"
+    ),
+    Case(
+        "hockey-stick/contour", fact([gaussian("1", 10)], "3", near(GAUSS_TEN, "1/1000")), (), LOW
+    ),
+    Case(
+        "hockey-stick/contour", fact([gaussian("1", 9)], "3", near(GAUSS_TEN, "-1/1000")), (), LOW
+    ),
+    Case(
+        "hockey-stick/contour",
+        fact([gaussian("1", 11)], "3", near(GAUSS_TEN, "1/1000")),
+        (),
+        LOW,
+        "is at least",
+    ),
+    Case(
+        "hockey-stick/contour",
+        fact([ONE], "1", near(GAUSS, "1/100000")),
+        (),
+        {**LINE, "nodes": 2},
+        "is at least",
+    ),
+    Case(
+        "hockey-stick/contour",
+        fact([ONE], "1", near(GAUSS, "1/100000")),
+        (),
+        {**LINE, "step": "4"},
+        "is at least",
+    ),
+    Case(
+        "hockey-stick/contour", fact([ONE], "1", near(GAUSS, "1/100")), (), {**LINE, "tau": "1/100"}
+    ),
+    Case(
+        "hockey-stick/contour",
+        fact([ONE], "1", near(GAUSS, "1/100000")),
+        (),
+        {**LINE, "tau": "1/10"},
+        "is at least",
+    ),
+    Case("hockey-stick/contour", fact([ONE], "1", "1"), (), {**LINE, "c": "0"}, "above 0"),
+    Case("hockey-stick/contour", fact([ONE], "1", "1"), (), {**LINE, "c": "-2"}, "above 0"),
+    Case("hockey-stick/contour", fact([ONE], "1", "1"), (), {**LINE, "nodes": 10**7}, "more work"),
+    Case(
+        "hockey-stick/contour",
+        fact([ONE], "1", "1"),
+        (),
+        {**LINE, "factors": []},
+        "one witness for each",
+    ),
+    Case("hockey-stick/contour", fact([], "1", "1"), (), {**LINE, "factors": []}, "not empty"),
+    Case("hockey-stick/contour", fact([LAPLACE], "1/2", "2215/10000"), (), LINE, "lowest"),
+    # Smoothed by tau: 1 - e^{-1/4} = 0.22119921...
+    Case(
+        "hockey-stick/contour",
+        fact([LAPLACE], "1/2", "443/2000"),
+        (),
+        {**LINE, "nodes": 2500, "tau": "1/100"},
+    ),
+    Case(
+        "hockey-stick/contour",
+        fact([LAPLACE], "1/2", "2211/10000"),
+        (),
+        {**LINE, "nodes": 2500, "tau": "1/100"},
+        "is at least",
+    ),
+    Case("hockey-stick/lattice", fact([RESPONSE], "2", near(MANY, "1/100000000")), (), FOLD),
+    Case(
+        "hockey-stick/lattice",
+        fact([RESPONSE], "2", near(MANY, "-1/100000000")),
+        (),
+        FOLD,
+        "is at least",
+    ),
+    Case(
+        "hockey-stick/lattice",
+        fact([{**RESPONSE, "count": 21}], "2", near(MANY, "1/1000")),
+        (),
+        FOLD,
+        "is at least",
+    ),
+    Case(
+        "hockey-stick/lattice",
+        fact([RESPONSE], "2", near(MANY, "1/100000000")),
+        (),
+        {**FOLD, "span": "1/2", "nodes": 40},
+    ),
+    Case(
+        "hockey-stick/lattice",
+        fact([RESPONSE], "2", "1"),
+        (),
+        {**FOLD, "span": "2"},
+        "no multiples of the span",
+    ),
+    Case(
+        "hockey-stick/lattice",
+        fact([RESPONSE], "2", near(MANY, "1/100000000")),
+        (),
+        {**FOLD, "nodes": 2},
+        "is at least",
+    ),
+    Case("hockey-stick/lattice", fact([LAPLACE], "2", "1"), (), FOLD, "on no lattice"),
+    Case("hockey-stick/chernoff", fact([ONE], "3", "1/10"), (), {"c": "2", "factors": [None]}),
+    Case(
+        "hockey-stick/chernoff",
+        fact([ONE], "3", "1/1000"),
+        (),
+        {"c": "2", "factors": [None]},
+        "is at least",
+    ),
+    Case(
+        "hockey-stick/chernoff",
+        fact([ONE], "3", "1/10"),
+        (),
+        {"c": "2", "factors": []},
+        "one witness for each",
+    ),
+]
+
+
+def _quadrature(**changes: object) -> Object:
+    line = {**RULE, **changes}
+    return {**LINE, "c": "3/2", "nodes": 60, "factors": [{"nodes": line, "tail": RULE}]}
+
+
+SAMPLING = [
+    Case("hockey-stick/contour", fact([SAMPLED], "4", "1/250"), (), _quadrature()),
+    Case("hockey-stick/contour", fact([SAMPLED], "4", "399/100000"), (), _quadrature(), "at least"),
+    Case(
+        "hockey-stick/contour",
+        fact([SAMPLED], "4", "1/250"),
+        (),
+        _quadrature(shift="2"),
+        "at most 3",
+    ),
+    Case(
+        "hockey-stick/contour",
+        fact([SAMPLED], "4", "1/250"),
+        (),
+        _quadrature(right=19),
+        "must reach",
+    ),
+    Case(
+        "hockey-stick/contour",
+        fact([SAMPLED], "4", "1/250"),
+        (),
+        _quadrature(left=8),
+        "do not decide",
+    ),
+    Case(
+        "hockey-stick/contour",
+        fact([SAMPLED], "4", "1/250"),
+        (),
+        _quadrature(step="1/2"),
+        "do not decide",
+    ),
+    Case(
+        "hockey-stick/contour",
+        fact([SAMPLED], "4", "1/250"),
+        (),
+        _quadrature(left=10**5),
+        "whole number",
+    ),
+    Case(
+        "hockey-stick/contour",
+        fact([SAMPLED], "4", "1/250"),
+        (),
+        {**LINE, "factors": [None]},
+        "is not an object",
+    ),
+]
+
+
+@pytest.mark.parametrize("case", [*CLOSED, *BOUNDED, *SUMS, *SAMPLING], ids=str)
+def test_bounds(case: Case) -> None:
+    """A bound is accepted just above the true value and refused just below."""
+    case.holds()
+
+
+def test_a_bound_has_no_premise() -> None:
+    """A fact about pairs follows from nothing."""
+    given = [fact([ONE], "1", "1")]
+    case = Case("hockey-stick/closed", fact([ONE], "1", "1"), given)
+
+    with pytest.raises(AssertionError):  # facts are not stated, they are proved
+        case.holds()

@@ -1,0 +1,79 @@
+"""The kernel: it walks, it does not think."""
+
+from __future__ import annotations
+
+from proofs import Rejected, Step, Verified, VerifiedUnder, kernel
+from proofs.errors import RefusedError
+from proofs.rules import RULES
+from proofs.rules.rule import Application
+from tests.proofs.support import certificate, fact, said, stated
+
+ONE = said("gdp", mu_squared="1")
+
+
+def test_verdicts() -> None:
+    """Verified takes nothing for granted, VerifiedUnder lists what it does, once."""
+    proved = Step(
+        rule="hockey-stick/closed", premises=(), witness={}, conclusion=fact([], "1", "0")
+    )
+    taken = kernel.check(certificate(stated(ONE)))
+
+    assert isinstance(kernel.check(certificate(proved)), Verified)
+    assert isinstance(taken, VerifiedUnder)
+    assert len(taken.assumptions) == 1
+
+
+def test_a_shared_step_is_assumed_once() -> None:
+    """A step that is cited twice is checked once and its assumption listed once."""
+    two = said("gdp", mu_squared="2")
+    both = Step(rule="compose/gdp", premises=(0, 0), witness={}, conclusion=two)
+    verdict = kernel.check(certificate(stated(ONE), both))
+
+    assert isinstance(verdict, VerifiedUnder)
+    first, second = verdict.assumptions
+    assert first.startswith("M1 is, by assumption,")
+    assert second.startswith("M2 runs M1 and M1,")
+    assert verdict.claim.startswith("M2 is")
+
+
+def test_the_first_wrong_step_is_named() -> None:
+    """A rejection says which step, which rule and why."""
+    wrong = Step(rule="compose/gdp", premises=(0,), witness={}, conclusion=said("zcdp", rho="1"))
+    later = Step(rule="no/such", premises=(1,), witness={}, conclusion=ONE)
+
+    verdict = kernel.check(certificate(stated(ONE), wrong, later))
+
+    assert isinstance(verdict, Rejected)
+    assert (verdict.step, verdict.rule) == (1, "compose/gdp")
+
+
+def test_a_fact_has_no_relation() -> None:
+    """Statements about neighbours do not lead to facts about pairs alone."""
+
+    def anything(_: Application) -> tuple[str, ...]:
+        return ()
+
+    step = Step(rule="x", premises=(0,), witness={}, conclusion=fact([], "1", "0"))
+    rules = {**RULES, "x": anything}
+
+    verdict = kernel.check(certificate(stated(ONE), step), rules)
+
+    assert isinstance(verdict, Rejected)
+    assert "another relation" in verdict.reason
+
+
+def test_rules_are_what_is_given() -> None:
+    """The kernel asks the rules it is given, and takes what they assume."""
+
+    def refuse(_: Application) -> tuple[str, ...]:
+        raise RefusedError("no")
+
+    def assume(_: Application) -> tuple[str, ...]:
+        return ("a", "b")
+
+    step = Step(rule="x", premises=(), witness={}, conclusion=ONE)
+
+    assert kernel.check(certificate(step), {"x": refuse}) == Rejected(0, "x", "no")
+    verdict = kernel.check(certificate(step), {"x": assume})
+    assert isinstance(verdict, VerifiedUnder)
+    assert verdict.assumptions == ("M1 a", "M1 b")

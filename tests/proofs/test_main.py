@@ -1,0 +1,91 @@
+"""``python -m proofs``."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from proofs.__main__ import main
+from tests.architecture.tree import ROOT
+from tests.proofs.corpus import FOLDER
+
+GOOD = FOLDER / "concentrated.json"
+ALONE = """
+import sys
+for name in ("numpy", "scipy", "accountant", "mechanisms", "dpproof", "click", "rich"):
+    sys.modules[name] = None
+from proofs.__main__ import main
+sys.exit(main([sys.argv[1]]))
+"""
+
+
+def test_a_verified_certificate(capsys: pytest.CaptureFixture[str]) -> None:
+    """The claim, then what it rests on; status 0."""
+    assert main([str(GOOD)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("Verified: M3 is (4.628")
+    assert lines[1] == "provided that"
+    assert lines[2].startswith("  1. M1 releases a function of")
+
+
+def test_a_rejected_certificate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Which step, which rule and why; status 1."""
+    text = GOOD.read_text(encoding="utf-8").replace('"sigma": "4"', '"sigma": "5"')
+    path = tmp_path / "bad.json"
+    path.write_text(text, encoding="utf-8")
+
+    assert main([str(path)]) == 1
+    expected = "Rejected: step 0, mechanism/discrete-gaussian-zcdp: the conclusion is not the one"
+    assert capsys.readouterr().out.startswith(expected)
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00", b"[" * 10_000, b"{}"])
+def test_rubbish_is_rejected(
+    content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever the file holds, status 1 and one line."""
+    path = tmp_path / "rubbish"
+    path.write_bytes(content)
+
+    assert main([str(path)]) == 1
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith("Rejected: format")
+
+
+@pytest.mark.parametrize("arguments", [[], ["a", "b"], ["/no/such/file"]])
+def test_nothing_to_check(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """No file is no verdict: status 2."""
+    assert main(arguments) == 2
+    assert capsys.readouterr().err
+
+
+def test_the_checker_needs_nothing_else() -> None:
+    """It runs where numpy, scipy and the rest of the packages cannot be imported."""
+    run = subprocess.run(
+        [sys.executable, "-c", ALONE, str(GOOD)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.startswith("Verified")
+
+
+def test_as_a_module() -> None:
+    """The documented command."""
+    run = subprocess.run(
+        [sys.executable, "-m", "proofs", str(GOOD)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+    assert run.returncode == 0, run.stderr

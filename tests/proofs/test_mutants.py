@@ -1,0 +1,64 @@
+"""Certificates that were damaged: rejected, every one."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from proofs import Rejected, VerifiedUnder, check_text
+from tests.proofs.corpus import FOLDER
+from tests.proofs.mutants import hints, mutants
+
+QUICK = ("choices", "groups", "disjoint", "concentrated", "noises")
+LONG = ("training", "integers", "curves", "points")
+
+
+def _survivors(name: str) -> list[str]:
+    """Mutants that verify although they claim no less and assume the same."""
+    text = (FOLDER / f"{name}.json").read_text(encoding="utf-8")
+    original = check_text(text)
+    assert isinstance(original, VerifiedUnder)
+    found = []
+    for what, document, weaker in mutants(text):
+        verdict = check_text(json.dumps(document))
+        if isinstance(verdict, Rejected) or weaker:
+            continue
+        assert isinstance(verdict, VerifiedUnder)
+        if verdict.assumptions == original.assumptions:
+            found.append(what)
+    return found
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_mutants_are_rejected(name: str) -> None:
+    """No damage survives, but for a weaker statement or one that the verdict shows as assumed."""
+    assert _survivors(name) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LONG)
+def test_mutants_of_long_certificates_are_rejected(name: str) -> None:
+    """The same for certificates that take longer to check."""
+    assert _survivors(name) == []
+
+
+@pytest.mark.parametrize("name", ["choices", "disjoint"])
+def test_hints_change_no_claim(name: str) -> None:
+    """Another hint proves the same claim or nothing."""
+    text = (FOLDER / f"{name}.json").read_text(encoding="utf-8")
+    original = check_text(text)
+    for _, document, _ in hints(text):
+        verdict = check_text(json.dumps(document))
+        assert isinstance(verdict, Rejected) or verdict == original
+
+
+def test_statements_that_are_assumed_are_shown() -> None:
+    """A parameter that only an assumption holds is visible in the verdict."""
+    text = (FOLDER / "disjoint.json").read_text(encoding="utf-8")
+    changed = text.replace('"epsilon": "1/2", "relation"', '"epsilon": "1/4", "relation"', 1)
+    before, after = check_text(text), check_text(changed)
+
+    assert isinstance(before, VerifiedUnder)
+    assert isinstance(after, VerifiedUnder)
+    assert before.assumptions != after.assumptions

@@ -141,10 +141,9 @@ def divergence(points: Points, order: Fraction) -> Fraction:
         while len(hull) > 1 and _above(hull[-2], hull[-1], (x, y)):
             hull.pop()
         hull.append((x, y))
-    for (left, low), (right, high) in pairwise(hull):
-        if excess <= right:
-            return (low + (high - low) * (excess - left) / (right - left)) / excess
-    raise AssertionError("unreachable: the last vertex is the largest order")
+    edges = ((start, end) for start, end in pairwise(hull) if excess <= end[0])
+    (left, low), (right, high) = next(edges)
+    return (low + (high - low) * (excess - left) / (right - left)) / excess
 
 
 def _above(

@@ -89,8 +89,6 @@ def trade_off(step: Application) -> tuple[str, ...]:
 
 def _certainly_below(points: Points, t: Fraction, height: Fraction) -> bool:
     """Whether some point alone shows that a profile is at most a height at a ratio t > 0."""
-    if height >= 1:
-        return True
     with ctx.workprec(PRECISIONS[-1]):
         log_t = ball(t).log()
         return any(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from proofs import Rejected, Step, Verified, VerifiedUnder, kernel
 from proofs.errors import RefusedError
 from proofs.rules import RULES
-from proofs.rules.rule import Application
+from proofs.rules.rule import Application, Rule
 from tests.proofs.support import certificate, fact, said, stated
 
 ONE = said("gdp", mu_squared="1")
@@ -77,3 +77,38 @@ def test_rules_are_what_is_given() -> None:
     verdict = kernel.check(certificate(step), {"x": assume})
     assert isinstance(verdict, VerifiedUnder)
     assert verdict.assumptions == ("M1 a", "M1 b")
+
+
+def test_names_are_no_rules() -> None:
+    """A rule that is not in the table is refused."""
+    step = Step(rule="no/such", premises=(), witness={}, conclusion=ONE)
+
+    assert kernel.check(certificate(step)) == Rejected(0, "no/such", "there is no such rule")
+
+
+def test_a_statement_is_about_a_mechanism_and_a_fact_is_not() -> None:
+    """Whatever a rule says, a statement needs a mechanism, and a fact has none."""
+    silent = Step(rule="x", premises=(), witness={}, conclusion=ONE)
+    talking = Step(rule="y", premises=(), witness={}, conclusion=fact([], "1", "0"))
+    rules: dict[str, Rule] = {"x": lambda _: (), "y": lambda _: ("runs",)}
+
+    first = kernel.check(certificate(silent), rules)
+    second = kernel.check(certificate(talking), rules)
+
+    assert first == Rejected(0, "x", "the conclusion is about no mechanism")
+    assert second == Rejected(0, "y", "a fact about pairs is about no mechanism")
+
+
+def test_work_is_limited() -> None:
+    """The steps of one certificate share one budget."""
+
+    def expensive(step: Application) -> tuple[str, ...]:
+        step.budget.spend(1 << 23)
+        return ("works",)
+
+    one = Step(rule="x", premises=(), witness={}, conclusion=ONE)
+    verdict = kernel.check(certificate(one, one, one), {"x": expensive})
+
+    assert isinstance(verdict, Rejected)
+    assert verdict.step == 2
+    assert "more work" in verdict.reason

@@ -31,6 +31,7 @@ def approx(epsilon: str, delta: str) -> Object:
 
 
 COMPOSE = [
+    Case("compose/rdp", rdp(("2", "2")), [gdp("1"), gdp("1")], why="wants RDP"),
     Case("compose/gdp", gdp("3"), [gdp("1"), gdp("2")]),
     Case("compose/gdp", gdp("2"), [gdp("1"), gdp("2")], why=OTHER),
     Case("compose/gdp", gdp("1"), [gdp("1")], why="takes 2 to"),

@@ -34,6 +34,9 @@ def listed(notion: str, *points: tuple[str, str]) -> Object:
 
 
 EXACT = [
+    Case("convert/pure-zcdp", said("zcdp", rho="1/3"), [ZCDP], why="wants PureDP"),
+    Case("convert/pure-zcdp", said("zcdp", rho="0"), [PURE], why="rho is at"),
+    Case("convert/bounded-range-zcdp", said("zcdp", rho="1/8"), [PURE], why="wants BoundedRange"),
     Case("convert/pure-approx", approx("1", "0"), [PURE]),
     Case("convert/pure-approx", approx("1/2", "0"), [PURE], why=OTHER),
     Case("convert/approx-pure", PURE, [approx("1", "0")]),
@@ -217,9 +220,7 @@ LEFT = _closed(FORWARD, "1", "1/2")
 RIGHT = _closed(BACKWARD, "1", "1/2")
 
 
-@pytest.mark.parametrize(
-    ("conclusion", "facts", "why"),
-    [
+POINTS: list[tuple[Object, list[Step], str]] = [
         (approx("1", "1/2"), [LEFT, RIGHT], ""),
         (approx("1", "1/2"), [LEFT], "no bound of each direction"),
         (approx("1", "1/2"), [RIGHT, LEFT], "no bound of each direction"),
@@ -233,10 +234,11 @@ RIGHT = _closed(BACKWARD, "1", "1/2")
          [LEFT, _closed(FORWARD, "2", "1/3"), RIGHT, _closed(BACKWARD, "2", "1/3")], ""),
         (listed("privacy-profile", ("1", "1/2"), ("2", "1/3")), [LEFT, RIGHT], "no bound of each"),
         (listed("privacy-profile", ("1", "1/2"), ("2", "1/3")), [LEFT], "one bound for each point"),
-    ],
-)  # fmt: skip
-def test_bounds_of_both_directions(conclusion: Object, facts: list[Step], why: str) -> None:
-    """A point needs the bound of every direction at exactly that point, in order."""
+    ]  # fmt: skip
+
+
+def check_points(conclusion: Object, facts: list[Step], why: str) -> None:
+    """Assert what the checker says of pairs and facts about them."""
     rule = "convert/pair-" + ("approx" if conclusion["notion"] == "approx-dp" else "profile")
     places = tuple(range(len(facts) + 1))
     last = Step(rule=rule, premises=places, witness={}, conclusion=conclusion)
@@ -249,11 +251,16 @@ def test_bounds_of_both_directions(conclusion: Object, facts: list[Step], why: s
         assert isinstance(verdict, VerifiedUnder), verdict
 
 
-@pytest.mark.parametrize(
-    "extra",
-    [stated(GDP), stated(pairs(FORWARD)), stated(pairs(FORWARD, BACKWARD, steps=2))],
-    ids=lambda step: step.rule,
-)
+@pytest.mark.parametrize(("conclusion", "facts", "why"), POINTS)
+def test_bounds_of_both_directions(conclusion: Object, facts: list[Step], why: str) -> None:
+    """A point needs the bound of every direction at exactly that point, in order."""
+    check_points(conclusion, facts, why)
+
+
+EXTRA = [stated(GDP), stated(pairs(FORWARD)), stated(pairs(FORWARD, BACKWARD, steps=2))]
+
+
+@pytest.mark.parametrize("extra", EXTRA, ids=lambda step: step.rule)
 def test_points_need_one_pair_about_the_same_datasets(extra: Step) -> None:
     """Another statement among the premises is refused."""
     premises = [stated(pairs(FORWARD, BACKWARD)), LEFT, RIGHT, extra]

@@ -27,6 +27,15 @@ CURVE = said("trade-off", points=[["0", "7/8"], ["1/4", "1/4"], ["7/8", "0"]])
 WALK = finite(["1/8", "5/8", "1/4", "0"], ["0", "1/4", "5/8", "1/8"])
 
 CASES = [
+    Case("dominate/approx-dp", pairs([response("1", "1/9")]), [APPROX], why=OTHER),
+    Case(
+        "dominate/bounded-range",
+        pairs([response("1")]),
+        [said("bounded-range", epsilon="1")],
+        why=OTHER,
+    ),
+    Case("dominate/trade-off", pairs([WALK]), [PROFILE], why="wants TradeOff"),
+    Case("dominate/trade-off", pairs([WALK], []), [CURVE], why=OTHER),
     Case("dominate/gdp", pairs([gaussian("1/4")]), [said("gdp", mu_squared="1/4")]),
     Case("dominate/gdp", pairs([]), [said("gdp", mu_squared="0")]),
     Case("dominate/gdp", pairs([gaussian("1/5")]), [said("gdp", mu_squared="1/4")], why=OTHER),

@@ -24,6 +24,14 @@ LAPLACE = factor("laplace", epsilon="1")
 LINE = rdp(("2", "2"), ("4", "4"))  # 1-zCDP, as far as it is listed
 
 CASES = [
+    Case("group/approx-dp", approx("2", "1", 3), [approx("1", "1/2")], TWO, "another distance"),
+    Case(
+        "group/pair",
+        pairs([factor("discrete-laplace", scale="3", shift=2)], steps=2),
+        [pairs([factor("discrete-laplace", scale="3", shift=2)])],
+        TWO,
+        OTHER,
+    ),
     Case(
         "group/pure-dp", said("pure-dp", epsilon="2", steps=2), [said("pure-dp", epsilon="1")], TWO
     ),

@@ -7,7 +7,8 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from tests.proofs.support import Case, Object, fact, factor, gaussian
+from proofs import Rejected, Step, check
+from tests.proofs.support import Case, Object, certificate, fact, factor, gaussian
 
 ONE = gaussian("1")
 LAPLACE = factor("laplace", epsilon="1")
@@ -127,6 +128,7 @@ FINITE = factor("finite", p=["1/2", "1/4", "1/4"], q=["1/4", "3/4", "0"])
 TOLD = factor("randomized-response", 2, epsilon="1/2", categories=2, infinite="1/10")
 ADDED = factor("subsampled-gaussian", 2, mu_squared="1", sampling_rate="1/2", removal=False)
 BOUNDED = [
+    Case("hockey-stick/bounded", fact([FINITE], "1", "1/5"), why="divergence is at least"),
     Case("hockey-stick/bounded", fact([RESPONSE], "10", "0")),
     Case("hockey-stick/bounded", fact([RESPONSE], "9", "0"), why="the largest loss is"),
     Case("hockey-stick/bounded", fact([LAPLACE, RESPONSE], "11", "0")),
@@ -334,8 +336,9 @@ def test_bounds(case: Case) -> None:
 
 def test_a_bound_has_no_premise() -> None:
     """A fact about pairs follows from nothing."""
-    given = [fact([ONE], "1", "1")]
-    case = Case("hockey-stick/closed", fact([ONE], "1", "1"), given)
+    said = fact([ONE], "1", "1")
+    first = Step(rule="hockey-stick/closed", premises=(), witness={}, conclusion=said)
+    second = Step(rule="hockey-stick/closed", premises=(0,), witness={}, conclusion=said)
+    verdict = check(certificate(first, second))
 
-    with pytest.raises(AssertionError):  # facts are not stated, they are proved
-        case.holds()
+    assert verdict == Rejected(1, "hockey-stick/closed", "the rule takes no premise")

@@ -1,0 +1,90 @@
+"""The kernel and the rules have no branch that the tests do not take both ways."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from proofs import check_text
+from proofs.rules import RULES, mechanisms
+from proofs.statement import GDP
+from tests.architecture.tree import ROOT
+from tests.proofs import test_kernel
+from tests.proofs.branches import traced, untaken
+from tests.proofs.corpus import FOLDER
+from tests.proofs.rules import (
+    test_compose,
+    test_convert,
+    test_dominate,
+    test_group,
+    test_hockey_stick,
+    test_mechanisms,
+    test_subsample,
+)
+
+FILES = [ROOT / "proofs" / "kernel.py", *sorted((ROOT / "proofs" / "rules").glob("*.py"))]
+ASSUMED = {name for name in RULES if name.startswith("state/")}
+TABLES = [
+    *test_compose.COMPOSE,
+    *test_compose.PARALLEL,
+    *test_compose.PROCESSED,
+    *test_convert.EXACT,
+    *test_convert.RENYI,
+    *test_convert.PAIRS,
+    *test_dominate.CASES,
+    *test_group.CASES,
+    *test_hockey_stick.CLOSED,
+    *test_hockey_stick.BOUNDED,
+    *test_hockey_stick.SUMS,
+    *test_hockey_stick.SAMPLING,
+    *test_mechanisms.CASES,
+    *test_subsample.CASES,
+]
+
+
+def _everything() -> None:
+    for case in TABLES:
+        case.verdict()
+    for path in FOLDER.glob("*.json"):
+        check_text(path.read_text(encoding="utf-8"))
+    document = json.loads((FOLDER / "groups.json").read_text(encoding="utf-8"))
+    check_text(json.dumps({**document, "steps": [*document["steps"], document["steps"][-1]]}))
+    check_text("{}")
+    for name in dir(test_kernel):
+        if name.startswith("test_"):
+            getattr(test_kernel, name)()
+    for rows in test_convert.POINTS:
+        test_convert.check_points(*rows)
+    for step in test_convert.EXTRA:
+        test_convert.test_points_need_one_pair_about_the_same_datasets(step)
+    test_hockey_stick.test_a_bound_has_no_premise()
+    mechanisms.stated(GDP)
+
+
+def test_every_branch_is_taken() -> None:
+    """Every statement runs, every condition is seen true and false."""
+    arcs = traced({str(path) for path in FILES}, _everything)
+    missing = [text for path in FILES for text in untaken(path, arcs)]
+
+    assert missing == []
+
+
+def test_a_branch_that_is_not_taken_is_seen() -> None:
+    """Without the tables most branches are missing: the measurement measures."""
+    arcs = traced({str(path) for path in FILES}, lambda: None)
+
+    assert sum(len(untaken(path, arcs)) for path in FILES) > 100
+
+
+@pytest.mark.parametrize("name", sorted(set(RULES) - ASSUMED))
+def test_every_rule_is_seen_to_accept_and_to_refuse(name: str) -> None:
+    """Every rule is accepted, and refused at least as often."""
+    accepted = [bool(case.why) for case in TABLES if case.rule == name].count(False)
+    refused = [bool(case.why) for case in TABLES if case.rule == name].count(True)
+    if name in {"convert/pair-approx", "convert/pair-profile"}:
+        notion = {"convert/pair-approx": "approx-dp", "convert/pair-profile": "privacy-profile"}
+        rows = [why for said, _, why in test_convert.POINTS if said["notion"] == notion[name]]
+        accepted, refused = rows.count(""), len(rows) - rows.count("")
+
+    assert 0 < accepted <= refused

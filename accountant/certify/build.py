@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -15,13 +16,14 @@ from accountant.errors import NotCertified
 from accountant.guarantees.approx_dp import ApproxDP
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.pair_guarantee import PairGuarantee
+from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee, PairGuarantee
 from accountant.guarantees.rdp import RDP
 from accountant.guarantees.renyi_guarantee import RenyiGuarantee
 from accountant.guarantees.zcdp import ZCDP
 from accountant.pairs.product import Product
 from proofs.certificate import Json, Step, show_rational
 
+_ROOM: Final = Fraction(1, 2**30)  # what a proof may give away
 _SAME_NAME: Final = frozenset(
     {
         "mechanism/gaussian",
@@ -193,6 +195,35 @@ def prove_point(steps: Steps, guarantee: Guarantee[Any], point: Point) -> None:
         raise NotCertified(f"certificates do not know {type(guarantee).__name__}")
 
 
+def prove_divergence(steps: Steps, guarantee: Guarantee[Any], order: Fraction) -> None:
+    """Add the steps that prove a guarantee's Renyi divergence at one order.
+
+    Raises:
+        NotCertified: it is infinite or unknown, or no rule covers some theorem.
+    """
+    value = guarantee.rdp(order=order).upper
+    if math.isinf(value):
+        raise NotCertified(
+            f"{guarantee.describe()} has no finite Renyi divergence at order {float(order):g}"
+        )
+    exact = guarantee.divergence_up(order) if isinstance(guarantee, RenyiGuarantee) else None
+    least = Fraction(value) * (1 + _ROOM) + _ROOM**2 if exact is None else exact
+    claim = RDP(points=((order, least),), relation=guarantee.relation)
+    if isinstance(guarantee, RenyiGuarantee):
+        rule = "convert/zcdp-rdp" if isinstance(guarantee, ZCDP) else "convert/rdp-rdp"
+        place, apart = steps.derive(guarantee.derivation)
+        steps.add(rule, conclusion(claim, apart), [place], {})
+    elif isinstance(guarantee, FaithfulPairGuarantee):
+        pair = guarantee.to_pair()
+        place, apart = steps.derive(pair.derivation)
+        steps.add("convert/pair-rdp", conclusion(claim, apart), [place], rdp_witness(pair, [order]))
+    else:
+        raise NotCertified(
+            f"{guarantee.describe()} says more of Renyi divergences than its pair; convert it "
+            "with to=ZCDP and certify that"
+        )
+
+
 def distinct(pair: DominatingPair[Any]) -> list[Product]:
     """The different directions, forward first."""
     same = pair.forward == pair.backward
@@ -227,9 +258,9 @@ def _prove_renyi(steps: Steps, guarantee: RenyiGuarantee[Any], point: Point) -> 
     order = best_order(guarantee, point.epsilon, point.delta if point.moves else 0.0)
     epsilon, delta = Fraction(point.epsilon), Fraction(point.delta)
     if point.moves:
-        epsilon *= 1 + Fraction(1, 2**30)
+        epsilon *= 1 + _ROOM
     else:
-        delta *= 1 + Fraction(1, 2**30)
+        delta *= 1 + _ROOM
     claim = ApproxDP(epsilon=epsilon, delta=min(delta, Fraction(1)), relation=guarantee.relation)
     witness: Object = {"order": show_rational(order)}
     steps.add("convert/renyi-approx", conclusion(claim, apart), [place], witness)

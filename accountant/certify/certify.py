@@ -6,37 +6,48 @@ import math
 from typing import Any
 
 from accountant import check
-from accountant.certify.build import Steps, prove_point
+from accountant.certify.build import Steps, prove_divergence, prove_point
 from accountant.certify.hockey import Point
 from accountant.check import Number
 from accountant.errors import NotCertified, ParameterError
-from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.guarantee import Guarantee, renyi_order
 from accountant.numerics.enclosure import float_down
 from proofs.certificate import Certificate
 
 
 def certify(
-    guarantee: Guarantee[Any], *, delta: Number | None = None, epsilon: Number | None = None
+    guarantee: Guarantee[Any],
+    *,
+    delta: Number | None = None,
+    epsilon: Number | None = None,
+    order: Number | None = None,
 ) -> Certificate:
-    """Prove that the mechanism is (epsilon, delta)-DP, one of the two given.
+    """Prove one number of a guarantee, or the guarantee's own statement when none is asked for.
 
-    The other is the guarantee's own upper end, raised by a relative 1e-6 at most, where the
-    losses are smooth or on a lattice; rough losses may need more.
+    The number is the guarantee's upper end, raised by a relative 1e-6 at most, where the losses
+    are smooth or on a lattice; rough losses may need more.
 
     Args:
         guarantee: what is to be certified.
-        delta: where epsilon is asked for, in (0, 1]; a delta that is no float is rounded down.
+        delta: where epsilon is asked for, in [0, 1]; a delta that is no float is rounded down.
         epsilon: where delta is asked for, at or above 0; rounded down likewise.
+        order: where the Renyi divergence is asked for, above 1.
     Raises:
-        ParameterError: both or none are given, or one is out of range.
+        ParameterError: several are given, or one is out of range.
         NotCertified: no rule of the checker covers a theorem in the derivation, or the number is
             infinite, or no proof comes near it.
     """
-    if (delta is None) == (epsilon is None):
-        raise ParameterError("delta", delta, "given, or else epsilon, and not both")
-    point = _at_delta(guarantee, delta) if epsilon is None else _at_epsilon(guarantee, epsilon)
+    if sum(given is not None for given in (delta, epsilon, order)) > 1:
+        raise ParameterError("delta", delta, "given, or else epsilon, or else order", "choose one")
     steps = Steps()
-    prove_point(steps, guarantee, point)
+    if order is not None:
+        prove_divergence(steps, guarantee, renyi_order(order=order))
+    elif delta is not None:
+        prove_point(steps, guarantee, _at_delta(guarantee, delta))
+    elif epsilon is not None:
+        prove_point(steps, guarantee, _at_epsilon(guarantee, epsilon))
+    else:
+        steps.derive(guarantee.derivation)
     return Certificate(tuple(steps.listed))
 
 

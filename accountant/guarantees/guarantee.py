@@ -141,19 +141,26 @@ class Guarantee(ABC, Generic[R]):
         return Bound(_one_minus(power.upper, down), _one_minus(power.lower, up))
 
     @final
-    def certify(self, *, delta: Number | None = None, epsilon: Number | None = None) -> Certificate:
-        """Prove a point (epsilon, delta) of the profile; ``proofs.check`` verifies the proof.
+    def certify(
+        self,
+        *,
+        delta: Number | None = None,
+        epsilon: Number | None = None,
+        order: Number | None = None,
+    ) -> Certificate:
+        """Prove one number, or this statement itself; ``proofs.check`` verifies the proof.
 
         Args:
             delta: where epsilon is asked for, or else
-            epsilon: where delta is asked for. The other is at most a relative 1e-6 above the
-                upper end of ``epsilon`` or ``delta``, where the losses are not rough.
+            epsilon: where delta is asked for, or else
+            order: where the Renyi divergence is asked for. What is proved is at most a relative
+                1e-6 above the upper end that is asked for, where the losses are not rough.
         Raises:
             NotCertified: no rule of the checker covers a theorem in the derivation.
         """
         from accountant.certify.certify import certify  # noqa: PLC0415  # it imports Guarantee
 
-        return certify(self, delta=delta, epsilon=epsilon)
+        return certify(self, delta=delta, epsilon=epsilon, order=order)
 
 
 def _one_minus(value: float, outwards: Callable[[float], float]) -> float:

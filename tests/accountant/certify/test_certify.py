@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -88,7 +89,7 @@ def test_delta_at_epsilon(name: str) -> None:
     assert upper <= claim["delta"] <= upper * (1 + Fraction(CLOSE))
 
 
-@pytest.mark.parametrize("delta", [0.5, 1e-2, 1e-12, 1e-40])
+@pytest.mark.parametrize("delta", [0.5, 1e-2, 1e-12, 1e-20])
 def test_every_size_of_delta(delta: float) -> None:
     """The tail is certified as well as the bulk."""
     claim = verified(training().certify(delta=delta))
@@ -107,10 +108,52 @@ def test_pure_claims() -> None:
         GDP(mu=1).certify(delta=0)
 
 
-def test_one_of_the_two_is_given() -> None:
-    """Neither or both is refused, and so is a number outside its domain."""
-    with pytest.raises(ParameterError):
-        GDP(mu=1).certify()
+@pytest.mark.parametrize("name", [*COMPUTATIONS, "gdp", "zcdp", "rdp", "sampled", "million"])
+def test_divergence_at_an_order(name: str) -> None:
+    """The Renyi divergence is the engine's upper end, at most a millionth above."""
+    guarantee = {**COMPUTATIONS, **MORE}[name]()
+    if name in {"points", "disjoint"}:
+        with pytest.raises(NotCertified, match="no finite Renyi"):
+            guarantee.certify(order=2)
+        return
+    certificate = guarantee.certify(order=2)
+    verdict = proofs.check(certificate)
+    said = json.loads(certificate.to_json())["claim"]["points"]
+    ((order, value),) = [(Fraction(first), Fraction(second)) for first, second in said]
+
+    assert isinstance(verdict, VerifiedUnder), verdict
+    assert order == 2
+    assert value <= guarantee.rdp(order=2).upper * (1 + Fraction(CLOSE))
+
+
+def test_renyi_divergence_of_a_range_is_its_own() -> None:
+    """Bounded range says more than its pair, so the pair is not used."""
+    with pytest.raises(NotCertified, match="to=ZCDP"):
+        BoundedRange(epsilon=1).certify(order=2)
+
+    assert isinstance(
+        proofs.check(convert(BoundedRange(epsilon=1), to=ZCDP).certify(order=2)), VerifiedUnder
+    )
+
+
+@pytest.mark.parametrize(
+    ("guarantee", "notion"),
+    [
+        (compose(GDP(mu=1), GDP(mu=2)), "gdp"),
+        (convert(GDP(mu=1), to=ZCDP), "zcdp"),
+        (training(), "dominating-pair"),
+    ],
+)
+def test_statements(guarantee: Guarantee[Any], notion: str) -> None:
+    """Without a question the statement itself is certified: mu, rho, a pair."""
+    certificate = guarantee.certify()
+
+    assert certificate.claim["notion"] == notion
+    assert isinstance(proofs.check(certificate), VerifiedUnder)
+
+
+def test_one_of_them_is_given() -> None:
+    """Two questions are refused, and so is a number outside its domain."""
     with pytest.raises(ParameterError):
         GDP(mu=1).certify(delta=0.1, epsilon=1)
     with pytest.raises(ParameterError):

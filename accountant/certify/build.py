@@ -74,6 +74,7 @@ _SAME_NAME: Final = frozenset(
         "convert/bounded-range-pure",
         "convert/bounded-range-zcdp",
         "convert/gdp-zcdp",
+        "convert/profile-trade-off",
     }
 )
 

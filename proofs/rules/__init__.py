@@ -57,6 +57,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "convert/pair-profile": convert.pair_to_profile,
         "convert/pair-pure": convert.pair_to_pure,
         "convert/pair-rdp": convert.pair_to_rdp,
+        "convert/profile-trade-off": convert.profile_to_trade_off,
         "convert/zcdp-rdp": convert.zcdp_to_rdp,
         "convert/rdp-rdp": convert.rdp_to_rdp,
         "convert/renyi-approx": convert.renyi_to_approx,

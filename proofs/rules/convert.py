@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import partial
+from itertools import pairwise
 
 from flint import arb
 
@@ -12,6 +13,7 @@ from proofs.errors import RefusedError
 from proofs.fields import Fields
 from proofs.pairs.read import Product
 from proofs.rules.compose import divergence
+from proofs.rules.dominate import certainly_below
 from proofs.rules.hockey_stick import largest_loss, product_moment, spend
 from proofs.rules.rule import Application
 from proofs.statement import (
@@ -25,6 +27,7 @@ from proofs.statement import (
     Points,
     Profile,
     PureDP,
+    TradeOff,
 )
 
 
@@ -115,6 +118,20 @@ def pair_to_pure(step: Application) -> tuple[str, ...]:
             raise RefusedError("a loss is infinite")
         losses = partial(largest_loss, product)
         require_at_most(losses, lambda: ball(epsilon), "the largest loss")
+    return ()
+
+
+def profile_to_trade_off(step: Application) -> tuple[str, ...]:
+    """The polygon lies below f if the line of each of its edges does.
+
+    A line b - m a lies below f iff delta <= 1 - b at e^eps = m.
+    Source: Dong, Roth & Su (arXiv:1905.02383), Proposition 2.12.
+    """
+    known, curve = step.only(Profile).points, step.concludes(TradeOff).points
+    for (left, high), (right, low) in pairwise(curve):
+        slope = (high - low) / (right - left)
+        if not slope or not certainly_below(known, slope, 1 - high - slope * left):
+            raise RefusedError("an edge is not below every trade-off with this profile")
     return ()
 
 

@@ -68,7 +68,7 @@ def privacy_profile(step: Application) -> tuple[str, ...]:
         raise RefusedError("the rule concludes one finite pair, once")
     for corner in sorted({a / b for a, b in zip(pair.p, pair.q, strict=True) if a and b}):
         above = sum(a - corner * b for a, b in zip(pair.p, pair.q, strict=True) if a > corner * b)
-        if not _certainly_below(points, corner, Fraction(above)):
+        if not certainly_below(points, corner, Fraction(above)):
             raise RefusedError(f"the pair's profile is not above the points at ratio {corner}")
     return ()
 
@@ -87,7 +87,7 @@ def trade_off(step: Application) -> tuple[str, ...]:
     return ()
 
 
-def _certainly_below(points: Points, t: Fraction, height: Fraction) -> bool:
+def certainly_below(points: Points, t: Fraction, height: Fraction) -> bool:
     """Whether some point alone shows that a profile is at most a height at a ratio t > 0."""
     with ctx.workprec(PRECISIONS[-1]):
         log_t = ball(t).log()

@@ -30,6 +30,7 @@ TABLES = [
     *test_compose.PARALLEL,
     *test_compose.PROCESSED,
     *test_convert.EXACT,
+    *test_convert.POLYGONS,
     *test_convert.RENYI,
     *test_convert.PAIRS,
     *test_dominate.CASES,

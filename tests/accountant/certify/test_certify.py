@@ -30,6 +30,7 @@ from accountant import (
     group,
     self_compose,
 )
+from accountant.theorems.convert_profile_trade_off import profile_to_trade_off
 from mechanisms import DiscreteGaussian, Gaussian, Laplace
 from proofs import Certificate, Rejected, VerifiedUnder
 from tests.proofs.corpus import COMPUTATIONS, DELTA, training
@@ -47,6 +48,7 @@ MORE: dict[str, Callable[[], Guarantee[Any]]] = {
     "rdp": lambda: RDP(points=((2, 1), (10, 6))),
     "profile": lambda: PrivacyProfile(points=((0.5, 0.1), (1, 1e-9))),
     "trade-off": lambda: TradeOff(points=((0, 1), (0.25, 0.25), (1, 0))),
+    "polygon": lambda: profile_to_trade_off(PrivacyProfile(points=((0.5, 0.1), (1, 0)))),
     "laplace": lambda: Laplace(scale=1, sensitivity=L1(1)).guarantee(),
     "sampled once": SAMPLED.guarantee,
     "sampled": lambda: SAMPLED.repeat(50).guarantee(),

@@ -83,6 +83,37 @@ EXACT = [
     Case("convert/point", approx("1", "1"), [GDP], why="no such point"),
 ]
 
+HALF = listed("privacy-profile", ("0", "1/2"))
+KNOWN = listed("privacy-profile", ("0", "1/2"), ("1", "1/8"))
+POLYGONS = [
+    Case("convert/profile-trade-off", listed("trade-off", ("0", "1/2"), ("1/2", "0")), [HALF]),
+    # Slopes 3 > e and 1/3 < 1/e, intercepts 7/8 and 7/24.
+    Case(
+        "convert/profile-trade-off",
+        listed("trade-off", ("0", "7/8"), ("7/32", "7/32"), ("7/8", "0")),
+        [KNOWN],
+    ),
+    Case(
+        "convert/profile-trade-off",
+        listed("trade-off", ("0", "8/9"), ("2/9", "2/9"), ("8/9", "0")),
+        [KNOWN],
+        why="not below",
+    ),
+    Case(
+        "convert/profile-trade-off",
+        listed("trade-off", ("0", "7/8"), ("7/24", "7/24"), ("7/8", "0")),
+        [KNOWN],
+        why="not below",
+    ),
+    Case(
+        "convert/profile-trade-off",
+        listed("trade-off", ("0", "0"), ("1", "0")),
+        [HALF],
+        why="not below",
+    ),
+    Case("convert/profile-trade-off", listed("trade-off", ("0", "0")), [HALF]),
+]
+
 RENYI = [
     Case("convert/zcdp-rdp", listed("rdp", ("2", "2"), ("3", "3")), [ZCDP]),
     Case("convert/zcdp-rdp", listed("rdp", ("2", "2"), ("3", "2")), [ZCDP], why="below rho"),
@@ -204,7 +235,7 @@ PAIRS = [
 ]
 
 
-@pytest.mark.parametrize("case", [*EXACT, *RENYI, *PAIRS], ids=str)
+@pytest.mark.parametrize("case", [*EXACT, *POLYGONS, *RENYI, *PAIRS], ids=str)
 def test_conversions(case: Case) -> None:
     """Every conversion is accepted with what it gives and with nothing smaller."""
     case.holds()

@@ -1,0 +1,158 @@
+"""Trying to make the checker accept what is false: random hints for claims just below the truth."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from accountant.certify.json_form import factors
+from accountant.numerics import answers
+from accountant.pairs.discrete_gaussian import DiscreteGaussianPair
+from accountant.pairs.finite import FinitePair
+from accountant.pairs.gaussian import GaussianPair
+from accountant.pairs.laplace import LaplacePair
+from accountant.pairs.logistic import LogisticPair
+from accountant.pairs.product import Factor, Product
+from accountant.pairs.randomized_response import RandomizedResponsePair
+from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
+from proofs import Rejected, Step, Verdict, check
+from proofs.certificate import show_rational
+from tests.proofs.support import certificate, fact
+
+F = Fraction
+TENTH = F(1, 10)
+SAMPLED = SubsampledGaussianPair(mu_squared=F(1), sampling_rate=TENTH, removal=True)
+PRODUCTS = {
+    "gaussian": Product((Factor(GaussianPair(mu_squared=F(1, 4)), 5),)),
+    "laplace": Product(
+        (
+            Factor(LaplacePair(epsilon=F(1, 2)), 4),
+            Factor(GaussianPair(mu_squared=F(1, 9)), 3),
+        )
+    ),
+    "logistic": Product((Factor(LogisticPair(epsilon=F(1, 4)), 30),)),
+    "sampled": Product((Factor(SAMPLED, 40),)),
+    "added": Product((Factor(SAMPLED.swapped(), 40),)),
+    "told": Product(
+        (
+            Factor(RandomizedResponsePair(epsilon=F(1, 4), infinite=F(1, 1000)), 9),
+            Factor(GaussianPair(mu_squared=F(1, 9)), 3),
+        )
+    ),
+    "finite": Product(
+        (
+            Factor(FinitePair(p=(F(2, 3), F(1, 3)), q=(F(1, 4), F(3, 4))), 3),
+            Factor(GaussianPair(mu_squared=F(1, 4)), 3),
+        )
+    ),
+}
+LATTICES = {
+    "response": Product((Factor(RandomizedResponsePair(epsilon=F(1, 4)), 30),)),
+    "discrete": Product(
+        (
+            Factor(DiscreteGaussianPair(sigma_squared=F(4), shift=1), 8),
+            Factor(RandomizedResponsePair(epsilon=F(1, 4), categories=3), 8),
+        )
+    ),
+}
+EPSILON = 1.0
+
+sizes = st.floats(-7, 5).map(lambda power: F(2.0**power))
+wholes = st.floats(0, 9).map(lambda power: math.ceil(2**power))
+taus = st.one_of(st.just(F(0)), sizes)
+shifts = st.floats(-7, 0).map(lambda power: F(1.5 * 2.0**power))
+lines = st.fixed_dictionaries(
+    {
+        "shift": shifts.map(show_rational),
+        "step": sizes.map(show_rational),
+        "left": wholes,
+        "right": wholes,
+    }
+)
+
+
+def attempt(rule: str, product: Product, witness: dict[str, object], relative: float) -> Verdict:
+    """What the checker says of a delta that far from the truth."""
+    truth = answers.delta(product, EPSILON)
+    end = truth.upper if relative > 0 else truth.lower
+    delta = show_rational(F(end * (1 + relative)))
+    step = Step(
+        rule=f"hockey-stick/{rule}",
+        premises=(),
+        witness=witness,  # type: ignore[arg-type]
+        conclusion=fact(factors(product), "1", delta),  # type: ignore[arg-type]
+    )
+    return check(certificate(step))
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+@settings(max_examples=40)
+@given(data=st.data())
+def test_no_contour_proves_what_is_false(name: str, data: st.DataObject) -> None:
+    """Whatever the line, its nodes, tau and the quadratures, the sum is no smaller."""
+    product = PRODUCTS[name]
+    hints = [
+        {"nodes": data.draw(lines), "tail": data.draw(lines)}
+        if isinstance(factor.pair, SubsampledGaussianPair)
+        else None
+        for factor in product.factors
+    ]
+    witness = {
+        "c": show_rational(data.draw(sizes)),
+        "step": show_rational(data.draw(sizes)),
+        "nodes": data.draw(wholes),
+        "tau": show_rational(data.draw(taus)),
+        "factors": hints,
+    }
+
+    assert isinstance(attempt("contour", product, witness, -1e-6), Rejected)
+
+
+@pytest.mark.parametrize("name", LATTICES)
+@settings(max_examples=40)
+@given(data=st.data())
+def test_no_folded_sum_proves_what_is_false(name: str, data: st.DataObject) -> None:
+    """Nor does any sum over one period."""
+    product = LATTICES[name]
+    witness = {
+        "c": show_rational(data.draw(sizes)),
+        "span": show_rational(data.draw(st.sampled_from([F(1, 4), F(1, 8), F(1, 2), F(1)]))),
+        "nodes": data.draw(wholes),
+        "factors": [None] * len(product.factors),
+    }
+
+    assert isinstance(attempt("lattice", product, witness, -1e-6), Rejected)
+
+
+@pytest.mark.parametrize("name", [*PRODUCTS, *LATTICES])
+@settings(max_examples=20)
+@given(data=st.data())
+def test_chernoff_proves_nothing_false(name: str, data: st.DataObject) -> None:
+    """Nor does any order of Chernoff's bound."""
+    product = {**PRODUCTS, **LATTICES}[name]
+    hints = [
+        {"nodes": data.draw(lines), "tail": data.draw(lines)}
+        if isinstance(factor.pair, SubsampledGaussianPair)
+        else None
+        for factor in product.factors
+    ]
+    witness: dict[str, object] = {"c": show_rational(data.draw(sizes)), "factors": hints}
+
+    assert isinstance(attempt("chernoff", product, witness, -1e-6), Rejected)
+
+
+def test_the_attack_would_see_a_wrong_rule() -> None:
+    """The same attempt goes through when the claim is true: it is the claim that is refused."""
+    witness: dict[str, object] = {
+        "c": "1/2",
+        "step": "1/8",
+        "nodes": 200,
+        "tau": "0",
+        "factors": [None],
+    }
+
+    assert not isinstance(attempt("contour", PRODUCTS["gaussian"], witness, 1e-6), Rejected)

@@ -21,11 +21,12 @@ MAX_CHARACTERS: Final = 4_000_000
 MAX_STEPS: Final = 20_000
 MAX_DIGITS: Final = 1_100
 MAX_DEPTH: Final = 32
+MAX_NAME: Final = 60
 
 Json: TypeAlias = "str | int | bool | Sequence[Json] | Mapping[str, Json] | None"
 
 _RATIONAL: Final = re.compile(r"(0|-?[1-9][0-9]*)(?:/([1-9][0-9]*))?")
-_INSIDE_STRINGS: Final = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_INSIDE_STRINGS: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _BRACKETS: Final = re.compile(r"[\[\]{}]")
 
 
@@ -150,7 +151,7 @@ def _certificate(found: object) -> Certificate:
 def _step(found: object, place: int) -> Step:
     step = _object(found, {"rule", "premises", "witness", "conclusion"}, f"step {place}")
     rule, premises = step["rule"], step["premises"]
-    if not isinstance(rule, str):
+    if not isinstance(rule, str) or not rule.isprintable() or len(rule) > MAX_NAME:
         raise CertificateError(f"step {place}: the rule is {_short(rule)}, expected a name")
     if not isinstance(premises, list) or not all(type(item) is int for item in premises):
         raise CertificateError(f"step {place}: premises must be a list of whole numbers")

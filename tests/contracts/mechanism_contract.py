@@ -8,18 +8,21 @@ import pickle
 import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import proofs
 from accountant.bound import Bound
-from accountant.errors import NotImplied, ParameterError
+from accountant.errors import NotCertified, NotImplied, ParameterError
 from accountant.relation import AddRemove
 from accountant.sampling import Poisson
 from mechanisms import Mechanism, ReplayRng, compose
 from mechanisms.outputs import unpack
+from proofs import Rejected, VerifiedUnder
 
 DELTA = 1e-6
 FALSE_ALARM = 1e-8
@@ -69,6 +72,21 @@ class MechanismContract(ABC):
     @abstractmethod
     def invalid(self) -> Sequence[Callable[[], object]]:
         """Constructions that must be refused, each with one bad argument."""
+
+    def test_certificate_is_verified(self) -> None:
+        """What is stated can be proved to others; what cannot yet is a sampled composite."""
+        guarantee = self.mechanism().guarantee()
+        try:
+            certificate = guarantee.certify(delta=DELTA)
+        except NotCertified:
+            assert "subsample/" in guarantee.derivation.explain()
+            return
+        claim = str(certificate.claim["epsilon"])
+        lowered = str(Fraction(claim) * Fraction(9, 10))
+        false = certificate.to_json().replace(f'"{claim}"', f'"{lowered}"')
+
+        assert isinstance(proofs.check(certificate), VerifiedUnder)
+        assert isinstance(proofs.check_text(false), Rejected)
 
     def test_refuses_bad_arguments(self) -> None:
         """Every bad argument is a typed error where it enters, and names its domain."""

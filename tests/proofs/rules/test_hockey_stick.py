@@ -256,6 +256,9 @@ SUMS = [
         {**FOLD, "nodes": 2},
         "is at least",
     ),
+    # At the largest loss only the outcomes that tell are left: 1 - (9/10)^2.
+    Case("hockey-stick/lattice", fact([TOLD], "1", "191/1000"), (), FOLD),
+    Case("hockey-stick/lattice", fact([TOLD], "1", "189/1000"), (), FOLD, "is at least"),
     Case("hockey-stick/lattice", fact([LAPLACE], "2", "1"), (), FOLD, "on no lattice"),
     Case("hockey-stick/chernoff", fact([ONE], "3", "1/10"), (), {"c": "2", "factors": [None]}),
     Case(

@@ -141,8 +141,9 @@ def spend(step: Application, nodes: int, product: Product, witnesses: Sequence[o
         raise RefusedError(
             "the rule takes one witness for each pair of a product that is not empty"
         )
-    work = sum(_work(pair, hint) for (pair, _), hint in zip(product, witnesses, strict=True))
-    step.budget.spend((nodes + 1) * work)
+    for (pair, _), hint in zip(product, witnesses, strict=True):
+        each, once = _work(pair, hint)
+        step.budget.spend((nodes + 1) * each + once)
 
 
 def infinite(product: Product) -> arb:
@@ -192,9 +193,13 @@ def _offset(product: Product, span: Fraction) -> Fraction:
     return total
 
 
-def _work(pair: object, hint: object) -> int:
-    """About how many operations one value of M takes."""
+def _work(pair: object, hint: object) -> tuple[int, int]:
+    """About how many operations one value of M takes, and all of them together need once."""
     if isinstance(pair, SubsampledGaussianPair):
-        fields = Fields(Fields(hint, "the quadrature").take("nodes"), "nodes")
-        return fields.whole("left") + fields.whole("right") + 1
-    return 4 * len(pair.p) + 4 if isinstance(pair, FinitePair) else 8
+        fields = Fields(hint, "the quadrature of a subsampled Gaussian")
+        lengths = []
+        for name in ("nodes", "tail"):
+            line = Fields(fields.take(name), name)
+            lengths.append(line.whole("left") + line.whole("right") + 1)
+        return lengths[0], 8 * sum(lengths)
+    return (4 * len(pair.p) + 4 if isinstance(pair, FinitePair) else 8), 0

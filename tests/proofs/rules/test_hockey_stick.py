@@ -283,7 +283,9 @@ def _quadrature(**changes: object) -> Object:
     return {**LINE, "c": "3/2", "nodes": 60, "factors": [{"nodes": line, "tail": RULE}]}
 
 
+MANY_TAILS = {**LINE, "nodes": 1, "factors": [{"nodes": RULE, "tail": {**RULE, "left": 10**7}}]}
 SAMPLING = [
+    Case("hockey-stick/contour", fact([SAMPLED], "4", "1/250"), (), MANY_TAILS, "more work"),
     Case("hockey-stick/contour", fact([SAMPLED], "4", "1/250"), (), _quadrature()),
     Case("hockey-stick/contour", fact([SAMPLED], "4", "399/100000"), (), _quadrature(), "at least"),
     Case(

@@ -119,7 +119,7 @@ def test_no_contour_proves_what_is_false(name: str, data: st.DataObject) -> None
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PRODUCTS)
-@settings(max_examples=150)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_many_contours_prove_nothing_false(name: str, data: st.DataObject) -> None:
     """The same, longer."""

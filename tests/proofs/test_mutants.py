@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import islice
 
 import pytest
 
@@ -11,16 +12,16 @@ from tests.proofs.corpus import FOLDER
 from tests.proofs.mutants import hints, mutants
 
 QUICK = ("choices", "groups", "disjoint", "concentrated", "noises")
-LONG = ("training", "integers", "curves", "points")
+LONG = {"training": 1, "integers": 1, "curves": 5, "points": 3}  # every n-th mutant
 
 
-def _survivors(name: str) -> list[str]:
+def _survivors(name: str, stride: int = 1) -> list[str]:
     """Mutants that verify although they claim no less and assume the same."""
     text = (FOLDER / f"{name}.json").read_text(encoding="utf-8")
     original = check_text(text)
     assert isinstance(original, VerifiedUnder)
     found = []
-    for what, document, weaker in mutants(text):
+    for what, document, weaker in islice(mutants(text), 0, None, stride):
         verdict = check_text(json.dumps(document))
         if isinstance(verdict, Rejected) or weaker:
             continue
@@ -39,8 +40,8 @@ def test_mutants_are_rejected(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LONG)
 def test_mutants_of_long_certificates_are_rejected(name: str) -> None:
-    """The same for certificates that take longer to check."""
-    assert _survivors(name) == []
+    """The same for certificates that take longer to check, at the longest for a part of them."""
+    assert _survivors(name, LONG[name]) == []
 
 
 @pytest.mark.parametrize("name", ["choices", "disjoint"])

@@ -43,11 +43,12 @@ from accountant.pairs.pair import Smoothness
 from accountant.pairs.product import Product
 
 MAX_NODES = 1 << 15
-_MAX_WORK = 1 << 22  # nodes times terms in K at the last node
+_MAX_WORK = 1 << 23  # nodes times terms in K at the last node
 _EASY_NODES = 1 << 14
 _FEW_NODES = 1 << 8
 _FEWEST = 16
 _BLOCK = 1 << 19  # epsilons times nodes evaluated at once
+_NODES = np.polynomial.legendre.leggauss(64)
 _TENT = 6.0  # half width of the tent, in units of tau
 _LARGEST_TAU = 100.0  # beyond, e^{6 tau} is no float, and the lower bound would be useless
 
@@ -153,7 +154,7 @@ def _hats(tau: float) -> tuple[float, float, float]:
     The integrands are entire and tame on intervals of length 6: 64 nodes leave an error far
     below the 1e-13 added.
     """
-    x, w = np.polynomial.legendre.leggauss(64)
+    x, w = _NODES
     n = 0.5 * _TENT * (x + 1.0)
     w = 0.5 * _TENT * w / math.sqrt(2 * math.pi)
     right = w * np.exp(-0.5 * (n + 0.5 * tau) ** 2)
@@ -233,9 +234,9 @@ def _length(parts: list[tuple[Smoothness, int]], step: float, needed: float, tau
 def _node_limit(product: Product, c: float, step: float, wanted: int) -> int:
     """Fewer nodes where one value of K is expensive, judged at the last node."""
     nodes = min(wanted, _EASY_NODES)
-    while wanted > _FEW_NODES < 16 * nodes:
+    for _ in range(12 if wanted > _FEW_NODES else 0):
         work = sum(factor.pair.work(complex(c, step * nodes)) for factor in product.factors)
         if nodes * work <= _MAX_WORK:
             break
-        nodes //= 2
+        nodes = max(min(_MAX_WORK // work, nodes // 2), nodes // 8, _FEWEST)
     return nodes

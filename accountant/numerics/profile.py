@@ -24,13 +24,15 @@ from accountant.numerics.lattice import LatticeContour, build_lattice, common_la
 from accountant.numerics.residues import exponential_sum
 from accountant.numerics.saddle import Saddle, find_saddle, saddle_at, total_cgf
 from accountant.pairs.gaussian import GaussianPair
+from accountant.pairs.ladder import LadderPair
 from accountant.pairs.pair import Pair
 from accountant.pairs.product import Product
 
 _CLOSE = 1e-9  # a bracket from an exact formula that needs no second method
 _ZERO = 1e-12
 _FAR = 1e100  # delta is evaluated no further out
-_LOOSE = 1e-10
+_LOOSE = 1e-9
+_ROUGH = 1e-6
 _SHARES = (0.75, 0.5, 0.35)
 _HOPELESS = -690.0
 _C_STEP = 0.12  # rounding of log c where contours are shared
@@ -227,7 +229,7 @@ def _log_profile(product: Product, point: Reals) -> tuple[Reals, Reals]:
     saddle = find_saddle(product, lambda one: one.epsilon - float(point[0]))
     low, high = contour_at(product, saddle).log_profile(point)
     for moved in _moved(product, saddle):
-        if high[0] - low[0] <= 10 * _LOOSE or high[0] < _HOPELESS:
+        if high[0] - low[0] <= 10 * _enough(product) or high[0] < _HOPELESS:
             break
         aimed = replace(moved, epsilon=float(point[0]), log_delta=float(high[0]))
         other = contour_at(product, aimed).log_profile(point)
@@ -285,13 +287,18 @@ def _contour_epsilon(product: Product, target: tuple[float, float], top: float) 
     contour = contour_at(product, saddle)
     found = invert(contour.log_profile, target, max(saddle.epsilon, 0.0), 4.0 / saddle.c, top)
     for moved in _moved(product, saddle):
-        if found.relative_width <= _LOOSE or not 0 < found.upper < math.inf:
+        if found.relative_width <= _enough(product) or not 0 < found.upper < math.inf:
             break
         aimed = replace(moved, epsilon=found.upper, log_delta=target[0])
         brackets = contour_at(product, aimed).log_profile
         other = invert(brackets, target, found.upper, 4.0 / moved.c, top)
         found = Bound(max(found.lower, other.lower), min(found.upper, other.upper))
     return found
+
+
+def _enough(product: Product) -> float:
+    """A relative width that is worth no more work; tables have coarser errors of their own."""
+    return _ROUGH if any(isinstance(f.pair, LadderPair) for f in product.factors) else _LOOSE
 
 
 def _moved(product: Product, saddle: Saddle) -> Iterator[Saddle]:

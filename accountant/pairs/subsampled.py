@@ -93,7 +93,7 @@ class SubsampledPair(TabulatedPair):
         """The sampling rate times that of the base; none for addition."""
         if self.direction is Direction.ADDITION:
             return 0.0
-        return float(self.sampling_rate) * infinite_mass(self.base).lower * (1 - 1e-12)
+        return float(self.sampling_rate) * infinite_mass(self.base.below()).lower * (1 - 1e-12)
 
 
 def tabulated(pair: Pair) -> Pair:

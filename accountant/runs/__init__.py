@@ -1,0 +1,1 @@
+"""How many times a selection runs its base mechanism, one law a file."""

@@ -31,6 +31,12 @@ from accountant.guarantees.rdp import RDP
 from accountant.guarantees.trade_off import TradeOff
 from accountant.guarantees.zcdp import ZCDP
 from accountant.relation import AddRemove, Relation, ReplaceOne, ZeroOut
+from accountant.runs.binomial import BinomialRuns
+from accountant.runs.finite import FiniteRuns
+from accountant.runs.fixed import FixedRuns
+from accountant.runs.law import RunLaw
+from accountant.runs.poisson import PoissonRuns
+from accountant.runs.truncated_negative_binomial import TruncatedNegativeBinomial
 from accountant.sampling import Poisson, SamplingScheme, WithoutReplacement
 from accountant.sensitivity import L1, L2, LInf, Sensitivity
 from accountant.theorems.compose import compose, self_compose
@@ -38,16 +44,20 @@ from accountant.theorems.convert import convert
 from accountant.theorems.group import group
 from accountant.theorems.parallel import parallel_compose
 from accountant.theorems.post_process import post_process
+from accountant.theorems.select import select
 
 __all__ = [  # noqa: RUF022 - plain order, as a test of the surface compares
     "AddRemove",
     "ApproxDP",
+    "BinomialRuns",
     "Bound",
     "BoundedRange",
     "Calibrated",
     "CalibrationError",
     "Derivation",
     "DominatingPair",
+    "FiniteRuns",
+    "FixedRuns",
     "GDP",
     "Guarantee",
     "L1",
@@ -58,6 +68,7 @@ __all__ = [  # noqa: RUF022 - plain order, as a test of the surface compares
     "NotImplied",
     "ParameterError",
     "Poisson",
+    "PoissonRuns",
     "PrivacyError",
     "PrivacyProfile",
     "PureDP",
@@ -65,9 +76,11 @@ __all__ = [  # noqa: RUF022 - plain order, as a test of the surface compares
     "Relation",
     "RelationMismatch",
     "ReplaceOne",
+    "RunLaw",
     "SamplingScheme",
     "Sensitivity",
     "TradeOff",
+    "TruncatedNegativeBinomial",
     "WithoutReplacement",
     "ZCDP",
     "ZeroOut",
@@ -77,5 +90,6 @@ __all__ = [  # noqa: RUF022 - plain order, as a test of the surface compares
     "group",
     "parallel_compose",
     "post_process",
+    "select",
     "self_compose",
 ]

@@ -1,0 +1,185 @@
+"""The f-divergence bound of private selection, as a mixture of shifted profiles of the base.
+
+Write phi for the generating function of the number of runs, m for its mean, and tau(c) for the
+least mass under Q of a set of mass c under P. Let C be the largest convex function with C(0) = 0
+and C(phi'(c)) <= phi'(tau(c)) for all c in [0, 1]. Then for epsilon >= 0
+
+    delta_selected(epsilon) <= integral over X in [0, m] of delta(epsilon + log C'(X)) dX.
+
+Proof: proofs/selection.md, Theorem 2. Here C is replaced by a piecewise linear convex function
+below it, so that the integral is a finite sum, with weights the lengths of its pieces and shifts
+the logs of its slopes.
+
+Below C. P and Q have finitely many outcomes, so tau is linear between vertices. On such a cell
+phi' is convex, hence below its chord, and phi' o tau is above its tangent at the middle (phi'
+is convex and tau linear there). So for x > 0 the maximum over the cell of phi'(c) x - phi'(tau(c))
+is at most that of a linear function, taken at an end: the cell contributes the two points
+(phi'(c_end), tangent at tau(c_end)) to the hull. A cell too coarse for its tangent contributes
+(phi'(right end), phi'(tau(left end))), as both functions grow. On the first cell, where
+tau(c) = r c with r <= 1, a law with at most k runs has phi'(r c) >= r^(k-1) phi'(c), a line
+through the origin.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from accountant.numerics.enclosure import Reals
+from accountant.numerics.hull import Positions
+from accountant.numerics.selection.outcomes import Outcomes
+from accountant.runs.law import LAW_ERROR, RunLaw
+
+_ROUNDS = 40
+_MOST_CELLS = 6000
+_NEGLIGIBLE = 1e-25  # of phi'(1): cells below need no fine bound
+_COARSE = 0.5
+_LEAST = 1e-120
+_SUM_ERROR = 1e-11  # relative, of running sums of a few thousand masses that are 1e-14 wrong
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Shifts:
+    """delta_selected(epsilon) <= sum_j weights[j] delta(epsilon + shifts[j]), epsilon >= 0.
+
+    Attributes:
+        weights: shape (n,), their sum is at least the mean number of runs.
+        shifts: shape (n,), increasing, nats; -inf where delta counts as 1.
+        loss: shape (k,), increasing: corners of the base's profile from above.
+        height: shape (k,), that profile at its corners.
+    """
+
+    weights: Reals
+    shifts: Reals
+    loss: Reals
+    height: Reals
+
+    def ignored(self, most: float) -> tuple[float, float]:
+        """A shift, and the sum of the weights below it, which is at most ``most``.
+
+        Outcomes whose loss is below epsilon + shift add no more than that sum to the bound.
+        """
+        before = np.concatenate([[0.0], np.cumsum(self.weights)])
+        first = max(int(np.searchsorted(before, most, side="right")) - 1, 0)
+        first = min(first, self.shifts.size - 1)
+        return float(self.shifts[first]), float(before[first] * (1 + 1e-11))
+
+    def upper(self, epsilon: Reals) -> Reals:
+        """Upper ends at epsilons at or above 0."""
+        values = [self.weights @ self._delta(one + self.shifts) for one in epsilon]
+        return np.minimum(np.array(values) * (1 + 1e-11), 1.0)
+
+    def _delta(self, x: Reals) -> Reals:
+        """The base's profile, linear in e^x between the corners."""
+        if not self.loss.size:
+            return np.ones(x.shape)  # nothing but losses of +inf
+        at = np.clip(np.searchsorted(self.loss, x, side="right"), 1, self.loss.size - 1)
+        left, right = self.loss[at - 1], self.loss[at]
+        inside = np.clip(x, left, right)
+        share = np.expm1(inside - left) / np.expm1(right - left)
+        middle = self.height[at - 1] + (self.height[at] - self.height[at - 1]) * share
+        first = 1.0 - (1.0 - self.height[0]) * np.exp(np.minimum(x - self.loss[0], 0.0))
+        return np.where(x < self.loss[0], first, middle)
+
+
+def shifts(above: Outcomes, law: RunLaw, change: float) -> Shifts:
+    """The bound for a base dominated by ``above``, log phi' changing so much over a cell."""
+    x, y = _points(above, law, change)
+    x = np.maximum(x, _LEAST * law.mean)  # a larger x is safe, and products of two are floats
+    order = np.argsort(x, kind="stable")
+    x, y = np.insert(x[order], 0, 0.0), np.insert(y[order], 0, 0.0)
+    keep = _hull(x, y)
+    weights = np.diff(x[keep])
+    slopes = np.maximum.accumulate(np.maximum(np.diff(y[keep]) / weights, 0.0))
+    reached = np.interp(x, x[keep], np.concatenate([[0.0], np.cumsum(slopes * weights)]))
+    some = reached > 0.0
+    slopes = slopes * min(1.0, float((y[some] / reached[some]).min(initial=1.0))) * (1 - 1e-12)
+    with np.errstate(divide="ignore"):
+        return Shifts(weights, np.log(slopes) - 1e-14, *_profile(above))
+
+
+def _points(above: Outcomes, law: RunLaw, change: float) -> tuple[Reals, Reals]:
+    """Points that C stays below: first coordinates rounded up, second down."""
+    cells = _cells(above, law, change)
+    right, after = np.cumsum(cells.p), np.cumsum(cells.q)
+    left, before = right - cells.p, after - cells.q
+    left[0], before[0] = 0.0, 0.0
+
+    def height(c: Reals) -> Reals:
+        raised = np.minimum(np.maximum(c, 0.0) * (1 + _SUM_ERROR), 1.0)
+        return law.derivative(raised) * (1 + LAW_ERROR)
+
+    lowered = np.clip(0.5 * (before + after) * (1 - _SUM_ERROR), 0.0, 1.0)
+    value, growth = law.derivative(lowered) * (1 - LAW_ERROR), law.growth(lowered)
+    tilt = 0.5 * cells.q * growth
+    bottom = np.clip(before * (1 - _SUM_ERROR), 0.0, 1.0)
+    coarse = law.derivative(bottom) * (1 - LAW_ERROR)
+    fine = tilt < _COARSE
+    x = np.concatenate([height(np.where(fine, left, right)), height(right)])
+    y = np.concatenate(
+        [
+            np.where(fine, value * (1 - tilt * (1 + 1e-9)), coarse),
+            np.where(fine, value * (1 + tilt * (1 - 1e-9)), coarse),
+        ]
+    )
+    first, size = cells.p.size, float(height(right[:1])[0])
+    floor = float(law.derivative(np.zeros(1))[0]) * (1 - LAW_ERROR)
+    if law.largest is not None:
+        ratio = float(cells.q[0] / cells.p[0]) * (1 - _SUM_ERROR)
+        floor = max(floor, min(ratio, 1.0) ** (law.largest - 1) * size * (1 - 1e-9))
+    x[first], y[first], x[0], y[0] = size, floor, size, floor
+    return x, y
+
+
+def _cells(above: Outcomes, law: RunLaw, most: float) -> Outcomes:
+    """Outcomes cut until log phi' changes little over each, at c and at tau(c)."""
+    cells, negligible = above, _NEGLIGIBLE * law.mean
+    for _ in range(_ROUNDS):
+        right, after = np.cumsum(cells.p), np.cumsum(cells.q)
+        change = np.maximum(
+            law.growth(np.minimum(right, 1.0)) * cells.p,
+            law.growth(np.minimum(after, 1.0)) * cells.q,
+        )
+        wide = (change > most) & (law.derivative(np.minimum(right, 1.0)) > negligible)
+        if not wide.any() or cells.p.size > _MOST_CELLS:
+            break
+        cells = cells.pieces(np.where(wide, 2, 1))
+    return cells
+
+
+def _profile(above: Outcomes) -> tuple[Reals, Reals]:
+    """Corners of the pair's profile: losses increasing, heights as sums of positive terms."""
+    finite = np.isfinite(above.loss)
+    loss = above.loss[finite][::-1]
+    rest = float(above.p[~finite].sum())
+    tail = np.cumsum(above.q[finite])[:-1][::-1]  # Q's mass above each loss but the last
+    with np.errstate(under="ignore"):
+        rise = np.exp(loss[:-1]) * np.expm1(np.diff(loss)) * tail
+    if not loss.size:
+        return loss, loss
+    height = np.concatenate([np.cumsum(rise[::-1])[::-1], [0.0]]) + rest
+    # One corner more, so that there are two even for a single loss; equal losses are one corner.
+    loss, height = np.append(loss, loss[-1:] + 1.0), np.append(height, rest)
+    new = np.append(True, np.diff(loss) > 0.0)
+    return loss[new], np.minimum(height[new] * (1 + 1e-11), 1.0)
+
+
+def _hull(x: Reals, y: Reals) -> Positions:
+    """Positions of the lower convex hull, from the first point to the largest x."""
+    xs, ys = x.tolist(), y.tolist()
+    stack: list[int] = [0]
+    for k in range(1, len(xs)):
+        if xs[k] <= xs[stack[-1]]:
+            if len(stack) == 1 or ys[k] >= ys[stack[-1]]:
+                continue
+            stack.pop()
+        while len(stack) > 1:
+            i, j = stack[-2], stack[-1]
+            if (ys[j] - ys[i]) * (xs[k] - xs[j]) < (ys[k] - ys[j]) * (xs[j] - xs[i]):
+                break
+            stack.pop()
+        stack.append(k)
+    return np.array(stack, dtype=np.intp)

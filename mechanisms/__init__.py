@@ -20,6 +20,7 @@ from mechanisms.randomized_response import RandomizedResponse as RandomizedRespo
 from mechanisms.repeated import Repeated as Repeated
 from mechanisms.rng import ReplayRng as ReplayRng
 from mechanisms.rng import SystemRng as SystemRng
+from mechanisms.selected import Selected as Selected
 from mechanisms.subsampled import Subsampled as Subsampled
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "Repeated",
     "ReplayRng",
     "Scores",
+    "Selected",
     "Subsampled",
     "SystemRng",
     "compose",

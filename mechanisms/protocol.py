@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 from accountant import check
 from accountant.guarantees.guarantee import Guarantee
 from accountant.relation import R
+from accountant.runs.law import RunLaw
 from accountant.sampling import SamplingScheme
 from mechanisms.outputs import Output, Outputs, flatten, unpack
 from mechanisms.rng import Rng, as_rng
 
 if TYPE_CHECKING:
     from mechanisms.repeated import Repeated
+    from mechanisms.selected import Score, Selected
     from mechanisms.subsampled import Subsampled
 
 
@@ -122,6 +124,21 @@ class Mechanism(ABC, Generic[R]):
         from mechanisms.repeated import Repeated  # noqa: PLC0415  # it imports Mechanism
 
         return Repeated(self, count)
+
+    @final
+    def select(self, runs: RunLaw, *, score: Score | None = None) -> Selected[R]:
+        """The best output of a random number of runs, and nothing else.
+
+        Args:
+            runs: the law of the number of runs, which looks neither at data nor at outputs.
+            score: from an output to a number, the larger the better; None where the output is
+                one number.
+        Raises:
+            ParameterError: not a law of the number of runs, or not a score.
+        """
+        from mechanisms.selected import Selected  # noqa: PLC0415  # it imports Mechanism
+
+        return Selected(self, runs, score)
 
 
 @final

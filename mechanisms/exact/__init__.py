@@ -21,5 +21,6 @@ from mechanisms.exact.integers import uniform_below as uniform_below
 from mechanisms.exact.laplace_rounded import laplace_rounded as laplace_rounded
 from mechanisms.exact.randomized_response import randomized_response as randomized_response
 from mechanisms.exact.rounded import default_granularity as default_granularity
+from mechanisms.exact.run_count import run_count as run_count
 from mechanisms.exact.subset import poisson_mask as poisson_mask
 from mechanisms.exact.subset import subset_without_replacement as subset_without_replacement

@@ -143,18 +143,18 @@ def check(seed: int) -> None:
 @pytest.mark.parametrize("part", range(4))
 def test_no_order_beats_the_bounds(part: int) -> None:
     """Hundreds of random mechanisms, laws and epsilons; the instance comes close to the bound."""
-    for seed in range(part, 200, 4):
+    for seed in range(part, 160, 4):
         check(seed)
 
 
 @pytest.mark.slow
 def test_no_order_beats_the_bounds_in_thousands() -> None:
     """The same, thousands of times."""
-    for seed in range(200, 4000):
+    for seed in range(160, 3000):
         check(seed)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(7))
 def test_both_directions_and_negative_epsilons(seed: int) -> None:
     """The pair itself, in both orders, below 0 as well, where no run at all counts."""
     rng = np.random.default_rng(10_000 + seed)

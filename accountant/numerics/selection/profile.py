@@ -23,7 +23,7 @@ from accountant.numerics.selection.worst_order import worst_case
 from accountant.pairs.product import Product
 from accountant.runs.law import RunLaw
 
-_CHANGE = 0.03  # of log w over a cell, and less where the base's losses are small
+_CHANGE = 0.04  # of log w over a cell, and less where the base's losses are small
 _CUT = 1e-5  # of the answer: what a cut tail of the base may add
 _FEW = 4
 _NODES, _INSTANCES = 64, 48

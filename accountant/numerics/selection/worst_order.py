@@ -27,7 +27,7 @@ from accountant.numerics.enclosure import Reals
 from accountant.numerics.selection.outcomes import Outcomes
 from accountant.runs.law import LAW_ERROR, RunLaw
 
-_HEAVY = 0.3  # the largest mass of a cell, in units of the change
+_HEAVY = 0.5  # the largest mass of a cell, in units of the change
 _NEGLIGIBLE = 1e-12  # of w(0): no finer cells where w is smaller
 _ROUNDS = 40
 _MOST_CELLS = 4000

@@ -34,9 +34,9 @@ class TestSelected(PairContract):
     bracket_width = 5e-2
 
     def cases(self) -> Sequence[Case]:
-        """A weak and a strong answer."""
+        """Runs of one answer."""
         found = []
-        for epsilon in (Fraction(1, 4), Fraction(2)):
+        for epsilon in (Fraction(3, 4),):
             base = Product.of(RandomizedResponsePair(epsilon=epsilon))
             one = responses(epsilon, 2, Fraction(0))
             both = times(one, one)
@@ -107,7 +107,7 @@ def test_reference_values(mu: Fraction, runs: TruncatedNegativeBinomial, value: 
     assert found.relative_width <= 1e-3
 
 
-@pytest.mark.parametrize("delta", [1e-12, 1e-6, 1e-3, 0.1])
+@pytest.mark.parametrize("delta", [1e-9, 1e-3, 0.1])
 @pytest.mark.parametrize("gamma", [Fraction(1, 2), Fraction(1, 10), Fraction(1, 100)])
 @pytest.mark.parametrize("eta", [Fraction(-1, 2), Fraction(0), Fraction(1)])
 def test_brackets_are_narrow(eta: Fraction, gamma: Fraction, delta: float) -> None:

@@ -27,7 +27,13 @@ def budget(spent: Budget) -> Json:
         "budget": _optional(pipeline.epsilon),
         "within_budget": spent.within_budget,
         "stages": [
-            {"name": cost.stage.name, "epsilon": bound(cost.epsilon), "share": cost.share}
+            {
+                "name": cost.stage.name,
+                "epsilon": bound(cost.epsilon),
+                "one_run": None if cost.one_run is None else bound(cost.one_run),
+                "factor": _finite(cost.factor),
+                "share": cost.share,
+            }
             for cost in spent.stages
         ],
         "mu": bound(spent.mu),
@@ -53,6 +59,10 @@ def solved(answer: Solved) -> Json:
 
 def _end(value: float) -> float | str:
     return value if math.isfinite(value) else str(value)
+
+
+def _finite(value: float | None) -> float | str | None:
+    return None if value is None else _end(value)
 
 
 def _optional(value: Fraction | None) -> float | None:

@@ -33,6 +33,7 @@ class StageCost:
         stage: the stage.
         guarantee: what it satisfies.
         epsilon: its epsilon at the pipeline's delta, as if it ran alone.
+        one_run: epsilon of one run alone, where the stage selects among several; else None.
         share: its part of the total's Renyi divergence at ``SHARE_ORDER``, the one cost
             that adds up; None where that is not a positive finite number.
     """
@@ -40,7 +41,15 @@ class StageCost:
     stage: Stage
     guarantee: Guarantee[Relation]
     epsilon: Bound
+    one_run: Bound | None
     share: float | None
+
+    @property
+    def factor(self) -> float | None:
+        """What selecting costs, in runs' epsilons; None where there is no run's to compare."""
+        if self.one_run is None or not 0 < self.one_run.lower < math.inf:
+            return None
+        return self.epsilon.upper / self.one_run.lower
 
 
 @final
@@ -83,12 +92,13 @@ def spend(pipeline: Pipeline, step: Step = lambda _: None) -> Budget:
     Raises:
         InputError: a stage or the whole is refused by the accountant; one line.
     """
-    guarantees, alone = [], []
+    guarantees, alone, once = [], [], []
     for stage in pipeline.stages:
         step(stage.name)
         with placed(stage.place):
             guarantees.append(stage.guarantee(pipeline.relation))
             alone.append(guarantees[-1].epsilon(delta=pipeline.delta))
+            once.append(_one_run(stage, pipeline))
     step("total")
     with placed(pipeline.file):
         whole = total(guarantees)
@@ -97,9 +107,9 @@ def spend(pipeline: Pipeline, step: Step = lambda _: None) -> Budget:
         return Budget(
             pipeline=pipeline,
             stages=tuple(
-                StageCost(stage=stage, guarantee=guarantee, epsilon=cost, share=share)
-                for stage, guarantee, cost, share in zip(
-                    pipeline.stages, guarantees, alone, shares, strict=True
+                StageCost(stage=stage, guarantee=guarantee, epsilon=cost, one_run=run, share=share)
+                for stage, guarantee, cost, run, share in zip(
+                    pipeline.stages, guarantees, alone, once, shares, strict=True
                 )
             ),
             epsilon=epsilon,
@@ -108,6 +118,12 @@ def spend(pipeline: Pipeline, step: Step = lambda _: None) -> Budget:
             true_positive_rates=tuple((rate, _power(whole, rate)) for rate in FALSE_POSITIVE_RATES),
             derivation=whole.derivation,
         )
+
+
+def _one_run(stage: Stage, pipeline: Pipeline) -> Bound | None:
+    if stage.runs is None:
+        return None
+    return stage.once(pipeline.relation).guarantee().epsilon(delta=pipeline.delta)
 
 
 def total(guarantees: Sequence[Guarantee[Relation]]) -> Guarantee[Relation]:

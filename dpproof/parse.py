@@ -12,10 +12,12 @@ from accountant.sampling import Poisson, SamplingScheme, WithoutReplacement
 from dpproof.errors import InputError, placed
 from dpproof.pipeline import Pipeline, Release, Stage
 from dpproof.section import COUNT, INSIDE, POSITIVE, WHOLE, Section, listed, shown
+from dpproof.selection import A_SELECTION, selection
 from dpproof.vocabulary import KINDS, PARAMETERS, Kind
 
 LARGEST_FILE = 1 << 24
-STAGE_KEYS = ("name", "sampling", "count")
+STAGE_KEYS = ("name", "sampling", "count", "select")
+DEEPEST = 8
 SCHEMES = {"poisson": ("rate",), "without-replacement": ("sample_size", "population_size")}
 NAME = "a name on one line"
 A_STAGE = "at least one [[stage]] table"
@@ -74,19 +76,8 @@ def parse(document: Document, file: str) -> Pipeline:
     relation = relations[section.choice("relation", relations)]
     delta = section.number("delta", INSIDE)
     epsilon = section.number("epsilon", POSITIVE) if "epsilon" in section.values else None
-    tables = top.tables("stage", A_STAGE)
-    stages: dict[str, Stage] = {}
-    for position, table in enumerate(tables, start=1):
-        stage = _stage(file, position, table, relation)
-        if stage.name in stages:
-            duplicate = Section(f"{file}: stage {position}", table)
-            earlier = list(stages).index(stage.name) + 1
-            problem = f"expected a name of its own, got {shown(stage.name)} as in stage {earlier}"
-            raise duplicate.refuse("name", problem)
-        stages[stage.name] = stage
-    return Pipeline(
-        file=file, relation=relation, delta=delta, epsilon=epsilon, stages=tuple(stages.values())
-    )
+    stages = _stages(top, f"{file}: ", relation, depth=1)
+    return Pipeline(file=file, relation=relation, delta=delta, epsilon=epsilon, stages=stages)
 
 
 def load(path: str) -> Pipeline:
@@ -94,24 +85,57 @@ def load(path: str) -> Pipeline:
     return parse(read(path), shown_path(path))
 
 
-def _stage(file: str, position: int, table: Document, relation: Relation) -> Stage:
-    section = Section(f"{file}: stage {position}", table)
+def _stages(outer: Section, prefix: str, relation: Relation, *, depth: int) -> tuple[Stage, ...]:
+    """The [[stage]] tables of the file or of a stage; refusals begin with the prefix."""
+    stages: dict[str, Stage] = {}
+    for position, table in enumerate(outer.tables("stage", A_STAGE), start=1):
+        stage = _stage(prefix, position, table, relation, depth=depth)
+        if stage.name in stages:
+            duplicate = Section(f"{prefix}stage {position}", table)
+            earlier = list(stages).index(stage.name) + 1
+            problem = f"expected a name of its own, got {shown(stage.name)} as in stage {earlier}"
+            raise duplicate.refuse("name", problem)
+        stages[stage.name] = stage
+    return tuple(stages.values())
+
+
+def _stage(prefix: str, position: int, table: Document, relation: Relation, *, depth: int) -> Stage:
+    section = Section(f"{prefix}stage {position}", table)
     if "name" not in table:
-        section.only(["release", *_release_keys(), *STAGE_KEYS])
+        section.only(["release", "stage", *_release_keys(), *STAGE_KEYS])
     name = section.text("name", NAME)
-    section = Section(f"{file}: stage {shown(name)}", table)
-    grouped = "release" in table
-    releases = _group(section) if grouped else (_release(section, name, STAGE_KEYS),)
-    stage = Stage(
-        place=section.place,
-        name=name,
-        releases=releases,
-        sampling=_sampling(section) if "sampling" in table else None,
-        count=int(section.number("count", COUNT)) if "count" in table else 1,
-    )
+    section = Section(f"{prefix}stage {shown(name)}", table)
+    runs = selection(section) if "select" in table else None
+    if "stage" in table:
+        stage = Stage(
+            place=section.place,
+            name=name,
+            releases=(),
+            stages=_wrapped(section, relation, depth=depth),
+            runs=runs,
+        )
+    else:
+        grouped = "release" in table
+        stage = Stage(
+            place=section.place,
+            name=name,
+            releases=_group(section) if grouped else (_release(section, name, STAGE_KEYS),),
+            sampling=_sampling(section) if "sampling" in table else None,
+            count=int(section.number("count", COUNT)) if "count" in table else 1,
+            runs=runs,
+        )
     with placed(section.place):
         stage.build(relation)
     return stage
+
+
+def _wrapped(section: Section, relation: Relation, *, depth: int) -> tuple[Stage, ...]:
+    """The stages that are run together and selected from: nested [[stage.stage]] tables."""
+    section.only(["name", "select", "stage"])
+    section.required("select", f"{A_SELECTION}, for what the [[stage.stage]] tables run together")
+    if depth == DEEPEST:
+        raise section.refuse("stage", f"expected stages at most {DEEPEST} deep")
+    return _stages(section, f"{section.place}, ", relation, depth=depth + 1)
 
 
 def _group(section: Section) -> tuple[Release, ...]:
@@ -138,7 +162,7 @@ def _release_keys() -> list[str]:
 
 def _release(section: Section, name: str, others: tuple[str, ...]) -> Release:
     """The mechanism and parameters that stand in a table, beside some other keys."""
-    section.only([*_release_keys(), *others, *(["release"] if "count" in others else [])])
+    section.only([*_release_keys(), *others, *(["release", "stage"] if "count" in others else [])])
     mechanism = section.choice("mechanism", KINDS)
     kind = KINDS[mechanism]
     takes = f"{mechanism} takes {kind.usage}"

@@ -9,6 +9,7 @@ from typing import final
 
 from accountant.guarantees.guarantee import Guarantee
 from accountant.relation import Relation
+from accountant.runs.law import RunLaw
 from accountant.sampling import Poisson, SamplingScheme, WithoutReplacement
 from dpproof.vocabulary import Given, Kind
 from mechanisms import compose
@@ -42,21 +43,25 @@ class Release:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """Some releases on one sample, repeated.
+    """Some releases on one sample, repeated; or other stages together; the best of some runs.
 
     Attributes:
         place: file and stage, as they begin a refusal.
         name: unique in the pipeline.
-        releases: at least one; all of them see the same sample.
+        releases: all of them see the same sample; none where there are stages.
+        stages: what runs together instead, with different names.
         sampling: how the sample is drawn, None when every release sees all records.
         count: how often a fresh sample is drawn and released on.
+        runs: how many times all of this is run, the best released; None to release it as it is.
     """
 
     place: str
     name: str
     releases: tuple[Release, ...]
-    sampling: SamplingScheme | None
-    count: int
+    sampling: SamplingScheme | None = None
+    count: int = 1
+    stages: tuple[Stage, ...] = ()
+    runs: RunLaw | None = None
 
     def build(self, relation: Relation) -> Mechanism[Relation]:
         """The mechanism of the whole stage.
@@ -64,7 +69,17 @@ class Stage:
         Raises:
             PrivacyError: a mechanism or a combination of them is refused.
         """
-        parts = [release.build(relation) for release in self.releases]
+        once = self.once(relation)
+        return once if self.runs is None else once.select(self.runs)
+
+    def once(self, relation: Relation) -> Mechanism[Relation]:
+        """The mechanism of one run.
+
+        Raises:
+            PrivacyError: a mechanism or a combination of them is refused.
+        """
+        releases = [release.build(relation) for release in self.releases]
+        parts = [*releases, *(stage.build(relation) for stage in self.stages)]
         joint = parts[0] if len(parts) == 1 else compose(*parts)
         sampled = joint if self.sampling is None else joint.subsample(self.sampling)
         return sampled if self.count == 1 else sampled.repeat(self.count)
@@ -83,6 +98,8 @@ class Stage:
         A release's parameter has the plain name where only one release has it, and always the
         name of the release before a point where there are several releases.
         """
+        if self.stages:
+            return self._inner_numbers()
         found = {"count": Fraction(self.count)}
         if isinstance(self.sampling, Poisson):
             found["rate"] = self.sampling.sampling_rate
@@ -98,8 +115,25 @@ class Stage:
                     found[f"{release.name}.{name}"] = value
         return found
 
+    def _inner_numbers(self) -> Mapping[str, Fraction]:
+        """Those of the stages inside, each after the name of its stage and a point."""
+        return {
+            f"{stage.name}.{address}": value
+            for stage in self.stages
+            for address, value in stage.numbers().items()
+        }
+
     def replaced(self, address: str, value: Fraction) -> Stage:
         """The same stage with one of its ``numbers`` replaced."""
+        if self.stages:
+            stages = tuple(
+                stage.replaced(address.removeprefix(f"{stage.name}."), value)
+                if address.startswith(f"{stage.name}.")
+                and address.removeprefix(f"{stage.name}.") in stage.numbers()
+                else stage
+                for stage in self.stages
+            )
+            return replace(self, stages=stages)
         if address == "count":
             return replace(self, count=int(value))
         if address == "rate":

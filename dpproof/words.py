@@ -55,7 +55,16 @@ def times(count: int) -> str:
 
 
 def stage(one: Stage) -> list[str]:
-    """What a stage runs: one line a release, then sampling and count."""
+    """What a stage runs: one line a release, then sampling and count, then the selection."""
+    lines = (
+        _released(one) if one.releases else [line for part in one.stages for line in stage(part)]
+    )
+    if one.runs is not None:
+        lines.append(f"best of {one.runs.describe()}")
+    return lines
+
+
+def _released(one: Stage) -> list[str]:
     lines = [release(part) for part in one.releases]
     if len(lines) > 1:
         lines = [f"{'and ' if line is not lines[0] else ''}{line}" for line in lines]

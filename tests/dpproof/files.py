@@ -50,3 +50,20 @@ mechanism = "laplace"
 scale = 4.0
 sensitivity = 1
 """
+
+WRAPPED = """
+[[stage]]
+name = "tuning"
+select = { runs = "geometric", gamma = 0.1 }
+
+[[stage.stage]]
+name = "run"
+mechanism = "gaussian"
+noise_multiplier = 4.0
+
+[[stage.stage]]
+name = "score"
+mechanism = "laplace"
+scale = 20
+sensitivity = 1
+"""

@@ -136,10 +136,6 @@ CASES: dict[str, tuple[str, str]] = {
         _number("noise_multiplyer", "1"),
         f'{TRAINING}: unknown key "noise_multiplyer"; did you mean "noise_multiplier"?',
     ),
-    "selection is not there yet": (
-        f"{PIPELINE}{GAUSSIAN}select = 3",
-        f'{TRAINING}: unknown key "select"; ',
-    ),
     "another mechanism's parameter": (
         _number("scale", "1"),
         (

@@ -52,7 +52,7 @@ def test_json_has_the_same_keys_with_the_same_types(command: Command) -> None:
         for value in (answer["epsilon"], answer["mu"], answer["advantage"]):
             assert value["lower"] <= value["upper"]
         for stage in answer["stages"]:
-            assert set(stage) == {"name", "epsilon", "share"}
+            assert set(stage) == {"name", "epsilon", "one_run", "factor", "share"}
 
 
 def test_over_budget_is_status_1(command: Command) -> None:

@@ -6,6 +6,7 @@ ends) and by one that it dominates (for lower ends), both from the profile's end
 
 from __future__ import annotations
 
+import contextlib
 import math
 from dataclasses import dataclass
 from functools import lru_cache
@@ -23,6 +24,7 @@ from accountant.pairs.product import Product
 
 _CORE, _TAIL = 500, 300  # grid points down to either mass
 _SMALL, _TINY = 1e-20, 1e-130
+_NEARER = (1e-80, 1e-50, 1e-35, 1e-25, 1e-20, 1e-15)
 _SHORT = 1e-6
 _ABOVE = 1.001
 _APART = 1e-9
@@ -123,11 +125,19 @@ def _side(product: Product) -> Side:
 
 
 def _reach(product: Product, delta: float) -> float:
-    """A loss beyond which the profile is at most delta, or constant."""
+    """A loss beyond which the profile is at most delta, or constant.
+
+    Where the engine cannot resolve a tail so far out, a nearer one: what is beyond counts as
+    an infinite loss, so the answer is only less sharp at tiny deltas.
+    """
     top = max_loss(product)
     mass = infinite_mass(product.above())
-    least = max(delta, mass.upper * (_ABOVE if mass.upper > delta else 1e3))
-    end = min(epsilon(product, least).upper if least < 1.0 else 0.0, max(top, 0.0))
+    end = math.inf
+    for tail in (delta, *(one for one in _NEARER if one > delta)):
+        least = max(tail, mass.upper * (_ABOVE if mass.upper > tail else 1e3))
+        with contextlib.suppress(NotCertified):
+            end = min(epsilon(product, least).upper if least < 1.0 else 0.0, max(top, 0.0))
+            break
     if not end <= _FARTHEST:
         raise NotCertified(
             f"selection needs the base's losses up to {end:g}, at most {_FARTHEST:g} can be "

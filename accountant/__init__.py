@@ -30,6 +30,7 @@ from accountant.guarantees.pure_dp import PureDP
 from accountant.guarantees.rdp import RDP
 from accountant.guarantees.trade_off import TradeOff
 from accountant.guarantees.zcdp import ZCDP
+from accountant.plan_selection import SelectionOption, SelectionPlan, plan_selection
 from accountant.relation import AddRemove, Relation, ReplaceOne, ZeroOut
 from accountant.runs.binomial import BinomialRuns
 from accountant.runs.finite import FiniteRuns
@@ -78,6 +79,8 @@ __all__ = [  # noqa: RUF022 - plain order, as a test of the surface compares
     "ReplaceOne",
     "RunLaw",
     "SamplingScheme",
+    "SelectionOption",
+    "SelectionPlan",
     "Sensitivity",
     "TradeOff",
     "TruncatedNegativeBinomial",
@@ -89,6 +92,7 @@ __all__ = [  # noqa: RUF022 - plain order, as a test of the surface compares
     "convert",
     "group",
     "parallel_compose",
+    "plan_selection",
     "post_process",
     "select",
     "self_compose",

@@ -75,8 +75,10 @@ class SelectedPair(Pair):
     def zcdp_bound(self) -> float:
         """2 rho + D + log(m + P(K = 0)), or rho times the largest number of runs.
 
-        With D the largest log phi'(1)/phi'(z), selected divergences of order a are at most
-        rho a + D + log(m + P(K = 0))/(a - 1), and grow with a: for a <= 2 that at 2 is at
+        With D = log phi'(1)/phi'(0) the shifts of Theorem 2 are at least -D and their weights
+        sum to m; integrated against s (s + 1) e^{s eps} it says M_selected(s) is at most
+        P(K = 0) + m e^{s D} M(s), so divergences of order a are at most
+        rho a + D + log(m + P(K = 0))/(a - 1). They grow with a: for a <= 2 that at 2 is at
         least theirs, and for a >= 2 they are at most (rho + (D + log ...)/2) a.
         """
         rho = sum(f.count * f.pair.zcdp_bound for f in self.base.factors) * (1 + 1e-14)

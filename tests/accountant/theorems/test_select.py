@@ -132,8 +132,9 @@ def test_more_runs_cost_more() -> None:
             assert fewer.upper < more.lower
 
 
+@pytest.mark.slow
 def test_selection_composes() -> None:
-    """With others, with itself, and selected again, it costs what it has to."""
+    """With others and with itself it costs what it has to."""
     once = select(GDP(mu=Fraction(1, 4)), GEOMETRIC)
     alone = once.epsilon(delta=DELTA)
 
@@ -143,6 +144,13 @@ def test_selection_composes() -> None:
     assert both.lower >= alone.lower
     ten = self_compose(once, 10).epsilon(delta=DELTA)
     assert alone.upper < ten.lower <= ten.upper < 10 * alone.upper
+
+
+@pytest.mark.slow
+def test_selection_is_selected_again() -> None:
+    """The best of the best of some runs costs more than the best of some."""
+    once = select(GDP(mu=Fraction(1, 4)), GEOMETRIC)
+    alone = once.epsilon(delta=DELTA)
     again = select(once, TruncatedNegativeBinomial(eta=0, gamma=0.5)).epsilon(delta=DELTA)
     assert alone.lower < again.upper < 2 * alone.upper
 

@@ -93,8 +93,15 @@ def _window(n: int, q: Floats) -> tuple[Floats, Floats]:
 
 def _between(n: int, q: Floats, starts: Floats) -> Floats:
     """Pr(start <= Bin(n, q) < next start), from whichever tail is smaller."""
-    upper, lower = -np.diff(tail_up(starts, n, q)), np.diff(_below(n, q, starts))
-    return np.asarray(np.maximum(np.where(starts[:, :-1] > n * q, upper, lower), 0.0))
+    above = starts > n * q
+    # Pr(Bin >= start) above the mean, Pr(Bin < start) up to it: one evaluation each.
+    k, p = np.where(above, starts, n - starts + 1), np.where(above, q, 1 - q)
+    tails = tail_up(k, n, p)
+    left, right = tails[:, :-1], tails[:, 1:]
+    both = np.where(above[:, :-1], left - right, right - left)
+    return np.asarray(
+        np.maximum(np.where(above[:, :-1] == above[:, 1:], both, 1 - left - right), 0)
+    )
 
 
 def _below(n: int, q: Floats, k: Floats) -> Floats:

@@ -11,9 +11,12 @@
 from __future__ import annotations
 
 from auditing.audit import WITNESSES, audit
+from auditing.bounds.enumeration import Enumeration
+from auditing.bounds.gaussian_event import GaussianEvent
 from auditing.bounds.prefix_band import PrefixBand
 from auditing.bounds.randomised_label import RandomisedLabel
 from auditing.bounds.rectangle import Rectangle
+from auditing.bounds.renyi_event import RenyiEvent
 from auditing.bounds.two_sample import TwoSample
 from auditing.counts import Design, EventCounts, PrefixCounts
 from auditing.errors import ClaimRefuted, MissingDependency, SamplesUsed
@@ -29,9 +32,11 @@ from auditing.witnesses.witness import Score, Witness
 __all__ = [  # noqa: RUF022  # plain order, as a test of the surface compares
     "ClaimRefuted",
     "Design",
+    "Enumeration",
     "EventCounts",
     "Finding",
     "FloatGrid",
+    "GaussianEvent",
     "Histogram",
     "LinearDiscriminant",
     "MissingDependency",
@@ -42,6 +47,7 @@ __all__ = [  # noqa: RUF022  # plain order, as a test of the surface compares
     "PrefixCounts",
     "RandomisedLabel",
     "Rectangle",
+    "RenyiEvent",
     "Report",
     "Sampler",
     "SamplesUsed",

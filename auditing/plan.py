@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import final
 
@@ -31,6 +31,8 @@ _WINDOW = 6.0
 _MOST_THINNED = 20.0
 # Below this many trials one event with both its limits says more than a band of prefixes.
 _FEW = 500
+# A fitted score has to promise more than one that was there before, by this share.
+_HANDICAP = 0.1
 # Events whose violation is this close to the clearest one are told apart by their promise.
 _CLOSE = 2.0
 _RARER = 0.52
@@ -111,6 +113,7 @@ def questions(
             for upwards, swapped in itertools.product((True, False), repeat=2):
                 question = Question.about(score, sample.features, upwards=upwards, swapped=swapped)
                 counts = question.count(sample.features, sample.labels)
+                question = replace(question, fitted=witness.learns)
                 yield question, question.counts(*counts, on_data, len(sample) - on_data)
 
 
@@ -132,6 +135,7 @@ def _best_event(
     best: tuple[float, Question, PrefixCounts, int] | None = None
     for question, counts in ranked:
         promise = _promise(counts, claim.delta_up, trials, method)
+        promise -= (_HANDICAP if question.fitted else 0.0) * np.abs(promise)
         position = int(np.argmax(promise))
         if best is None or promise[position] > best[0]:
             best = (float(promise[position]), question, counts, position)

@@ -57,12 +57,14 @@ class Question:
         upwards: whether high scores are in the events, else low ones.
         swapped: whether D and D' change places: the events are hits on D'.
         thresholds: shape (j,), from the smallest event to the largest.
+        fitted: whether the score was fitted to training samples.
     """
 
     score: Score
     upwards: bool
     swapped: bool
     thresholds: Floats
+    fitted: bool = False
 
     @staticmethod
     def about(score: Score, training: Floats, *, upwards: bool, swapped: bool) -> Question:

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from auditing.audit import WITNESSES, audit
+from auditing.bounds.e_process import EProcess
 from auditing.bounds.enumeration import Enumeration
 from auditing.bounds.gaussian_event import GaussianEvent
 from auditing.bounds.prefix_band import PrefixBand
@@ -23,6 +24,8 @@ from auditing.errors import ClaimRefuted, MissingDependency, SamplesUsed
 from auditing.pair import Pair
 from auditing.report import Finding, Outcome, Report
 from auditing.sampler import OneAtATime, Sampler
+from auditing.sequential import Evidence, watch
+from auditing.store import EvidenceStore, fingerprint
 from auditing.witnesses.coordinates import Thresholds
 from auditing.witnesses.float_grid import FloatGrid
 from auditing.witnesses.histogram import Histogram
@@ -32,8 +35,11 @@ from auditing.witnesses.witness import Score, Witness
 __all__ = [  # noqa: RUF022  # plain order, as a test of the surface compares
     "ClaimRefuted",
     "Design",
+    "EProcess",
     "Enumeration",
     "EventCounts",
+    "Evidence",
+    "EvidenceStore",
     "Finding",
     "FloatGrid",
     "GaussianEvent",
@@ -57,4 +63,6 @@ __all__ = [  # noqa: RUF022  # plain order, as a test of the surface compares
     "WITNESSES",
     "Witness",
     "audit",
+    "fingerprint",
+    "watch",
 ]

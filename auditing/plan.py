@@ -121,7 +121,7 @@ def plan_epsilon(
     ranked: Sequence[tuple[Question, PrefixCounts]], claim: Claim, trials: int
 ) -> EpsilonPlan:
     """The score, direction, order of the datasets and bound that promise most in training."""
-    plans = [_best_event(ranked, claim, trials, method) for method in _methods(claim, trials)]
+    plans = [best_event(ranked, claim, trials, method) for method in _methods(claim, trials)]
     if len(plans) == 1:
         return plans[0][0]
     # Of two bounds the one that says more about the training counts, at a cautious level.
@@ -129,13 +129,15 @@ def plan_epsilon(
     return max(plans, key=lambda item: item[0].bound(level).epsilon(item[1], delta=claim.delta))[0]
 
 
-def _best_event(
+def best_event(
     ranked: Sequence[tuple[Question, PrefixCounts]], claim: Claim, trials: int, method: Method
 ) -> tuple[EpsilonPlan, EventCounts]:
+    """The best plan of one kind in training, and the training counts of its event."""
     best: tuple[float, Question, PrefixCounts, int] | None = None
     for question, counts in ranked:
         promise = _promise(counts, claim.delta_up, trials, method)
-        promise -= (_HANDICAP if question.fitted else 0.0) * np.abs(promise)
+        if question.fitted:
+            promise -= _HANDICAP * np.abs(promise)
         position = int(np.argmax(promise))
         if best is None or promise[position] > best[0]:
             best = (float(promise[position]), question, counts, position)

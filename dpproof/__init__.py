@@ -52,7 +52,10 @@ from auditing import (
     ClaimRefuted,
     Design,
     Enumeration,
+    EProcess,
     EventCounts,
+    Evidence,
+    EvidenceStore,
     Finding,
     FloatGrid,
     GaussianEvent,
@@ -76,6 +79,8 @@ from auditing import (
     WITNESSES,
     Witness,
     audit,
+    fingerprint,
+    watch,
 )
 from mechanisms import (
     ClippedSum,
@@ -128,8 +133,11 @@ __all__ = [  # noqa: RUF022  # plain order, as a test of the surface compares
     "DiscreteGaussian",
     "DiscreteLaplace",
     "DominatingPair",
+    "EProcess",
     "Enumeration",
     "EventCounts",
+    "Evidence",
+    "EvidenceStore",
     "ExponentialMechanism",
     "Finding",
     "FloatGrid",
@@ -197,10 +205,12 @@ __all__ = [  # noqa: RUF022  # plain order, as a test of the surface compares
     "check_text",
     "compose",
     "convert",
+    "fingerprint",
     "group",
     "parallel_compose",
     "post_process",
     "self_compose",
+    "watch",
 ]
 
 

@@ -97,13 +97,21 @@ class Question:
             features: shape (n, coordinates).
             labels: shape (n,), True where the row is from D.
         """
-        values = _signed(self.score, features, upwards=self.upwards)
-        # Position of the smallest event that contains each row; the last cell is outside of all.
-        cell = np.searchsorted(-self.thresholds, -values, side="left")
+        cell = self.cell(features)
         cells = len(self.thresholds) + 1
         inside = np.bincount(cell, minlength=cells)[:-1].cumsum()
         hits = np.bincount(cell[labels != self.swapped], minlength=cells)[:-1].cumsum()
         return inside, hits
+
+    def cell(self, features: Floats) -> NDArray[np.int64]:
+        """Position of the smallest event that contains each row; the last is outside of all."""
+        values = _signed(self.score, features, upwards=self.upwards)
+        return np.searchsorted(-self.thresholds, -values, side="left")
+
+    def same_score(self, other: Question) -> bool:
+        """Whether two questions differ by their thresholds at most."""
+        same_side = self.upwards == other.upwards and self.swapped == other.swapped
+        return self.score is other.score and same_side
 
     def counts(
         self, inside: NDArray[np.int64], hits: NDArray[np.int64], on_data: int, on_neighbour: int

@@ -14,6 +14,7 @@ from auditing.audit import WITNESSES, audit
 from auditing.bounds.e_process import EProcess
 from auditing.bounds.enumeration import Enumeration
 from auditing.bounds.gaussian_event import GaussianEvent
+from auditing.bounds.one_run import Guesses, OneRun
 from auditing.bounds.prefix_band import PrefixBand
 from auditing.bounds.randomised_label import RandomisedLabel
 from auditing.bounds.rectangle import Rectangle
@@ -43,10 +44,12 @@ __all__ = [  # noqa: RUF022  # plain order, as a test of the surface compares
     "Finding",
     "FloatGrid",
     "GaussianEvent",
+    "Guesses",
     "Histogram",
     "LinearDiscriminant",
     "MissingDependency",
     "OneAtATime",
+    "OneRun",
     "Outcome",
     "Pair",
     "PrefixBand",

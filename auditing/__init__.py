@@ -22,6 +22,7 @@ from auditing.bounds.renyi_event import RenyiEvent
 from auditing.bounds.two_sample import TwoSample
 from auditing.counts import Design, EventCounts, PrefixCounts
 from auditing.errors import ClaimRefuted, MissingDependency, SamplesUsed
+from auditing.neighbours import all_differ, neighbours, permuted
 from auditing.pair import Pair
 from auditing.report import Finding, Outcome, Report
 from auditing.sampler import OneAtATime, Sampler
@@ -65,7 +66,10 @@ __all__ = [  # noqa: RUF022  # plain order, as a test of the surface compares
     "TwoSample",
     "WITNESSES",
     "Witness",
+    "all_differ",
     "audit",
     "fingerprint",
+    "neighbours",
+    "permuted",
     "watch",
 ]

@@ -22,6 +22,7 @@ from auditing.witnesses.witness import Question
 Labels = NDArray[np.bool_]
 
 _CHUNK = 1 << 15
+_FIRST = 64
 _AHEAD = 8
 
 
@@ -135,7 +136,7 @@ class Trials:
         self._executor = executor
         self._deadline = deadline
         self._positions = itertools.count()
-        self._width = 1
+        self._width = 0  # coordinates of an output, known from the first chunk
         self.drawn = 0
 
     def training(self, count: int) -> Training:
@@ -150,17 +151,17 @@ class Trials:
     def _chunks(self, count: int) -> Iterator[Training]:
         check.count(count=count)
         for chunk in self._drawn(self._tasks(count)):
-            self._width = max(self._width, chunk.features.shape[1])
+            self._width = self._width or chunk.features.shape[1]
             self.drawn += len(chunk)
             yield chunk
 
     def _tasks(self, count: int) -> Iterator[_Task]:
         left = count
         while left:
-            size = min(left, max(1, _CHUNK // self._width), 64 if not self.drawn else _CHUNK)
-            yield _Task(
-                self._sampler, self._pair, self._features, self._seed, next(self._positions), size
-            )
+            largest = max(1, _CHUNK // self._width) if self._width else _FIRST
+            size = min(left, largest)
+            position = next(self._positions)
+            yield _Task(self._sampler, self._pair, self._features, self._seed, position, size)
             left -= size
 
     def _drawn(self, tasks: Iterable[_Task]) -> Iterator[Training]:
@@ -173,7 +174,7 @@ class Trials:
         for task in tasks:
             self._check_time()
             waiting.append(self._executor.submit(_draw, task))
-            if len(waiting) > _AHEAD:
+            if len(waiting) > (_AHEAD if self._width else 0):
                 yield waiting.pop(0).result()
         for future in waiting:
             self._check_time()

@@ -35,6 +35,8 @@ _PILOT_SHARE = 0.1
 _MOST_PILOT = 100_000
 _LEAST_PILOT = 600
 _LEAST_SAMPLES = 5
+_PROBE = 64
+_MOST_NUMBERS = 1 << 23
 
 
 def audit(
@@ -131,7 +133,9 @@ class _Run:
 def _stages(run: _Run, trials: Trials) -> None:
     pilot = max(run.planned // 10, min(run.planned // 2, _LEAST_PILOT))
     pilot = min(pilot, _MOST_PILOT)
-    first = trials.training(pilot // 2)
+    probe = trials.training(min(_PROBE, pilot // 2))
+    pilot = min(pilot, max(_LEAST_PILOT, _MOST_NUMBERS // probe.features.shape[1]))
+    first = trials.training_after(probe, pilot // 2)
     looked = trials.testing(pilot - pilot // 2)
     _test(run, first.halves(), looked, pilot - pilot // 2, pilot=True)
     rest = run.planned - pilot

@@ -27,6 +27,8 @@ _CAUTION = 1.5
 _TEST = 1.65
 # The band has the events up to this many times smaller or larger than the best one in training.
 _WINDOW = 6.0
+# About the number of independent looks that a band of such events amounts to.
+_BAND_PRICE = 4.0
 # Beyond this many expected trials in the part of delta, thinning costs more than a single event.
 _MOST_THINNED = 20.0
 # Below this many trials one event with both its limits says more than a band of prefixes.
@@ -74,6 +76,10 @@ class EpsilonPlan:
         if self.method is Method.BAND:
             return PrefixBand(significance=significance).epsilon(counts, delta=claim.delta)
         return self.bound(significance).epsilon(counts.event(self.position), delta=claim.delta)
+
+    def cautious(self, significance: float) -> EventBound:
+        """The bound from one event at the level that is left of it when a band is looked at."""
+        return self.bound(significance / (_BAND_PRICE if self.method is Method.BAND else 1.0))
 
     def bound(self, significance: float) -> EventBound:
         """The bound from one event."""
@@ -124,9 +130,24 @@ def plan_epsilon(
     plans = [best_event(ranked, claim, trials, method) for method in _methods(claim, trials)]
     if len(plans) == 1:
         return plans[0][0]
-    # Of two bounds the one that says more about the training counts, at a cautious level.
+    # Of two bounds the one that says more about the training counts, brought to the test's size.
     level = _normal_tail(_CAUTION + _TEST)
-    return max(plans, key=lambda item: item[0].bound(level).epsilon(item[1], delta=claim.delta))[0]
+    return max(
+        plans,
+        key=lambda item: item[0].bound(level).epsilon(_scaled(item[1], trials), delta=claim.delta),
+    )[0]
+
+
+def _scaled(counts: EventCounts, trials: int) -> EventCounts:
+    """The same frequencies for another number of trials."""
+    ratio = trials / counts.total
+    first, second = round(counts.trials * ratio), round(counts.other_trials * ratio)
+    return EventCounts(
+        min(round(counts.hits * ratio), first),
+        first,
+        min(round(counts.other_hits * ratio), second),
+        second,
+    )
 
 
 def best_event(
@@ -148,18 +169,21 @@ def best_event(
     if method is not Method.BAND:
         return EpsilonPlan(question.only(position), 0, value, method), event
     sizes = np.array(counts.inside)
-    near = np.flatnonzero(
-        (sizes * _WINDOW >= sizes[position]) & (sizes <= _WINDOW * sizes[position])
-    )
+    # Without delta the larger events cost little and save an audit whose best event was noise.
+    largest = _WINDOW * sizes[position] if claim.delta else math.inf
+    near = np.flatnonzero((sizes * _WINDOW >= sizes[position]) & (sizes <= largest))
     inside = question.only(slice(int(near[0]), int(near[-1]) + 1))
     return EpsilonPlan(inside, position - int(near[0]), value, method), event
 
 
 def _methods(claim: Claim, trials: int) -> tuple[Method, ...]:
     """What is worth trying, judged by what is known before any trial is drawn."""
-    if trials * claim.delta_up / 2 > _MOST_THINNED:
+    thinned = trials * claim.delta_up / 2
+    if thinned > _MOST_THINNED:
         return (Method.TWO_SAMPLE,)
-    return (Method.LABEL, Method.TWO_SAMPLE) if trials < _FEW else (Method.BAND,)
+    if trials < _FEW:
+        return (Method.LABEL, Method.TWO_SAMPLE)
+    return (Method.BAND,) if thinned <= 1 else (Method.BAND, Method.TWO_SAMPLE)
 
 
 def _promise(counts: PrefixCounts, delta: float, trials: int, method: Method) -> Floats:

@@ -134,7 +134,9 @@ def plan_epsilon(
     level = _normal_tail(_CAUTION + _TEST)
     return max(
         plans,
-        key=lambda item: item[0].bound(level).epsilon(_scaled(item[1], trials), delta=claim.delta),
+        key=lambda item: (
+            item[0].cautious(level).epsilon(_scaled(item[1], trials), delta=claim.delta)
+        ),
     )[0]
 
 

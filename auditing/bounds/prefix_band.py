@@ -70,7 +70,13 @@ class PrefixBand:
 
     def refutes(self, counts: PrefixCounts, *, epsilon: Number, delta: Number = 0) -> bool:
         """Whether the counts contradict (epsilon, delta) at the significance."""
-        return self.p_value(counts, epsilon=epsilon, delta=delta) <= self.significance
+        loss = floats_around(check.non_negative(epsilon=epsilon))[1]
+        looked = self._looked_at(counts, delta)
+        if looked is None or looked.single(loss) > self.significance:
+            return False
+        if looked.union_bound(loss) <= self.significance:
+            return True
+        return looked.p_value(loss, loss) <= self.significance
 
     def epsilon(self, counts: PrefixCounts, *, delta: Number = 0) -> float:
         """Lower confidence bound of epsilon at delta, in nats; 0 when nothing is refuted."""

@@ -64,7 +64,7 @@ def test_prefix_band(epsilon: float, delta: float, trials: int) -> None:
     """
     rng = np.random.default_rng(6)
     band = PrefixBand(significance=SIGNIFICANCE)
-    sizes = np.unique((trials / 1.2 ** np.arange(40)).astype(int))
+    sizes = np.unique((trials / 1.2 ** np.arange(24)).astype(int))
     alarms = 0
     for _ in range(REPEATS):
         labels = _labels(rng, epsilon, delta, trials)

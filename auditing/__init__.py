@@ -21,7 +21,7 @@ from auditing.bounds.rectangle import Rectangle
 from auditing.bounds.renyi_event import RenyiEvent
 from auditing.bounds.two_sample import TwoSample
 from auditing.counts import Design, EventCounts, PrefixCounts
-from auditing.errors import ClaimRefuted, MissingDependency, SamplesUsed
+from auditing.errors import ClaimRefuted, SamplesUsed
 from auditing.neighbours import all_differ, neighbours, permuted
 from auditing.pair import Pair
 from auditing.report import Finding, Outcome, Report
@@ -48,7 +48,6 @@ __all__ = [  # noqa: RUF022  # plain order, as a test of the surface compares
     "Guesses",
     "Histogram",
     "LinearDiscriminant",
-    "MissingDependency",
     "OneAtATime",
     "OneRun",
     "Outcome",

@@ -61,14 +61,6 @@ def exp_up(epsilon: float) -> float:
     return math.exp(epsilon) * (1.0 + 1e-15)
 
 
-def logit_down(p: float) -> float:
-    """ln(p / (1 - p)), rounded down; -inf at 0."""
-    if p <= 0.0:
-        return -math.inf
-    value = math.log(p) - math.log1p(-p)
-    return value - 1e-14 * (1.0 + abs(value))
-
-
 def quantile(probability: float, n: int, p: float) -> int:
     """The smallest k with Pr(Bin(n, p) <= k) >= probability; for planning, not for bounds."""
     low, high = -1, n

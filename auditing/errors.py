@@ -17,7 +17,3 @@ class ClaimRefuted(PrivacyError, AssertionError):
 
 class SamplesUsed(PrivacyError):
     """Samples that were tested once are asked to be tested again."""
-
-
-class MissingDependency(PrivacyError, ImportError):
-    """An optional library is needed for this and is not installed."""

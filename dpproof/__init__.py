@@ -49,6 +49,7 @@ from accountant import (
     self_compose,
 )
 from auditing import (
+    WITNESSES,
     ClaimRefuted,
     Design,
     Enumeration,
@@ -62,7 +63,6 @@ from auditing import (
     Guesses,
     Histogram,
     LinearDiscriminant,
-    MissingDependency,
     OneAtATime,
     OneRun,
     Outcome,
@@ -78,7 +78,6 @@ from auditing import (
     Score,
     Thresholds,
     TwoSample,
-    WITNESSES,
     Witness,
     all_differ,
     audit,
@@ -159,7 +158,6 @@ __all__ = [  # noqa: RUF022  # plain order, as a test of the surface compares
     "LinearDiscriminant",
     "Mechanism",
     "MechanismSampler",
-    "MissingDependency",
     "NoBracket",
     "NotCertified",
     "NotImplied",

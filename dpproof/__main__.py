@@ -1,7 +1,7 @@
-"""The command line: ``dpproof budget``, ``calibrate``, ``certify`` and ``check``.
+"""The command line: ``dpproof budget``, ``calibrate``, ``certify``, ``check`` and ``audit``.
 
-Exit status: 0 the budget holds, 1 it does not, 2 the input cannot be answered, with one line on
-standard error.
+Exit status: 0 the budget holds or the claim is not refuted, 1 it does not or is, 2 the input cannot
+be answered, with one line on standard error.
 """
 
 from __future__ import annotations
@@ -107,6 +107,45 @@ def check(certificate: str) -> int:
     from proofs.__main__ import main as check_file  # noqa: PLC0415  # as in budget
 
     return check_file([certificate])
+
+
+@commands.command()
+@click.argument("target")
+@click.option("--pair", help="package.module:name of two datasets, or of a function giving them.")
+@click.option("--epsilon", type=float, help="The claimed epsilon.")
+@click.option("--delta", type=float, help="The claimed delta, 0 by default.")
+@click.option("--pipeline", help="A pipeline file whose total is the claim.")
+@click.option("--samples", type=int, help="Samples per dataset, 100000 by default.")
+@click.option("--significance", type=float, help="Error probability, 0.05 by default.")
+@click.option("--seconds", type=float, help="Time budget.")
+@click.option("--seed", type=int, help="Replay an audit that reported this seed.")
+@JSON
+def audit(target: str, *, as_json: bool, **options: object) -> int:
+    """Whether outputs of an implementation contradict its claim.
+
+    TARGET is a file with an [audit] table, or package.module:sampler with the options.
+
+    Exit status: 0 not refuted, 1 refuted, 2 bad input.
+    """
+    from pathlib import Path  # noqa: PLC0415  # as in budget
+
+    from auditing import Outcome  # noqa: PLC0415  # as in budget
+    from dpproof import requests  # noqa: PLC0415  # as in budget
+    from dpproof.section import Section  # noqa: PLC0415  # as in budget
+
+    given = {name: value for name, value in options.items() if value is not None}
+    if target.endswith(".toml"):
+        if given:
+            raise click.UsageError("a file and options together: state everything in the file")
+        request = requests.from_file(target)
+    else:
+        request = requests.from_table(Section("audit", {"sampler": target, **given}), Path())
+    report = request.run()
+    if as_json:
+        _print_json(report.to_dict())
+    else:
+        click.echo(str(report))
+    return DOES_NOT_HOLD if report.outcome is Outcome.VIOLATION else HOLDS
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

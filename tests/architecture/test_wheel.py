@@ -1,4 +1,4 @@
-"""What is shipped: the five packages, and nothing else."""
+"""What is shipped: the five packages and the pytest plugin, and nothing else."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_configuration_names_the_five_packages() -> None:
 
 @pytest.mark.slow
 def test_wheel_contains_the_five_packages_and_nothing_else(tmp_path: Path) -> None:
-    """A built wheel has our packages with their type markers, and its own metadata."""
+    """A built wheel has our packages with their type markers, the plugin, and its metadata."""
     command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "-q", "-w", str(tmp_path)]
     subprocess.run([*command, str(ROOT)], check=True)
     (wheel,) = tmp_path.glob("dpproof-*.whl")

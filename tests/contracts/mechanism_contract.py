@@ -15,17 +15,21 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import auditing
 import proofs
 from accountant.bound import Bound
 from accountant.errors import NotCertified, NotImplied, ParameterError
 from accountant.relation import AddRemove
 from accountant.sampling import Poisson
+from accountant.sensitivity import L1, L2
 from mechanisms import Mechanism, ReplayRng, compose
 from mechanisms.outputs import unpack
 from proofs import Rejected, VerifiedUnder
 
 DELTA = 1e-6
 FALSE_ALARM = 1e-8
+AUDIT_ALARM = 1e-9
+AUDIT_SAMPLES = 3_000
 NOT_POSITIVE: tuple[Any, ...] = (
     float("nan"),
     float("inf"),
@@ -88,6 +92,35 @@ class MechanismContract(ABC):
 
         assert isinstance(proofs.check(certificate), VerifiedUnder)
         assert isinstance(proofs.check_text(false), Rejected)
+
+    def neighbour(self) -> object:
+        """A neighbour of ``data``: a record less, or a value that moved by the sensitivity."""
+        mechanism, data = self.mechanism(), self.data()
+        if mechanism.acts_on_records:
+            return data[:-1]  # type: ignore[index]
+        sensitivity = getattr(mechanism, "sensitivity", None)
+        if not isinstance(sensitivity, L1 | L2):
+            pytest.skip("what a neighbour is has to be said: define neighbour()")
+        moved = np.array(data)
+        moved.flat[0] += float(sensitivity.value)
+        return moved.tolist()
+
+    def test_audit_does_not_contradict_the_statement(self) -> None:
+        """Outputs on two neighbours do not refute the guarantee, floating point included.
+
+        Fresh entropy; a true statement is refuted with probability at most ``AUDIT_ALARM``.
+        """
+        mechanism = self.mechanism()
+        pair = self.data(), self.neighbour()
+        report = auditing.audit(
+            mechanism.sampler(),
+            pair,
+            mechanism.guarantee(),
+            samples=AUDIT_SAMPLES,
+            significance=AUDIT_ALARM,
+        )
+
+        assert report.outcome is not auditing.Outcome.VIOLATION, str(report)
 
     def test_refuses_bad_arguments(self) -> None:
         """Every bad argument is a typed error where it enters, and names its domain."""

@@ -10,7 +10,7 @@ import pytest
 from dpproof.parse import parse
 from tests.docs.blocks import ROOT, blocks, documents, run_console, run_python, same_output
 
-LANGUAGES = {"python", "text", "console", "toml", "bash"}
+LANGUAGES = {"python", "text", "console", "toml", "bash", "yaml"}
 
 
 @pytest.mark.parametrize("path", documents(), ids=lambda path: str(path.relative_to(ROOT)))

@@ -43,6 +43,10 @@ class TestExponentialMechanism(MechanismContract):
         """Scores of four candidates."""
         return [1.0, 0.5, 0.25, 1.125]
 
+    def neighbour(self) -> object:
+        """Every score moves, up and down by turns."""
+        return [0.5, 1.0, -0.25, 1.625]
+
     def increasing_noise(self) -> Sequence[ExponentialMechanism[AddRemove]]:
         """Epsilon from 3 down to 1/10."""
         return [ExponentialMechanism(epsilon=e, sensitivity=LInf(1)) for e in (3, 1, 0.1)]

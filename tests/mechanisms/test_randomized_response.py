@@ -39,6 +39,10 @@ class TestRandomizedResponse(ExactLawContract):
         """One category."""
         return 3
 
+    def neighbour(self) -> object:
+        """Another category."""
+        return 0
+
     def increasing_noise(self) -> Sequence[RandomizedResponse[AddRemove]]:
         """Epsilon from 3 down to 1/10."""
         return [RandomizedResponse(epsilon=e, categories=3) for e in (3, 1, 0.1)]

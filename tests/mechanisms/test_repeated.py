@@ -24,6 +24,10 @@ class TestRepeated(MechanismContract):
         """A vector."""
         return [1.0, 2.0]
 
+    def neighbour(self) -> object:
+        """One coordinate moves by the sensitivity."""
+        return [2.0, 2.0]
+
     def increasing_noise(self) -> Sequence[Repeated[AddRemove]]:
         """The base grows noisier."""
         return [Gaussian(sigma=s, sensitivity=L2(1)).repeat(3) for s in (1, 2, 8)]

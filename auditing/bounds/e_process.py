@@ -1,0 +1,98 @@
+"""Evidence that may be looked at after every trial, and multiplied over runs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant import check
+from accountant.check import Number
+from accountant.errors import ParameterError
+from accountant.guarantees.rounding import floats_around
+from auditing.binomial import Floats, logistic_up
+from auditing.bounds.event_bound import significance_of
+
+# How much of the excess of a predicted posterior over the claim's bias is bet, mixed equally.
+_SHARES = (1.0, 0.6, 0.3, 0.1, 0.0)
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class EProcess:
+    """Bets against a claim that a true claim does not let grow.
+
+    Statement: let labels be fair coins, P(T) <= e^eps Q(T) + delta for all events T, q = e^eps /
+        (1 + e^eps), and let eta be any predictions of Pr(L = 1 | x) that depend on earlier trials
+        and on x alone, eta <= h with h fixed before x. With eta replaced by q where it is
+        smaller, and h by q where that is smaller, each trial multiplies the wealth by (eta / q if
+        L = 1, (1 - eta) / (1 - q) if L = 0) / (1 + delta (h / q - 1) / 2). Then the wealth is a
+        non-negative supermartingale that starts at 1, and Pr(it ever reaches 1 / significance)
+        <= significance.
+    Proof: write P = m + b as in ``RandomisedLabel``. Where the trial is not marked, Pr(L = 1 | x)
+        <= q and the multiplier grows with L, so its expectation is at most that under bias q,
+        which is 1. A trial is marked with probability at most delta / 2; then L = 1 and the
+        multiplier is at most h / q. So before the division the expectation is at most
+        1 - delta / 2 + (delta / 2) h / q. Ville's inequality gives the rest. A mixture of such
+        wealths is one, and so is a product over independent runs.
+    Rounds: the wealth down.
+
+    Args:
+        epsilon: claimed.
+        delta: claimed.
+    """
+
+    claimed_epsilon: float
+    claimed_delta: float
+
+    def __init__(self, *, epsilon: Number, delta: Number = 0) -> None:
+        above = floats_around(check.non_negative(epsilon=epsilon))[1]
+        object.__setattr__(self, "claimed_epsilon", above)
+        object.__setattr__(self, "claimed_delta", floats_around(check.probability(delta=delta))[1])
+
+    def log_wealths(self, eta: Floats, labels: NDArray[np.bool_], *, highest: float) -> Floats:
+        """Log of what each of several bettors makes of some trials, shape (bettors,).
+
+        Add them over the blocks of a run; ``mixed`` gives the wealth.
+
+        Args:
+            eta: shape (n,), predictions fixed before the labels were seen, in [0, 1].
+            labels: shape (n,), True where the trial was on D.
+            highest: no prediction is above it; fixed before the outputs were seen.
+        Raises:
+            ParameterError: shapes differ, or a prediction is not between 0 and ``highest``.
+        """
+        if eta.shape != labels.shape or not ((eta >= 0) & (eta <= min(highest, 1.0))).all():
+            raise ParameterError("eta", eta, f"one number up to {highest} for every label")
+        q = logistic_up(self.claimed_epsilon)
+        excess = np.maximum(eta - q, 0.0)
+        most = max(highest - q, 0.0) / q
+        costs = np.log1p([0.5 * self.claimed_delta * s * most for s in _SHARES])
+        with np.errstate(divide="ignore"):
+            sums = [
+                np.where(labels, np.log1p(s * excess / q), np.log1p(-s * excess / (1 - q))).sum()
+                for s in _SHARES
+            ]
+        return np.asarray(sums, dtype=np.float64) - len(labels) * costs * (1 + 1e-12)
+
+    def start(self) -> Floats:
+        """The log wealths before any trial."""
+        return np.zeros(len(_SHARES))
+
+    @staticmethod
+    def mixed(log_wealths: Floats) -> float:
+        """Log of the mixture of the bettors, rounded down: evidence against the claim."""
+        largest = float(np.max(log_wealths))
+        if largest == -math.inf:
+            return -math.inf
+        mean = float(np.mean(np.exp(log_wealths - largest)))
+        value = largest + math.log(mean)
+        return value - 1e-12 * (1 + abs(value))
+
+    @staticmethod
+    def refutes(log_wealth: float, *, significance: Number) -> bool:
+        """Whether the evidence, at any time, contradicts the claim at the significance."""
+        return log_wealth >= -math.log(significance_of(significance)) * (1 + 1e-12)

@@ -1,0 +1,72 @@
+"""What every bound from one event answers."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import final
+
+from accountant import check
+from accountant.check import Number
+from auditing.counts import EventCounts
+
+LARGEST_EPSILON = 600.0
+_STEPS = 60
+
+
+class EventBound(ABC):
+    """A test of P(S) <= e^epsilon Q(S) + delta from the counts of one event S fixed in advance.
+
+    Law: when the inequality holds, ``refutes`` is true with probability at most ``significance``,
+    and so is ``epsilon(...) >`` the smallest epsilon for which it holds.
+    """
+
+    __slots__ = ()
+
+    significance: float
+
+    @abstractmethod
+    def p_value(self, counts: EventCounts, *, epsilon: Number, delta: Number = 0) -> float:
+        """Upper bound of the p-value of P(S) <= e^epsilon Q(S) + delta; grows with epsilon."""
+
+    @final
+    def refutes(self, counts: EventCounts, *, epsilon: Number, delta: Number = 0) -> bool:
+        """Whether the counts contradict (epsilon, delta) at the significance."""
+        return self.p_value(counts, epsilon=epsilon, delta=delta) <= self.significance
+
+    @final
+    def epsilon(self, counts: EventCounts, *, delta: Number = 0) -> float:
+        """Lower confidence bound of epsilon at delta, in nats; 0 when nothing is refuted."""
+        check.probability(delta=delta)
+        return largest_refuted(lambda e: self.refutes(counts, epsilon=e, delta=delta))
+
+
+def largest_refuted(refutes: Callable[[float], bool], tolerance: float = 1e-5) -> float:
+    """A refuted epsilon, at most ``tolerance`` below the first one that is not; 0 when none is.
+
+    The predicate has to be true up to some point and false from there on.
+    """
+    if not refutes(0.0):
+        return 0.0
+    low, high = 0.0, 1.0
+    while refutes(high):
+        low, high = high, 2.0 * high
+        if high > LARGEST_EPSILON:
+            return low
+    for _ in range(_STEPS):
+        if high - low <= tolerance:
+            break
+        middle = 0.5 * (low + high)
+        if refutes(middle):
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def significance_of(value: Number) -> float:
+    """A significance level as a float at or below the exact value."""
+    exact = check.open_probability(significance=value)
+    nearest = float(exact)
+    return nearest if nearest <= exact else math.nextafter(nearest, 0.0)

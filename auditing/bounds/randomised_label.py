@@ -1,0 +1,83 @@
+"""The bound for trials whose dataset was chosen by a fair coin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+from accountant import check
+from accountant.check import Number
+from accountant.errors import ParameterError
+from accountant.guarantees.rounding import floats_around
+from auditing.binomial import logistic_up, tail_up
+from auditing.bounds.event_bound import EventBound, significance_of
+from auditing.counts import Design, EventCounts
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class RandomisedLabel(EventBound):
+    """One exact binomial: given the outputs, the labels of trials in S are coins.
+
+    Statement: let L = 1 (dataset D) or 0 (D') be a fair coin for every one of N trials, P and Q
+        the laws of the outputs, S fixed, and P(T) <= e^eps Q(T) + delta for every T inside S. Then
+        k1, the trials in S with L = 1, is at most A + B, where A given A + k0 is dominated by
+        Bin(A + k0, e^eps / (1 + e^eps)) and B by Bin(N, delta / 2). Hence, with c such that
+        Pr(Bin(N, delta/2) > c) <= t, the p-value
+        t + Pr(Bin(k1 - c + k0, e^eps / (1 + e^eps)) >= k1 - c) is valid.
+    Proof: write P = m + b on S with m = min(P, e^eps Q), b(S) <= delta, and mark each trial with
+        L = 1 as belonging to b with probability db/dP; B counts the marked ones. An unmarked
+        trial at x has L = 1 with probability dm / (dm + dQ) <= e^eps / (1 + e^eps), and trials
+        are independent. The tail Pr(Bin(j + k0, q) >= j) falls in j, and k1 - c <= A unless B > c.
+    Rounds: the p-value up.
+
+    Args:
+        significance: error probability, in (0, 1).
+        thinning: the part t of the significance that pays for delta, as a share; unused when
+            delta is 0.
+    Example:
+        >>> counts = EventCounts(hits=7311, trials=10_000, other_hits=2689, other_trials=10_000)
+        >>> 0.95 < RandomisedLabel(significance=0.05).epsilon(counts) < 1
+        True
+    """
+
+    significance: float
+    thinning: float
+
+    def __init__(self, *, significance: Number, thinning: Number = 0.1) -> None:
+        object.__setattr__(self, "significance", significance_of(significance))
+        object.__setattr__(self, "thinning", float(check.open_probability(thinning=thinning)))
+
+    def p_value(self, counts: EventCounts, *, epsilon: Number, delta: Number = 0) -> float:
+        """Upper bound of the p-value of P(S) <= e^epsilon Q(S) + delta; grows with epsilon.
+
+        Raises:
+            ParameterError: the design is not by coins.
+        """
+        if counts.design is not Design.COIN:
+            raise ParameterError(
+                "counts.design", counts.design, "Design.COIN", "use Rectangle for fixed designs"
+            )
+        loss = floats_around(check.non_negative(epsilon=epsilon))[1]
+        paid, removed = thinned(counts.total, delta, self.thinning * self.significance)
+        left = counts.hits - removed
+        tail = float(tail_up(left, max(left, 0) + counts.other_hits, logistic_up(loss)))
+        return min(1.0, paid + tail)
+
+
+def thinned(trials: int, delta: Number, level: float) -> tuple[float, int]:
+    """What delta costs: a probability t <= level, and c with Pr(Bin(trials, delta/2) > c) <= t.
+
+    Nothing of the level is used when delta is 0.
+    """
+    half = floats_around(check.probability(delta=delta) / 2)[1]
+    if half == 0.0 or trials == 0:
+        return 0.0, 0
+    low, high = -1, trials
+    while high - low > 1:
+        middle = (low + high) // 2
+        if float(tail_up(middle + 1, trials, half)) <= level:
+            high = middle
+        else:
+            low = middle
+    return float(tail_up(high + 1, trials, half)), high

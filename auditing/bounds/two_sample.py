@@ -1,0 +1,109 @@
+"""The exact test of one linear inequality between two binomial probabilities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from accountant import check
+from accountant.check import Number
+from accountant.guarantees.rounding import floats_around
+from auditing.binomial import Floats, exp_up, lower_limit, tail_up, upper_limit
+from auditing.bounds.event_bound import LARGEST_EPSILON, EventBound, significance_of
+from auditing.counts import EventCounts
+
+_CELLS = 64
+_BLOCKS = 192
+_REACH = 9.0
+_SUM_MARGIN = 4e-12
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class TwoSample(EventBound):
+    """The probability of a difference at least as large, under the worst Q(S) that is plausible.
+
+    Statement: let k1 ~ Bin(n1, p) and k0 ~ Bin(n0, q) be independent (given the numbers of
+        trials, whether coins or a plan drew them), p <= e^eps q + delta, w > 0 fixed in advance
+        and T = k1/n1 - w k0/n0. With [q-, q+] the limits for q at level b/2 each, the p-value
+        b + max over q in [q-, q+] of Pr(T >= observed | min(1, e^eps q + delta), q) is valid.
+    Source: Berger & Boos, JASA 89 (1994), Lemma 1, for the confidence set in the maximum.
+    Proof of the maximum: {T >= t} grows with k1 and falls with k0, so its probability grows with
+        p and falls with q; on a cell [a, a'] it is at most the one at p = e^eps a' + delta,
+        q = a. In the sum over k0, blocks of values are taken at their smallest, for the same
+        reason, and what lies outside the summed window counts in full. The region does not
+        depend on eps, so the p-value grows with eps.
+    Rounds: the p-value up.
+    Use: a claimed curve delta(eps) says P(S) <= e^eps Q(S) + delta(eps) at every eps; one eps
+        fixed in advance is a test of the curve. The power is best with w near e^eps.
+
+    Args:
+        significance: error probability, in (0, 1).
+        weight: w.
+        nuisance: the part b of the significance that pays for the limits of q, as a share.
+    """
+
+    significance: float
+    weight: float
+    nuisance: float
+
+    def __init__(
+        self, *, significance: Number, weight: Number = 1, nuisance: Number = 0.02
+    ) -> None:
+        object.__setattr__(self, "significance", significance_of(significance))
+        object.__setattr__(self, "weight", float(check.positive(weight=weight)))
+        object.__setattr__(self, "nuisance", float(check.open_probability(nuisance=nuisance)))
+
+    def p_value(self, counts: EventCounts, *, epsilon: Number, delta: Number = 0) -> float:
+        """Upper bound of the p-value of P(S) <= e^epsilon Q(S) + delta; grows with epsilon."""
+        loss = floats_around(check.real(epsilon=epsilon))[1]
+        mass = floats_around(check.probability(delta=delta))[1]
+        if loss > LARGEST_EPSILON or counts.trials == 0 or counts.other_trials == 0:
+            return 1.0
+        paid = self.nuisance * self.significance
+        low = float(lower_limit(counts.other_hits, counts.other_trials, paid / 2))
+        high = float(upper_limit(counts.other_hits, counts.other_trials, paid / 2))
+        edges = np.linspace(low, high, _CELLS + 1)
+        p = np.minimum(1.0, (exp_up(loss) * edges[1:] + mass) * (1 + 4e-16))
+        return min(1.0, paid + float(np.max(self._at_least(counts, p, edges[:-1]))))
+
+    def _at_least(self, counts: EventCounts, p: Floats, q: Floats) -> Floats:
+        """Upper bound of Pr(T >= observed) for each (p, q), shapes (cells,)."""
+        n1, n0 = counts.trials, counts.other_trials
+        first, last = _window(n0, q)
+        blocks = np.linspace(0.0, 1.0, min(_BLOCKS, n0 + 1) + 1)
+        starts = np.floor(first[:, None] + blocks * (last - first + 1)[:, None])
+        lowest = starts[:, :-1]
+        masses = _between(n0, q[:, None], starts)
+        change = self.weight * (n1 / n0) * (lowest - counts.other_hits)
+        rounding = 1e-9 + 1e-13 * np.abs(change)
+        needed = np.ceil(counts.hits + change - rounding)
+        summed = np.sum(masses * tail_up(needed, n1, p[:, None]), axis=1)
+        outside = tail_up(last + 1, n0, q) + _below(n0, q, first)
+        return np.asarray(summed + outside + _SUM_MARGIN)
+
+
+def _window(n: int, q: Floats) -> tuple[Floats, Floats]:
+    """First and last value of Bin(n, q) that are summed one block at a time."""
+    reach = _REACH * np.sqrt(n * q * (1 - q)) + 40
+    return np.floor(np.clip(n * q - reach, 0, n)), np.ceil(np.clip(n * q + reach, 0, n))
+
+
+def _between(n: int, q: Floats, starts: Floats) -> Floats:
+    """Pr(start <= Bin(n, q) < next start), from whichever tail is smaller."""
+    above = starts > n * q
+    # Pr(Bin >= start) above the mean, Pr(Bin < start) up to it: one evaluation each.
+    k, p = np.where(above, starts, n - starts + 1), np.where(above, q, 1 - q)
+    tails = tail_up(k, n, p)
+    left, right = tails[:, :-1], tails[:, 1:]
+    both = np.where(above[:, :-1], left - right, right - left)
+    return np.asarray(
+        np.maximum(np.where(above[:, :-1] == above[:, 1:], both, 1 - left - right), 0)
+    )
+
+
+def _below(n: int, q: Floats, k: Floats) -> Floats:
+    """Pr(Bin(n, q) < k)."""
+    return tail_up(n - k + 1, n, 1.0 - q)

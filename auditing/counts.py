@@ -1,0 +1,102 @@
+"""What is counted: how often an event happened on each of two datasets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import final
+
+from accountant import check
+from accountant.errors import ParameterError
+
+
+@final
+class Design(Enum):
+    """How it was decided on which of the two datasets a trial runs."""
+
+    COIN = "a fair coin for every trial"
+    FIXED = "numbers fixed in advance"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class EventCounts:
+    """Trials of an event S that was fixed before they were drawn.
+
+    Attributes:
+        hits: trials on D whose output was in S.
+        trials: trials on D.
+        other_hits: trials on D' whose output was in S.
+        other_trials: trials on D'.
+        design: whether the numbers of trials were drawn by coins or fixed.
+    """
+
+    hits: int
+    trials: int
+    other_hits: int
+    other_trials: int
+    design: Design = Design.COIN
+
+    def __post_init__(self) -> None:
+        for name in ("trials", "other_trials", "hits", "other_hits"):
+            check.whole(**{name: getattr(self, name)})
+        if self.hits > self.trials:
+            raise ParameterError("hits", self.hits, f"at most {self.trials} trials")
+        if self.other_hits > self.other_trials:
+            raise ParameterError("other_hits", self.other_hits, f"at most {self.other_trials}")
+
+    @property
+    def total(self) -> int:
+        """Trials on both datasets."""
+        return self.trials + self.other_trials
+
+    def reversed(self) -> EventCounts:
+        """The same event with the datasets exchanged."""
+        return EventCounts(self.other_hits, self.other_trials, self.hits, self.trials, self.design)
+
+    def complement(self) -> EventCounts:
+        """The complementary event."""
+        return EventCounts(
+            self.trials - self.hits,
+            self.trials,
+            self.other_trials - self.other_hits,
+            self.other_trials,
+            self.design,
+        )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PrefixCounts:
+    """Coin trials sorted into nested events S_1 < S_2 < ... that were fixed in advance.
+
+    Attributes:
+        inside: trials in S_j, increasing; a function of the outputs alone.
+        hits: those of them that were on D.
+        trials: all trials on D.
+        other_trials: all trials on D'.
+    """
+
+    inside: tuple[int, ...]
+    hits: tuple[int, ...]
+    trials: int
+    other_trials: int
+
+    def __post_init__(self) -> None:
+        if len(self.inside) != len(self.hits) or list(self.inside) != sorted(self.inside):
+            raise ParameterError("inside", self.inside, "increasing, one number for each event")
+        steps = zip((0, *self.inside), self.inside, (0, *self.hits), self.hits, strict=False)
+        if any(not 0 <= h2 - h1 <= k2 - k1 for k1, k2, h1, h2 in steps):
+            raise ParameterError("hits", self.hits, "counted inside the same nested events")
+
+    @property
+    def total(self) -> int:
+        """Trials on both datasets."""
+        return self.trials + self.other_trials
+
+    def event(self, position: int) -> EventCounts:
+        """The counts of one of the events; to test it, it has to be chosen in advance."""
+        hits = self.hits[position]
+        return EventCounts(
+            hits, self.trials, self.inside[position] - hits, self.other_trials, Design.COIN
+        )

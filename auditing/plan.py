@@ -1,0 +1,245 @@
+"""From training samples to the one test that will be made on others."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import final
+
+import numpy as np
+
+from accountant.errors import ParameterError
+from auditing.binomial import Floats, lower_limit, upper_limit
+from auditing.bounds.event_bound import EventBound
+from auditing.bounds.prefix_band import PrefixBand
+from auditing.bounds.randomised_label import RandomisedLabel
+from auditing.bounds.two_sample import TwoSample
+from auditing.claim import Claim, Tangent
+from auditing.counts import EventCounts, PrefixCounts
+from auditing.trials import Training
+from auditing.witnesses.witness import Question, Witness
+
+# Standard errors of the training estimate taken off, and of the coming test at about 5 %.
+_CAUTION = 1.5
+_TEST = 1.65
+# The band has the events up to this many times smaller or larger than the best one in training.
+_WINDOW = 6.0
+# About the number of independent looks that a band of such events amounts to.
+_BAND_PRICE = 4.0
+# Beyond this many expected trials in the part of delta, thinning costs more than a single event.
+_MOST_THINNED = 20.0
+# Below this many trials one event with both its limits says more than a band of prefixes.
+_FEW = 500
+# A fitted score has to promise more than one that was there before, by this share.
+_HANDICAP = 0.1
+# Events whose violation is this close to the clearest one are told apart by their promise.
+_CLOSE = 2.0
+_RARER = 0.52
+
+
+@final
+class Method(Enum):
+    """Which bound is made of the counts."""
+
+    BAND = "every threshold of the score"
+    LABEL = "the labels of one event"
+    TWO_SAMPLE = "one event's two probabilities"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class EpsilonPlan:
+    """Bound epsilon at the claim's delta.
+
+    Attributes:
+        question: the nested events; one of them for ``LABEL`` and ``TWO_SAMPLE``.
+        position: the event that looked best in training.
+        epsilon: what it showed there, cautiously.
+        method: the bound.
+    """
+
+    question: Question
+    position: int
+    epsilon: float
+    method: Method
+
+    @property
+    def weight(self) -> float:
+        """The weight of the two-sample statistic."""
+        return math.exp(min(max(self.epsilon, 0.0), 50.0))
+
+    def lower_bound(self, counts: PrefixCounts, claim: Claim, significance: float) -> float:
+        """The lower confidence bound from fresh counts."""
+        if self.method is Method.BAND:
+            return PrefixBand(significance=significance).epsilon(counts, delta=claim.delta)
+        return self.bound(significance).epsilon(counts.event(self.position), delta=claim.delta)
+
+    def cautious(self, significance: float) -> EventBound:
+        """The bound from one event at the level that is left of it when a band is looked at."""
+        return self.bound(significance / (_BAND_PRICE if self.method is Method.BAND else 1.0))
+
+    def bound(self, significance: float) -> EventBound:
+        """The bound from one event."""
+        if self.method is Method.TWO_SAMPLE:
+            return TwoSample(significance=significance, weight=self.weight)
+        return RandomisedLabel(significance=significance)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class CurvePlan:
+    """Test one tangent of a claimed curve with one event."""
+
+    question: Question
+    tangent: Tangent
+
+    def p_value(self, counts: PrefixCounts, significance: float) -> float:
+        """The p-value of the tangent from fresh counts of the question's only event."""
+        bound = TwoSample(significance=significance, weight=math.exp(self.tangent.epsilon))
+        return bound.p_value(
+            counts.event(0), epsilon=self.tangent.epsilon, delta=self.tangent.delta
+        )
+
+
+def questions(
+    witnesses: Sequence[Witness], fit: Training, rank: Training
+) -> Iterator[tuple[Question, PrefixCounts]]:
+    """Every score, direction and order of the datasets, with its counts where it can be ranked.
+
+    A score that was fitted is ranked on the other samples, one that was not on all of them.
+    """
+    both = fit.joined(rank)
+    for witness in witnesses:
+        sample = rank if witness.learns else both
+        on_data = int(sample.labels.sum())
+        for score in witness.scores(fit):
+            for upwards, swapped in itertools.product((True, False), repeat=2):
+                question = Question.about(score, sample.features, upwards=upwards, swapped=swapped)
+                counts = question.count(sample.features, sample.labels)
+                question = replace(question, fitted=witness.learns)
+                yield question, question.counts(*counts, on_data, len(sample) - on_data)
+
+
+def plan_epsilon(
+    ranked: Sequence[tuple[Question, PrefixCounts]], claim: Claim, trials: int
+) -> EpsilonPlan:
+    """The score, direction, order of the datasets and bound that promise most in training."""
+    plans = [best_event(ranked, claim, trials, method) for method in _methods(claim, trials)]
+    if len(plans) == 1:
+        return plans[0][0]
+    # Of two bounds the one that says more about the training counts, brought to the test's size.
+    level = _normal_tail(_CAUTION + _TEST)
+    return max(
+        plans,
+        key=lambda item: (
+            item[0].cautious(level).epsilon(_scaled(item[1], trials), delta=claim.delta)
+        ),
+    )[0]
+
+
+def _scaled(counts: EventCounts, trials: int) -> EventCounts:
+    """The same frequencies for another number of trials."""
+    ratio = trials / counts.total
+    first, second = round(counts.trials * ratio), round(counts.other_trials * ratio)
+    return EventCounts(
+        min(round(counts.hits * ratio), first),
+        first,
+        min(round(counts.other_hits * ratio), second),
+        second,
+    )
+
+
+def best_event(
+    ranked: Sequence[tuple[Question, PrefixCounts]], claim: Claim, trials: int, method: Method
+) -> tuple[EpsilonPlan, EventCounts]:
+    """The best plan of one kind in training, and the training counts of its event."""
+    best: tuple[float, Question, PrefixCounts, int] | None = None
+    for question, counts in ranked:
+        promise = _promise(counts, claim.delta_up, trials, method)
+        if question.fitted:
+            promise -= _HANDICAP * np.abs(promise)
+        position = int(np.argmax(promise))
+        if best is None or promise[position] > best[0]:
+            best = (float(promise[position]), question, counts, position)
+    if best is None:
+        raise ParameterError("witnesses", (), "able to score the outputs", "add Thresholds()")
+    value, question, counts, position = best
+    event = counts.event(position)
+    if method is not Method.BAND:
+        return EpsilonPlan(question.only(position), 0, value, method), event
+    sizes = np.array(counts.inside)
+    # Without delta the larger events cost little and save an audit whose best event was noise.
+    largest = _WINDOW * sizes[position] if claim.delta else math.inf
+    near = np.flatnonzero((sizes * _WINDOW >= sizes[position]) & (sizes <= largest))
+    inside = question.only(slice(int(near[0]), int(near[-1]) + 1))
+    return EpsilonPlan(inside, position - int(near[0]), value, method), event
+
+
+def _methods(claim: Claim, trials: int) -> tuple[Method, ...]:
+    """What is worth trying, judged by what is known before any trial is drawn."""
+    thinned = trials * claim.delta_up / 2
+    if thinned > _MOST_THINNED:
+        return (Method.TWO_SAMPLE,)
+    if trials < _FEW:
+        return (Method.LABEL, Method.TWO_SAMPLE)
+    return (Method.BAND,) if thinned <= 1 else (Method.BAND, Method.TWO_SAMPLE)
+
+
+def _promise(counts: PrefixCounts, delta: float, trials: int, method: Method) -> Floats:
+    """What each event is likely to show on fresh samples, in units of epsilon; -inf for nothing.
+
+    A lower limit that takes off the standard errors of the training and of a test of ``trials``
+    samples: exact limits, so that an event without hits on one side is judged rightly.
+    """
+    hits, inside = np.array(counts.hits), np.array(counts.inside)
+    errors = _CAUTION + _TEST * math.sqrt(counts.total / max(trials, 1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if delta == 0.0 and method is not Method.TWO_SAMPLE:
+            odds = lower_limit(hits, inside, _normal_tail(errors))
+            return np.asarray(np.log(odds) - np.log1p(-odds))
+        each = _normal_tail(errors / math.sqrt(2.0))
+        p = lower_limit(hits, np.full(hits.shape, counts.trials), each)
+        q = upper_limit(inside - hits, np.full(hits.shape, counts.other_trials), each)
+        return np.where(p > delta, np.log(np.maximum(p - delta, 0.0) / q), -np.inf)
+
+
+def _normal_tail(z: float) -> float:
+    return 0.5 * math.erfc(z / math.sqrt(2.0))
+
+
+def plan_curve(ranked: Sequence[tuple[Question, PrefixCounts]], claim: Claim) -> CurvePlan | None:
+    """The event and tangent to test, None for a point.
+
+    For each event the tangent that says most about it; of an event and its complement with D and
+    D' exchanged, which are bound by tangents at epsilon and -epsilon, the rarer. Among the
+    violations that looked about as clear as the clearest one, which may be noise, the one that
+    would be clearest if every loss were a tenth above the claim.
+    """
+    tangents = claim.tangents()
+    if not tangents:
+        return None
+    slopes = np.exp([tangent.epsilon for tangent in tangents])
+    deltas, rooms = (np.array([getattr(t, name) for t in tangents]) for name in ("delta", "room"))
+    found: list[tuple[float, float, Question, int, Tangent]] = []
+    for question, counts in ranked:
+        n1, n0 = max(counts.trials, 1), max(counts.other_trials, 1)
+        hits = np.array(counts.hits)
+        q = (np.array(counts.inside) - hits + 0.5) / (n0 + 1)
+        allowed = slopes[:, None] * q + deltas[:, None]
+        binding = np.argmin(allowed, axis=0)
+        p = np.minimum(allowed.min(axis=0), 1.0)
+        error = np.sqrt(p * (1 - p) / n1 + slopes[binding] ** 2 * q * (1 - q) / n0) + 1e-300
+        clear, promise = (hits / n1 - p) / error, rooms[binding] / error
+        found.extend(
+            (float(clear[j]), float(promise[j]), question, int(j), tangents[binding[j]])
+            for j in np.flatnonzero(np.array(counts.inside) <= _RARER * counts.total)
+        )
+    if not found:
+        return None
+    clearest = max(clear for clear, *_ in found)
+    close = [item for item in found if item[0] >= clearest - _CLOSE]
+    _, _, question, position, tangent = max(close, key=lambda item: item[1])
+    return CurvePlan(question.only(position), tangent)

@@ -1,0 +1,154 @@
+"""What an audit says: one of three outcomes, with everything needed to check and replay it."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass
+from enum import Enum
+from typing import Any, final
+
+from auditing.counts import EventCounts
+from auditing.errors import ClaimRefuted
+
+
+@final
+class Outcome(Enum):
+    """What the samples allow to say. There is no outcome "is private"."""
+
+    VIOLATION = "violation"
+    NO_EVIDENCE = "no evidence"
+    INCONCLUSIVE = "inconclusive"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One test that was made, on samples that no one had looked at.
+
+    Attributes:
+        what: the inequality or the bound.
+        event: the event that training chose, in words.
+        order: which dataset the event is more likely on ("data" or "neighbour").
+        counts: of that event.
+        significance: the part of the error probability that this test was given.
+        refutes: whether it contradicts the claim.
+        epsilon_lower: the bound, where the test is one of epsilon.
+        p_value: of the claim's tangent, where the test is one of the curve.
+    """
+
+    what: str
+    event: str
+    order: str
+    counts: EventCounts
+    significance: float
+    refutes: bool
+    epsilon_lower: float | None = None
+    p_value: float | None = None
+
+    def __str__(self) -> str:
+        mine, other = ("D", "D'") if self.order == "data" else ("D'", "D")
+        counts = self.counts
+        return (
+            f"{self.what}\n    S = {{{self.event}}}: {counts.hits} of {counts.trials} on {mine}, "
+            f"{counts.other_hits} of {counts.other_trials} on {other}"
+        )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The result of one audit.
+
+    Attributes:
+        outcome: violation, no evidence, or inconclusive.
+        claim: in words.
+        pair: the pair's name.
+        epsilon_claimed: what the claim says at ``delta``.
+        delta: where epsilon is reported.
+        epsilon_lower: lower confidence bound of epsilon at delta; 0 when nothing is shown.
+        significance: probability, at most, that this audit of a true claim ends in a violation
+            or reports an ``epsilon_lower`` above the truth.
+        detectable_epsilon: smallest epsilon at delta that this audit would have found with 95 %
+            probability on an event as frequent as those it looked at; inf when none, and where
+            the pilot ended the audit.
+        detectable_mu: the same for Gaussian noise of that mu, where a curve is claimed.
+        trials: samples that were drawn, on both datasets together.
+        planned: samples that the audit would have drawn without an early end.
+        seed: replays the audit, where the sampler takes its randomness from the generator.
+        findings: the tests that were made.
+        notes: what else the reader should know.
+        seconds: how long it took.
+    """
+
+    outcome: Outcome
+    claim: str
+    pair: str
+    epsilon_claimed: float
+    delta: float
+    epsilon_lower: float
+    significance: float
+    detectable_epsilon: float
+    detectable_mu: float | None
+    trials: int
+    planned: int
+    seed: int
+    findings: tuple[Finding, ...]
+    notes: tuple[str, ...]
+    seconds: float
+
+    def __str__(self) -> str:
+        """A page."""
+        at = f" at delta = {self.delta:.6g}" if self.delta else ""
+        name = self.outcome.name.replace("_", " ")
+        lines = [
+            f"{name}: claimed {self.claim}, epsilon = {self.epsilon_claimed:.6g}{at}",
+            f"  measured epsilon >= {self.epsilon_lower:.6g}{at}",
+            f"  wrong about a claim that holds with probability at most {self.significance:.3g}",
+            f"  pair {self.pair!r}: {self.trials} samples of {self.planned} planned",
+            f"  seed {self.seed}, {self.seconds:.1f} s",
+            *(f"  {'refuted by' if f.refutes else 'tested'}: {f}" for f in self.findings),
+        ]
+        if self.outcome is not Outcome.VIOLATION:
+            lines.append(f"  {self.power()}")
+        return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
+
+    def power(self) -> str:
+        """What would have been found."""
+        if math.isinf(self.detectable_epsilon):
+            return "no violation of any size would have been found with 95 % probability"
+        text = (
+            f"would have found epsilon >= {self.detectable_epsilon:.4g} with 95 % probability, "
+            "on an event as frequent as those above"
+        )
+        return text if self.detectable_mu is None else f"{text}; mu >= {self.detectable_mu:.4g}"
+
+    def require(self) -> Report:
+        """The report itself, unless it is a violation.
+
+        Raises:
+            ClaimRefuted: the outcome is a violation; the message is the page.
+        """
+        if self.outcome is Outcome.VIOLATION:
+            raise ClaimRefuted(str(self))
+        return self
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values; infinities as null."""
+        return {key: _plain(value) for key, value in asdict(self).items()}
+
+    def to_json(self) -> str:
+        """Everything as JSON."""
+        return json.dumps(self.to_dict(), indent=2, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401  # whatever a report holds
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, Enum):
+        return value.name.lower()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,137 @@
+"""``watch``: an audit that may stop at any time, and whose evidence multiplies over runs."""
+
+from __future__ import annotations
+
+import math
+import secrets
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from accountant import check
+from accountant.check import Number
+from auditing.audit import WITNESSES
+from auditing.binomial import Floats
+from auditing.bounds.e_process import EProcess
+from auditing.bounds.event_bound import significance_of
+from auditing.claim import Claim
+from auditing.pair import Pair
+from auditing.plan import Method, best_event, questions
+from auditing.sampler import FeatureMap, Sampler
+from auditing.trials import Labels, Training, Trials
+from auditing.witnesses.witness import Question, Witness
+
+_FIRST_BLOCK = 64
+_LARGEST_BLOCK = 1 << 14
+_MOST_REMEMBERED = 1 << 16
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a run of ``watch`` gathered.
+
+    Attributes:
+        log_evidence: log of the final wealth: the run's e-value, to be multiplied over runs.
+        largest: log of the largest wealth on the way.
+        refuted: whether the largest wealth refutes the claim at the significance.
+        trials: samples drawn, on both datasets together.
+        seed: replays the run.
+    """
+
+    log_evidence: float
+    largest: float
+    refuted: bool
+    trials: int
+    seed: int
+
+
+def watch(
+    sampler: Sampler,
+    pair: Pair | tuple[Any, Any],
+    claim: tuple[Number, Number],
+    *,
+    samples: int = 100_000,
+    significance: Number = 0.05,
+    seed: int | None = None,
+    seconds: float | None = None,
+    features: FeatureMap | None = None,
+    witnesses: Sequence[Witness] = WITNESSES,
+) -> Evidence:
+    """Bet against (epsilon, delta) block after block, each with what the earlier ones taught.
+
+    It ends when the claim is refuted, or with the samples or the time; stopping costs nothing.
+
+    Statement: ``EProcess``; D and D' bet against each other's claim by halves of the wealth. The
+        run's e-value and its refutation are valid whenever it stops, also by time.
+
+    Args:
+        sampler: ``(data, size, rng) -> outputs``.
+        pair: D and D'.
+        claim: (epsilon, delta).
+        samples: at most so many trials per dataset.
+        significance: error probability of a refutation by this run alone.
+        seed: a whole number; None draws a fresh one.
+        seconds: time budget.
+        features: outputs -> numbers.
+        witnesses: where to look.
+    """
+    level = significance_of(significance)
+    chosen = secrets.randbits(63) if seed is None else check.whole(seed=seed)
+    epsilon, delta = claim
+    bets = EProcess(epsilon=epsilon, delta=delta)
+    trials = Trials(sampler, Pair.of(pair), seed=chosen, features=features)
+    limit, block = 2 * check.count(samples=samples), _FIRST_BLOCK
+    deadline = math.inf if seconds is None else time.monotonic() + seconds
+    wealth = np.stack([bets.start(), bets.start()])
+    past = trials.training(min(limit, block))
+    largest = now = 0.0
+    while trials.drawn < limit and not bets.refutes(largest, significance=level):
+        if time.monotonic() > deadline:
+            break
+        predict = _Predictor.after(past, Claim.of(claim), witnesses)
+        fresh = trials.training(min(block, limit - trials.drawn))
+        for side, (eta, labels, highest) in enumerate(predict.both(fresh)):
+            wealth[side] += bets.log_wealths(eta, labels, highest=highest)
+        now = EProcess.mixed(wealth.ravel())
+        largest = max(largest, now)
+        past = _remembered(past.joined(fresh))
+        block = min(2 * block, _LARGEST_BLOCK)
+    refuted = bets.refutes(largest, significance=level)
+    return Evidence(now, largest, refuted, trials.drawn, chosen)
+
+
+def _remembered(past: Training) -> Training:
+    keep = slice(max(0, len(past) - _MOST_REMEMBERED), None)
+    return Training(past.features[keep], past.labels[keep])
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Predictor:
+    """Posterior of a label by how deep an output lies in the nested events of one question."""
+
+    question: Question
+    posteriors: Floats
+
+    @staticmethod
+    def after(past: Training, claim: Claim, witnesses: Sequence[Witness]) -> _Predictor:
+        """The best question of the past, with the frequencies of labels between its events."""
+        ranked = list(questions(witnesses, *past.halves()))
+        plan, _ = best_event(ranked, claim, len(past), Method.LABEL)
+        question = next(q for q, _ in ranked if q.same_score(plan.question))
+        inside, hits = question.count(past.features, past.labels)
+        cells = np.diff(inside, prepend=0), np.diff(hits, prepend=0)
+        # Two observations at 1/2 keep a prediction from certainty.
+        posteriors = np.append((cells[1] + 1.0) / (cells[0] + 2.0), 0.5)
+        return _Predictor(question, posteriors)
+
+    def both(self, fresh: Training) -> list[tuple[Floats, Labels, float]]:
+        """Predictions, hits and the highest prediction; and with D and D' exchanged."""
+        eta = self.posteriors[self.question.cell(fresh.features)]
+        labels = fresh.labels != self.question.swapped
+        highest, lowest = float(self.posteriors.max()), float(self.posteriors.min())
+        return [(eta, labels, highest), (1.0 - eta, ~labels, 1.0 - lowest)]

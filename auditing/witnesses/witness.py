@@ -1,0 +1,131 @@
+"""What a witness is: a score of outputs, chosen on training samples."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auditing.binomial import Floats
+from auditing.counts import PrefixCounts
+
+if TYPE_CHECKING:
+    from auditing.trials import Training
+
+_RATIO = 1.2
+_MOST_VALUES = 64
+
+
+class Score(Protocol):
+    """Features of shape (n, coordinates) to scores of shape (n,): no nan, equal rows equal scores.
+
+    Its ``str`` says what it is.
+    """
+
+    def __call__(self, features: Floats, /) -> Floats:
+        """Score every row by itself."""
+        ...
+
+
+class Witness(ABC):
+    """A way to find scores. It sees training samples only.
+
+    Attributes:
+        learns: whether its scores are fitted, so that they are ranked on other samples.
+    """
+
+    __slots__ = ()
+
+    learns: ClassVar[bool]
+
+    @abstractmethod
+    def scores(self, training: Training) -> Iterator[Score]:
+        """Scores worth trying for these samples, none when it does not apply."""
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Question:
+    """Nested events {score >= threshold} (or <=), fixed before the samples are counted.
+
+    Attributes:
+        score: the score.
+        upwards: whether high scores are in the events, else low ones.
+        swapped: whether D and D' change places: the events are hits on D'.
+        thresholds: shape (j,), from the smallest event to the largest.
+        fitted: whether the score was fitted to training samples.
+    """
+
+    score: Score
+    upwards: bool
+    swapped: bool
+    thresholds: Floats
+    fitted: bool = False
+
+    @staticmethod
+    def about(score: Score, training: Floats, *, upwards: bool, swapped: bool) -> Question:
+        """Thresholds at geometric ranks of the training features' scores, labels not used."""
+        values = np.sort(_signed(score, training, upwards=upwards))[::-1]
+        distinct = np.unique(values)[::-1]
+        if len(distinct) <= _MOST_VALUES:
+            return Question(score, upwards, swapped, distinct)
+        steps = int(np.log(len(values)) / np.log(_RATIO)) + 1
+        ranks = np.unique(np.minimum(_RATIO ** np.arange(steps), len(values)).astype(int))
+        return Question(score, upwards, swapped, np.unique(values[ranks - 1])[::-1])
+
+    def only(self, position: int | slice) -> Question:
+        """Some of the events."""
+        chosen = position if isinstance(position, slice) else slice(position, position + 1)
+        return Question(self.score, self.upwards, self.swapped, self.thresholds[chosen])
+
+    def describe(self, position: int) -> str:
+        """One of the events in words."""
+        threshold = float(self.thresholds[position])
+        sign = ">=" if self.upwards else "<="
+        return f"{self.score} {sign} {threshold if self.upwards else -threshold!r}"
+
+    def count(
+        self, features: Floats, labels: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """How many rows are in each event, and how many of these are hits.
+
+        Args:
+            features: shape (n, coordinates).
+            labels: shape (n,), True where the row is from D.
+        """
+        cell = self.cell(features)
+        cells = len(self.thresholds) + 1
+        inside = np.bincount(cell, minlength=cells)[:-1].cumsum()
+        hits = np.bincount(cell[labels != self.swapped], minlength=cells)[:-1].cumsum()
+        return inside, hits
+
+    def cell(self, features: Floats) -> NDArray[np.int64]:
+        """Position of the smallest event that contains each row; the last is outside of all."""
+        values = _signed(self.score, features, upwards=self.upwards)
+        return np.searchsorted(-self.thresholds, -values, side="left")
+
+    def same_score(self, other: Question) -> bool:
+        """Whether two questions differ by their thresholds at most."""
+        same_side = self.upwards == other.upwards and self.swapped == other.swapped
+        return self.score is other.score and same_side
+
+    def counts(
+        self, inside: NDArray[np.int64], hits: NDArray[np.int64], on_data: int, on_neighbour: int
+    ) -> PrefixCounts:
+        """What ``count`` found in all, with the trials on the datasets in the events' order."""
+        first, second = (on_neighbour, on_data) if self.swapped else (on_data, on_neighbour)
+        return PrefixCounts(tuple(inside.tolist()), tuple(hits.tolist()), first, second)
+
+
+def _signed(score: Score, features: Floats, *, upwards: bool) -> Floats:
+    values = np.asarray(score(features), dtype=np.float64)
+    return values if upwards else -values
+
+
+def log_odds(on_data: NDArray[Any], on_neighbour: NDArray[Any]) -> Floats:
+    """Smoothed log-odds of counts: half an observation added to each."""
+    return np.asarray(np.log(on_data + 0.5) - np.log(on_neighbour + 0.5), dtype=np.float64)

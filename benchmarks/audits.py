@@ -1,0 +1,111 @@
+"""How often audits are wrong, how tight they are, what they find: the tables of docs/AUDITS.md.
+
+    python -m benchmarks.audits alarms 1000
+    python -m benchmarks.audits tightness 40
+    python -m benchmarks.audits power 20
+
+The number is how many times every audit is repeated, with seeds 0, 1, 2, ....
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable
+from fractions import Fraction
+
+import numpy as np
+
+import auditing
+from accountant import GDP, DominatingPair
+from accountant.pairs.laplace import LaplacePair
+from accountant.pairs.product import Product
+from auditing import Outcome
+from tests.auditing.samplers import Case, gaussian, laplace, randomized_response
+from tests.auditing.test_broken import BROKEN
+
+LAPLACE = DominatingPair(forward=Product.of(LaplacePair(epsilon=Fraction(1))))
+CONTROLS = [
+    Case("equal distributions, (0, 0)", laplace(1.0), 0.0, 0.0, (0, 0), 1_000),
+    Case("Laplace, (1, 0)", laplace(1.0), 0.0, 1.0, (1, 0), 1_000),
+    Case("Laplace, its own curve", laplace(1.0), 0.0, 1.0, LAPLACE, 1_000),
+    Case("randomised response, (1, 0)", randomized_response(1), 0.0, 1.0, (1, 0), 200),
+    Case("response, (1, 0.001)", randomized_response(1, 1e-3), 0.0, 1.0, (1, 1e-3), 2_000),
+    Case("response, (1, 0.05)", randomized_response(1, 0.05), 0.0, 1.0, (1, 0.05), 1_000),
+    Case("Gaussian, GDP(1)", gaussian(1.0), 0.0, 1.0, GDP(mu=1), 1_000),
+    Case("Gaussian, GDP(0.27)", gaussian(1 / 0.27), 0.0, 1.0, GDP(mu=0.27), 5_000),
+]
+# sigma at which (epsilon, 1e-5) is exact for sensitivity 1.
+EXACT = {0.5: 7.0318, 1: 3.7306, 2: 1.9938, 4: 1.0812}
+TIGHTNESS = [
+    *(
+        Case(f"randomised response {e}", randomized_response(e), 0.0, 1.0, (e, 0), 10_000)
+        for e in (0.5, 1, 2, 4)
+    ),
+    *(Case(f"Laplace {e}", laplace(1 / e), 0.0, 1.0, (e, 0), 10_000) for e in (0.5, 1, 2, 4)),
+    *(Case(f"Gaussian {e}, 1e-5", gaussian(EXACT[e]), 0.0, 1.0, (e, 1e-5), 10_000) for e in EXACT),
+]
+
+
+def alarms(case: Case, repeats: int) -> str:
+    """How many audits at 5 % alarmed, or bounded epsilon above the claim, which is the truth."""
+    wrong = 0
+    for seed in range(repeats):
+        report = auditing.audit(
+            case.draw, (case.data, case.neighbour), case.claim, samples=case.samples, seed=seed
+        )
+        above = report.epsilon_lower > report.epsilon_claimed
+        wrong += report.outcome is Outcome.VIOLATION or above
+    return f"{wrong} of {repeats}"
+
+
+def tightness(case: Case, repeats: int) -> str:
+    """Mean of the bound over the truth, at 10^4, 10^5 and 10^6 samples a dataset."""
+    shares = []
+    for factor, times in ((1, repeats), (10, repeats), (100, max(2, repeats // 10))):
+        bounds = [
+            auditing.audit(
+                case.draw,
+                (case.data, case.neighbour),
+                case.claim,
+                samples=factor * case.samples,
+                seed=seed,
+            ).epsilon_lower
+            for seed in range(times)
+        ]
+        shares.append(f"{np.mean(bounds) / float(case.claim[0]):.3f}")
+    return " | ".join(shares)
+
+
+def power(case: Case, repeats: int) -> str:
+    """How often a broken implementation was caught with three times the listed samples."""
+    caught = sum(
+        auditing.audit(
+            case.draw, (case.data, case.neighbour), case.claim, samples=3 * case.samples, seed=seed
+        ).outcome
+        is Outcome.VIOLATION
+        for seed in range(repeats)
+    )
+    return f"{caught} of {repeats}"
+
+
+TABLES = {
+    "alarms": (alarms, CONTROLS),
+    "tightness": (tightness, TIGHTNESS),
+    "power": (power, BROKEN),
+}
+
+
+def main(arguments: Iterable[str]) -> None:
+    """Print one table."""
+    name, repeats = arguments
+    measure, cases = TABLES[name]
+    for case in cases:
+        started = time.monotonic()
+        found = measure(case, int(repeats))
+        print(f"| {case.name} | {case.samples:,} | {found} | {time.monotonic() - started:.0f} s |")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

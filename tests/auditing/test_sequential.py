@@ -1,0 +1,84 @@
+"""Audits that stop at any time, and evidence kept between runs."""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from accountant.errors import ParameterError
+from auditing import EvidenceStore, fingerprint, watch
+from tests.auditing.samplers import laplace, randomized_response
+
+
+def test_gross_violations_end_early() -> None:
+    """Half the noise is found with a few hundred trials of the hundred thousand allowed."""
+    evidence = watch(laplace(0.5), (0.0, 1.0), (1, 0), seed=1)
+
+    assert evidence.refuted
+    assert evidence.trials <= 2_000
+
+
+def test_small_violations_are_found() -> None:
+    """A tenth less noise, within fifty thousand trials."""
+    evidence = watch(laplace(1 / 1.1), (0.0, 1.0), (1, 0), samples=25_000, seed=1)
+
+    assert evidence.refuted
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta"), [(1.0, 0.0), (0.2, 0.0), (1.0, 0.05)], ids=["1", "0.2", "1, 0.05"]
+)
+def test_true_claims_are_left_alone(epsilon: float, delta: float) -> None:
+    """With fresh entropy, wrong with probability 1e-9."""
+    evidence = watch(
+        randomized_response(epsilon, delta),
+        (0.0, 1.0),
+        (epsilon, delta),
+        samples=5_000,
+        significance=1e-9,
+    )
+
+    assert not evidence.refuted, str(evidence)
+
+
+def test_a_seed_replays() -> None:
+    """The same seed gives the same evidence."""
+    first, again = (watch(laplace(1.0), (0.0, 1.0), (1, 0), samples=500, seed=9) for _ in "ab")
+
+    assert first == again
+
+
+def test_runs_multiply_until_the_code_changes(tmp_path: Path) -> None:
+    """Evidence of one fingerprint adds up in logarithms; another one starts again."""
+    store = EvidenceStore(tmp_path / "evidence.sqlite")
+    old, new = fingerprint("code", "claim"), fingerprint("other code", "claim")
+
+    assert store.multiply("a", old, 1.5) == 1.5
+    assert store.multiply("a", old, -0.25) == 1.25
+    assert store.runs("a") == 2
+    assert EvidenceStore(tmp_path / "evidence.sqlite").multiply("a", old, 1.0) == 2.25
+    assert store.multiply("b", old, 0.5) == 0.5
+    assert store.multiply("a", new, 0.125) == 0.125
+    assert store.runs("a") == 1
+    assert store.runs("nobody") == 0
+
+
+def test_parallel_runs_lose_nothing(tmp_path: Path) -> None:
+    """Forty runs from eight threads all count."""
+    store = EvidenceStore(tmp_path / "evidence.sqlite")
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda _: store.multiply("a", "f", 1.0), range(40)))
+
+    assert store.multiply("a", "f", 0.0) == 40.0
+
+
+def test_refuses_evidence_that_is_none(tmp_path: Path) -> None:
+    """A nan is refused; what is lost stays lost."""
+    store = EvidenceStore(tmp_path / "evidence.sqlite")
+    with pytest.raises(ParameterError):
+        store.multiply("a", "f", math.nan)
+
+    assert store.multiply("a", "f", -math.inf) == -1e300

@@ -32,7 +32,6 @@ _CLOSE = 1e-9  # a bracket from an exact formula that needs no second method
 _ZERO = 1e-12
 _FAR = 1e100  # delta is evaluated no further out
 _LOOSE = 1e-9
-_ROUGH = 1e-6
 _SHARES = (0.75, 0.5, 0.35)
 _HOPELESS = -690.0
 _C_STEP = 0.12  # rounding of log c where contours are shared
@@ -229,7 +228,7 @@ def _log_profile(product: Product, point: Reals) -> tuple[Reals, Reals]:
     saddle = find_saddle(product, lambda one: one.epsilon - float(point[0]))
     low, high = contour_at(product, saddle).log_profile(point)
     for moved in _moved(product, saddle):
-        if high[0] - low[0] <= 10 * _enough(product) or high[0] < _HOPELESS:
+        if high[0] - low[0] <= 10 * _LOOSE or high[0] < _HOPELESS:
             break
         aimed = replace(moved, epsilon=float(point[0]), log_delta=float(high[0]))
         other = contour_at(product, aimed).log_profile(point)
@@ -287,7 +286,7 @@ def _contour_epsilon(product: Product, target: tuple[float, float], top: float) 
     contour = contour_at(product, saddle)
     found = invert(contour.log_profile, target, max(saddle.epsilon, 0.0), 4.0 / saddle.c, top)
     for moved in _moved(product, saddle):
-        if found.relative_width <= _enough(product) or not 0 < found.upper < math.inf:
+        if found.relative_width <= _LOOSE or not 0 < found.upper < math.inf:
             break
         aimed = replace(moved, epsilon=found.upper, log_delta=target[0])
         brackets = contour_at(product, aimed).log_profile
@@ -296,13 +295,13 @@ def _contour_epsilon(product: Product, target: tuple[float, float], top: float) 
     return found
 
 
-def _enough(product: Product) -> float:
-    """A relative width that is worth no more work; tables have coarser errors of their own."""
-    return _ROUGH if any(isinstance(f.pair, LadderPair) for f in product.factors) else _LOOSE
-
-
 def _moved(product: Product, saddle: Saddle) -> Iterator[Saddle]:
-    """Smaller tilts: where few large losses decide, M falls faster along their contours."""
+    """Smaller tilts: where few large losses decide, M falls faster along their contours.
+
+    Not beside tables, whose own errors are larger than what is gained.
+    """
+    if any(isinstance(factor.pair, LadderPair) for factor in product.factors):
+        return
     for share in _SHARES:
         try:
             yield saddle_at(product, share * saddle.c)

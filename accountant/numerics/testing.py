@@ -70,13 +70,13 @@ def _minimise(heights: Callable[[Reals], Reals], x: float, width: float) -> floa
     """Where a convex function is least, by ever finer rows of points; only a guess."""
     width = min(max(width, 1e-9), 50.0)
     for _ in range(60):
-        points = np.linspace(x - width, x + width, 25)
+        points = np.linspace(x - width, x + width, 9)
         best = int(np.argmin(heights(points)))
         x = float(points[best])
-        if 0 < best < 24:
-            if width < 1e-9 * max(1.0, abs(x)):
+        if 0 < best < 8:
+            if width < 1e-8 * max(1.0, abs(x)):
                 break
-            width /= 8
+            width /= 4
         else:
             width = min(2 * width, 50.0)
     return x

@@ -46,6 +46,7 @@ from accountant.theorems.group import group
 from accountant.theorems.parallel import parallel_compose
 from accountant.theorems.post_process import post_process
 from accountant.theorems.select import select
+from accountant.theorems.select_above import select_above
 
 __all__ = [  # noqa: RUF022 - plain order, as a test of the surface compares
     "AddRemove",
@@ -95,5 +96,6 @@ __all__ = [  # noqa: RUF022 - plain order, as a test of the surface compares
     "plan_selection",
     "post_process",
     "select",
+    "select_above",
     "self_compose",
 ]

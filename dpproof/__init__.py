@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         plan_selection,
         post_process,
         select,
+        select_above,
         self_compose,
     )
     from auditing import (
@@ -118,6 +119,7 @@ if TYPE_CHECKING:
         Selected,
         Subsampled,
         SystemRng,
+        Thresholded,
         compose,
     )
     from proofs import (
@@ -216,6 +218,7 @@ __all__ = [  # noqa: RUF022 - plain order, as a test of the surface compares
     "Step",
     "Subsampled",
     "SystemRng",
+    "Thresholded",
     "Thresholds",
     "TradeOff",
     "TruncatedNegativeBinomial",
@@ -243,6 +246,7 @@ __all__ = [  # noqa: RUF022 - plain order, as a test of the surface compares
     "plan_selection",
     "post_process",
     "select",
+    "select_above",
     "self_compose",
     "watch",
 ]

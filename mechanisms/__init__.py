@@ -22,6 +22,7 @@ from mechanisms.rng import ReplayRng as ReplayRng
 from mechanisms.rng import SystemRng as SystemRng
 from mechanisms.selected import Selected as Selected
 from mechanisms.subsampled import Subsampled as Subsampled
+from mechanisms.thresholded import Thresholded as Thresholded
 
 __all__ = [
     "ClippedSum",
@@ -41,5 +42,6 @@ __all__ = [
     "Selected",
     "Subsampled",
     "SystemRng",
+    "Thresholded",
     "compose",
 ]

@@ -20,8 +20,10 @@ from mechanisms.rng import Rng, as_rng
 
 if TYPE_CHECKING:
     from mechanisms.repeated import Repeated
-    from mechanisms.selected import Score, Selected
+    from mechanisms.score import Score
+    from mechanisms.selected import Selected
     from mechanisms.subsampled import Subsampled
+    from mechanisms.thresholded import Thresholded
 
 
 class Mechanism(ABC, Generic[R]):
@@ -139,6 +141,24 @@ class Mechanism(ABC, Generic[R]):
         from mechanisms.selected import Selected  # noqa: PLC0415  # it imports Mechanism
 
         return Selected(self, runs, score)
+
+    @final
+    def select_above(
+        self, runs: RunLaw, *, threshold: float, score: Score | None = None
+    ) -> Thresholded[R]:
+        """The first output that scores at or above a threshold, of a random number of runs.
+
+        Args:
+            runs: the law of the most runs made, which looks neither at data nor at outputs.
+            threshold: what is good enough; it must not look at the data.
+            score: from an output to a number, the larger the better; None where the output is
+                one number.
+        Raises:
+            ParameterError: not a law of the number of runs, a threshold, or a score.
+        """
+        from mechanisms.thresholded import Thresholded  # noqa: PLC0415  # it imports Mechanism
+
+        return Thresholded(self, runs, threshold, score)
 
 
 @final

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
-import numbers
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias, final
+from typing import final
 
 import numpy as np
 
@@ -19,9 +17,7 @@ from mechanisms.exact import run_count
 from mechanisms.outputs import Outputs, join, unpack
 from mechanisms.protocol import Mechanism
 from mechanisms.rng import Rng
-
-# The output's type belongs to the mechanism, so its score's argument does too.
-Score: TypeAlias = Callable[[Any], float]
+from mechanisms.score import Score, scored
 
 
 @final
@@ -104,17 +100,6 @@ class Selected(Mechanism[R]):
         for i, runs in enumerate(numbers_of_runs):
             start, end = end, end + int(runs)
             if runs:
-                scores = [self._score(unpack(output)) for output in outputs[start:end]]
+                scores = [scored(self.score, unpack(output)) for output in outputs[start:end]]
                 best[i] = outputs[start + max(range(int(runs)), key=scores.__getitem__)]
         return numbers_of_runs > 0, best
-
-    def _score(self, output: object) -> float:
-        value = output if self.score is None else self.score(output)
-        if isinstance(value, numbers.Real) and not math.isnan(value):
-            return value  # type: ignore[return-value]  # comparable, whatever kind of number
-        raise ParameterError(
-            "score",
-            value,
-            "a number, for every output",
-            "give score=, a function of the output, and let it map nan to a number",
-        )

@@ -20,6 +20,7 @@ _ROUNDS = 12
 _BENT = 1e-4  # relative to the profile
 _NEGLIGIBLE = 1e-14
 _RESOLVED = 1 << 15
+_ROUNDING = 1e-11
 _SHORTEST = 8  # grid points on the shorter side
 
 
@@ -49,6 +50,14 @@ class TabulatedPair(Pair, ABC):
     @abstractmethod
     def rest(self) -> float:
         """At or below the infinite mass."""
+
+    @property
+    def lower_is_convex(self) -> bool:
+        """Whether the lower ends are values of one convex function of e^epsilon, both sides glued.
+
+        Then they are a profile's themselves, and the width of the bracket costs nothing more.
+        """
+        return False
 
     def cgf(self, s: Complexes) -> Enclosure:
         """K of the pair above."""
@@ -99,13 +108,15 @@ def _tables(pair: TabulatedPair, *, few: bool) -> tuple[LadderPair, LadderPair]:
         ends = sorted([pair.end, other.end])
         coarse = min(ends[1] / _RESOLVED, 8.0 / _RESOLVED, ends[0] / _SHORTEST)
         span = max(span, 2.0 ** math.floor(math.log2(coarse)))
-    sides, grids = [], []
+    sides, under, grids = [], [], []
     for one in (pair, other):
         grid, lower, upper = _refined(one, _grid(one.end, span), span)
         sides.append(Side(grid * span, lower, upper, one.rest))
+        known = (lower * (1 - _ROUNDING), lower * (1 + _ROUNDING)) if one.lower_is_convex else None
+        under.append(Side(grid * span, *known, one.rest) if known else sides[-1])
         grids.append(grid)
     made = []
-    for atoms, position in (above(*sides), below(*sides)):
+    for atoms, position in (above(*sides), below(*under)):
         away = np.abs(position)
         index = np.where(
             position > 0,

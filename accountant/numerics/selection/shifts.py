@@ -29,6 +29,7 @@ import numpy as np
 
 from accountant.numerics.enclosure import Reals
 from accountant.numerics.hull import Positions
+from accountant.numerics.selection.corners import Corners, corners
 from accountant.numerics.selection.outcomes import Outcomes
 from accountant.runs.law import LAW_ERROR, RunLaw
 
@@ -48,14 +49,12 @@ class Shifts:
     Attributes:
         weights: shape (n,), their sum is at least the mean number of runs.
         shifts: shape (n,), increasing, nats; -inf where delta counts as 1.
-        loss: shape (k,), increasing: corners of the base's profile from above.
-        height: shape (k,), that profile at its corners.
+        base: the base's profile from above.
     """
 
     weights: Reals
     shifts: Reals
-    loss: Reals
-    height: Reals
+    base: Corners
 
     def ignored(self, most: float) -> tuple[float, float]:
         """A shift, and the sum of the weights below it, which is at most ``most``.
@@ -69,20 +68,8 @@ class Shifts:
 
     def upper(self, epsilon: Reals) -> Reals:
         """Upper ends at epsilons at or above 0."""
-        values = [self.weights @ self._delta(one + self.shifts) for one in epsilon]
+        values = [self.weights @ self.base.at(one + self.shifts) for one in epsilon]
         return np.minimum(np.array(values) * (1 + 1e-11), 1.0)
-
-    def _delta(self, x: Reals) -> Reals:
-        """The base's profile, linear in e^x between the corners."""
-        if not self.loss.size:
-            return np.ones(x.shape)  # nothing but losses of +inf
-        at = np.clip(np.searchsorted(self.loss, x, side="right"), 1, self.loss.size - 1)
-        left, right = self.loss[at - 1], self.loss[at]
-        inside = np.clip(x, left, right)
-        share = np.expm1(inside - left) / np.expm1(right - left)
-        middle = self.height[at - 1] + (self.height[at] - self.height[at - 1]) * share
-        first = 1.0 - (1.0 - self.height[0]) * np.exp(np.minimum(x - self.loss[0], 0.0))
-        return np.where(x < self.loss[0], first, middle)
 
 
 def shifts(above: Outcomes, law: RunLaw, change: float) -> Shifts:
@@ -98,7 +85,7 @@ def shifts(above: Outcomes, law: RunLaw, change: float) -> Shifts:
     some = reached > 0.0
     slopes = slopes * min(1.0, float((y[some] / reached[some]).min(initial=1.0))) * (1 - 1e-12)
     with np.errstate(divide="ignore"):
-        return Shifts(weights, np.log(slopes) - 1e-14, *_profile(above))
+        return Shifts(weights, np.log(slopes) - 1e-14, corners(above))
 
 
 def _points(above: Outcomes, law: RunLaw, change: float) -> tuple[Reals, Reals]:
@@ -148,23 +135,6 @@ def _cells(above: Outcomes, law: RunLaw, most: float) -> Outcomes:
             break
         cells = cells.pieces(np.where(wide, 2, 1))
     return cells
-
-
-def _profile(above: Outcomes) -> tuple[Reals, Reals]:
-    """Corners of the pair's profile: losses increasing, heights as sums of positive terms."""
-    finite = np.isfinite(above.loss)
-    loss = above.loss[finite][::-1]
-    rest = float(above.p[~finite].sum())
-    tail = np.cumsum(above.q[finite])[:-1][::-1]  # Q's mass above each loss but the last
-    with np.errstate(under="ignore"):
-        rise = np.exp(loss[:-1]) * np.expm1(np.diff(loss)) * tail
-    if not loss.size:
-        return loss, loss
-    height = np.concatenate([np.cumsum(rise[::-1])[::-1], [0.0]]) + rest
-    # One corner more, so that there are two even for a single loss; equal losses are one corner.
-    loss, height = np.append(loss, loss[-1:] + 1.0), np.append(height, rest)
-    new = np.append(True, np.diff(loss) > 0.0)
-    return loss[new], np.minimum(height[new] * (1 + 1e-11), 1.0)
 
 
 def _hull(x: Reals, y: Reals) -> Positions:

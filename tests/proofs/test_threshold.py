@@ -1,0 +1,132 @@
+"""A threshold on small finite mechanisms: every set of accepted outcomes, every law of the runs."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from accountant.numerics.selection.threshold import ceiling_of, floor_of
+from accountant.pairs.finite import FinitePair
+from accountant.pairs.product import Product
+from accountant.pairs.thresholded import ThresholdedPair
+from accountant.runs.finite import FiniteRuns
+from accountant.runs.fixed import FixedRuns
+from tests.proofs.test_selection import (
+    ROUNDING,
+    Array,
+    Runs,
+    drawn_masses,
+    drawn_runs,
+    halved,
+    outcomes,
+)
+
+
+def capped_geometric(gamma: Fraction, cap: int) -> Runs:
+    """The smaller of a geometric number and a cap."""
+    exact = [Fraction(0)] + [gamma * (1 - gamma) ** k for k in range(cap)]
+    exact[-1] = (1 - gamma) ** (cap - 1)
+    return Runs(FiniteRuns(probabilities=exact), np.array([float(one) for one in exact]))
+
+
+def some_runs(rng: np.random.Generator) -> Runs:
+    """A law of any kind, a capped geometric one as often as any other."""
+    if rng.integers(6) == 0:
+        gamma = Fraction(int(rng.integers(1, 20)), 20)
+        return capped_geometric(gamma, int(rng.integers(1, 12)))
+    return drawn_runs(rng)
+
+
+def released(runs: Runs, masses: Array, accepted: Array) -> Array:
+    """The law of what is released, run by run: each accepted outcome, and nothing."""
+    mass = float(masses[accepted].sum())
+    last = int(np.flatnonzero(runs.masses > 1e-18)[-1])
+    at_least = np.cumsum(runs.masses[: last + 1][::-1])[::-1]  # P(K >= k)
+    made = float((at_least[1:] * np.maximum(1.0 - mass, 0.0) ** np.arange(last)).sum())
+    nothing = float(runs.none_above(np.array([mass]))[0])
+    return np.append(np.where(accepted, masses * made, 0.0), nothing)
+
+
+def worst_of_all_sets(runs: Runs, p: Array, q: Array, epsilon: Array) -> Array:
+    """The largest hockey-stick divergences over every set of accepted outcomes."""
+    best = np.zeros(epsilon.size)
+    for rule in itertools.product((False, True), repeat=p.size):
+        accepted = np.array(rule)
+        ours, theirs = released(runs, p, accepted), released(runs, q, accepted)
+        gains = np.maximum(ours - np.exp(epsilon)[:, None] * theirs, 0.0).sum(axis=1)
+        best = np.maximum(best, gains)
+    return best
+
+
+def floats(masses: list[Fraction]) -> Array:
+    """As floats."""
+    return np.array([float(one) for one in masses])
+
+
+def check(seed: int) -> None:
+    """One random mechanism and law: enumeration against both ends."""
+    rng = np.random.default_rng(seed)
+    runs = some_runs(rng)
+    p, q = drawn_masses(rng, int(rng.integers(2, 6)))
+    epsilon = np.array([0.0, 0.1, rng.uniform(0.0, 2.5), rng.exponential(0.3), 4.0, 30.0])
+    if not (floats(p) > 0).any():
+        return
+    base = outcomes(floats(p), floats(q))
+    place = f"seed {seed}: {runs.law.describe()}, p {p}, q {q}, epsilon {epsilon}"
+
+    fine = worst_of_all_sets(runs, halved(p, 8), halved(q, 8), epsilon)
+    assert (fine <= ceiling_of(base, runs.law).upper(epsilon) + ROUNDING).all(), place
+    # Rules that accept whole outcomes are all there is for the instance, so it is among them.
+    whole = worst_of_all_sets(runs, floats(p), floats(q), epsilon)
+    assert (floor_of(base, runs.law).lower(epsilon) <= whole + ROUNDING).all(), place
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_no_set_beats_the_bounds(part: int) -> None:
+    """Hundreds of random mechanisms and laws."""
+    for seed in range(part, 200, 4):
+        check(seed)
+
+
+@pytest.mark.slow
+def test_no_set_beats_the_bounds_in_thousands() -> None:
+    """The same, thousands of times."""
+    for seed in range(200, 2500):
+        check(seed)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_both_directions_and_negative_epsilons(seed: int) -> None:
+    """The pair itself and its tables, in both orders, below 0 as well."""
+    rng = np.random.default_rng(20_000 + seed)
+    runs = capped_geometric(Fraction(1, 5), 7) if seed == 0 else some_runs(rng)
+    p, q = drawn_masses(rng, 4)
+    pair = ThresholdedPair(base=Product.of(FinitePair(p=tuple(p), q=tuple(q))), runs=runs.law)
+    epsilon = np.array([-1.0, -0.2, 0.0, 0.4, 1.2, 3.0])
+    for one, masses in ((pair, (p, q)), (pair.swapped(), (q, p))):
+        fine = worst_of_all_sets(runs, halved(masses[0], 8), halved(masses[1], 8), epsilon)
+        lower, upper = one.profile(epsilon)
+        above, below = one.above(1).profile(epsilon), one.below(1).profile(epsilon)
+
+        assert above is not None
+        assert below is not None
+        assert (fine <= upper + ROUNDING).all()
+        assert (fine <= above[1] + ROUNDING).all()
+        assert (lower <= upper).all()
+        assert (below[0] <= upper + ROUNDING).all()
+
+
+def test_a_law_that_is_worse_is_caught() -> None:
+    """The enumeration finds a violation as soon as the law understates its runs."""
+    p, q = np.array([0.7, 0.3]), np.array([0.3, 0.7])
+    longer = Runs(FixedRuns(count=2), np.eye(5)[4])
+    epsilon = np.array([1.8])
+
+    truth = worst_of_all_sets(longer, p, q, epsilon)
+
+    assert truth[0] > ceiling_of(outcomes(p, q), longer.law).upper(epsilon)[0] + 0.01
+    assert math.isfinite(float(truth[0]))

@@ -13,6 +13,12 @@ from accountant.errors import ParameterError
 Score: TypeAlias = Callable[[Any], float]
 
 
+def required_score(score: object) -> None:
+    """Refuse anything but a function of an output, or None."""
+    if score is not None and not callable(score):
+        raise ParameterError("score", score, "a function of an output, or None")
+
+
 def scored(score: Score | None, output: object) -> float:
     """The score of an output; without one the output itself.
 

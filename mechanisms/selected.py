@@ -11,13 +11,13 @@ import numpy as np
 from accountant.errors import ParameterError
 from accountant.guarantees.guarantee import Guarantee
 from accountant.relation import R
-from accountant.runs.law import RunLaw
+from accountant.runs.law import RunLaw, required_runs
 from accountant.theorems.select import select
 from mechanisms.exact import run_count
 from mechanisms.outputs import Outputs, join, unpack
 from mechanisms.protocol import Mechanism
 from mechanisms.rng import Rng
-from mechanisms.score import Score, scored
+from mechanisms.score import Score, required_score, scored
 
 
 @final
@@ -58,12 +58,8 @@ class Selected(Mechanism[R]):
         """Refuse anything that is not a mechanism, a law and a score."""
         if not isinstance(self.base, Mechanism):
             raise ParameterError("base", self.base, "a mechanism")
-        if not isinstance(self.runs, RunLaw):
-            raise ParameterError(
-                "runs", self.runs, "a law of the number of runs", "FixedRuns(count=...) is one"
-            )
-        if self.score is not None and not callable(self.score):
-            raise ParameterError("score", self.score, "a function of an output, or None")
+        required_runs(self.runs)
+        required_score(self.score)
 
     @property
     def relation(self) -> R:

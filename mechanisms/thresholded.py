@@ -13,13 +13,13 @@ import numpy as np
 from accountant.errors import ParameterError
 from accountant.guarantees.guarantee import Guarantee
 from accountant.relation import R
-from accountant.runs.law import RunLaw
+from accountant.runs.law import RunLaw, required_runs
 from accountant.theorems.select_above import select_above
 from mechanisms.exact import run_count
 from mechanisms.outputs import Outputs, join, unpack
 from mechanisms.protocol import Mechanism
 from mechanisms.rng import Rng
-from mechanisms.score import Score, scored
+from mechanisms.score import Score, required_score, scored
 
 
 @final
@@ -55,15 +55,11 @@ class Thresholded(Mechanism[R]):
         """Refuse anything that is not a mechanism, a law, a threshold and a score."""
         if not isinstance(self.base, Mechanism):
             raise ParameterError("base", self.base, "a mechanism")
-        if not isinstance(self.runs, RunLaw):
-            raise ParameterError(
-                "runs", self.runs, "a law of the number of runs", "FixedRuns(count=...) is one"
-            )
+        required_runs(self.runs)
         given: object = self.threshold
         if not isinstance(given, numbers.Real) or math.isnan(given):
             raise ParameterError("threshold", given, "a number")
-        if self.score is not None and not callable(self.score):
-            raise ParameterError("score", self.score, "a function of an output, or None")
+        required_score(self.score)
 
     @property
     def relation(self) -> R:

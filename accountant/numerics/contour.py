@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from typing import final
 
 import numpy as np
@@ -48,7 +49,6 @@ _EASY_NODES = 1 << 14
 _FEW_NODES = 1 << 8
 _FEWEST = 16
 _BLOCK = 1 << 19  # epsilons times nodes evaluated at once
-_NODES = np.polynomial.legendre.leggauss(64)
 _TENT = 6.0  # half width of the tent, in units of tau
 _LARGEST_TAU = 100.0  # beyond, e^{6 tau} is no float, and the lower bound would be useless
 
@@ -154,7 +154,7 @@ def _hats(tau: float) -> tuple[float, float, float]:
     The integrands are entire and tame on intervals of length 6: 64 nodes leave an error far
     below the 1e-13 added.
     """
-    x, w = _NODES
+    x, w = _gauss_legendre()
     n = 0.5 * _TENT * (x + 1.0)
     w = 0.5 * _TENT * w / math.sqrt(2 * math.pi)
     right = w * np.exp(-0.5 * (n + 0.5 * tau) ** 2)
@@ -163,6 +163,12 @@ def _hats(tau: float) -> tuple[float, float, float]:
     hat_left = float(left @ (np.expm1(-tau * n) / math.expm1(-tau * _TENT)))
     hat = float(right.sum() + left.sum()) - hat_left - hat_right
     return hat * (1 + 1e-13), hat_left * (1 + 1e-13), hat_right * (1 + 1e-13)
+
+
+@cache
+def _gauss_legendre() -> tuple[Reals, Reals]:
+    """Nodes and weights on [-1, 1], computed when first needed."""
+    return np.polynomial.legendre.leggauss(64)
 
 
 def build(product: Product, saddle: Saddle, most: int = MAX_NODES) -> Contour:

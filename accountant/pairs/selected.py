@@ -11,14 +11,15 @@ import numpy as np
 
 from accountant.bound import Bound
 from accountant.numerics import hull
-from accountant.numerics.enclosure import Complexes, Enclosure, Reals
+from accountant.numerics.enclosure import Reals
 from accountant.numerics.hull import Side
 from accountant.numerics.profile import infinite_mass, max_loss
 from accountant.numerics.selection.profile import Selection, selection
 from accountant.numerics.selection.pure import pure_excess
 from accountant.pairs.ladder import LadderPair
-from accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
+from accountant.pairs.pair import Pair
 from accountant.pairs.product import Product
+from accountant.pairs.tabulated import TabulatedPair, on_ladder, stretched
 from accountant.runs.law import LAW_ERROR, RunLaw
 
 _TINY = 1e-120  # subsampling a selection asks where its delta is 1e-115
@@ -29,7 +30,7 @@ _ROUNDING = 1e-11
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SelectedPair(Pair):
+class SelectedPair(TabulatedPair):
     """The pair whose profile is the largest over all scores; see proofs/selection.md.
 
     At each epsilon it is the supremum, over every order of the base's outcomes, of the
@@ -42,10 +43,6 @@ class SelectedPair(Pair):
 
     base: Product
     runs: RunLaw
-
-    def cgf(self, s: Complexes) -> Enclosure:
-        """K of the pair above."""
-        return self.above(1).cgf(s)
 
     def swapped(self) -> SelectedPair:
         """The base swapped."""
@@ -91,10 +88,6 @@ class SelectedPair(Pair):
             bounds.append(rho * self.runs.largest)
         return min(bounds) * (1 + 4 * LAW_ERROR)
 
-    def work(self, s: complex) -> int:
-        """Of the pair above."""
-        return self.above(1).work(s)
-
     @property
     def gdp_bound(self) -> float:
         """That of all the runs released together; +inf when their number has no bound."""
@@ -135,17 +128,18 @@ class SelectedPair(Pair):
         top = self.max_loss if self.infinite_mass <= delta else math.inf
         return self._selection().epsilon(max(delta, 1e-300), top)
 
-    def smoothness(self, c: float) -> Smoothness:
-        """Of the pair above."""
-        return self.above(1).smoothness(c)
+    @property
+    def end(self) -> float:
+        """Where delta is negligible, or where only infinite losses are left."""
+        end = self.epsilon(_TINY).upper
+        if math.isfinite(end):
+            return max(end, 1e-9)
+        return 2.0 * self._selection().curve.end + 20.0
 
-    def lattice(self, c: float) -> Lattice | None:
-        """Of the pair above."""
-        return self.above(1).lattice(c)
-
-    def exponentials(self) -> Exponentials | None:
-        """None is known."""
-        return None
+    @property
+    def rest(self) -> float:
+        """Nothing is claimed."""
+        return 0.0
 
     def above(self, count: int) -> Pair:
         """A finite pair that dominates this one."""
@@ -160,21 +154,16 @@ class SelectedPair(Pair):
 def _tables(pair: SelectedPair) -> tuple[LadderPair, LadderPair]:
     """Both finite pairs, on multiples of one span."""
     pairs = pair, pair.swapped()
-    ends = [_reach(one) for one in pairs]
+    ends = [one.end for one in pairs]
     span = 2.0 ** math.floor(math.log2(max(pair.delta(0.0).upper, 1e-12) / _FINE))
     span = max(span, 2.0 ** math.ceil(math.log2(sum(ends) / _MOST)))
-    grids = [_grid(end, span) for end in ends]
+    grids = [stretched(end, span, _FINE) for end in ends]
     high, low = [], []
     for one, grid in zip(pairs, grids, strict=True):
         upper, lower = one.profile(grid * span)[1], _lower(one, grid * span, ends)
         high.append(Side(grid * span, np.zeros(grid.size), upper))
         low.append(Side(grid * span, lower * (1 - _ROUNDING), lower * (1 + _ROUNDING)))
-    made = []
-    for atoms, position in (hull.above(*high), hull.below(*low)):
-        away = np.abs(position)
-        right, left = (grid[np.minimum(away, grid.size - 1)] for grid in grids)
-        made.append(LadderPair(atoms, np.where(position > 0, right, -left), span))
-    return made[0], made[1]
+    return on_ladder(hull.above(*high), grids, span), on_ladder(hull.below(*low), grids, span)
 
 
 def _lower(pair: SelectedPair, loss: Reals, ends: list[float]) -> Reals:
@@ -185,23 +174,3 @@ def _lower(pair: SelectedPair, loss: Reals, ends: list[float]) -> Reals:
     with np.errstate(over="ignore"):
         behind = np.exp(loss) * backward.lower(-loss, backward.designs(reach)) - np.expm1(loss)
     return np.maximum(ahead, np.maximum(behind, 0.0))
-
-
-def _reach(pair: SelectedPair) -> float:
-    """The end of a side of the table: what is found, or where only infinite losses are left."""
-    end = pair.epsilon(_TINY).upper
-    if math.isfinite(end):
-        return max(end, 1e-9)
-    return 2.0 * selection(pair.base, pair.runs).curve.end + 20.0
-
-
-def _grid(end: float, span: float) -> Reals:
-    """Whole numbers from 0 to past end / span, dense near 0 and sparser outwards."""
-    reach, step, at = math.ceil(end / span) + 1, 1.0, 0.0
-    found = [np.array([0.0])]
-    while at < reach:
-        number = min(math.ceil((reach - at) / step), 2 * _FINE)
-        found.append(at + step * np.arange(1, number + 1))
-        at = float(found[-1][-1])
-        step *= 2 if 2 * step * span <= max(2.0**-7, span) else 1
-    return np.concatenate(found)

@@ -8,8 +8,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from accountant.numerics.atoms import Atoms
 from accountant.numerics.enclosure import Complexes, Enclosure, Reals
-from accountant.numerics.hull import Side, above, below, gaps
+from accountant.numerics.hull import Positions, Side, above, below, gaps
 from accountant.pairs.ladder import LadderPair
 from accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
 
@@ -103,28 +104,32 @@ def _tables(pair: TabulatedPair, *, few: bool) -> tuple[LadderPair, LadderPair]:
     """Both finite pairs, on multiples of one span."""
     other = pair.swapped()
     total_variation = float(pair.profile(np.zeros(1))[1][0])
+    ends = pair.end, other.end
     span = 2.0 ** math.floor(math.log2(max(total_variation, 1e-12) / _FINE))
     if few:  # no central limit to resolve, and short sums of losses have wide spectra
-        ends = sorted([pair.end, other.end])
-        coarse = min(ends[1] / _RESOLVED, 8.0 / _RESOLVED, ends[0] / _SHORTEST)
+        coarse = min(max(ends) / _RESOLVED, 8.0 / _RESOLVED, min(ends) / _SHORTEST)
         span = max(span, 2.0 ** math.floor(math.log2(coarse)))
     sides, under, grids = [], [], []
-    for one in (pair, other):
-        grid, lower, upper = _refined(one, _grid(one.end, span), span)
+    for one, end in zip((pair, other), ends, strict=True):
+        grid, lower, upper = _refined(one, stretched(end, span, _FINE), span)
         sides.append(Side(grid * span, lower, upper, one.rest))
         known = (lower * (1 - _ROUNDING), lower * (1 + _ROUNDING)) if one.lower_is_convex else None
         under.append(Side(grid * span, *known, one.rest) if known else sides[-1])
         grids.append(grid)
-    made = []
-    for atoms, position in (above(*sides), below(*under)):
-        away = np.abs(position)
-        index = np.where(
-            position > 0,
-            grids[0][np.where(position > 0, away, 0)],
-            -grids[1][np.where(position > 0, 0, away)],
-        )
-        made.append(LadderPair(atoms, index, span))
-    return made[0], made[1]
+    return on_ladder(above(*sides), grids, span), on_ladder(below(*under), grids, span)
+
+
+def on_ladder(found: tuple[Atoms, Positions], grids: list[Reals], span: float) -> LadderPair:
+    """The pair of a hull whose sides were taken at multiples of the span.
+
+    Args:
+        found: what ``hull.above`` or ``hull.below`` returned.
+        grids: the whole numbers of the forward and of the backward side.
+        span: nats.
+    """
+    atoms, position = found
+    right, left = (grid[np.minimum(np.abs(position), grid.size - 1)] for grid in grids)
+    return LadderPair(atoms, np.where(position > 0, right, -left), span)
 
 
 def _refined(pair: TabulatedPair, grid: Reals, span: float) -> tuple[Reals, Reals, Reals]:
@@ -143,15 +148,15 @@ def _refined(pair: TabulatedPair, grid: Reals, span: float) -> tuple[Reals, Real
     return grid, lower, upper
 
 
-def _grid(end: float, span: float) -> Reals:
-    """Whole numbers from 0 to past end / span, dense near 0 and sparser outwards."""
+def stretched(end: float, span: float, fine: int) -> Reals:
+    """Whole numbers from 0 to past end / span: 2 fine of them, then as many twice as far apart."""
     reach = math.ceil(end / span) + 1
-    strides = np.array([0.0])
+    strides = [np.array([0.0])]
     step, at = 1.0, 0.0
     while at < reach:
-        count = min(math.ceil((reach - at) / step), 2 * _FINE)
-        strides = np.append(strides, at + step * np.arange(1, count + 1))
-        at = float(strides[-1])
+        count = min(math.ceil((reach - at) / step), 2 * fine)
+        strides.append(at + step * np.arange(1, count + 1))
+        at = float(strides[-1][-1])
         if 2 * step * span <= max(_COARSEST, span):
             step *= 2
-    return strides
+    return np.concatenate(strides)

@@ -9,7 +9,7 @@ import numpy as np
 
 from accountant import check
 from accountant.check import Number
-from accountant.errors import NotCertified
+from accountant.errors import NotCertified, ParameterError
 from accountant.numerics.enclosure import Reals
 
 # Relative error of the mean and of the derivatives of the generating function, at an argument
@@ -106,3 +106,11 @@ def masses_from_ratios(first: int, log_first: float, log_ratios: Reals) -> Reals
     logs = log_first + np.concatenate([[0.0], np.cumsum(log_ratios)])
     with np.errstate(under="ignore"):
         return np.concatenate([np.zeros(first), np.exp(logs)])
+
+
+def required_runs(runs: object) -> None:
+    """Refuse anything but a law; a bare number does not say how it is drawn."""
+    if not isinstance(runs, RunLaw):
+        raise ParameterError(
+            "runs", runs, "a law of the number of runs", "FixedRuns(count=...) is one"
+        )

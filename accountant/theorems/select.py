@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from accountant.errors import NotImplied, ParameterError
+from accountant.errors import NotImplied
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.pair_guarantee import PairGuarantee
 from accountant.guarantees.parts import required_guarantee
 from accountant.guarantees.renyi_guarantee import RenyiGuarantee
 from accountant.relation import R
 from accountant.runs.fixed import FixedRuns
-from accountant.runs.law import RunLaw
+from accountant.runs.law import RunLaw, required_runs
 from accountant.theorems.select_pair import select_pair
 from accountant.theorems.select_rdp import select_rdp
 
@@ -39,10 +39,7 @@ def select(guarantee: Guarantee[R], runs: RunLaw) -> Guarantee[R]:
         GDP(mu_squared=Fraction(1, 1), relation=AddRemove())
     """
     required_guarantee(guarantee)
-    if not isinstance(runs, RunLaw):
-        raise ParameterError(
-            "runs", runs, "a law of the number of runs", "FixedRuns(count=...) is one"
-        )
+    required_runs(runs)
     if isinstance(runs, FixedRuns) and runs.count == 1:
         return guarantee
     if isinstance(guarantee, PairGuarantee):

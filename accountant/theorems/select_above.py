@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from accountant.derivation import Derivation
-from accountant.errors import NotImplied, ParameterError
+from accountant.errors import NotImplied
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.pair_guarantee import PairGuarantee
@@ -11,7 +11,7 @@ from accountant.guarantees.parts import required_guarantee
 from accountant.pairs.product import Product
 from accountant.pairs.thresholded import ThresholdedPair
 from accountant.relation import R
-from accountant.runs.law import RunLaw
+from accountant.runs.law import RunLaw, required_runs
 
 SCORE = "the score looks at one run's output alone; the threshold and the law of runs at nothing"
 
@@ -49,10 +49,7 @@ def select_above(guarantee: Guarantee[R], runs: RunLaw) -> DominatingPair[R]:
         True
     """
     required_guarantee(guarantee)
-    if not isinstance(runs, RunLaw):
-        raise ParameterError(
-            "runs", runs, "a law of the number of runs", "FixedRuns(count=...) is one"
-        )
+    required_runs(runs)
     if not isinstance(guarantee, PairGuarantee):
         raise NotImplied(f"no theorem on stopping at a threshold for {type(guarantee).__name__}")
     pair = guarantee.to_pair()

@@ -21,9 +21,10 @@ from tests.accountant.pairs.test_randomized_response import responses
 from tests.accountant.pairs.test_subsampled import times
 from tests.contracts.definition import ball
 from tests.contracts.pair_contract import Case, PairContract, flipped
+from tests.contracts.tabulated_contract import TabulatedContract
 
 
-class TestSelected(PairContract):
+class TestSelected(TabulatedContract, PairContract):
     """Two runs of randomised response: both answers alike and of the rarer kind say it all.
 
     P(best is the rarer answer) = p^2 against (1 - p)^2 is the corner of the profile of both
@@ -43,28 +44,6 @@ class TestSelected(PairContract):
             pair = SelectedPair(base=base, runs=FixedRuns(count=2))
             found.append(Case(pair, both, flipped(both)))
         return found
-
-    def test_cumulants(self) -> None:
-        """K is that of the table above."""
-        s = np.array([0.5 + 0j, 2 + 3j])
-        for case in self.cases():
-            assert np.array_equal(case.pair.cgf(s).value, case.pair.above(1).cgf(s).value)
-
-    def test_cumulants_are_narrow(self) -> None:
-        """As the table's."""
-        for case in self.cases():
-            found = case.pair.cgf(np.array([0.7 + 0j]))
-            assert found.radius[0] <= 1e-6 * abs(found.value[0])
-
-    def test_smoothness(self) -> None:
-        """As the table's, which has its own test."""
-        pair = self.cases()[0].pair
-        assert pair.smoothness(0.7).span == pair.above(1).smoothness(0.7).span
-
-    def test_lattice(self) -> None:
-        """The table's lattice; its losses need not be the pair's."""
-        for case in self.cases():
-            assert case.pair.lattice(0.7) == case.pair.above(1).lattice(0.7)
 
     def test_max_loss(self) -> None:
         """Beyond the largest loss nothing is left, and just below it something is."""

@@ -23,6 +23,7 @@ from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from tests.accountant.pairs.test_randomized_response import responses
 from tests.contracts.definition import Ball, Outcomes, ball
 from tests.contracts.pair_contract import Case, PairContract, flipped
+from tests.contracts.tabulated_contract import TabulatedContract
 
 ONE_SIDED = FinitePair(
     p=(Fraction(1, 10), Fraction(3, 5), Fraction(3, 10)),
@@ -59,9 +60,10 @@ def sampled(base: Outcomes, rate: Fraction, direction: Direction) -> Outcomes:
     return Outcomes([(p, (1 - share) * p + share * q) for p, q in base.masses])
 
 
-class TestSubsampled(PairContract):
+class TestSubsampled(TabulatedContract, PairContract):
     """Finite bases, where the mixture can be written out; K is that of a table above."""
 
+    table_width = 1e-9
     profile_width = 1e-8
     bracket_width = 0.1  # relative, also next to the largest loss, where delta ends
 
@@ -75,28 +77,6 @@ class TestSubsampled(PairContract):
                     definition = sampled(outcomes, rate, direction)
                     found.append(Case(pair, definition, flipped(definition)))
         return found
-
-    def test_cumulants(self) -> None:
-        """K is that of the table above."""
-        s = np.array([0.5 + 0j, 2 + 3j])
-        for case in self.cases():
-            assert np.array_equal(case.pair.cgf(s).value, case.pair.above(1).cgf(s).value)
-
-    def test_cumulants_are_narrow(self) -> None:
-        """As the table's."""
-        for case in self.cases():
-            found = case.pair.cgf(np.array([0.7 + 0j]))
-            assert found.radius[0] <= 1e-9 * abs(found.value[0])
-
-    def test_smoothness(self) -> None:
-        """As the table's, which has its own test."""
-        pair = self.cases()[0].pair
-        assert pair.smoothness(0.7).span == pair.above(1).smoothness(0.7).span
-
-    def test_lattice(self) -> None:
-        """The table's lattice; its losses need not be the pair's."""
-        for case in self.cases():
-            assert case.pair.lattice(0.7) == case.pair.above(1).lattice(0.7)
 
     def test_infinite_mass(self) -> None:
         """At least the true one, and no more than the profile's error above it."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-import numpy as np
 import pytest
 
 from accountant.numerics import answers
@@ -16,9 +15,10 @@ from accountant.runs.fixed import FixedRuns
 from tests.accountant.pairs.test_randomized_response import responses
 from tests.contracts.definition import ball
 from tests.contracts.pair_contract import Case, PairContract, flipped
+from tests.contracts.tabulated_contract import TabulatedContract
 
 
-class TestThresholded(PairContract):
+class TestThresholded(TabulatedContract, PairContract):
     """Accepting every output of one run of randomised response is the worst rule."""
 
     profile_width = 0.6  # of two outcomes the rectangles make up to twice the truth
@@ -31,28 +31,6 @@ class TestThresholded(PairContract):
         definition = responses(epsilon, 2, Fraction(0))
         pair = ThresholdedPair(base=base, runs=FixedRuns(count=1))
         return [Case(pair, definition, flipped(definition))]
-
-    def test_cumulants(self) -> None:
-        """K is that of the table above."""
-        s = np.array([0.5 + 0j, 2 + 3j])
-        for case in self.cases():
-            assert np.array_equal(case.pair.cgf(s).value, case.pair.above(1).cgf(s).value)
-
-    def test_cumulants_are_narrow(self) -> None:
-        """As the table's."""
-        for case in self.cases():
-            found = case.pair.cgf(np.array([0.7 + 0j]))
-            assert found.radius[0] <= 1e-6 * abs(found.value[0])
-
-    def test_smoothness(self) -> None:
-        """As the table's, which has its own test."""
-        pair = self.cases()[0].pair
-        assert pair.smoothness(0.7).span == pair.above(1).smoothness(0.7).span
-
-    def test_lattice(self) -> None:
-        """The table's lattice; its losses need not be the pair's."""
-        for case in self.cases():
-            assert case.pair.lattice(0.7) == case.pair.above(1).lattice(0.7)
 
     def test_infinite_mass(self) -> None:
         """Rounding leaves next to none."""

@@ -21,7 +21,8 @@ from auditing.bounds.rectangle import Rectangle
 from auditing.bounds.renyi_event import RenyiEvent
 from auditing.bounds.two_sample import TwoSample
 from auditing.counts import Design, EventCounts, PrefixCounts
-from auditing.errors import ClaimRefuted, SamplesUsed
+from auditing.errors import ClaimRefuted, SamplesUsed, StoreRefused, Unidentified
+from auditing.identity import identity
 from auditing.neighbours import all_differ, neighbours, permuted
 from auditing.pair import Pair
 from auditing.report import Finding, Outcome, Report
@@ -61,13 +62,16 @@ __all__ = [  # noqa: RUF022  # plain order, as a test of the surface compares
     "Sampler",
     "SamplesUsed",
     "Score",
+    "StoreRefused",
     "Thresholds",
     "TwoSample",
+    "Unidentified",
     "WITNESSES",
     "Witness",
     "all_differ",
     "audit",
     "fingerprint",
+    "identity",
     "neighbours",
     "permuted",
     "watch",

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, final
 
 from accountant import check
@@ -17,12 +19,15 @@ from auditing.binomial import lower_limit, upper_limit
 from auditing.bounds.event_bound import significance_of
 from auditing.claim import Claim
 from auditing.counts import PrefixCounts
+from auditing.drawing import Drawing, OutOfTime
+from auditing.identity import identity
 from auditing.pair import Pair
 from auditing.plan import CurvePlan, EpsilonPlan, plan_curve, plan_epsilon, questions
 from auditing.power import detectable_epsilon, detectable_mu
 from auditing.report import Finding, Outcome, Report
 from auditing.sampler import FeatureMap, Sampler
-from auditing.trials import OutOfTime, Testing, Training, Trials
+from auditing.trial_store import TrialStore
+from auditing.trials import Testing, Training, Trials
 from auditing.witnesses.coordinates import Thresholds
 from auditing.witnesses.float_grid import FloatGrid
 from auditing.witnesses.histogram import Histogram
@@ -52,6 +57,10 @@ def audit(
     features: FeatureMap | None = None,
     witnesses: Sequence[Witness] = WITNESSES,
     executor: Executor | None = None,
+    chunk: int | None = None,
+    store: str | Path | None = None,
+    version: str | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Report:
     """Draw outputs on two neighbouring datasets and test a claim about them.
 
@@ -76,29 +85,73 @@ def audit(
         features: outputs -> numbers, applied before anything else.
         witnesses: where to look.
         executor: a ``concurrent.futures.Executor`` that draws the trials; None draws them here.
+            The report does not depend on it, nor on its number of workers.
+        chunk: trials a task, 1 where a trial trains a model; None is many, for samplers that are
+            vectorised. The report depends on it, as on the seed.
+        store: a file that gets trials as they finish. The same audit with the same file goes on
+            where it was killed, or where its time ended, and gives the report that it would have
+            given; see ``TrialStore``.
+        version: names the sampler's code for the store, in place of the digest of its sources.
+        progress: called with the trials so far and all that are planned.
+    Raises:
+        StoreRefused: the store is of another audit.
+        Unidentified: the store cannot tell code or data by themselves.
     """
-    level = significance_of(significance)
-    started = time.monotonic()
     run = _Run(
         claim=Claim.of(claim, delta),
         pair=Pair.of(pair),
-        significance=level,
+        significance=significance_of(significance),
         planned=2 * _enough(samples),
-        seed=secrets.randbits(63) if seed is None else check.whole(seed=seed),
         witnesses=tuple(witnesses),
     )
     if not run.witnesses:
         raise ParameterError("witnesses", witnesses, "at least one witness")
-    deadline = None if seconds is None else started + float(check.positive(seconds=seconds))
-    trials = Trials(
-        sampler, run.pair, seed=run.seed, features=features, executor=executor, deadline=deadline
-    )
-    try:
-        _stages(run, trials)
-    except OutOfTime:
-        run.notes.append("the time budget ended before the planned samples were drawn")
-        run.out_of_time = True
+    budget = math.inf if seconds is None else float(check.positive(seconds=seconds))
+    asked = None if seed is None else check.whole(seed=seed)
+    with _opened(store, asked, version, run, (sampler, features, chunk)) as kept:
+        run.seed = _seed(asked) if kept is None else kept.seed
+        started = time.monotonic()
+        trials = Trials(
+            sampler,
+            run.pair,
+            seed=run.seed,
+            features=features,
+            drawing=Drawing(executor, kept, started + budget),
+            chunk=chunk,
+            progress=None if progress is None else lambda drawn: progress(drawn, run.planned),
+        )
+        try:
+            _stages(run, trials)
+        except OutOfTime:
+            run.notes.append("the time budget ended before the planned samples were drawn")
+            run.out_of_time = True
     return _report(run, trials.drawn, time.monotonic() - started)
+
+
+def _seed(asked: int | None) -> int:
+    return secrets.randbits(63) if asked is None else asked
+
+
+def _opened(
+    store: str | Path | None,
+    seed: int | None,
+    version: str | None,
+    run: _Run,
+    drawn: tuple[Sampler, FeatureMap | None, int | None],
+) -> AbstractContextManager[TrialStore | None]:
+    """The store, told what the audit is of: all that decides what its trials are used for."""
+    if store is None:
+        return nullcontext()
+    sampler, features, chunk = drawn
+    settings = (run.planned, run.significance, run.claim.delta, run.claim.is_curve, chunk)
+    about = {
+        "sampler": identity((sampler, features)) if version is None else f"version {version}",
+        "pair": identity((run.pair.data, run.pair.neighbour, run.pair.name), code=False),
+        "claim": identity(run.claim.guarantee, code=False),
+        "settings": identity(settings, code=False),
+        "auditor": identity((audit, run.witnesses)),
+    }
+    return TrialStore(store, about, seed)
 
 
 def _enough(samples: int) -> int:
@@ -116,8 +169,8 @@ class _Run:
     pair: Pair
     significance: float
     planned: int
-    seed: int
     witnesses: tuple[Witness, ...]
+    seed: int = -1  # known when the store is open
     findings: list[Finding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     detectable_epsilon: float = math.inf

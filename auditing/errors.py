@@ -3,6 +3,8 @@
 PrivacyError
 ├─ ClaimRefuted (AssertionError)   an audit found a violation, and a test asserted the claim
 ├─ SamplesUsed                     samples asked for a second purpose
+├─ StoreRefused                    a file of trials belongs to another audit, or is in use
+├─ Unidentified                    code that has no source to tell it by
 └─ MissingDependency               an optional library is not installed
 """
 
@@ -17,3 +19,11 @@ class ClaimRefuted(PrivacyError, AssertionError):
 
 class SamplesUsed(PrivacyError):
     """Samples that were tested once are asked to be tested again."""
+
+
+class StoreRefused(PrivacyError):
+    """A file of stored trials belongs to another audit, is in use, or is no such file."""
+
+
+class Unidentified(PrivacyError):
+    """Code or data that cannot be told from other code or data: a version has to be given."""

@@ -21,7 +21,8 @@ from auditing.claim import Claim
 from auditing.pair import Pair
 from auditing.plan import Method, best_event, questions
 from auditing.sampler import FeatureMap, Sampler
-from auditing.trials import Labels, Training, Trials
+from auditing.trial_store import Labels
+from auditing.trials import Training, Trials
 from auditing.witnesses.witness import Question, Witness
 
 _FIRST_BLOCK = 64

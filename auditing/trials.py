@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 import itertools
-import time
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Executor, Future
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from accountant import check
 from auditing.counts import PrefixCounts
+from auditing.drawing import Drawing, Task, widened
 from auditing.errors import SamplesUsed
 from auditing.pair import Pair
-from auditing.sampler import FeatureMap, Features, Sampler, encode
+from auditing.sampler import FeatureMap, Features, Sampler
+from auditing.trial_store import Labels
 from auditing.witnesses.witness import Question
 
-Labels = NDArray[np.bool_]
-
-_CHUNK = 1 << 15
+_NUMBERS = 1 << 15  # in one chunk
 _FIRST = 64
-_AHEAD = 8
-
-
-class OutOfTime(Exception):
-    """The time budget ended before the planned trials were drawn; no error, an outcome."""
+_NUMBERS_AHEAD = 1 << 22
+_LEAST_AHEAD, _MOST_AHEAD = 16, 256
 
 
 @final
@@ -63,47 +57,6 @@ class Training:
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
-class _Task:
-    """One chunk of trials, on any process: everything it needs to be drawn again."""
-
-    sampler: Sampler
-    pair: Pair
-    features: FeatureMap | None
-    seed: int
-    position: int
-    size: int
-
-
-def _draw(task: _Task) -> Training:
-    """Toss the coins, run the sampler on both datasets, mix the outputs.
-
-    The number of trials on D is Bin(size, 1/2) and the order is random, which is the law of
-    ``size`` coins. Every chunk has its own streams.
-    """
-    root = np.random.SeedSequence(entropy=task.seed, spawn_key=(task.position,))
-    coins, first, second = (np.random.default_rng(child) for child in root.spawn(3))
-    on_data = int(coins.binomial(task.size, 0.5))
-    parts = [
-        encode(task.sampler(data, count, rng), count, task.features)
-        for data, count, rng in (
-            (task.pair.data, on_data, first),
-            (task.pair.neighbour, task.size - on_data, second),
-        )
-        if count
-    ]
-    width = max(part.shape[1] for part in parts)
-    features = np.concatenate([_widened(part, width) for part in parts])
-    order = coins.permutation(task.size)
-    return Training(features[order], (np.arange(task.size) < on_data)[order])
-
-
-def _widened(part: Features, width: int) -> Features:
-    """Outputs of different length on the two datasets: the missing coordinates are nan."""
-    return np.pad(part, ((0, 0), (0, width - part.shape[1])), constant_values=np.nan)
-
-
-@final
 class Trials:
     """A source of fresh trials: whatever is drawn for one purpose is not drawn again.
 
@@ -115,8 +68,9 @@ class Trials:
         pair: the two datasets.
         seed: determines every coin and every generator given to the sampler.
         features: outputs -> numbers, or None.
-        executor: where chunks are drawn; None is here.
-        deadline: ``time.monotonic()`` after which ``OutOfTime`` is raised.
+        drawing: where they are drawn and kept.
+        chunk: trials a task; None is as many as have a few ten thousand numbers.
+        progress: called with the number of trials that have been delivered.
     """
 
     def __init__(
@@ -126,15 +80,17 @@ class Trials:
         *,
         seed: int,
         features: FeatureMap | None = None,
-        executor: Executor | None = None,
-        deadline: float | None = None,
+        drawing: Drawing | None = None,
+        chunk: int | None = None,
+        progress: Callable[[int], None] | None = None,
     ) -> None:
         self._sampler = sampler
         self._pair = pair
         self._seed = check.whole(seed=seed)
         self._features = features
-        self._executor = executor
-        self._deadline = deadline
+        self._drawing = Drawing() if drawing is None else drawing
+        self._chunk = None if chunk is None else check.count(chunk=chunk)
+        self._progress = progress
         self._positions = itertools.count()
         self._width = 0  # coordinates of an output, known from the first chunk
         self.drawn = 0
@@ -155,39 +111,28 @@ class Trials:
 
     def _chunks(self, count: int) -> Iterator[Training]:
         check.count(count=count)
-        for chunk in self._drawn(self._tasks(count)):
-            self._width = self._width or chunk.features.shape[1]
-            self.drawn += len(chunk)
-            yield chunk
+        for features, labels in self._drawing.chunks(self._tasks(count), self._ahead):
+            self._width = self._width or features.shape[1]
+            self.drawn += len(labels)
+            if self._progress is not None:
+                self._progress(self.drawn)
+            yield Training(features, labels)
 
-    def _tasks(self, count: int) -> Iterator[_Task]:
+    def _tasks(self, count: int) -> Iterator[Task]:
         left = count
         while left:
-            largest = max(1, _CHUNK // self._width) if self._width else _FIRST
-            size = min(left, largest)
+            largest = max(1, _NUMBERS // self._width) if self._width else _FIRST
+            size = min(left, self._chunk or largest)
             position = next(self._positions)
-            yield _Task(self._sampler, self._pair, self._features, self._seed, position, size)
+            yield Task(self._sampler, self._pair, self._features, self._seed, position, size)
             left -= size
 
-    def _drawn(self, tasks: Iterable[_Task]) -> Iterator[Training]:
-        if self._executor is None:
-            for task in tasks:
-                self._check_time()
-                yield _draw(task)
-            return
-        waiting: list[Future[Training]] = []
-        for task in tasks:
-            self._check_time()
-            waiting.append(self._executor.submit(_draw, task))
-            if len(waiting) > (_AHEAD if self._width else 0):
-                yield waiting.pop(0).result()
-        for future in waiting:
-            self._check_time()
-            yield future.result()
-
-    def _check_time(self) -> None:
-        if self._deadline is not None and time.monotonic() > self._deadline:
-            raise OutOfTime
+    def _ahead(self) -> int:
+        """As many chunks as keep a cluster busy, fewer when they are large; see ``_tasks``."""
+        if not self._width:
+            return _LEAST_AHEAD if self._chunk else 0
+        numbers = self._width * (self._chunk or max(1, _NUMBERS // self._width))
+        return min(max(_LEAST_AHEAD, _NUMBERS_AHEAD // numbers), _MOST_AHEAD)
 
 
 @final
@@ -246,6 +191,6 @@ class Testing:
 def _stacked(chunks: Sequence[Training]) -> Training:
     width = max(chunk.features.shape[1] for chunk in chunks)
     return Training(
-        np.concatenate([_widened(chunk.features, width) for chunk in chunks]),
+        np.concatenate([widened(chunk.features, width) for chunk in chunks]),
         np.concatenate([chunk.labels for chunk in chunks]),
     )

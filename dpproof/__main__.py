@@ -119,11 +119,17 @@ def check(certificate: str) -> int:
 @click.option("--significance", type=float, help="Error probability, 0.05 by default.")
 @click.option("--seconds", type=float, help="Time budget.")
 @click.option("--seed", type=int, help="Replay an audit that reported this seed.")
+@click.option("--workers", type=int, help="Draw the trials in so many processes.")
+@click.option("--executor", help="package.module:name of an Executor, or of a function giving one.")
+@click.option("--chunk", type=int, help="Trials a task; 1 where a trial trains a model.")
+@click.option("--store", help="File that keeps trials; the same command goes on where it ended.")
+@click.option("--version", help="Names the sampler's code for the store.")
 @JSON
 def audit(target: str, *, as_json: bool, **options: object) -> int:
     """Whether outputs of an implementation contradict its claim.
 
-    TARGET is a file with an [audit] table, or package.module:sampler with the options.
+    TARGET is a file with an [audit] table, or package.module:sampler with the options. Beside a
+    file there may be --seconds, --workers, --executor and --store.
 
     Exit status: 0 not refuted, 1 refuted, 2 bad input.
     """
@@ -131,16 +137,20 @@ def audit(target: str, *, as_json: bool, **options: object) -> int:
 
     from auditing import Outcome  # noqa: PLC0415  # as in budget
     from dpproof import requests  # noqa: PLC0415  # as in budget
+    from dpproof.progress import trials  # noqa: PLC0415  # as in budget
     from dpproof.section import Section  # noqa: PLC0415  # as in budget
 
     given = {name: value for name, value in options.items() if value is not None}
+    if "store" in given:
+        given["store"] = str(Path(str(given["store"])).absolute())
     if target.endswith(".toml"):
-        if given:
+        if not given.keys() <= {*requests.RUNNING}:
             raise click.UsageError("a file and options together: state everything in the file")
-        request = requests.from_file(target)
+        request = requests.from_file(target, given)
     else:
         request = requests.from_table(Section("audit", {"sampler": target, **given}), Path())
-    report = request.run()
+    with trials() as progress:
+        report = request.run(progress)
     if as_json:
         _print_json(report.to_dict())
     else:

@@ -31,3 +31,27 @@ def progress(total: int | None) -> Iterator[Callable[[str], None]]:
             bar.update(task, advance=1, description=name.replace("[", r"\["))
 
         yield step
+
+
+@contextmanager
+def trials() -> Iterator[Callable[[int, int], None] | None]:
+    """A bar of the trials of an audit with the time that is left, for ``auditing.audit``.
+
+    Yields:
+        The audit's ``progress``; None where there is no terminal.
+    """
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console  # noqa: PLC0415  # as above
+    from rich.progress import (  # noqa: PLC0415  # as above
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TimeRemainingColumn,
+    )
+
+    columns = ("trials", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("")
+        yield lambda drawn, planned: bar.update(task, completed=drawn, total=planned)

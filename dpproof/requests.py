@@ -5,9 +5,12 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from fractions import Fraction
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, final
 
@@ -32,7 +35,14 @@ KEYS = (
     "significance",
     "seconds",
     "seed",
+    "workers",
+    "executor",
+    "chunk",
+    "store",
+    "version",
 )
+RUNNING = ("seconds", "workers", "executor", "store")  # options that may stand beside a file
+AN_EXECUTOR = "a concurrent.futures.Executor, or a function giving one"
 AN_OBJECT = 'an import path such as "package.module:name"'
 
 
@@ -45,24 +55,36 @@ class Request:
     pair: Any
     claim: Any
     options: Mapping[str, Any]
+    workers: Callable[[], AbstractContextManager[Executor | None]]
 
-    def run(self) -> auditing.Report:
+    def run(self, progress: Callable[[int, int], None] | None = None) -> auditing.Report:
         """Draw and test.
 
         Raises:
             InputError: the arguments do not fit; the sampler's own errors are its own.
         """
-        with placed("audit"):
-            return auditing.audit(self.sampler, self.pair, self.claim, **self.options)
+        with placed("audit"), self.workers() as executor:
+            return auditing.audit(
+                self.sampler,
+                self.pair,
+                self.claim,
+                **self.options,
+                executor=executor,
+                progress=progress,
+            )
 
 
-def from_file(path: str) -> Request:
-    """The request of a TOML file with an [audit] table."""
+def from_file(path: str, running: Mapping[str, Any]) -> Request:
+    """The request of a TOML file with an [audit] table, and how it is run."""
     file = parse.shown_path(path)
     top = Section(file, parse.read(path))
     top.only(["audit"])
     table = top.table("audit", "an [audit] table with sampler, pair and a claim")
-    return from_table(Section(f"{file}: [audit]", table.values), Path(path).parent)
+    section = Section(f"{file}: [audit]", {**table.values, **running})
+    for name in running:
+        if name in table.values:
+            raise section.refuse(name, "expected in the file or as an option, not both")
+    return from_table(section, Path(path).parent)
 
 
 def from_table(section: Section, folder: Path) -> Request:
@@ -74,16 +96,39 @@ def from_table(section: Section, folder: Path) -> Request:
         ("significance", INSIDE),
         ("seconds", Rule(check.positive, "a finite number above 0")),
         ("seed", SEED),
+        ("chunk", COUNT),
     ):
         if key in section.values:
             value = section.number(key, rule)
-            options[key] = int(value) if key in ("samples", "seed") else value
+            options[key] = int(value) if key in ("samples", "seed", "chunk") else value
+    if "store" in section.values:
+        options["store"] = folder / section.text("store", "the path of a file")
+    if "version" in section.values:
+        options["version"] = section.text("version", "a text that names the sampler's code")
     return Request(
         sampler=imported(section, "sampler"),
         pair=_pair(section),
         claim=_claim(section, folder),
         options=options,
+        workers=_workers(section),
     )
+
+
+def _workers(section: Section) -> Callable[[], AbstractContextManager[Executor | None]]:
+    """This process, so many others, or an executor that an import path leads to."""
+    if "executor" in section.values:
+        if "workers" in section.values:
+            raise section.refuse("workers", "expected either workers or an executor, not both")
+        found = imported(section, "executor")
+        made = found() if callable(found) and not isinstance(found, Executor) else found
+        if not isinstance(made, Executor):
+            raise section.refuse("executor", f"expected {AN_EXECUTOR}, got {shown(repr(made))}")
+        return lambda: made
+    if "workers" not in section.values:
+        return nullcontext
+    count = int(section.number("workers", COUNT))
+    # Spawned: numpy has threads, which a fork does not take along.
+    return lambda: ProcessPoolExecutor(count, mp_context=get_context("spawn"))
 
 
 def _pair(section: Section) -> object:

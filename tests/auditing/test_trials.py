@@ -7,7 +7,7 @@ import resource
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -69,18 +69,6 @@ def test_counts_are_of_the_stated_events() -> None:
     ]
 
 
-def test_executors_draw_the_same() -> None:
-    """Four threads give the report that one thread gives."""
-    alone = auditing.audit(laplace(0.8), (0.0, 1.0), (1, 0), samples=50_000, seed=4).to_dict()
-    with ThreadPoolExecutor(4) as pool:
-        report = auditing.audit(
-            laplace(0.8), (0.0, 1.0), (1, 0), samples=50_000, seed=4, executor=pool
-        )
-    together = report.to_dict()
-
-    assert {**alone, "seconds": 0} == {**together, "seconds": 0}
-
-
 def test_a_time_budget_ends_without_a_verdict() -> None:
     """A sampler too slow for its budget is inconclusive, whatever it does."""
 
@@ -105,6 +93,19 @@ def test_refuses_samplers_that_lose_outputs() -> None:
     """As many outputs as were asked for."""
     with pytest.raises(ParameterError, match="outputs"):
         auditing.audit(lambda _, size, __: np.zeros(size - 1), (0, 1), (1, 0), samples=10)
+
+
+def test_counting_takes_no_more_memory_for_more_trials() -> None:
+    """Two million trials are counted in the memory of two hundred thousand."""
+    peaks = []
+    for count in (200_000, 2_000_000):
+        testing = Trials(laplace(1.0), PAIR, seed=1).testing(count)
+        tracemalloc.start()
+        testing.tally([QUESTION])
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+
+    assert peaks[1] < 1.2 * peaks[0] < 20_000_000
 
 
 @pytest.mark.slow

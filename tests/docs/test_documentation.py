@@ -14,8 +14,11 @@ LANGUAGES = {"python", "text", "console", "toml", "bash", "yaml"}
 
 
 @pytest.mark.parametrize("path", documents(), ids=lambda path: str(path.relative_to(ROOT)))
-def test_python_blocks_print_what_is_shown(path: Path) -> None:
+def test_python_blocks_print_what_is_shown(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Every python block runs, in the order of the page, and prints the text block after it."""
+    monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "__main__"}
     for block in blocks(path):
         if block.language == "python":

@@ -9,6 +9,7 @@ import pytest
 from tests.dpproof.command import Command
 
 CODE = """
+from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 GRID = 2.0**30
@@ -20,6 +21,9 @@ def wrong(value, size, rng):
     return np.rint((value + rng.laplace(scale=0.25, size=size)) * GRID) / GRID
 
 PAIR = (0.0, 1.0)
+
+def threads():
+    return ThreadPoolExecutor(2)
 
 def pair():
     return PAIR
@@ -94,6 +98,17 @@ def test_file(command: Command, folder: Path, claim: str, sampler: str, status: 
         (FILE.format(sampler="right", claim="epsilon = 1\nsample = 1"), "did you mean"),
         (FILE.format(sampler="right", claim='epsilon = 1\npipeline = "x"'), "not both"),
         ('[audit]\nsampler = "audited_code:right"\npair = [1]\nepsilon = 1', "two datasets"),
+        (FILE.format(sampler="right", claim="epsilon = 1\nworkers = 0"), "workers"),
+        (FILE.format(sampler="right", claim="epsilon = 1\nchunk = 0.5"), "chunk"),
+        (FILE.format(sampler="right", claim='epsilon = 1\nstore = "no/it"'), "no/it"),
+        (
+            FILE.format(sampler="right", claim='epsilon = 1\nexecutor = "audited_code:PAIR"'),
+            "concurrent.futures.Executor",
+        ),
+        (
+            FILE.format(sampler="right", claim='epsilon = 1\nexecutor = "a:b"\nworkers = 2'),
+            "not both",
+        ),
     ],
 )
 def test_bad_files(command: Command, folder: Path, text: str, words: str) -> None:
@@ -114,3 +129,59 @@ def test_a_file_and_options_are_refused(command: Command) -> None:
 
     assert outcome.status == 2
     assert "state everything in the file" in outcome.err
+
+
+OPTIONS = (
+    "audited_code:right",
+    *("--pair", "audited_code:pair", "--epsilon", "1", "--samples", "300", "--json"),
+)
+
+
+@pytest.mark.parametrize("where", [("--workers", "2"), ("--executor", "audited_code:threads")])
+def test_trials_run_elsewhere(command: Command, folder: Path, where: tuple[str, str]) -> None:
+    """Other processes, and any executor, give the report of this process."""
+    here = command.run("audit", *OPTIONS, "--seed", "3", "--chunk", "100").json
+    there = command.run("audit", *OPTIONS, "--seed", "3", "--chunk", "100", *where).json
+
+    assert folder.exists()
+    assert {**here, "seconds": 0} == {**there, "seconds": 0}
+
+
+def test_a_store_goes_on(command: Command, folder: Path) -> None:
+    """The same command again reads its trials, another audit is refused with status 2."""
+    first, again = (command.run("audit", *OPTIONS, "--store", "it.sqlite").json for _ in "ab")
+    other = command.run("audit", *OPTIONS, "--store", "it.sqlite", "--delta", "1e-6")
+
+    assert (folder / "it.sqlite").exists()
+    assert {**first, "seconds": 0} == {**again, "seconds": 0}
+    assert other.status == 2
+    assert "differs in: claim" in other.err
+    assert len(other.err.splitlines()) == 1
+
+
+def test_how_it_runs_may_stand_beside_a_file(command: Command, folder: Path) -> None:
+    """A store and workers beside a file; what is in both is refused."""
+    (folder / "inner").mkdir()
+    file = folder / "inner" / "audit.toml"
+    text = FILE.format(sampler="right", claim="epsilon = 1\nseconds = 100\n")
+    file.write_text(text, encoding="utf-8")
+    made = command.run("audit", str(file), "--store", "it.sqlite", "--json")
+    both = command.run("audit", str(file), "--seconds", "10")
+
+    assert made.status == 0
+    assert (folder / "it.sqlite").exists()
+    assert both.status == 2
+    assert "not both" in both.err
+
+
+def test_a_bar_is_shown_on_a_terminal(
+    command: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Trials are counted on standard error where it is a terminal; JSON stays clean."""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    outcome = command.run("audit", *OPTIONS)
+
+    assert folder.exists()
+    assert outcome.json["planned"] == 600
+    assert "600" in outcome.err

@@ -13,6 +13,7 @@ from __future__ import annotations
 from auditing.audit import WITNESSES, audit
 from auditing.bounds.e_process import EProcess
 from auditing.bounds.enumeration import Enumeration
+from auditing.bounds.event_bet import EventBet
 from auditing.bounds.gaussian_event import GaussianEvent
 from auditing.bounds.one_run import Guesses, OneRun
 from auditing.bounds.prefix_band import PrefixBand
@@ -40,6 +41,7 @@ __all__ = [  # noqa: RUF022  # plain order, as a test of the surface compares
     "Design",
     "EProcess",
     "Enumeration",
+    "EventBet",
     "EventCounts",
     "Evidence",
     "EvidenceStore",

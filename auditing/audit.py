@@ -16,10 +16,12 @@ from accountant import check
 from accountant.check import Number
 from accountant.errors import ParameterError
 from auditing.binomial import lower_limit, upper_limit
+from auditing.bounds.event_bet import unbet
 from auditing.bounds.event_bound import significance_of
 from auditing.claim import Claim
 from auditing.counts import PrefixCounts
 from auditing.drawing import Drawing, OutOfTime
+from auditing.evidence import log_evidence
 from auditing.identity import identity
 from auditing.pair import Pair
 from auditing.plan import CurvePlan, EpsilonPlan, plan_curve, plan_epsilon, questions
@@ -125,6 +127,7 @@ def audit(
         except OutOfTime:
             run.notes.append("the time budget ended before the planned samples were drawn")
             run.out_of_time = True
+            run.log_evidence += unbet()
     return _report(run, trials.drawn, time.monotonic() - started)
 
 
@@ -175,6 +178,7 @@ class _Run:
     notes: list[str] = field(default_factory=list)
     detectable_epsilon: float = math.inf
     detectable_mu: float | None = None
+    log_evidence: float = 0.0
     out_of_time: bool = False
 
     @property
@@ -208,6 +212,7 @@ def _test(
     asked = [epsilon.question, *([] if curve is None else [curve.question])]
     counts = testing.tally(asked, keep=pilot)
     share = level if curve is None else level / 2
+    run.log_evidence += log_evidence(training[1], run.claim, epsilon, curve, counts)
     run.findings.append(_epsilon_finding(run, epsilon, counts[0], share))
     if curve is not None:
         run.findings.append(_curve_finding(curve, counts[1], share))
@@ -289,6 +294,7 @@ def _report(run: _Run, drawn: int, seconds: float) -> Report:
         trials=drawn,
         planned=run.planned,
         seed=run.seed,
+        log_evidence=run.log_evidence,
         findings=tuple(run.findings),
         notes=tuple(run.notes),
         seconds=seconds,

@@ -3,7 +3,7 @@
 PrivacyError
 ├─ ClaimRefuted (AssertionError)   an audit found a violation, and a test asserted the claim
 ├─ SamplesUsed                     samples asked for a second purpose
-├─ StoreRefused                    a file of trials belongs to another audit, or is in use
+├─ StoreRefused                    a store belongs to another audit, is in use, or is none
 ├─ Unidentified                    code that has no source to tell it by
 └─ MissingDependency               an optional library is not installed
 """
@@ -22,7 +22,7 @@ class SamplesUsed(PrivacyError):
 
 
 class StoreRefused(PrivacyError):
-    """A file of stored trials belongs to another audit, is in use, or is no such file."""
+    """A file of trials belongs to another audit or is in use, or a file is no store."""
 
 
 class Unidentified(PrivacyError):

@@ -76,6 +76,8 @@ class Report:
         trials: samples that were drawn, on both datasets together.
         planned: samples that the audit would have drawn without an early end.
         seed: replays the audit, where the sampler takes its randomness from the generator.
+        log_evidence: log of the audit's e-value against the claim: those of audits with independent
+            trials multiply, and Pr(the product ever reaches 1 / a) <= a for a claim that holds.
         findings: the tests that were made.
         notes: what else the reader should know.
         seconds: how long it took.
@@ -93,6 +95,7 @@ class Report:
     trials: int
     planned: int
     seed: int
+    log_evidence: float
     findings: tuple[Finding, ...]
     notes: tuple[str, ...]
     seconds: float

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import final
 
 from accountant.errors import ParameterError
+from auditing.errors import StoreRefused
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS evidence (
@@ -32,12 +33,17 @@ class EvidenceStore:
 
     Args:
         path: the file; made when it is not there.
+    Raises:
+        StoreRefused: it cannot be opened, or is no database.
     """
 
     def __init__(self, path: str | Path) -> None:
         self._path = Path(path)
-        with closing(self._connect()) as database, database:
-            database.execute(_SCHEMA)
+        try:
+            with closing(self._connect()) as database, database:
+                database.execute(_SCHEMA)
+        except sqlite3.Error as error:
+            raise StoreRefused(f"{self._path} cannot keep evidence: {error}") from error
 
     def multiply(self, name: str, fingerprint: str, log_evidence: float) -> float:
         """Multiply a run's evidence in and return the log of the product.

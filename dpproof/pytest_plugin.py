@@ -8,15 +8,23 @@ of our packages until a test asks for the ``audit`` fixture.
 
 Budget: the probability that a session with only true claims has a failing audit is at most
 ``--audit-budget`` (1e-6). It is divided by the number of collected tests that use the fixture,
-which is known before any sample is drawn; a test's first audit takes half of its share, the next
-a quarter, and so on, counted over all runs of the test in the session. Random seeds are fresh.
+which is known before any sample is drawn; of a test's share its first audit takes 1/2, the next
+1/6, then 1/12, ..., 1/k(k+1), counted over all runs of the test in the session and over all
+worker processes. Random seeds are fresh.
+
+With ``--audit-store`` an audit takes half of that, and the other half is for the evidence of all
+runs of the same code and claim: e-values multiply in a file, and the test fails when the product
+reaches 2 / share. Audits with a given seed add nothing to it.
 """
 
 from __future__ import annotations
 
 import json
-from collections import Counter
+import math
+import sqlite3
+import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
@@ -26,6 +34,7 @@ if TYPE_CHECKING:
     from auditing import Report
 
 _PROPERTY = "dpproof_audit"
+_SESSION = "dpproof-audit-session"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -46,15 +55,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--audit-seed", type=int, default=None, help="replay: the seed that a report printed"
     )
+    group.addoption(
+        "--audit-store",
+        default=None,
+        help="multiply the evidence of runs of the same code and claim in this file",
+    )
     group.addoption("--audit-json", default=None, help="write all reports to this file")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """The marker, and the session's state."""
     config.addinivalue_line(
-        "markers", "audit(samples=..., seconds=...): options of this test's audits"
+        "markers", "audit(samples=..., seconds=..., version=...): options of this test's audits"
     )
-    config.pluginmanager.register(_Session(config), "dpproof-audit-session")
+    if not 0 < config.getoption("--audit-budget") < 1:
+        raise pytest.UsageError("--audit-budget: expected a probability above 0 and below 1")
+    config.pluginmanager.register(_Session(config), _SESSION)
 
 
 @final
@@ -63,19 +79,49 @@ class _Session:
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
-        self.tests = 1
-        self.made: Counter[str] = Counter()
+        self.tests: frozenset[str] = frozenset()
         self.reports: list[dict[str, Any]] = []
+        # A worker of pytest-xdist uses the files of the process that started it.
+        given: dict[str, Any] | None = getattr(config, "workerinput", None)
+        self.is_worker = given is not None
+        if given is not None:
+            self.ledger, self.store = given[_SESSION]
+        else:
+            self.folder = tempfile.TemporaryDirectory(prefix="dpproof-audits-")
+            self.ledger = str(Path(self.folder.name, "made.sqlite"))
+            self.store = self._file("--audit-store")
+
+    def _file(self, option: str) -> str | None:
+        """A file that an option names, wherever a test changes the directory to."""
+        named = self.config.getoption(option)
+        return str(self.config.invocation_params.dir / named) if named else None
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:  # noqa: ANN401  # a type of pytest-xdist
+        """Tell a worker of pytest-xdist which files."""
+        node.workerinput[_SESSION] = (self.ledger, self.store)
+
+    def pytest_unconfigure(self) -> None:
+        """Remove the count."""
+        if not self.is_worker:
+            self.folder.cleanup()
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """How many tests share the budget."""
-        self.tests = max(1, sum("audit" in getattr(i, "fixturenames", ()) for i in session.items))
+        """Which tests share the budget."""
+        self.tests = frozenset(
+            item.nodeid for item in session.items if "audit" in getattr(item, "fixturenames", ())
+        )
 
     def share(self, test: str) -> float:
         """The error probability of the next audit of a test."""
-        self.made[test] += 1
+        if test not in self.tests:
+            raise pytest.UsageError(
+                f"{test} asks for the audit fixture while it runs: name it as a parameter of the "
+                "test or of a fixture, so that its share of the error budget is known in advance"
+            )
+        made = _count(self.ledger, test)
         budget = float(self.config.getoption("--audit-budget"))
-        return float(budget / self.tests / 2.0 ** self.made[test])
+        return budget / len(self.tests) / (made * (made + 1))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take the reports of a finished test, from whichever process it ran in."""
@@ -85,8 +131,8 @@ class _Session:
 
     def pytest_sessionfinish(self) -> None:
         """Write the JSON, in the process that has all reports."""
-        target = self.config.getoption("--audit-json")
-        if target and not hasattr(self.config, "workerinput"):
+        target = self._file("--audit-json")
+        if target and not self.is_worker:
             budget = self.config.getoption("--audit-budget")
             content = {"error_budget": budget, "audits": self.reports}
             Path(target).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
@@ -101,8 +147,27 @@ class _Session:
             terminalreporter.write_line(
                 f"{made['test']}: {made['outcome'].replace('_', ' ')}, epsilon >= "
                 f"{made['epsilon_lower']:.4g} of {made['epsilon_claimed']:.4g} claimed, "
-                f"{made['trials']} samples, seed {made['seed']}"
+                f"{made['trials']} samples, --audit-seed={made['seed']}{_evidence(made)}"
             )
+
+
+def _count(ledger: str, test: str) -> int:
+    """How many audits of a test have begun, this one too."""
+    with closing(sqlite3.connect(ledger, timeout=60.0, isolation_level=None)) as database:
+        database.execute("CREATE TABLE IF NOT EXISTS made (test TEXT)")
+        database.execute("BEGIN IMMEDIATE")
+        database.execute("INSERT INTO made VALUES (?)", (test,))
+        (made,) = database.execute("SELECT count(*) FROM made WHERE test = ?", (test,)).fetchone()
+        database.execute("COMMIT")
+    return int(made)
+
+
+def _evidence(made: dict[str, Any]) -> str:
+    evidence = made["evidence"]
+    if evidence is None:
+        return ""
+    verdict = ", which refutes the claim" if evidence["refutes"] else ""
+    return f", evidence e^{evidence['log_total']:.3g} of {evidence['runs']} runs{verdict}"
 
 
 @pytest.fixture
@@ -111,12 +176,13 @@ def audit(
 ) -> Iterator[Callable[..., Report]]:
     """``auditing.audit`` on the session's error budget, asserting the claim.
 
-    The test fails with ``ClaimRefuted`` on a violation and is skipped when an audit was
-    inconclusive: a failure has the session's error probability, whatever else happens.
+    The test fails with ``ClaimRefuted`` on a violation, or when the evidence of all runs refutes
+    the claim, and is skipped when an audit was inconclusive: a failure has the session's error
+    probability, whatever else happens.
     """
     import auditing  # noqa: PLC0415  # the plugin is loaded where nobody audits
 
-    session: Any = request.config.pluginmanager.get_plugin("dpproof-audit-session")
+    session: Any = request.config.pluginmanager.get_plugin(_SESSION)
     marker = request.node.get_closest_marker("audit")
     options = {
         "samples": request.config.getoption("--audit-samples"),
@@ -124,24 +190,73 @@ def audit(
         "seed": request.config.getoption("--audit-seed"),
         **(marker.kwargs if marker else {}),
     }
-    inconclusive: list[str] = []
+    made: list[Report] = []
 
-    def run(sampler: object, pair: object, claim: object, **more: object) -> Report:
+    def run(sampler: Any, pair: Any, claim: Any, **more: Any) -> Report:  # noqa: ANN401
+        chosen: dict[str, Any] = {**options, **more}
         share = session.share(request.node.nodeid)
-        report = auditing.audit(
-            sampler,  # type: ignore[arg-type]
-            pair,  # type: ignore[arg-type]
-            claim,
-            **{**options, **more, "significance": share},
-        )
-        record_property(_PROPERTY, report.to_json())
-        record_property("audit_outcome", report.outcome.name)
-        record_property("audit_epsilon_lower", report.epsilon_lower)
-        record_property("audit_seed", report.seed)
-        if report.outcome is auditing.Outcome.INCONCLUSIVE:
-            inconclusive.append(str(report))
+        level = share if session.store is None else share / 2
+        fresh = chosen.get("seed") is None and chosen.get("store") is None
+        kept = session.store if fresh else None
+        told = _told(auditing, sampler, claim, chosen) if kept else ""
+        report = auditing.audit(sampler, pair, claim, **{**chosen, "significance": level})
+        made.append(report)
+        evidence = None
+        if kept:
+            name = f"{request.node.nodeid} {len(made)}"
+            evidence = _multiplied(auditing.EvidenceStore(kept), name, told, report, level)
+        _record(record_property, report, evidence)
+        if evidence is not None and evidence["refutes"]:
+            raise auditing.ClaimRefuted(_refuted(report, evidence))
         return report.require()
 
     yield run
-    if inconclusive:
-        pytest.skip("\n".join(inconclusive))
+    vague = [str(report) for report in made if report.outcome is auditing.Outcome.INCONCLUSIVE]
+    if vague:
+        pytest.skip("\n".join(vague))
+
+
+def _told(auditing: Any, sampler: object, claim: object, chosen: dict[str, Any]) -> str:  # noqa: ANN401
+    """What the evidence is about: the code, or its given version, and the claim."""
+    version = chosen.get("version")
+    code = auditing.identity((sampler, chosen.get("features"))) if version is None else version
+    return str(auditing.fingerprint(code, auditing.identity(claim, code=False)))
+
+
+def _multiplied(
+    store: Any,  # noqa: ANN401  # an EvidenceStore
+    name: str,
+    told: str,
+    report: Report,
+    level: float,
+) -> dict[str, Any]:
+    """The evidence of all runs, this one multiplied in."""
+    total = store.multiply(name, told, report.log_evidence)
+    return {
+        "log_total": total,
+        "runs": store.runs(name),
+        "significance": level,
+        "refutes": total >= -math.log(level) * (1 + 1e-12),
+    }
+
+
+def _record(
+    record_property: Callable[[str, object], None], report: Report, evidence: dict[str, Any] | None
+) -> None:
+    """Everything for the JSON, and the numbers that a reader of JUnit files looks for."""
+    record_property(_PROPERTY, json.dumps({**report.to_dict(), "evidence": evidence}))
+    record_property("audit_outcome", report.outcome.name)
+    record_property("audit_epsilon_lower", report.epsilon_lower)
+    record_property("audit_seed", report.seed)
+    if evidence is not None:
+        record_property("audit_log_evidence", evidence["log_total"])
+        record_property("audit_runs", evidence["runs"])
+
+
+def _refuted(report: Report, evidence: dict[str, Any]) -> str:
+    return (
+        f"the claim is refuted by the evidence of {evidence['runs']} runs of this code: their "
+        f"e-values multiply to e^{evidence['log_total']:.4g}, and reach 1 / "
+        f"{evidence['significance']:.3g} with at most that probability while the claim holds; "
+        f"this run alone says\n{report}"
+    )

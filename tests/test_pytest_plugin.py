@@ -7,7 +7,10 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
+
+import pytest
 
 from tests.architecture.tree import ROOT
 
@@ -73,7 +76,7 @@ def test_outcomes_budget_and_reports(tmp_path: Path) -> None:
     assert "ClaimRefuted" in result.stdout
     assert "1 failed" in result.stdout
     assert "1 skipped" in result.stdout or "skipped" in result.stdout.splitlines()[-1]
-    assert shares[:2] == [1e-6 / 3 / 2, 1e-6 / 3 / 4]
+    assert shares[:2] == [1e-6 / 3 / 2, 1e-6 / 3 / 6]
     assert outcomes == {
         "test_true": "no_evidence",
         "test_false": "violation",
@@ -91,6 +94,129 @@ def test_a_seed_replays(tmp_path: Path) -> None:
         seen.append({name: value for name, value in made.items() if name != "seconds"})
 
     assert seen[0] == seen[1] != seen[2]
+
+
+SHARES = """
+import pytest
+
+def draw(value, size, rng):
+    return (value + rng.laplace(size=size)).round(6)
+
+@pytest.mark.parametrize("number", range(3))
+def test_share(audit, number, record_property, worker_id):
+    for _ in range(2):
+        record_property("share", audit(draw, (0.0, 1.0), (1, 0)).significance)
+        record_property("worker", worker_id)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "options", [("-n", "2"), ("--dist=each", "--tx=2*popen")], ids=["spread", "each"]
+)
+def test_workers_share_one_budget(tmp_path: Path, options: tuple[str, ...]) -> None:
+    """All audits of all worker processes together take at most the budget."""
+    result = run(
+        tmp_path,
+        "--audit-samples=50",
+        "--audit-budget=1e-9",
+        "--junit-xml=junit.xml",
+        *options,
+        text=SHARES,
+    )
+    junit = ET.parse(tmp_path / "junit.xml")  # noqa: S314  # our own file
+    found = [(str(item.get("name")), str(item.get("value"))) for item in junit.iter("property")]
+    shares = [float(value) for name, value in found if name == "share"]
+    copies = 2 if "each" in options[0] else 1
+
+    assert result.returncode == 0, result.stdout
+    assert len({value for name, value in found if name == "worker"}) == 2
+    assert len(shares) == 6 * copies
+    assert sorted(set(shares)) == [1e-9 / 3 / (k * (k + 1)) for k in range(2 * copies, 0, -1)]
+    assert sum(shares) < 1e-9
+
+
+def test_a_share_has_to_be_known_in_advance(tmp_path: Path) -> None:
+    """A test that asks for the fixture while it runs was not counted, and is refused."""
+    text = "def test_it(request):\n    request.getfixturevalue('audit')(None, (0, 1), (1, 0))\n"
+    result = run(tmp_path, text=text)
+
+    assert result.returncode == 1
+    assert "name it as a parameter" in result.stdout
+
+
+@pytest.mark.parametrize("budget", ["0", "1", "nan"])
+def test_refuses_budgets_that_are_none(tmp_path: Path, budget: str) -> None:
+    """A probability inside (0, 1)."""
+    result = run(tmp_path, f"--audit-budget={budget}", text="")
+
+    assert result.returncode == 4
+    assert "--audit-budget" in result.stderr
+
+
+NIGHTLY = """
+import os
+
+def test_release(audit, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    def draw(value, size, rng):
+        return (value + rng.laplace(size=size)).round(6)
+    audit(draw, (0.0, 1.0), (float(os.environ["EPSILON"]), 0))
+"""
+# Several sessions in one process: starting one takes seconds.
+DRIVER = """
+import json, os, sqlite3, sys, pytest
+
+options = ["-q", "-p", "dpproof.pytest_plugin", "--audit-store=kept", "--audit-json=it.json"]
+options += ["--audit-samples=300", "--audit-budget=1e-9"]
+for more, epsilon, added in json.loads(sys.argv[1]):
+    os.environ["EPSILON"] = epsilon
+    status = pytest.main([*options, *more, "test_it.py"])
+    with sqlite3.connect("kept") as database:
+        database.execute("UPDATE evidence SET log_evidence = log_evidence + ?", (added,))
+    print("SAID", json.dumps([int(status), json.load(open("it.json"))["audits"][0]]))
+"""
+
+
+def nights(
+    folder: Path, sessions: list[tuple[list[str], str, float]], text: str = NIGHTLY
+) -> list[tuple[int, dict[str, Any]]]:
+    """Sessions with a store: what each says with given options and claim, and what is added."""
+    (folder / "test_it.py").write_text(text, encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_PLUGINS": ""}
+    result = subprocess.run(
+        [sys.executable, "-c", DRIVER, json.dumps(sessions)],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env=environment,
+    )
+    lines = [line for line in result.stdout.splitlines() if line.startswith("SAID")]
+    return [tuple(json.loads(line.removeprefix("SAID"))) for line in lines]
+
+
+def test_evidence_adds_up_for_one_code_and_claim(tmp_path: Path) -> None:
+    """Fresh runs multiply and refute by the store; a replay, other claims and code do not.
+
+    The claim is exactly true, so that the product reaches e^22, where it refutes, by itself with
+    probability at most 2.5e-10; two stages leave at least 1/25 of it, so e^40 is enough.
+    """
+    plain: tuple[list[str], str, float] = ([], "1", 0.0)
+    (_, first), (_, second), (_, replay), (ended, refuted), (_, claim) = nights(
+        tmp_path, [plain, plain, (["--audit-seed=5"], "1", 40.0), plain, ([], "1.5", 0.0)]
+    )
+    ((_, code),) = nights(tmp_path, [plain], NIGHTLY + "# changed\n")
+    total = sum(made["log_evidence"] for made in (first, second, refuted))
+
+    assert [m["evidence"]["runs"] for m in (first, second, refuted, claim, code)] == [1, 2, 3, 1, 1]
+    assert replay["evidence"] is None
+    assert refuted["evidence"]["log_total"] == pytest.approx(40 + total)
+    assert refuted["evidence"]["refutes"]
+    assert ended == 1
+    assert not second["evidence"]["refutes"]
+    assert first["significance"] == first["evidence"]["significance"] == 1e-9 / 2 / 2
+    assert claim["evidence"]["log_total"] == claim["log_evidence"]
 
 
 def test_loading_the_plugin_imports_nothing_of_ours(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from auditing.binomial import Floats, logistic_up
 from auditing.bounds.event_bound import significance_of
 
 # How much of the excess of a predicted posterior over the claim's bias is bet, mixed equally.
-_SHARES = (1.0, 0.6, 0.3, 0.1, 0.0)
+SHARES = (1.0, 0.6, 0.3, 0.1, 0.0)
 
 
 @final
@@ -70,17 +70,17 @@ class EProcess:
         q = logistic_up(self.claimed_epsilon)
         excess = np.maximum(eta - q, 0.0)
         most = max(highest - q, 0.0) / q
-        costs = np.log1p([0.5 * self.claimed_delta * s * most for s in _SHARES])
+        costs = np.log1p([0.5 * self.claimed_delta * s * most for s in SHARES])
         with np.errstate(divide="ignore"):
             sums = [
                 np.where(labels, np.log1p(s * excess / q), np.log1p(-s * excess / (1 - q))).sum()
-                for s in _SHARES
+                for s in SHARES
             ]
         return np.asarray(sums, dtype=np.float64) - len(labels) * costs * (1 + 1e-12)
 
     def start(self) -> Floats:
         """The log wealths before any trial."""
-        return np.zeros(len(_SHARES))
+        return np.zeros(len(SHARES))
 
     @staticmethod
     def mixed(log_wealths: Floats) -> float:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from accountant.errors import ParameterError
-from auditing import EvidenceStore, fingerprint, watch
+from auditing import EvidenceStore, StoreRefused, fingerprint, watch
 from tests.auditing.samplers import laplace, randomized_response
 
 
@@ -73,6 +73,14 @@ def test_parallel_runs_lose_nothing(tmp_path: Path) -> None:
         list(pool.map(lambda _: store.multiply("a", "f", 1.0), range(40)))
 
     assert store.multiply("a", "f", 0.0) == 40.0
+
+
+def test_refuses_files_that_are_no_store(tmp_path: Path) -> None:
+    """A text, and a folder that is not there."""
+    (tmp_path / "text").write_text("hello, this is a text\n" * 100, encoding="utf-8")
+    for path in ("text", "nowhere/it"):
+        with pytest.raises(StoreRefused, match=path):
+            EvidenceStore(tmp_path / path)
 
 
 def test_refuses_evidence_that_is_none(tmp_path: Path) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -18,6 +19,7 @@ from auditing.binomial import Floats
 from auditing.bounds.e_process import EProcess
 from auditing.bounds.event_bound import significance_of
 from auditing.claim import Claim
+from auditing.drawing import Drawing
 from auditing.pair import Pair
 from auditing.plan import Method, best_event, questions
 from auditing.sampler import FeatureMap, Sampler
@@ -61,6 +63,9 @@ def watch(
     seconds: float | None = None,
     features: FeatureMap | None = None,
     witnesses: Sequence[Witness] = WITNESSES,
+    executor: Executor | None = None,
+    chunk: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Evidence:
     """Bet against (epsilon, delta) block after block, each with what the earlier ones taught.
 
@@ -79,13 +84,24 @@ def watch(
         seconds: time budget.
         features: outputs -> numbers.
         witnesses: where to look.
+        executor: where the trials are drawn; None draws them here.
+        chunk: trials a task.
+        progress: called with the trials so far and the most that there may be.
     """
     level = significance_of(significance)
     chosen = secrets.randbits(63) if seed is None else check.whole(seed=seed)
     epsilon, delta = claim
     bets = EProcess(epsilon=epsilon, delta=delta)
-    trials = Trials(sampler, Pair.of(pair), seed=chosen, features=features)
     limit, block = 2 * check.count(samples=samples), _FIRST_BLOCK
+    trials = Trials(
+        sampler,
+        Pair.of(pair),
+        seed=chosen,
+        features=features,
+        drawing=Drawing(executor),
+        chunk=chunk,
+        progress=None if progress is None else lambda drawn: progress(drawn, limit),
+    )
     deadline = math.inf if seconds is None else time.monotonic() + seconds
     wealth = np.stack([bets.start(), bets.start()])
     past = trials.training(min(limit, block))

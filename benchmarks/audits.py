@@ -3,12 +3,14 @@
     python -m benchmarks.audits alarms 1000
     python -m benchmarks.audits tightness 40
     python -m benchmarks.audits power 20
+    python -m benchmarks.audits nights 9
 
 The number is how many times every audit is repeated, with seeds 0, 1, 2, ....
 """
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Iterable
@@ -45,6 +47,14 @@ TIGHTNESS = [
     *(Case(f"Laplace {e}", laplace(1 / e), 0.0, 1.0, (e, 0), 10_000) for e in (0.5, 1, 2, 4)),
     *(Case(f"Gaussian {e}, 1e-5", gaussian(EXACT[e]), 0.0, 1.0, (e, 1e-5), 10_000) for e in EXACT),
 ]
+SMALL = [
+    Case("Laplace, 10 % short", laplace(1 / 1.1), 0.0, 1.0, (1, 0), 10_000),
+    Case("Laplace, 5 % short", laplace(1 / 1.05), 0.0, 1.0, (1, 0), 100_000),
+    Case("Gaussian, 5 % short, GDP(1)", gaussian(1 / 1.05), 0.0, 1.0, GDP(mu=1), 20_000),
+    Case("Gaussian, 3 % short, GDP(1)", gaussian(1 / 1.03), 0.0, 1.0, GDP(mu=1), 100_000),
+    Case("response at 1.05, (1, 0.05)", randomized_response(1.05, 0.05), 0, 1, (1, 0.05), 20_000),
+]
+_MOST_NIGHTS = 60
 
 
 def alarms(case: Case, repeats: int) -> str:
@@ -89,10 +99,33 @@ def power(case: Case, repeats: int) -> str:
     return f"{caught} of {repeats}"
 
 
+def nights(case: Case, repeats: int) -> str:
+    """How many nightly audits refute the claim together at 1e-6, and how many do alone."""
+    level, needed, alone, audits = 0.5e-6, [], 0, 0
+    for repeat in range(repeats):
+        total, night = 0.0, 0
+        while total < -math.log(level) and night < _MOST_NIGHTS:
+            report = auditing.audit(
+                case.draw,
+                (case.data, case.neighbour),
+                case.claim,
+                samples=case.samples,
+                significance=level,
+                seed=1_000 * repeat + night,
+            )
+            total, night = total + report.log_evidence, night + 1
+            alone += report.outcome is Outcome.VIOLATION
+            audits += 1
+        needed.append(night)
+    low, middle, high = np.quantile(needed, [0, 0.5, 1], method="higher")
+    return f"{middle} ({low} to {high}) | {alone} of {audits}"
+
+
 TABLES = {
     "alarms": (alarms, CONTROLS),
     "tightness": (tightness, TIGHTNESS),
     "power": (power, BROKEN),
+    "nights": (nights, SMALL),
 }
 
 

@@ -82,14 +82,18 @@ class _Session:
         self.tests: frozenset[str] = frozenset()
         self.reports: list[dict[str, Any]] = []
         # A worker of pytest-xdist uses the files of the process that started it.
-        given: dict[str, Any] | None = getattr(config, "workerinput", None)
-        self.is_worker = given is not None
-        if given is not None:
-            self.ledger, self.store = given[_SESSION]
-        else:
+        self.files: tuple[str, str | None] | None = None
+        self.folder: tempfile.TemporaryDirectory[str] | None = None
+        self.is_worker = hasattr(config, "workerinput")
+        if self.is_worker:
+            self.files = getattr(config, "workerinput")[_SESSION]  # noqa: B009  # xdist adds it
+
+    def ledger_and_store(self) -> tuple[str, str | None]:
+        """Where the audits of the session are counted, and where evidence is kept."""
+        if self.files is None:
             self.folder = tempfile.TemporaryDirectory(prefix="dpproof-audits-")
-            self.ledger = str(Path(self.folder.name, "made.sqlite"))
-            self.store = self._file("--audit-store")
+            self.files = str(Path(self.folder.name, "made.sqlite")), self._file("--audit-store")
+        return self.files
 
     def _file(self, option: str) -> str | None:
         """A file that an option names, wherever a test changes the directory to."""
@@ -99,11 +103,11 @@ class _Session:
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:  # noqa: ANN401  # a type of pytest-xdist
         """Tell a worker of pytest-xdist which files."""
-        node.workerinput[_SESSION] = (self.ledger, self.store)
+        node.workerinput[_SESSION] = self.ledger_and_store()
 
     def pytest_unconfigure(self) -> None:
         """Remove the count."""
-        if not self.is_worker:
+        if self.folder is not None:
             self.folder.cleanup()
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -119,7 +123,7 @@ class _Session:
                 f"{test} asks for the audit fixture while it runs: name it as a parameter of the "
                 "test or of a fixture, so that its share of the error budget is known in advance"
             )
-        made = _count(self.ledger, test)
+        made = _count(self.ledger_and_store()[0], test)
         budget = float(self.config.getoption("--audit-budget"))
         return budget / len(self.tests) / (made * (made + 1))
 
@@ -195,9 +199,10 @@ def audit(
     def run(sampler: Any, pair: Any, claim: Any, **more: Any) -> Report:  # noqa: ANN401
         chosen: dict[str, Any] = {**options, **more}
         share = session.share(request.node.nodeid)
-        level = share if session.store is None else share / 2
+        _, store = session.ledger_and_store()
+        level = share if store is None else share / 2
         fresh = chosen.get("seed") is None and chosen.get("store") is None
-        kept = session.store if fresh else None
+        kept = store if fresh else None
         told = _told(auditing, sampler, claim, chosen) if kept else ""
         report = auditing.audit(sampler, pair, claim, **{**chosen, "significance": level})
         made.append(report)

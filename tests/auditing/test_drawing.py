@@ -134,7 +134,7 @@ def test_few_chunks_wait(width: int, chunk: int | None, most: int) -> None:
     trials = Trials(sampler, PAIR, seed=1, drawing=Drawing(executor), chunk=chunk)
     for _ in trials._chunks(600 if chunk or width > 1 else 1 << 24):
         executor.taken += 1
-        if executor.submitted > 300 or executor.taken * width > 1 << 22:
+        if executor.submitted > 280 or executor.taken * width > 1 << 22:
             break
 
     assert executor.most == most

@@ -45,7 +45,7 @@ def test_evidence_of_a_small_violation_grows(sampler: Draw, claim: object) -> No
 )
 def test_there_is_none_against_a_true_claim(sampler: Draw, claim: object) -> None:
     """Small for these seeds, and never less than what two stages do not bet."""
-    found = [run(sampler, claim, seed, 500).log_evidence for seed in range(4)]
+    found = [run(sampler, claim, seed, 500).log_evidence for seed in range(2)]
 
     assert max(found) < math.log(100)
     assert min(found) >= 2 * math.log(0.2) - 1e-9

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,18 @@ def test_a_seed_replays() -> None:
     first, again = (watch(laplace(1.0), (0.0, 1.0), (1, 0), samples=500, seed=9) for _ in "ab")
 
     assert first == again
+
+
+def test_trials_run_anywhere() -> None:
+    """Threads gather the evidence that no executor gathers, and say how far they are."""
+    seen: list[tuple[int, int]] = []
+    run = partial(watch, laplace(1.0), (0.0, 1.0), (1, 0), samples=500, seed=9, chunk=50)
+    with ThreadPoolExecutor(3) as executor:
+        together = run(executor=executor, progress=lambda *counts: seen.append(counts))
+    alone = run()
+
+    assert together == alone
+    assert seen[-1] == (alone.trials, 1_000)
 
 
 def test_runs_multiply_until_the_code_changes(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ class Claim:
     @property
     def epsilon(self) -> float:
         """What the claim says at its delta: a value above it is a violation."""
-        return self.guarantee.epsilon(delta=self.delta).upper
+        return _epsilon(self.guarantee, self.delta)
 
     @property
     def delta_up(self) -> float:
@@ -98,6 +98,11 @@ class Claim:
     def describe(self) -> str:
         """The claim in words and numbers."""
         return self.guarantee.describe()
+
+
+@functools.lru_cache(maxsize=64)
+def _epsilon(guarantee: Guarantee[Any], delta: Fraction) -> float:
+    return guarantee.epsilon(delta=delta).upper
 
 
 @functools.lru_cache(maxsize=64)

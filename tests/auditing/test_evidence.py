@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 
@@ -11,6 +12,12 @@ import pytest
 import auditing
 from accountant import GDP
 from auditing import Outcome, Report
+from auditing.claim import Claim
+from auditing.evidence import log_evidence
+from auditing.plan import EpsilonPlan, Method
+from auditing.trials import Training
+from auditing.witnesses.coordinates import Coordinate
+from auditing.witnesses.witness import Question
 from tests.auditing.samplers import Draw, gaussian, laplace, randomized_response
 
 
@@ -64,10 +71,39 @@ def test_an_audit_that_ran_out_of_time_keeps_what_it_did_not_bet() -> None:
     assert report.log_evidence <= math.log(0.2)
 
 
-@pytest.mark.slow
-def test_evidence_is_rarely_large() -> None:
-    """E-values of 20 and more in at most 20 of 200 audits, the 99.7 % limit of the 5 % allowed."""
-    found = [run(laplace(1.0), (1, 0), seed, 200).log_evidence for seed in range(200)]
+def training(rng: np.random.Generator) -> Training:
+    """Trials in four cells, more telling than the claim allows."""
+    labels = rng.random(400) < 0.5
+    cells = np.where(
+        labels,
+        rng.choice(4, size=400, p=[0.4, 0.3, 0.1, 0.2]),
+        rng.choice(4, size=400, p=[0.08, 0.1, 0.12, 0.7]),
+    )
+    return Training(cells.astype(float)[:, None], labels)
 
-    assert sum(log >= math.log(20) for log in found) <= 20
-    assert np.mean(np.exp(found)) < 2
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_bet_is_chosen_before_the_trials_that_it_is_on(seed: int) -> None:
+    """Exactly, over all outcomes of three trials at the edge of the claim: fair, never better.
+
+    Cells are as telling as (1, 0) allows in every nested event, so that choosing the event by the
+    trials themselves would earn.
+    """
+    claim = Claim.of((1, 0))
+    question = Question(
+        Coordinate(0), upwards=False, swapped=False, thresholds=np.array([0.0, -1.0, -2.0])
+    )
+    plan = EpsilonPlan(question, 1, 1.5, Method.BAND)
+    past = training(np.random.default_rng(seed))
+    on_neighbour = np.array([0.1, 0.1, 0.1, 0.7])
+    on_data = np.append(math.e * on_neighbour[:3], 1 - math.e * on_neighbour[:3].sum())
+    expectation = 0.0
+    for trials in itertools.product(range(4), (True, False), repeat=3):
+        cells, labels = np.array(trials[0::2]), np.array(trials[1::2])
+        chance = np.prod(0.5 * np.where(labels, on_data[cells], on_neighbour[cells]))
+        counts = question.count(cells.astype(float)[:, None], labels)
+        kept = question.counts(*counts, int(labels.sum()), int((~labels).sum()))
+        expectation += float(chance) * math.exp(log_evidence(past, claim, plan, None, [kept]))
+
+    assert expectation == pytest.approx(1, abs=1e-9)
+    assert expectation <= 1 + 1e-12

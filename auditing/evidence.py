@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from auditing.bounds.e_process import EProcess
-from auditing.bounds.event_bet import EventBet
+from auditing.bounds.event_bet import EventBet, unbet
 from auditing.claim import Claim, Tangent
 from auditing.counts import EventCounts, PrefixCounts
 from auditing.plan import CurvePlan, EpsilonPlan
@@ -17,6 +17,9 @@ from auditing.witnesses.witness import Question
 
 _GROWTH = 1.1
 _LARGEST = 600.0
+
+# No audit's e-value is below this, in logarithm: two stages, each with what nobody bets.
+LEAST = 2 * unbet() - 1e-9
 
 
 def log_evidence(

@@ -13,18 +13,18 @@ from accountant.errors import ParameterError
 from auditing.errors import StoreRefused
 
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS evidence (
-    name TEXT PRIMARY KEY,
+CREATE TABLE IF NOT EXISTS runs (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    name TEXT NOT NULL,
     fingerprint TEXT NOT NULL,
-    log_evidence REAL NOT NULL,
-    runs INTEGER NOT NULL
+    log_evidence REAL NOT NULL
 ) STRICT
 """
 
 
 @final
 class EvidenceStore:
-    """A SQLite file of accumulated evidence, one row a claim.
+    """A SQLite file of accumulated evidence, one row a run.
 
     Statement: runs with independent trials have e-values whose product is an e-value, so
         Pr(the product ever reaches 1 / significance) <= significance while the claim holds. The
@@ -45,41 +45,75 @@ class EvidenceStore:
         except sqlite3.Error as error:
             raise StoreRefused(f"{self._path} cannot keep evidence: {error}") from error
 
-    def multiply(self, name: str, fingerprint: str, log_evidence: float) -> float:
-        """Multiply a run's evidence in and return the log of the product.
+    def begin(self, name: str, fingerprint: str, *, least: float) -> int:
+        """Count a run before it draws anything, at the least that it can come to.
+
+        Whether a run comes to its end may depend on its trials. One that does not is worth no
+        more than if it had.
 
         Args:
             name: whose evidence.
-            fingerprint: of what was audited and claimed; see ``fingerprint``.
+            fingerprint: of what is audited and claimed; see ``fingerprint``.
+            least: lower bound of the log of the run's e-value.
+        Returns:
+            What ``finish`` is told.
+        """
+        with closing(self._connect()) as database, database:
+            database.execute("BEGIN IMMEDIATE")
+            database.execute(
+                "DELETE FROM runs WHERE name = ? AND fingerprint <> ?", (name, fingerprint)
+            )
+            row = (name, fingerprint, _number(least))
+            made = database.execute(
+                "INSERT INTO runs (name, fingerprint, log_evidence) VALUES (?, ?, ?)", row
+            )
+        return int(made.lastrowid or 0)
+
+    def finish(self, run: int, log_evidence: float) -> float:
+        """Give a run its evidence and return the log of the product, of 1 where it was deleted.
+
+        Args:
+            run: what ``begin`` returned.
             log_evidence: of this run alone, whose trials no other run has used.
         Raises:
             ParameterError: the evidence is nan.
         """
-        if math.isnan(log_evidence):
-            raise ParameterError("log_evidence", log_evidence, "a number")
         with closing(self._connect()) as database, database:
             database.execute("BEGIN IMMEDIATE")
-            row = database.execute(
-                "SELECT log_evidence, runs FROM evidence WHERE name = ? AND fingerprint = ?",
-                (name, fingerprint),
-            ).fetchone()
-            before, runs = row or (0.0, 0)
-            # Wealth that is lost altogether stays lost; a float keeps that as a low number.
-            total = max(before + log_evidence, -1e300)
             database.execute(
-                "INSERT OR REPLACE INTO evidence VALUES (?, ?, ?, ?)",
-                (name, fingerprint, total, runs + 1),
+                "UPDATE runs SET log_evidence = ? WHERE id = ?", (_number(log_evidence), run)
             )
-        return float(total)
+            rows = database.execute(
+                "SELECT log_evidence FROM runs JOIN (SELECT name, fingerprint FROM runs "
+                "WHERE id = ?) USING (name, fingerprint)",
+                (run,),
+            ).fetchall()
+        return math.fsum(log for (log,) in rows)
+
+    def multiply(self, name: str, fingerprint: str, log_evidence: float) -> float:
+        """``begin`` and ``finish`` in one, for runs that always come to their end.
+
+        Raises:
+            ParameterError: the evidence is nan.
+        """
+        run = self.begin(name, fingerprint, least=log_evidence)
+        return self.finish(run, log_evidence)
 
     def runs(self, name: str) -> int:
         """How many runs the present evidence of a name comes from."""
         with closing(self._connect()) as database:
-            row = database.execute("SELECT runs FROM evidence WHERE name = ?", (name,)).fetchone()
-        return int(row[0]) if row else 0
+            row = database.execute("SELECT count(*) FROM runs WHERE name = ?", (name,)).fetchone()
+        return int(row[0])
 
     def _connect(self) -> sqlite3.Connection:
         return sqlite3.connect(self._path, timeout=60.0, isolation_level=None)
+
+
+def _number(log_evidence: float) -> float:
+    """Evidence as SQLite keeps it: wealth that is lost altogether as a low number."""
+    if math.isnan(log_evidence):
+        raise ParameterError("log_evidence", log_evidence, "a number")
+    return max(log_evidence, -1e300)
 
 
 def fingerprint(*parts: str | bytes) -> str:

@@ -202,14 +202,11 @@ def audit(
         _, store = session.ledger_and_store()
         level = share if store is None else share / 2
         fresh = chosen.get("seed") is None and chosen.get("store") is None
-        kept = store if fresh else None
-        told = _told(auditing, sampler, claim, chosen) if kept else ""
+        runs = _Runs(request.node.nodeid, len(made) + 1, store if fresh else None)
+        runs.begin(sampler, claim, chosen)
         report = auditing.audit(sampler, pair, claim, **{**chosen, "significance": level})
         made.append(report)
-        evidence = None
-        if kept:
-            name = f"{request.node.nodeid} {len(made)}"
-            evidence = _multiplied(auditing.EvidenceStore(kept), name, told, report, level)
+        evidence = runs.finish(report, level)
         _record(record_property, report, evidence)
         if evidence is not None and evidence["refutes"]:
             raise auditing.ClaimRefuted(_refuted(report, evidence))
@@ -221,28 +218,39 @@ def audit(
         pytest.skip("\n".join(vague))
 
 
-def _told(auditing: Any, sampler: object, claim: object, chosen: dict[str, Any]) -> str:  # noqa: ANN401
-    """What the evidence is about: the code, or its given version, and the claim."""
-    version = chosen.get("version")
-    code = auditing.identity((sampler, chosen.get("features"))) if version is None else version
-    return str(auditing.fingerprint(code, auditing.identity(claim, code=False)))
+@final
+class _Runs:
+    """The evidence of all runs of one audit of a test, where there is a store."""
 
+    def __init__(self, test: str, number: int, store: str | None) -> None:
+        self.name = f"{test} {number}"
+        self.path = store
+        self.run = 0
 
-def _multiplied(
-    store: Any,  # noqa: ANN401  # an EvidenceStore
-    name: str,
-    told: str,
-    report: Report,
-    level: float,
-) -> dict[str, Any]:
-    """The evidence of all runs, this one multiplied in."""
-    total = store.multiply(name, told, report.log_evidence)
-    return {
-        "log_total": total,
-        "runs": store.runs(name),
-        "significance": level,
-        "refutes": total >= -math.log(level) * (1 + 1e-12),
-    }
+    def begin(self, sampler: object, claim: object, chosen: dict[str, Any]) -> None:
+        """Count the run, told by its code, or the version that was given, and its claim."""
+        if self.path is None:
+            return
+        import auditing  # noqa: PLC0415  # as in the fixture
+        from auditing.evidence import LEAST  # noqa: PLC0415  # as in the fixture
+
+        version = chosen.get("version")
+        code = auditing.identity((sampler, chosen.get("features"))) if version is None else version
+        told = auditing.fingerprint(code, auditing.identity(claim, code=False))
+        self.store = auditing.EvidenceStore(self.path)
+        self.run = self.store.begin(self.name, told, least=LEAST)
+
+    def finish(self, report: Report, level: float) -> dict[str, Any] | None:
+        """The evidence of all runs, this one multiplied in."""
+        if self.path is None:
+            return None
+        total = self.store.finish(self.run, report.log_evidence)
+        return {
+            "log_total": total,
+            "runs": self.store.runs(self.name),
+            "significance": level,
+            "refutes": total >= -math.log(level) * (1 + 1e-12),
+        }
 
 
 def _record(

@@ -168,20 +168,21 @@ DRIVER = """
 import json, os, sqlite3, sys, pytest
 
 options = ["-q", "-p", "dpproof.pytest_plugin", "--audit-store=kept", "--audit-json=it.json"]
+options += ["--junit-xml=it.xml"]
 options += ["--audit-samples=300", "--audit-budget=1e-9"]
 for more, epsilon, added in json.loads(sys.argv[1]):
     os.environ["EPSILON"] = epsilon
     status = pytest.main([*options, *more, "test_it.py"])
     with sqlite3.connect("kept") as database:
-        database.execute("UPDATE evidence SET log_evidence = log_evidence + ?", (added,))
+        database.execute("UPDATE runs SET log_evidence = log_evidence + ? WHERE id = 1", (added,))
     print("SAID", json.dumps([int(status), json.load(open("it.json"))["audits"][0]]))
 """
 
 
 def nights(
     folder: Path, sessions: list[tuple[list[str], str, float]], text: str = NIGHTLY
-) -> list[tuple[int, dict[str, Any]]]:
-    """Sessions with a store: what each says with given options and claim, and what is added."""
+) -> tuple[list[tuple[int, dict[str, Any]]], str]:
+    """Sessions with a store: what each says with given options and claim, and all its output."""
     (folder / "test_it.py").write_text(text, encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_PLUGINS": ""}
     result = subprocess.run(
@@ -193,7 +194,7 @@ def nights(
         env=environment,
     )
     lines = [line for line in result.stdout.splitlines() if line.startswith("SAID")]
-    return [tuple(json.loads(line.removeprefix("SAID"))) for line in lines]
+    return [tuple(json.loads(line.removeprefix("SAID"))) for line in lines], result.stdout
 
 
 def test_evidence_adds_up_for_one_code_and_claim(tmp_path: Path) -> None:
@@ -203,10 +204,11 @@ def test_evidence_adds_up_for_one_code_and_claim(tmp_path: Path) -> None:
     probability at most 2.5e-10; two stages leave at least 1/25 of it, so e^40 is enough.
     """
     plain: tuple[list[str], str, float] = ([], "1", 0.0)
-    (_, first), (_, second), (_, replay), (ended, refuted), (_, claim) = nights(
+    said, output = nights(
         tmp_path, [plain, plain, (["--audit-seed=5"], "1", 40.0), plain, ([], "1.5", 0.0)]
     )
-    ((_, code),) = nights(tmp_path, [plain], NIGHTLY + "# changed\n")
+    (_, first), (_, second), (_, replay), (ended, refuted), (_, claim) = said
+    ((_, code),), _ = nights(tmp_path, [plain], NIGHTLY + "# changed\n")
     total = sum(made["log_evidence"] for made in (first, second, refuted))
 
     assert [m["evidence"]["runs"] for m in (first, second, refuted, claim, code)] == [1, 2, 3, 1, 1]
@@ -217,6 +219,10 @@ def test_evidence_adds_up_for_one_code_and_claim(tmp_path: Path) -> None:
     assert not second["evidence"]["refutes"]
     assert first["significance"] == first["evidence"]["significance"] == 1e-9 / 2 / 2
     assert claim["evidence"]["log_total"] == claim["log_evidence"]
+    assert "refuted by the evidence of 3 runs" in output
+    assert "of 3 runs, which refutes the claim" in output
+    junit = (tmp_path / "it.xml").read_text(encoding="utf-8")
+    assert all(f'name="audit_{name}"' in junit for name in ("log_evidence", "runs", "seed"))
 
 
 def test_loading_the_plugin_imports_nothing_of_ours(tmp_path: Path) -> None:

@@ -79,6 +79,21 @@ def test_runs_multiply_until_the_code_changes(tmp_path: Path) -> None:
     assert store.runs("nobody") == 0
 
 
+def test_a_run_that_never_ends_counts_at_its_least(tmp_path: Path) -> None:
+    """What is begun counts; what other code has deleted meanwhile adds nothing."""
+    store = EvidenceStore(tmp_path / "evidence.sqlite")
+    store.multiply("a", "f", 5.0)
+    store.begin("a", "f", least=-3.0)
+    last = store.begin("a", "f", least=-3.0)
+
+    assert store.finish(last, 1.0) == 3.0
+    assert store.runs("a") == 3
+    deleted = store.begin("a", "f", least=-3.0)
+    store.begin("a", "g", least=-3.0)
+    assert store.finish(deleted, 100.0) == 0.0
+    assert store.multiply("a", "g", 1.0) == -2.0
+
+
 def test_parallel_runs_lose_nothing(tmp_path: Path) -> None:
     """Forty runs from eight threads all count."""
     store = EvidenceStore(tmp_path / "evidence.sqlite")

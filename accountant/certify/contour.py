@@ -82,9 +82,9 @@ def quadrature(
 def line(product: Product, saddle: Saddle, most: int) -> Line:
     """A contour that suits a saddle, as short as possible, smoothed if it cannot be short."""
     c = short(saddle.c)
-    points, upper = real_bounds(product, c, saddle)
-    step = alias_step(c, saddle, points, upper)
-    log_moment = float(upper[points == c][0])
+    known = real_bounds(product, saddle)
+    step = alias_step(saddle, known)
+    log_moment = known.at(c)
     needed = log_moment - saddle.c * saddle.epsilon - saddle.log_delta - _LOG_CUT
     decays = [_decay(factor.pair, c, factor.count) for factor in product.factors]
     for nodes in np.unique(np.geomspace(8, EASY_NODES, _LENGTHS).astype(int)).tolist():

@@ -84,8 +84,8 @@ def folded(product: Product, saddle: Saddle) -> Folded | None:
         return None
     offset, span = found
     c = short(saddle.c)
-    points, upper = real_bounds(product, c, saddle)
-    period = 2 * math.pi / alias_step(c, saddle, points, upper)
+    known = real_bounds(product, saddle)
+    period = 2 * math.pi / alias_step(saddle, known)
     half = max(math.ceil(period / float(span)) // 2, 1)
     if half > _MAX_NODES:
         return None

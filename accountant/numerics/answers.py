@@ -63,8 +63,7 @@ def epsilon(product: Product, delta: float) -> Bound:
 def larger_epsilon(forward: Product, backward: Product, delta: float) -> Bound:
     """The larger epsilon of two directions.
 
-    The second is left out where Chernoff's delta(eps) <= M(c) e^{-c eps} c^c / (1+c)^{1+c}
-    already shows, at the first one's lower end, that it is no larger.
+    The second is left out where a look at the first one's lower end shows that it is no larger.
     """
     first = epsilon(forward, delta)
     selected = _selected(backward)

@@ -31,7 +31,6 @@ from accountant.numerics.enclosure import (
     Reals,
 )
 from accountant.numerics.saddle import (
-    LOG_TOLERANCE,
     Saddle,
     alias_step,
     log_alias_excess,
@@ -39,7 +38,7 @@ from accountant.numerics.saddle import (
     short,
     total_cgf,
 )
-from accountant.numerics.smoothness import log_decay
+from accountant.numerics.smoothness import log_decay, smoothnesses
 from accountant.pairs.pair import Smoothness
 from accountant.pairs.product import Product
 
@@ -178,11 +177,11 @@ def build(product: Product, saddle: Saddle, most: int = MAX_NODES) -> Contour:
         NotCertified: the line would need more nodes than allowed even with a large tau.
     """
     c = short(saddle.c)
-    points, upper = real_bounds(product, c, saddle)
-    step = alias_step(c, saddle, points, upper)
-    parts = [(f.pair.smoothness(c), f.count) for f in product.factors]
-    log_moment = float(upper[points == c][0])
-    needed = log_moment - saddle.c * saddle.epsilon - saddle.log_delta - LOG_TOLERANCE
+    known = real_bounds(product, saddle)
+    step = alias_step(saddle, known)
+    parts = smoothnesses(product, c, known.moments)
+    log_moment = known.at(c)
+    needed = log_moment - c * saddle.epsilon - saddle.log_delta - saddle.log_tolerance
     wanted = _length(parts, step, needed, 0.0)
     limit = min(_node_limit(product, c, step, wanted), most)
     while True:
@@ -210,16 +209,15 @@ def build(product: Product, saddle: Saddle, most: int = MAX_NODES) -> Contour:
         + 4 * UNIT_ROUNDOFF * size
     )
     lift = 0.5 * tau * tau * c * (c + 1.0) * (1 + 1e-12)
-    reach = step * (nodes - 1)
+    reach, points = step * (nodes - 1), known.points
+    lifted = known.upper + 0.5 * tau * tau * points * (points + 1.0) * (1 + 1e-12)
     return Contour(
         s=s,
         log_kernel=cgf.value + extra - log_s - log_s1,
         radius=radius,
         step=step,
         log_cut=log_moment + lift + decay - math.log(math.pi * reach) + 1e-9,
-        aliases=np.column_stack(
-            [points, upper + 0.5 * tau * tau * points * (points + 1.0) * (1 + 1e-12)]
-        )[points != c],
+        aliases=np.column_stack([points, lifted])[points != c],
         tau=tau,
     )
 

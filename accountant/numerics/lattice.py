@@ -24,6 +24,7 @@ from typing import final
 
 import numpy as np
 
+from accountant.bound import Bound
 from accountant.errors import NotCertified
 from accountant.numerics.enclosure import (
     ELEMENTARY_ULPS,
@@ -40,12 +41,11 @@ from accountant.numerics.saddle import (
     short,
     total_cgf,
 )
-from accountant.numerics.smoothness import log_decay
+from accountant.numerics.smoothness import log_decay, smoothnesses
 from accountant.pairs.ladder import LadderPair
 from accountant.pairs.pair import Lattice
 from accountant.pairs.product import Product
 
-_LOG_TOLERANCE = -34.0
 _MAX_NODES = 1 << 23
 _FEW = 1 << 11
 _BLOCK = 1 << 19  # epsilons times nodes evaluated at once
@@ -174,8 +174,8 @@ def build_lattice(product: Product, saddle: Saddle, lattice: Common) -> LatticeC
         NotCertified: the period needs more nodes than allowed.
     """
     c = short(saddle.c)
-    points, upper = real_bounds(product, c, saddle)
-    wanted = 2 * math.pi / (alias_step(c, saddle, points, upper) * lattice.span)
+    known = real_bounds(product, saddle)
+    wanted = 2 * math.pi / (alias_step(saddle, known) * lattice.span)
     if wanted > 2.0**60:
         raise NotCertified(
             f"{wanted:.3g} nodes are needed for losses on a lattice of span {lattice.span:.3g}, "
@@ -186,10 +186,10 @@ def build_lattice(product: Product, saddle: Saddle, lattice: Common) -> LatticeC
         half = 1 << (half - 1).bit_length()  # for the fast Fourier transform
     period = 2 * half * lattice.span
     angle = math.pi / half
-    log_moment = float(upper[points == c][0])
-    needed = log_moment - saddle.c * saddle.epsilon - saddle.log_delta - _LOG_TOLERANCE
+    log_moment = known.at(c)
+    needed = log_moment - c * saddle.epsilon - saddle.log_delta - saddle.log_tolerance
     needed += math.log(2.0 / -math.expm1(-c * lattice.span) + 2.0)
-    keep, log_cut = _kept(product, c, lattice, half, needed)
+    keep, log_cut = _kept(product, known.moments, lattice=lattice, half=half, c=c, needed=needed)
     if keep > _MAX_NODES:
         raise NotCertified(
             f"{keep} nodes are needed for losses on a lattice of span {lattice.span:.3g}, "
@@ -209,7 +209,7 @@ def build_lattice(product: Product, saddle: Saddle, lattice: Common) -> LatticeC
         period=period,
         log_cut=log_moment + log_cut + 1e-9,
         log_dropped=lost,
-        aliases=np.column_stack([points, upper])[points != c],
+        aliases=np.column_stack([known.points, known.upper])[known.points != c],
     )
 
 
@@ -235,12 +235,18 @@ def _matter(
 
 
 def _kept(
-    product: Product, c: float, lattice: Common, half: int, needed: float
+    product: Product,
+    moments: tuple[Bound, ...],
+    *,
+    lattice: Common,
+    half: int,
+    c: float,
+    needed: float,
 ) -> tuple[int, float]:
     """Last node that matters, and the log of |M(c+iy)|/M(c) beyond; all of them if few."""
     if half <= 64:
         return half, -math.inf
-    parts = [(factor.pair.smoothness(c), factor.count) for factor in product.factors]
+    parts = smoothnesses(product, c, moments)
     counts = np.unique(np.geomspace(32, half, 100).astype(int))
     y = counts * (math.pi / (half * lattice.span))
     bound = -lattice.decay * (1.0 - np.cos(y * lattice.span))

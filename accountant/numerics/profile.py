@@ -8,7 +8,6 @@ about width and time only.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
@@ -32,7 +31,11 @@ _CLOSE = 1e-9  # a bracket from an exact formula that needs no second method
 _ZERO = 1e-12
 _FAR = 1e100  # delta is evaluated no further out
 _LOOSE = 1e-9
-_SHARES = (0.75, 0.5, 0.35)
+_AGAIN = 2
+_ROUGH = -0.5  # how far below log delta its estimate may be, on a lattice say
+_LEAST_ROOM = 0.02
+_SEPARATE = -5.0  # of what is cut and aliased, where two deltas are only told apart
+_SAME = 0.01
 _HOPELESS = -690.0
 _C_STEP = 0.12  # rounding of log c where contours are shared
 _C_STEPS = (-120, 160)
@@ -227,27 +230,61 @@ def _log_profile(product: Product, point: Reals) -> tuple[Reals, Reals]:
             return low, high
     saddle = find_saddle(product, lambda one: one.epsilon - float(point[0]))
     low, high = contour_at(product, saddle).log_profile(point)
-    for moved in _moved(product, saddle):
+    for _ in range(_AGAIN):
         if high[0] - low[0] <= 10 * _LOOSE or high[0] < _HOPELESS:
             break
-        aimed = replace(moved, epsilon=float(point[0]), log_delta=float(high[0]))
-        other = contour_at(product, aimed).log_profile(point)
+        better = _aimed(product, saddle, float(point[0]), float(high[0]))
+        if better is None:
+            break
+        saddle = better
+        other = contour_at(product, saddle).log_profile(point)
         low, high = np.maximum(low, other[0]), np.minimum(high, other[1])
     return low, high
 
 
 def certainly_below(product: Product, epsilon: float, delta: float) -> bool:
-    """Whether Chernoff's bound at a few orders proves delta(epsilon) <= delta."""
+    """Whether it is quick to prove that delta(epsilon) <= delta.
+
+    By a closed profile, by Chernoff's delta(eps) <= M(c) e^{-c eps} c^c / (1+c)^{1+c}, or by a
+    sum that is short, as it need not tell delta more closely than from the one given.
+    """
     above = product.above()
     if not 0 < epsilon < math.inf or infinite_mass(above).upper > 0 or not delta > 0:
         return False
-    c = max(-math.log(delta), 1.0) / epsilon * np.array([0.5, 0.8, 1.2, 1.8])
+    closed = closed_form(above)
+    found = closed.profile(np.array([epsilon])) if closed is not None else None
+    if found is not None:
+        return float(found[1][0]) <= delta
+    log_delta = math.log(delta)
     try:
-        found = total_cgf(above, c + 0j)
+        saddle = find_saddle(above, lambda one: one.epsilon - epsilon)
+        gap = log_delta - saddle.log_delta
+        if gap < _ROUGH:
+            return False
+        guess = _chernoff(saddle.c, saddle.value, epsilon)
+        if (
+            guess < log_delta
+            and _chernoff(saddle.c, _upper_cgf(above, saddle.c), epsilon) <= log_delta
+        ):
+            return True
+        room = log_delta + math.log(max(-math.expm1(-gap), _LEAST_ROOM))
+        short = replace(saddle, epsilon=epsilon, log_delta=room, log_tolerance=_SEPARATE)
+        high = contour_at(above, short).log_profile(np.array([epsilon]))[1]
     except NotCertified:
         return False
-    bound = found.value.real + found.radius - c * epsilon + c * np.log(c) - (1 + c) * np.log1p(c)
-    return bool((bound + 1e-12 * (1 + np.abs(c * epsilon)) <= math.log(delta)).any())
+    return float(high[0]) <= log_delta
+
+
+def _upper_cgf(product: Product, c: float) -> float:
+    """An upper bound of K at a real c."""
+    found = total_cgf(product, np.array([c + 0j]))
+    return float(found.value.real[0] + found.radius[0])
+
+
+def _chernoff(c: float, value: float, epsilon: float) -> float:
+    """Chernoff's bound of log delta(epsilon) from an upper bound of K(c), rounded up."""
+    bound = value - c * epsilon + c * math.log(c) - (1 + c) * math.log1p(c)
+    return bound + 1e-12 * (1 + abs(c * epsilon))
 
 
 def _epsilon(product: Product, delta: float) -> Bound:
@@ -285,28 +322,28 @@ def _contour_epsilon(product: Product, target: tuple[float, float], top: float) 
     saddle = find_saddle(product, lambda one: target[0] - one.log_delta)
     contour = contour_at(product, saddle)
     found = invert(contour.log_profile, target, max(saddle.epsilon, 0.0), 4.0 / saddle.c, top)
-    for moved in _moved(product, saddle):
+    for _ in range(_AGAIN):
         if found.relative_width <= _LOOSE or not 0 < found.upper < math.inf:
             break
-        aimed = replace(moved, epsilon=found.upper, log_delta=target[0])
-        brackets = contour_at(product, aimed).log_profile
-        other = invert(brackets, target, found.upper, 4.0 / moved.c, top)
+        better = _aimed(product, saddle, found.upper, target[0])
+        if better is None:
+            break
+        saddle = better
+        brackets = contour_at(product, saddle).log_profile
+        other = invert(brackets, target, found.upper, 4.0 / saddle.c, top)
         found = Bound(max(found.lower, other.lower), min(found.upper, other.upper))
     return found
 
 
-def _moved(product: Product, saddle: Saddle) -> Iterator[Saddle]:
-    """Smaller tilts: where few large losses decide, M falls faster along their contours.
+def _aimed(product: Product, last: Saddle, epsilon: float, log_delta: float) -> Saddle | None:
+    """A better tilt, once the question is known; None where there is none.
 
     Not beside tables, whose own errors are larger than what is gained.
     """
     if any(isinstance(factor.pair, LadderPair) for factor in product.factors):
-        return
-    for share in _SHARES:
-        try:
-            yield saddle_at(product, share * saddle.c)
-        except NotCertified:
-            return
+        return None
+    aimed = find_saddle(product, lambda one: one.epsilon - epsilon, (epsilon, log_delta))
+    return aimed if abs(aimed.c - last.c) > _SAME * last.c else None
 
 
 def _capped(found: Bound, mass: Bound, delta: float, top: float) -> Bound:

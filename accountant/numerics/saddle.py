@@ -6,40 +6,49 @@ Nothing here is trusted: any c > 0 gives a valid contour, a good one gives a nar
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 
+from accountant.bound import Bound
 from accountant.errors import NotCertified
 from accountant.numerics.enclosure import UNIT_ROUNDOFF, Complexes, Enclosure, Reals
 from accountant.pairs.product import Product
 
 _CHUNK = 1024
-LOG_TOLERANCE = -34.0  # truncation and aliasing, relative to delta
+_LOG_TOLERANCE = -34.0
 _SMALLEST, _LARGEST = 1e-9, 1e9
-_CLOSE = 0.05  # in log c
-_STRIDE = 1.0
-_MOST_STEPS = 60
+_START = np.exp(0.2 * np.arange(-8.0, 6.0))
+_CLOSE = 1.05  # two neighbouring c around a crossing
+_MOST_STEPS = 8
+_NOISE = 1e-3  # error of a term, relative to its size, in units of what is allowed for the sum
+_QUIET = 0.2
+_FINE = 1.004
 
 
 def total_cgf(product: Product, s: Complexes) -> Enclosure:
     """K of the product: the counts times K of each pair, errors added up."""
-    value = np.zeros(s.shape, dtype=complex)
-    radius = np.zeros(s.shape)
-    size = np.zeros(s.shape)
-    ceiling = np.zeros(s.shape)
-    for start in range(0, s.size, _CHUNK):
-        part = slice(start, start + _CHUNK)
-        for factor in product.factors:
-            one = factor.pair.cgf(s[part])
-            scaled = factor.count * one.value
-            value[part] += scaled
-            size[part] += np.abs(scaled)
-            radius[part] += factor.count * one.radius
-            known = np.where(np.isfinite(one.radius), one.radius, 0.0)
-            ceiling[part] += scaled.real + factor.count * known
+    if s.size > _CHUNK:
+        parts = [total_cgf(product, s[i : i + _CHUNK]) for i in range(0, s.size, _CHUNK)]
+        return Enclosure(
+            np.concatenate([one.value for one in parts]),
+            np.concatenate([one.radius for one in parts]),
+        )
+    return _total(product, (factor.pair.cgf(s) for factor in product.factors), s.shape)
+
+
+def _total(product: Product, each: Iterable[Enclosure], shape: tuple[int, ...]) -> Enclosure:
+    """The same from K of each pair, in order."""
+    value = np.zeros(shape, dtype=complex)
+    radius, size, ceiling = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    for factor, one in zip(product.factors, each, strict=True):
+        scaled = factor.count * one.value
+        value += scaled
+        size += np.abs(scaled)
+        radius += factor.count * one.radius
+        ceiling += scaled.real + factor.count * np.where(np.isinf(one.radius), 0.0, one.radius)
     rounding = (len(product.factors) + 4) * UNIT_ROUNDOFF * size
     lost = np.isinf(radius)
     value = np.where(lost, ceiling + 1e-12 * np.abs(ceiling) + rounding, value)
@@ -48,100 +57,224 @@ def total_cgf(product: Product, s: Complexes) -> Enclosure:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Saddle:
-    """K and its first two derivatives at one real c, with the questions it suits.
+class Ridge:
+    """K and its first two derivatives at increasing real c > 0, to a few digits.
 
     Attributes:
-        c: above 0.
-        value: K(c).
-        epsilon: the epsilon whose saddle point is c, K'(c) - 1/c - 1/(1 + c).
-        spread: the second derivative of the exponent, K''(c) + 1/c^2 + 1/(1+c)^2.
-        log_delta: the saddle-point estimate of log delta(epsilon).
+        c: shape (n,), increasing.
+        value: shape (n,), K(c).
+        slope: shape (n,), K'(c).
+        bend: shape (n,), K''(c).
+    """
+
+    c: Reals
+    value: Reals
+    slope: Reals
+    bend: Reals
+
+    @property
+    def epsilon(self) -> Reals:
+        """The epsilon whose saddle point is c, K'(c) - 1/c - 1/(1 + c)."""
+        return np.asarray(self.slope - 1 / self.c - 1 / (1 + self.c))
+
+    @property
+    def spread(self) -> Reals:
+        """The second derivative of the exponent, K''(c) + 1/c^2 + 1/(1+c)^2."""
+        return np.asarray(self.bend + self.c**-2.0 + (1 + self.c) ** -2.0)
+
+    @property
+    def log_delta(self) -> Reals:
+        """The saddle-point estimate of log delta(epsilon)."""
+        return self.log_height(self.epsilon)
+
+    def log_height(self, epsilon: float | Reals) -> Reals:
+        """The estimate as if each c were the saddle of epsilon: how large the sum's terms are."""
+        exponent = self.value - self.c * epsilon - np.log(self.c) - np.log1p(self.c)
+        return np.asarray(exponent - 0.5 * np.log(2 * math.pi * self.spread))
+
+    def joined(self, other: Ridge) -> Ridge:
+        """Both, in order."""
+        c, first = np.unique(np.concatenate([self.c, other.c]), return_index=True)
+        return Ridge(
+            c,
+            np.concatenate([self.value, other.value])[first],
+            np.concatenate([self.slope, other.slope])[first],
+            np.concatenate([self.bend, other.bend])[first],
+        )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Saddle:
+    """A tilt, and the question it is to answer.
+
+    Attributes:
+        c: the tilt, above 0.
+        value: K(c), to a few digits.
+        spread: the second derivative of the exponent there.
+        epsilon: where delta is asked for, or expected.
+        log_delta: an estimate of log delta(epsilon).
+        points: where else K is to be bounded, to bound the aliases.
+        log_tolerance: log of what may be cut and aliased, relative to delta.
     """
 
     c: float
     value: float
-    epsilon: float
     spread: float
+    epsilon: float
     log_delta: float
+    points: tuple[float, ...]
+    log_tolerance: float = _LOG_TOLERANCE
 
-    @staticmethod
-    def of(c: float, value: float, slope: float, bend: float) -> Saddle:
-        """From K, K' and K'' at c."""
-        epsilon = slope - 1 / c - 1 / (1 + c)
-        spread = bend + c**-2.0 + (1 + c) ** -2.0
-        exponent = value - c * epsilon - math.log(c) - math.log1p(c)
-        return Saddle(c, value, epsilon, spread, exponent - 0.5 * math.log(2 * math.pi * spread))
+
+def survey(product: Product, c: Reals) -> Ridge:
+    """K of the product at increasing c, as far up as it can be computed.
+
+    Raises:
+        NotCertified: it cannot be computed at the first.
+    """
+    while True:
+        value, slope, bend = np.zeros(c.shape), np.zeros(c.shape), np.zeros(c.shape)
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                for factor in product.factors:
+                    one = factor.pair.steer(c)
+                    value += factor.count * one[0]
+                    slope += factor.count * one[1]
+                    bend += factor.count * np.maximum(one[2], 0.0)
+        except NotCertified:
+            known = c.size // 2
+        else:
+            finite = np.isfinite(value + slope + bend)
+            if finite.all():
+                return Ridge(c, value, slope, bend)
+            known = int(np.argmin(finite))
+        if not known:
+            raise NotCertified(f"K cannot be computed at order {1 + c[0]:.6g}")
+        c = c[:known]
 
 
 def saddle_at(product: Product, c: float) -> Saddle:
-    """The saddle at a real point, from what the pairs say to a few digits."""
-    value = slope = bend = 0.0
-    for factor in product.factors:
-        one = factor.pair.steer(c)
-        value += factor.count * one[0]
-        slope += factor.count * one[1]
-        bend += factor.count * max(one[2], 0.0)
-    return Saddle.of(c, value, slope, bend)
+    """The saddle at a real point: it suits the epsilons around its own."""
+    ridge = survey(product, np.array([c]))
+    spread = float(ridge.spread[0])
+    offsets = np.geomspace(0.02, 8.0, 6) / math.sqrt(spread)
+    points = np.unique(np.concatenate([c - offsets, c + np.minimum(offsets, c)]))
+    around = tuple(points[points > 0].tolist())
+    estimates = float(ridge.epsilon[0]), float(ridge.log_delta[0])
+    return Saddle(c, float(ridge.value[0]), spread, *estimates, around)
 
 
-def find_saddle(product: Product, excess: Callable[[Saddle], float]) -> Saddle:
-    """The saddle where a function that increases in c crosses 0, within about 5 % in c.
+def find_saddle(
+    product: Product,
+    excess: Callable[[Ridge], Reals],
+    known: tuple[float, float] | None = None,
+    log_tolerance: float = _LOG_TOLERANCE,
+) -> Saddle:
+    """A tilt for the question at which a function that increases in c crosses 0.
 
-    Starts from the Gaussian with the loss variance of the product and goes on by secants in
-    log c, kept inside the bracket of the crossing. Where K is out of reach the crossing is
-    taken to be below.
+    Near the crossing, but where the terms of the sum are few and not much larger than their
+    sum. Where K is out of reach the crossing is taken to be below.
+
+    Args:
+        product: what is asked about.
+        excess: of every point of a ridge, below 0 to the left of the crossing.
+        known: epsilon and log delta of the question, better than the saddle-point estimates.
+        log_tolerance: log of what may be cut and aliased, relative to delta.
     """
-    variance = 2.0 * saddle_at(product, 1e-3).value / (1e-3 * 1.001)
-    guess = _gaussian_guess(max(variance, 1e-300), excess)
-    low, high = (math.log(_SMALLEST), -math.inf), (math.log(_LARGEST), math.inf)
-    at, best = math.log(guess), None
-    for count in range(_MOST_STEPS):
-        try:
-            point = saddle_at(product, math.exp(at))
-            gap = excess(point)
-        except NotCertified:
-            if at <= low[0] + _CLOSE and best is None:
-                raise
-            gap = math.inf
-        if math.isfinite(gap) and (best is None or abs(gap) < abs(best[0])):
-            best = gap, point
-        low, high = ((at, gap), high) if gap < 0 else (low, (at, gap))
-        if high[0] - low[0] < _CLOSE:
+    ridge, epsilon, log_delta = _around(product, excess)
+    if known is not None:
+        epsilon, log_delta = known
+    while True:
+        best, noise, points = _suited(ridge, epsilon, log_delta, log_tolerance)
+        near = ridge.c[max(best - 1, 0) : best + 2]
+        if noise < _QUIET or near[-1] < _FINE * near[0]:
             break
-        at = _next(low, high, at, halve=count % 3 == 2)
-    if best is None:
-        raise NotCertified("K cannot be computed at any order that suits this question")
-    return best[1]
+        ridge = ridge.joined(survey(product, np.geomspace(near[0], near[-1], 8)))
+    at = float(ridge.c[best]), float(ridge.value[best]), float(ridge.spread[best])
+    return Saddle(*at, epsilon, log_delta, points, log_tolerance)
 
 
-def _next(low: tuple[float, float], high: tuple[float, float], at: float, *, halve: bool) -> float:
-    """Where to look next: near the secant's root, so that the bracket becomes close around it.
+def _around(product: Product, excess: Callable[[Ridge], Reals]) -> tuple[Ridge, float, float]:
+    """Points on both sides of the crossing; epsilon and log delta there, interpolated.
 
-    At times in the middle, as secants of a bent function creep; with one end only, a stride on.
+    Starts from the Gaussian with the loss variance of the product.
     """
-    width = high[0] - low[0]
-    if math.isfinite(low[1]) and math.isfinite(high[1]):
-        if halve or width < 2 * _CLOSE:
-            return low[0] + 0.5 * width
-        root = low[0] + width * low[1] / (low[1] - high[1])
-        return min(max(root, low[0] + 0.9 * _CLOSE), high[0] - 0.9 * _CLOSE)
-    step = _STRIDE if math.isfinite(low[1]) else -_STRIDE
-    return at + step if width > 2 * _STRIDE else low[0] + 0.5 * width
-
-
-def _gaussian_guess(variance: float, excess: Callable[[Saddle], float]) -> float:
-    """The answer for a Gaussian product of this loss variance, by bisection in log c."""
-    low, high = math.log(_SMALLEST), math.log(_LARGEST)
-    for _ in range(16):
-        middle = 0.5 * (low + high)
-        c = math.exp(middle)
-        point = Saddle.of(c, 0.5 * variance * c * (c + 1), variance * (c + 0.5), variance)
-        if excess(point) < 0:
-            low = middle
+    ridge = _start(product, _gaussian_guess(product, excess))
+    stride = 1.6
+    for _ in range(_MOST_STEPS):
+        gap = excess(ridge)
+        low, high = float(ridge.c[0]), float(ridge.c[-1])
+        if gap[0] >= 0 and low > _SMALLEST:
+            more = np.geomspace(low * math.exp(-stride), low, 9)[:-1]
+        elif gap[-1] < 0 and high < _LARGEST:
+            more = np.geomspace(high, high * math.exp(stride), 9)[1:]
         else:
-            high = middle
-    return math.exp(0.5 * (low + high))
+            break
+        try:
+            ridge = ridge.joined(survey(product, more))
+        except NotCertified:
+            break
+        stride *= 2
+    while True:
+        gap = excess(ridge)
+        right = int(np.argmax(gap >= 0)) if (gap >= 0).any() else gap.size - 1
+        left = max(right - 1, 0)
+        ends = ridge.c[left], ridge.c[right]
+        if ends[1] <= _CLOSE * ends[0] or not gap[left] < 0 <= gap[right]:
+            break
+        ridge = ridge.joined(survey(product, np.geomspace(*ends, 6)[1:-1]))
+    share = float(-gap[left] / (gap[right] - gap[left])) if gap[left] < 0 <= gap[right] else 1.0
+    epsilon, log_delta = (
+        float(one[left] + share * (one[right] - one[left]))
+        for one in (ridge.epsilon, ridge.log_delta)
+    )
+    return ridge, epsilon, log_delta
+
+
+def _start(product: Product, guess: float) -> Ridge:
+    """Points around a guess, or as near as K can be computed."""
+    while True:
+        try:
+            return survey(product, guess * _START)
+        except NotCertified:
+            if guess < _SMALLEST:
+                raise
+            guess *= _START[0]
+
+
+def _gaussian_guess(product: Product, excess: Callable[[Ridge], Reals]) -> float:
+    """The crossing for a Gaussian product of the same loss variance."""
+    at = 1e-3
+    value = float(survey(product, np.array([at])).value[0])
+    variance = max(2.0 * value / (at * (1.0 + at)), 1e-300)
+    c = np.geomspace(_SMALLEST, _LARGEST, 400)
+    flat = np.full(c.shape, variance)
+    beyond = excess(Ridge(c, 0.5 * variance * c * (c + 1), variance * (c + 0.5), flat)) >= 0
+    return float(c[np.argmax(beyond)] if beyond.any() else c[-1])
+
+
+def _suited(
+    ridge: Ridge, epsilon: float, log_delta: float, log_tolerance: float
+) -> tuple[int, float, tuple[float, ...]]:
+    """The point whose sum has fewest terms for its rounding, that error, and its alias points.
+
+    A period R leaves aliases of e^{K(c') - c' eps - |c - c'| R}, for the best c' on either
+    side. The error is relative to delta, in units of what is allowed.
+    """
+    c = np.append(0.0, ridge.c)
+    needed = np.append(0.0, ridge.value) - c * epsilon - log_delta - log_tolerance
+    gap = ridge.c[:, None] - c
+    with np.errstate(divide="ignore"):
+        period = np.maximum(needed, 4.0) / np.abs(gap)
+    left = np.where(gap > 0, period, math.inf)
+    right = np.where(gap < 0, period, math.inf)
+    longest = np.maximum(left.min(axis=1), right.min(axis=1))
+    size = 1.0 + np.abs(ridge.value) + ridge.c * abs(epsilon)
+    noise = _NOISE * size * np.exp(np.minimum(ridge.log_height(epsilon) - log_delta, 300.0))
+    best = int(np.argmin(longest * (1.0 + noise)))
+    points = (float(c[left[best].argmin()]), float(c[right[best].argmin()]))
+    return best, float(noise[best]), tuple(point for point in points if point > 0)
 
 
 def short(value: float) -> float:
@@ -150,22 +283,48 @@ def short(value: float) -> float:
     return math.ldexp(round(mantissa * (1 << 20)) / (1 << 20), exponent)
 
 
-def real_bounds(product: Product, c: float, saddle: Saddle) -> tuple[Reals, Reals]:
-    """Points around c, c itself and 0, and upper bounds of K there (K(0) <= 0)."""
-    offsets = np.geomspace(0.02, 8.0, 6) / math.sqrt(saddle.spread)
-    below = c - offsets
-    points = np.concatenate([below[below > 0], [c], np.unique(c + np.minimum(offsets, c))])
-    cgf = total_cgf(product, points + 0j)
-    upper = cgf.value.real + cgf.radius
-    return np.concatenate([[0.0], points]), np.concatenate([[0.0], upper])
+@final
+@dataclass(frozen=True, slots=True)
+class RealBounds:
+    """K on the real axis, where M is real.
+
+    Attributes:
+        points: shape (n,), increasing: 0, those of a saddle and its c.
+        upper: shape (n,), upper bounds of K there (K(0) <= 0).
+        moments: bounds of K(c) of each factor's pair.
+    """
+
+    points: Reals
+    upper: Reals
+    moments: tuple[Bound, ...]
+
+    def at(self, c: float) -> float:
+        """The upper bound of K at one of the points."""
+        return float(self.upper[self.points == c][0])
 
 
-def alias_step(c: float, saddle: Saddle, points: Reals, upper: Reals) -> float:
+def real_bounds(product: Product, saddle: Saddle) -> RealBounds:
+    """K at the points of a saddle."""
+    c = short(saddle.c)
+    points = np.unique(np.array([*saddle.points, c]))
+    each = [factor.pair.cgf(points + 0j) for factor in product.factors]
+    total = _total(product, each, points.shape)
+    at = int(np.searchsorted(points, c))
+    ends = [(one.value.real[at], one.radius[at]) for one in each]
+    return RealBounds(
+        np.append(0.0, points),
+        np.append(0.0, total.value.real + total.radius),
+        tuple(Bound(float(value - radius), float(value + radius)) for value, radius in ends),
+    )
+
+
+def alias_step(saddle: Saddle, known: RealBounds) -> float:
     """The largest step whose aliases are negligible against the estimate of delta."""
-    needed = upper - points * saddle.epsilon - saddle.log_delta - LOG_TOLERANCE
-    gap = np.abs(points - c)
+    c = short(saddle.c)
+    needed = known.upper - known.points * saddle.epsilon - saddle.log_delta - saddle.log_tolerance
+    gap = np.abs(known.points - c)
     period = 0.0
-    for side in (points < c, points > c):
+    for side in (known.points < c, known.points > c):
         period = max(period, float(np.min(np.maximum(needed[side], 4.0) / gap[side])))
     return short(2 * math.pi / period)
 

@@ -54,14 +54,14 @@ def _start(product: Product, rate: float) -> tuple[float, float]:
     """
     log_rate = math.log(rate)
     right = find_saddle(
-        product.above(), lambda one: log_rate - math.log(one.c) - one.log_delta + one.epsilon
+        product.above(), lambda one: log_rate - np.log(one.c) - one.log_delta + one.epsilon
     )
     if right.epsilon > 0.0:
         return right.epsilon, 1.0 / right.c
     log_rest = math.log1p(-rate)
     left = find_saddle(
         product.swapped().above(),
-        lambda one: log_rest - math.log1p(one.c) - one.log_delta,
+        lambda one: log_rest - np.log1p(one.c) - one.log_delta,
     )
     return min(-left.epsilon, 0.0), 1.0 / left.c
 

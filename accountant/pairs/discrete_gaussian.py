@@ -9,6 +9,7 @@ from typing import final
 
 import numpy as np
 
+from accountant.bound import Bound
 from accountant.numerics.elementary import log1p_enclosure
 from accountant.numerics.enclosure import (
     ELEMENTARY_ULPS,
@@ -114,7 +115,7 @@ class DiscreteGaussianPair(Pair):
         """None: the lattice sum is exact and fast."""
         return None
 
-    def smoothness(self, c: float) -> Smoothness:
+    def smoothness(self, c: float, moment: Bound) -> Smoothness:
         """None: the loss law has only atoms."""
         return Smoothness()
 

@@ -10,6 +10,7 @@ from typing import final
 
 import numpy as np
 
+from accountant.bound import Bound
 from accountant.errors import ParameterError
 from accountant.numerics.atoms import Atoms
 from accountant.numerics.enclosure import Complexes, Enclosure, Reals
@@ -75,7 +76,7 @@ class FinitePair(Pair):
         """The finite sum."""
         return _atoms(self).profile(epsilon)
 
-    def smoothness(self, c: float) -> Smoothness:
+    def smoothness(self, c: float, moment: Bound) -> Smoothness:
         """None: the loss law has only atoms."""
         return Smoothness()
 

@@ -9,6 +9,7 @@ from typing import final
 
 import numpy as np
 
+from accountant.bound import Bound
 from accountant.numerics import special
 from accountant.numerics.enclosure import (
     ELEMENTARY_ULPS,
@@ -71,7 +72,7 @@ class GaussianPair(Pair):
         """Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu)."""
         return gaussian_profile(math.sqrt(self.mu_squared), epsilon)
 
-    def smoothness(self, c: float) -> Smoothness:
+    def smoothness(self, c: float, moment: Bound) -> Smoothness:
         """Gaussian with variance mu^2 at every tilt."""
         return Smoothness(gaussian_variance=float(self.mu_squared) * (1 - 1e-14))
 

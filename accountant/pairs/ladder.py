@@ -8,6 +8,7 @@ from typing import final
 
 import numpy as np
 
+from accountant.bound import Bound
 from accountant.numerics.atoms import Atoms
 from accountant.numerics.elementary import log_enclosure
 from accountant.numerics.enclosure import UNIT_ROUNDOFF, Complexes, Enclosure, Reals
@@ -100,7 +101,7 @@ class LadderPair(Pair):
         """The finite sum."""
         return self.atoms.profile(epsilon)
 
-    def smoothness(self, c: float) -> Smoothness:
+    def smoothness(self, c: float, moment: Bound) -> Smoothness:
         """Layers of the tilted masses over neighbouring lattice points."""
         weight = self._tilted(c)
         peak = int(np.argmax(weight))

@@ -9,6 +9,7 @@ from typing import final
 
 import numpy as np
 
+from accountant.bound import Bound
 from accountant.numerics.elementary import exp_minus_linear, log1p_enclosure
 from accountant.numerics.enclosure import (
     ELEMENTARY_ULPS,
@@ -91,12 +92,10 @@ class LaplacePair(Pair):
         margin = 16 * UNIT_ROUNDOFF * (value + a + np.abs(epsilon))
         return np.maximum(value - margin, 0.0), value + np.where(value > 0, margin, 0.0)
 
-    def smoothness(self, c: float) -> Smoothness:
+    def smoothness(self, c: float, moment: Bound) -> Smoothness:
         """Layers of the continuous part, whose tilted density is exponential on (-a, a)."""
         a = float(self.epsilon)
-        found = self.cgf(np.array([c + 0j]))
-        log_moment = float(found.value.real[0] + found.radius[0])
-        masses, widths = exponential_layers(c + 0.5, a, -math.log(4.0) - 0.5 * a - log_moment)
+        masses, widths = exponential_layers(c + 0.5, a, -math.log(4.0) - 0.5 * a - moment.upper)
         return Smoothness(masses=masses, widths=widths)
 
     def lattice(self, c: float) -> Lattice | None:

@@ -9,6 +9,7 @@ from typing import final
 
 import numpy as np
 
+from accountant.bound import Bound
 from accountant.numerics.elementary import log1p_enclosure
 from accountant.numerics.enclosure import (
     ELEMENTARY_ULPS,
@@ -114,13 +115,11 @@ class LogisticPair(Pair):
         margin += slip * (root * (1.0 - root) + slip) / scale
         return np.maximum(value - margin, 0.0), value + np.where(value > 0, margin, 0.0)
 
-    def smoothness(self, c: float) -> Smoothness:
+    def smoothness(self, c: float, moment: Bound) -> Smoothness:
         """Layers of the tilted density, exponential on [-epsilon, epsilon]."""
         e = float(self.epsilon)
-        found = self.cgf(np.array([c + 0j]))
-        log_moment = float(found.value.real[0] + found.radius[0])
         log_sinh = 0.5 * e + math.log(-0.5 * math.expm1(-e))
-        scale = -math.log(4.0) - log_sinh - log_moment
+        scale = -math.log(4.0) - log_sinh - moment.upper
         masses, widths = exponential_layers(c + 0.5, e, scale)
         return Smoothness(masses=masses, widths=widths)
 

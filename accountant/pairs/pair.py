@@ -13,6 +13,7 @@ from typing import final
 
 import numpy as np
 
+from accountant.bound import Bound
 from accountant.numerics.enclosure import Complexes, Enclosure, Reals
 
 
@@ -90,10 +91,11 @@ class Pair(ABC):
         K is defined up to a multiple of 2 pi i, which whole counts do not see.
         """
 
-    def steer(self, c: float) -> tuple[float, float, float]:
-        """About K, K' and K'' at a real c > 0: to place a contour, part of no error bound."""
+    def steer(self, c: Reals) -> tuple[Reals, Reals, Reals]:
+        """About K, K' and K'' at increasing c > 0: to place a contour, part of no error bound."""
         step = 1e-3 * c
-        left, value, right = self.cgf(np.array([c - step, c, c + step]) + 0j).value.real.tolist()
+        found = self.cgf(np.concatenate([c - step, c, c + step]) + 0j).value.real
+        left, value, right = found.reshape(3, c.size)
         return value, (right - left) / (2 * step), (right - 2 * value + left) / step**2
 
     @abstractmethod
@@ -135,8 +137,11 @@ class Pair(ABC):
         """
 
     @abstractmethod
-    def smoothness(self, c: float) -> Smoothness:
-        """What is known of the loss law under P tilted by e^{cL}, c > 0."""
+    def smoothness(self, c: float, moment: Bound) -> Smoothness:
+        """What is known of the loss law under P tilted by e^{cL}, c > 0.
+
+        ``moment`` encloses K(c).
+        """
 
     @abstractmethod
     def lattice(self, c: float) -> Lattice | None:

@@ -10,6 +10,7 @@ from typing import final
 
 import numpy as np
 
+from accountant.bound import Bound
 from accountant.numerics.atoms import Atoms
 from accountant.numerics.enclosure import Complexes, Enclosure, Reals
 from accountant.pairs.gaussian import pure_mu
@@ -73,7 +74,7 @@ class RandomizedResponsePair(Pair):
         """The three-term sum."""
         return _atoms(self).profile(epsilon)
 
-    def smoothness(self, c: float) -> Smoothness:
+    def smoothness(self, c: float, moment: Bound) -> Smoothness:
         """None: the loss law has only atoms."""
         return Smoothness()
 

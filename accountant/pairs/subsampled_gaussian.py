@@ -9,6 +9,7 @@ from typing import final
 
 import numpy as np
 
+from accountant.bound import Bound
 from accountant.errors import NotCertified
 from accountant.numerics.elementary import (
     exp_minus_linear,
@@ -127,33 +128,30 @@ class SubsampledGaussianPair(Pair):
         found = (self._large if peak > _LARGE else self._small)(alpha, rule, growth)
         return Enclosure(np.where(flipped, found.value.conj(), found.value), found.radius)
 
-    def steer(self, c: float) -> tuple[float, float, float]:
-        """By a coarse trapezoid rule on the real axis, E[u] = 0 subtracted term by term."""
+    def steer(self, c: Reals) -> tuple[Reals, Reals, Reals]:
+        """By a coarse trapezoid rule on the real axis, E[u] = 0 subtracted."""
         mu = math.sqrt(self.mu_squared)
         alpha, sign = (c + 1.0, 1.0) if self.removal else (-c, -1.0)
-        left, right = -9.0 - mu, mu * max(alpha, 1.0) + 9.0
+        left, right = -9.0 - mu, mu * max(float(alpha[-1]), 1.0) + 9.0
         nodes = int((right - left) / min(0.4, 1.0 / mu)) + 2
-        if nodes > _MAX_NODES:
-            raise NotCertified(f"a subsampled Gaussian at order {alpha:.3g} is out of reach")
+        if nodes * c.size > _MAX_NODES:
+            raise NotCertified(f"a subsampled Gaussian at order {alpha[-1]:.3g} is out of reach")
         z, step = np.linspace(left, right, nodes, retstep=True)
+        log_mass = math.log(step / math.sqrt(2 * math.pi)) - 0.5 * z * z
         growth = self._log_ratio(_Rule(z, 0.0, z, 0.0)).real
-        exponent = alpha * growth - 0.5 * z * z + math.log(step / math.sqrt(2 * math.pi))
-        peak = max(float(exponent.max()), 0.0)
-        weight = np.exp(exponent - peak)
-        total = float(weight.sum())
-        if peak > 0.0 or total > 2.0:
-            mean = float(weight @ growth) / total
-            value, slack = peak + math.log(total), 0.0
-        else:
-            mass = np.exp(exponent - alpha * growth)
-            rise = np.expm1(np.minimum(growth, 600.0))
-            small = np.expm1(np.minimum(alpha * growth, 1.0)) * mass
-            excess = np.where(alpha * growth < 1.0, small, weight - mass) - alpha * mass * rise
-            value = math.log1p(float(excess.sum()))
-            mean = float(weight @ growth - mass @ rise) / total
-            slack = mean * mean
-        square = float(weight @ (growth * growth)) / total
-        return value, sign * mean, square - (slack or mean * mean)
+        turned = np.multiply.outer(alpha, growth)
+        peak = np.maximum((turned + log_mass).max(axis=1), 0.0)
+        weight = np.exp(turned + log_mass - peak[:, None])
+        total = weight.sum(axis=1)
+        near = (peak == 0.0) & (total <= 2.0)
+        mass = np.exp(log_mass)
+        drift = np.where(near, mass @ np.expm1(np.minimum(growth, 600.0)), 0.0)
+        rise = np.where(turned < 1.0, np.expm1(np.minimum(turned, 1.0)) * mass, weight - mass)
+        excess = np.where(near, rise.sum(axis=1) - alpha * drift, 0.0)
+        value = np.where(near, np.log1p(excess), peak + np.log(total))
+        slope = (weight @ growth - drift) / total
+        square = weight @ (growth * growth) / total
+        return value, sign * slope, square - slope * slope
 
     def _log_ratio(self, rule: _Rule) -> Numbers:
         """log(1 + u) at the nodes, without overflow where e^l is huge."""
@@ -322,7 +320,7 @@ class SubsampledGaussianPair(Pair):
         through = removal_profile if self.removal else addition_profile
         return through(lambda x: gaussian_profile(mu, x), q, epsilon)
 
-    def smoothness(self, c: float) -> Smoothness:
+    def smoothness(self, c: float, moment: Bound) -> Smoothness:
         """Layers of the tilted loss density, and an envelope from a shifted contour.
 
         Layers: on a cell in z the density in nats is at least the smallest phi times the
@@ -334,26 +332,22 @@ class SubsampledGaussianPair(Pair):
         """
         alpha = c + 1.0 if self.removal else -c
         mu, q = math.sqrt(self.mu_squared), float(self.sampling_rate)
-        at = np.array([c], dtype=complex)
-        moment = self.cgf(at)
-        high_moment = float(moment.value.real[0] + moment.radius[0])
-        low_moment = float(moment.value.real[0] - moment.radius[0])
         right = mu * max(alpha, 1.0) + 9.0
         z = np.linspace(-9.0, right, 1 + int(min(max(8 * (right + 9.0), 128), 2048)))
         real = self._log_ratio(_Rule(z, 0.0, z, 0.0)).real
         log_phi = -0.5 * z * z - 0.5 * math.log(2 * math.pi)
         log_slope = math.log(mu * q) + mu * z - 0.5 * mu * mu - real
         power = np.minimum(alpha * real[:-1], alpha * real[1:])
-        low = np.minimum(log_phi[:-1], log_phi[1:]) + power - high_moment - log_slope[1:]
+        low = np.minimum(log_phi[:-1], log_phi[1:]) + power - moment.upper - log_slope[1:]
         masses, widths = layers(np.exp(low), np.diff(real))
         shift = min(1.4 / mu, 1.0)
         turned = self._log_ratio(_Rule(z, shift, z, 0.0))
         power = alpha * (real[1:] if self.removal else turned.real[:-1])
         across = (z[:-1] < 0) & (z[1:] > 0)
         high = np.where(across, -0.5 * math.log(2 * math.pi), np.maximum(log_phi[:-1], log_phi[1:]))
-        heights = np.exp(0.5 * shift * shift + high + power - low_moment) * np.diff(z)
+        heights = np.exp(0.5 * shift * shift + high + power - moment.lower) * np.diff(z)
         outside = 0.5 * shift * shift + self._log_moment_bounds(np.array([alpha + 0j]))[1]
-        heights = np.append(heights, 2.0 * math.exp(min(outside - 40.5 - low_moment, 600.0)))
+        heights = np.append(heights, 2.0 * math.exp(min(outside - 40.5 - moment.lower, 600.0)))
         rates = np.append(turned.imag[:-1] * (1 - 1e-9), 0.0)
         return Smoothness(0.0, masses, widths, heights * (1 + 1e-9), rates)
 

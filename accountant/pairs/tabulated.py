@@ -8,6 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from accountant.bound import Bound
 from accountant.numerics.atoms import Atoms
 from accountant.numerics.enclosure import Complexes, Enclosure, Reals
 from accountant.numerics.hull import Positions, Side, above, below, gaps
@@ -78,9 +79,9 @@ class TabulatedPair(Pair, ABC):
         """Of the pair above."""
         return self.above(1).work(s)
 
-    def smoothness(self, c: float) -> Smoothness:
+    def smoothness(self, c: float, moment: Bound) -> Smoothness:
         """Of the pair above."""
-        return self.above(1).smoothness(c)
+        return self.above(1).smoothness(c, moment)
 
     def lattice(self, c: float) -> Lattice | None:
         """Of the pair above."""

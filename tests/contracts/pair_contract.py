@@ -13,6 +13,7 @@ import flint
 import numpy as np
 import pytest
 
+from accountant.bound import Bound
 from accountant.errors import NotCertified
 from accountant.numerics import answers
 from accountant.numerics.profile import contour_at
@@ -52,6 +53,13 @@ def gaussian_hockey_stick(mu: float, epsilon: float) -> Ball:
     """The profile of mu-GDP, from its textbook formula."""
     m, e = ball(mu), ball(epsilon)
     return normal_tail(e / m - m / 2) - e.exp() * normal_tail(e / m + m / 2)
+
+
+def log_moment(pair: Pair, c: float) -> Bound:
+    """K(c) as the pair itself encloses it."""
+    found = pair.cgf(np.array([c + 0j]))
+    value, radius = float(found.value.real[0]), float(found.radius[0])
+    return Bound(value - radius, value + radius)
 
 
 class PairContract(ABC):
@@ -234,7 +242,7 @@ class PairContract(ABC):
         """The characteristic function of the tilted loss never exceeds its stated decay."""
         for case in self.cases():
             for c in self.tilts[1:4]:
-                known = case.pair.smoothness(c)
+                known = case.pair.smoothness(c, log_moment(case.pair, c))
                 y = np.array(self.frequencies)
                 if known.span:
                     y = y[y < math.pi / known.span]

@@ -6,7 +6,7 @@ from abc import ABC
 
 import numpy as np
 
-from tests.contracts.pair_contract import PairContract
+from tests.contracts.pair_contract import PairContract, log_moment
 
 
 class TabulatedContract(PairContract, ABC):
@@ -29,7 +29,8 @@ class TabulatedContract(PairContract, ABC):
     def test_smoothness(self) -> None:
         """As the table's, which has its own test."""
         pair = self.cases()[0].pair
-        assert pair.smoothness(0.7).span == pair.above(1).smoothness(0.7).span
+        moment = log_moment(pair, 0.7)
+        assert pair.smoothness(0.7, moment).span == pair.above(1).smoothness(0.7, moment).span
 
     def test_lattice(self) -> None:
         """The table's lattice; its losses need not be the pair's."""

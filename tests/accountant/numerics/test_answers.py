@@ -10,7 +10,7 @@ import pytest
 
 from accountant.bound import Bound
 from accountant.errors import NotCertified
-from accountant.numerics import answers
+from accountant.numerics import answers, profile
 from accountant.pairs.finite import FinitePair
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.laplace import LaplacePair
@@ -59,13 +59,16 @@ def test_epsilon_at_the_ends(pair: Pair) -> None:
     assert answers.epsilon(Product.of(pair), 1.0) == Bound(0.0, 0.0)
 
 
+STEP = SubsampledGaussianPair(mu_squared=Fraction(1), sampling_rate=Fraction(1, 100), removal=True)
+
+
 def test_a_refused_table_leaves_the_bracket() -> None:
     """Where the table is too fine to compose, the first bracket is the answer."""
     pair = SubsampledGaussianPair(
         mu_squared=Fraction(1), sampling_rate=Fraction(1, 10**4), removal=True
     )
     found = answers.delta(Product((Factor(pair, 10**4),)), 0.1)
-    assert 1.2155e-11 < found.lower <= found.upper < 1.2157e-11
+    assert 1.2155e-11 < found.lower <= found.upper < 1.2158e-11
 
 
 def test_near_the_largest_loss() -> None:
@@ -76,10 +79,7 @@ def test_near_the_largest_loss() -> None:
 
 def test_larger_epsilon() -> None:
     """The larger of both directions, also when the second one is skipped."""
-    pair = SubsampledGaussianPair(
-        mu_squared=Fraction(1), sampling_rate=Fraction(1, 100), removal=True
-    )
-    there = Product((Factor(pair, 1000),))
+    there = Product((Factor(STEP, 1000),))
     for delta in (1e-3, 1e-9):
         both = answers.epsilon(there, delta).maximum(answers.epsilon(there.swapped(), delta))
         for found in (
@@ -88,6 +88,24 @@ def test_larger_epsilon() -> None:
         ):
             assert found.lower <= both.upper
             assert both.lower <= found.upper
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 2.0, 8.0])
+@pytest.mark.parametrize(
+    "product",
+    [
+        Product((Factor(STEP, 1000),)),
+        Product((Factor(STEP.swapped(), 1000),)),
+        Product((Factor(STEP, 50), Factor(LaplacePair(epsilon=Fraction(1, 2)), 30))),
+        Product((Factor(RandomizedResponsePair(epsilon=Fraction(1, 2)), 40),)),
+        Product((Factor(GaussianPair(mu_squared=Fraction(1, 4)), 9),)),
+    ],
+)
+def test_certainly_below_is_certain(product: Product, epsilon: float) -> None:
+    """Never for a delta below the true one, and for one that is a twentieth above it."""
+    true = answers.delta(product, epsilon)
+    assert not profile.certainly_below(product, epsilon, true.lower * (1 - 1e-6))
+    assert profile.certainly_below(product, epsilon, 1.05 * true.upper)
 
 
 def test_infinite_losses() -> None:

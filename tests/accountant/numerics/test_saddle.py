@@ -8,16 +8,19 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from accountant.errors import NotCertified
 from accountant.numerics.saddle import (
     find_saddle,
     log_alias_excess,
     saddle_at,
     short,
+    survey,
     total_cgf,
 )
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.laplace import LaplacePair
 from accountant.pairs.product import Factor, Product
+from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from tests.contracts.pair_contract import gaussian_hockey_stick
 
 GAUSSIANS = Product((Factor(GaussianPair(mu_squared=Fraction(1, 4)), 4),))
@@ -37,10 +40,40 @@ def test_total_is_the_weighted_sum() -> None:
 
 @pytest.mark.parametrize("epsilon", [0.1, 2.0, 15.0, 200.0])
 def test_finds_the_saddle(epsilon: float) -> None:
-    """Within 6 % of the root of K'(c) - 1/c - 1/(1+c) = epsilon."""
-    found = find_saddle(GAUSSIANS, lambda one: one.epsilon - epsilon).c
-    low, high = (c + 0.5 - 1 / c - 1 / (1 + c) for c in (found / 1.06, found * 1.06))
-    assert low <= epsilon <= high
+    """Near the root of K'(c) - 1/c - 1/(1+c) = epsilon: the terms are hardly larger than there."""
+    found = find_saddle(GAUSSIANS, lambda one: one.epsilon - epsilon)
+    ridge = survey(GAUSSIANS, found.c * np.geomspace(0.2, 5.0, 400))
+    heights = ridge.log_height(epsilon)
+    assert found.epsilon == pytest.approx(epsilon, abs=1e-12 + 1e-12 * epsilon)
+    assert heights[200] <= heights.min() + 1.5
+    assert found.value == pytest.approx(found.c * (found.c + 1) / 2, rel=1e-9)
+
+
+def test_a_known_question_replaces_the_estimates() -> None:
+    """What the caller knows is what the tilt is chosen for."""
+    found = find_saddle(GAUSSIANS, lambda one: one.epsilon - 2.0, (2.5, -7.0), -20.0)
+    assert (found.epsilon, found.log_delta, found.log_tolerance) == (2.5, -7.0, -20.0)
+
+
+@pytest.mark.parametrize("target", [-1e-3, -2.0, -40.0, -600.0])
+def test_finds_a_delta(target: float) -> None:
+    """By log delta too, however far from 1."""
+    found = find_saddle(GAUSSIANS, lambda one: target - one.log_delta)
+    assert found.log_delta == pytest.approx(target, rel=2e-3)
+
+
+def test_out_of_reach_is_left_out() -> None:
+    """A ridge ends where K can no longer be computed; it is refused where it cannot start."""
+    pair = SubsampledGaussianPair(
+        mu_squared=Fraction(100), sampling_rate=Fraction(1, 100), removal=True
+    )
+    product = Product((Factor(pair, 1),))
+    c = np.geomspace(1.0, 1e7, 8)
+    known = survey(product, c)
+    assert 1 <= known.c.size < c.size
+    assert (known.c == c[: known.c.size]).all()
+    with pytest.raises(NotCertified, match="order 1e\\+07"):
+        survey(product, c[-1:])
 
 
 def test_estimate_of_delta() -> None:

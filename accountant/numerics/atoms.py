@@ -8,7 +8,13 @@ from typing import final
 
 import numpy as np
 
-from accountant.numerics.elementary import exp_minus_linear, log1p_enclosure, log_enclosure
+from accountant.numerics.elementary import (
+    exp_minus_linear,
+    log1p_enclosure,
+    log_enclosure,
+    summing,
+    turned_sums,
+)
 from accountant.numerics.enclosure import (
     ELEMENTARY_ULPS,
     UNIT_ROUNDOFF,
@@ -55,10 +61,8 @@ class Atoms:
             )
         if not self._near_one(float(s.real.min()), float(s.real.max())):
             return self._plain(s)
-        real = not s.imag.any()
-        argument = (s.real if real else s)[:, None] * self.loss
-        flat = float(exp_minus_linear(-self.loss[None, :], self.log_p)[0])
-        excess = exp_minus_linear(argument, self.log_p) + s * flat
+        flat = float(exp_minus_linear(np.array([-1.0 + 0j]), self.loss, self.log_p)[0].real)
+        excess = exp_minus_linear(s, self.loss, self.log_p) + s * flat
         drift = self.missing_mass - self.infinite_mass
         excess = excess - self.infinite_mass + s * drift
         coefficient = 13 * ELEMENTARY_ULPS + 100 + 22 * np.abs(self.log_p)
@@ -89,17 +93,14 @@ class Atoms:
         value, radius = np.empty(s.shape, dtype=complex), np.empty(s.shape)
         for tilt in np.unique(s.real):
             rows = s.real == tilt
-            height = s.imag[rows]
-            exponent = self.log_p + tilt * self.loss
-            peak = float(exponent.max())
-            weight = np.exp(exponent - peak)
-            terms = np.exp(1j * np.multiply.outer(height, self.loss)) if height.any() else 1.0
-            total = np.broadcast_to(terms * weight, (height.size, weight.size)).sum(axis=1)
-            steady = 96.0 + 8.0 * (np.abs(self.log_p) + tilt * np.abs(self.loss) + abs(peak))
+            peak = float((self.log_p + tilt * self.loss).max())
+            steady = 96.0 + 2.0 * summing(self.loss.size) + 8.0 * (np.abs(self.log_p) + abs(peak))
             turning = 8.0 * (1.0 + np.abs(self.loss))
-            error = float(weight @ (steady + tilt * turning)) + np.abs(height) * (weight @ turning)
+            columns = np.column_stack([steady + 2.0 * tilt * turning, turning])
+            total, sums, _ = turned_sums(s[rows], self.loss, self.log_p, columns)
+            error = sums[:, 0] + np.abs(s.imag[rows]) * sums[:, 1]
             size = np.maximum(np.abs(total), 1e-300)
-            log = np.log(np.where(np.abs(total) > 0, total, 1e-300).astype(complex)) + peak
+            log = np.log(np.where(total == 0.0, 1e-300, total).astype(complex)) + peak
             part = log_enclosure(log, UNIT_ROUNDOFF * error / size, 4.0 * (1.0 + np.abs(log)))
             value[rows], radius[rows] = part.value, part.radius
         return Enclosure(value, radius)

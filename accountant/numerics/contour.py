@@ -42,12 +42,14 @@ from accountant.numerics.smoothness import log_decay, smoothnesses
 from accountant.pairs.pair import Smoothness
 from accountant.pairs.product import Product
 
-MAX_NODES = 1 << 15
-_MAX_WORK = 1 << 23  # nodes times terms in K at the last node
-_EASY_NODES = 1 << 14
+MAX_NODES = 1 << 20
+_MAX_WORK = 1 << 28  # nodes times terms in K at the last node
+_EASY_NODES, _EASY_WORK = 1 << 14, 1 << 24  # where tau is needed all the same
 _FEW_NODES = 1 << 8
+_ASKED = 16
 _FEWEST = 16
-_BLOCK = 1 << 19  # epsilons times nodes evaluated at once
+_BLOCK = 1 << 23  # epsilons times nodes evaluated at once
+_SUMMED = 64
 _TENT = 6.0  # half width of the tent, in units of tau
 _LARGEST_TAU = 100.0  # beyond, e^{6 tau} is no float, and the lower bound would be useless
 
@@ -80,29 +82,31 @@ class Contour:
 
         For the product composed with the extra mechanism, if there is one.
         """
-        rows = max(_BLOCK // self.s.size, 1)
-        if epsilon.size > rows:
-            parts = [self.log_brackets(epsilon[i : i + rows]) for i in range(0, epsilon.size, rows)]
+        most = max(_BLOCK // self.s.size, 1)
+        if epsilon.size > most:
+            parts = [self.log_brackets(epsilon[i : i + most]) for i in range(0, epsilon.size, most)]
             return np.concatenate([one[0] for one in parts]), np.concatenate(
                 [one[1] for one in parts]
             )
         c = float(self.s[0].real)
-        shift = self.log_kernel[0].real - c * epsilon
-        phase = np.multiply.outer(epsilon, self.s)
-        exponent = self.log_kernel - phase - shift[:, None]
+        floor = float(self.log_kernel[0].real)
+        shift = floor - c * epsilon
         weight = np.where(np.arange(self.s.size) == 0, 1.0, 2.0) * (self.step / (2 * math.pi))
-        terms = np.exp(exponent) * weight
-        size = np.exp(exponent.real) * weight
-        wobble = self.radius + 4 * UNIT_ROUNDOFF * (np.abs(phase) + np.abs(shift)[:, None] + 8.0)
+        size = np.exp(self.log_kernel.real - floor) * weight
+        phase = np.abs(self.s) * np.abs(epsilon).max(initial=0.0)
+        rounding = np.abs(self.log_kernel) + phase + np.abs(shift).max(initial=0.0) + 8.0
+        wobble = self.radius + 4 * UNIT_ROUNDOFF * rounding
         known = wobble < 0.5  # beyond, a term is only known by its size
-        wobble = np.where(known, wobble * (1.0 + wobble), 0.0) + 4 * ELEMENTARY_ULPS * UNIT_ROUNDOFF
+        wobble = np.where(known, wobble * (1.0 + wobble), 0.0) + 8 * ELEMENTARY_ULPS * UNIT_ROUNDOFF
         growth = np.where(np.isinf(self.radius), 1.0, self.radius)
         with np.errstate(over="ignore"):
             size = np.where(known, size, size * np.exp(np.where(known, 0.0, growth)))
-        error = (size * np.where(known, wobble, 1.0 + wobble)).sum(axis=1)
-        error += 64 * UNIT_ROUNDOFF * size.sum(axis=1)
-        total = np.where(known, terms.real, 0.0).sum(axis=1)
-        cut = np.exp(self.log_cut - self.log_kernel[0].real)
+        error = float((size * np.where(known, wobble, 1.0 + wobble)).sum())
+        error += 2 * _SUMMED * UNIT_ROUNDOFF * float(size.sum())
+        turn = self.log_kernel.imag
+        terms = np.where(known, size * (np.cos(turn) + 1j * np.sin(turn)), 0.0)
+        total = _turned_back(terms, self.step, epsilon)
+        cut = np.exp(self.log_cut - floor)
         upper = total + error + cut
         period = 2 * math.pi / self.step * (1 - 1e-12)
         excess = log_alias_excess(self.aliases, c, period, epsilon)
@@ -145,6 +149,24 @@ class Contour:
             rest = (rest + np.exp(outside - center)) * (1 + 1e-14)
             value = np.maximum((1.0 - rest) / hat, 0.0)
             return np.asarray(np.log(value) + center - 1e-14)
+
+
+def _turned_back(terms: Complexes, step: float, epsilon: Reals) -> Reals:
+    """Real part of the sum over k of term_k e^{-i k step eps}, for each epsilon.
+
+    In rows of ``_SUMMED`` terms, by real products of matrices; with k = 64 p + r as
+    e^{-i 64 p step eps} times e^{-i r step eps}. Sums err by at most 2 ``_SUMMED`` u of their
+    size: within rows by any order, over rows in pairs.
+    """
+    rows = -(-terms.size // _SUMMED)
+    table = np.zeros((rows, _SUMMED), dtype=complex)
+    table.ravel()[: terms.size] = terms
+    inner = step * np.multiply.outer(np.arange(_SUMMED), epsilon)
+    cosine, sine = np.cos(inner), np.sin(inner)
+    real = table.real @ cosine + table.imag @ sine
+    imaginary = table.imag @ cosine - table.real @ sine
+    outer = _SUMMED * step * np.multiply.outer(np.arange(rows), epsilon)
+    return np.asarray((real * np.cos(outer) + imaginary * np.sin(outer)).sum(axis=0))
 
 
 def _hats(tau: float) -> tuple[float, float, float]:
@@ -236,11 +258,24 @@ def _length(parts: list[tuple[Smoothness, int]], step: float, needed: float, tau
 
 
 def _node_limit(product: Product, c: float, step: float, wanted: int) -> int:
-    """Fewer nodes where one value of K is expensive, judged at the last node."""
+    """As many nodes as wanted, or fewer where these and their values of K are too many.
+
+    Falling short takes tau, and then more nodes gain little. Judged at the last node.
+    """
+
+    def work(nodes: int) -> int:
+        s = complex(c, step * nodes)
+        return every * sum(factor.pair.work(s) for factor in product.factors[::every])
+
+    every = math.ceil(len(product.factors) / _ASKED)  # of many pairs, some are asked
+    if wanted * len(product.factors) <= _FEW_NODES:
+        return wanted
+    if wanted <= MAX_NODES and wanted * work(wanted) <= _MAX_WORK:
+        return wanted
     nodes = min(wanted, _EASY_NODES)
-    for _ in range(12 if wanted > _FEW_NODES else 0):
-        work = sum(factor.pair.work(complex(c, step * nodes)) for factor in product.factors)
-        if nodes * work <= _MAX_WORK:
+    for _ in range(12):
+        each = work(nodes)
+        if nodes * each <= _EASY_WORK:
             break
-        nodes = max(min(_MAX_WORK // work, nodes // 2), nodes // 8, _FEWEST)
+        nodes = max(min(_EASY_WORK // each, nodes // 2), nodes // 8, _FEWEST)
     return nodes

@@ -6,6 +6,8 @@ roundoff 2**-53 and c = ELEMENTARY_ULPS. All are checked against mpmath at 50 di
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from accountant.numerics.enclosure import (
@@ -21,17 +23,158 @@ _NEAR_ZERO = 0.5
 _TINY = 1e-300  # stands for 0 in logs and quotients, whose error bounds then say so
 _EXP_TERMS = 16  # 2 * 0.5**16 / 18! is below 2**-67
 _LOG_RADIUS = 0.25
+_ROW = 32
+_DUST = 1e-150
+_COLUMNS = 64  # few enough that no library starts threads
 _LOG_TERMS = 28  # 0.25**28 is 2**-56, divided by 15
 
 
-def exp_minus_linear(z: Numbers, log_weights: Numbers) -> Numbers:
-    """Return the sum over the last axis of w (e^z - 1 - z), w = e^log_weights.
+def turned_sums(
+    alpha: Complexes, growth: Numbers, log_weights: Numbers, columns: Reals
+) -> tuple[Complexes, Reals, Reals]:
+    """Sums over g of w e^{alpha g}, w = e^log_weights, and of |w e^{alpha g}| times columns.
+
+    The first errs by at most u times the sum of |w e^{alpha g}| (16 c + 2 ``summing(m)`` +
+    8 |alpha g| + 8 |log w|). Where alpha goes up a vertical line in equal steps and Im g >= 0,
+    as w e^{alpha_0 g + i r d g} times e^{i p d g}: a product of matrices; what it leaves out
+    as too small is in the second.
+
+    Args:
+        alpha: shape (n,).
+        growth: shape (m,), g.
+        log_weights: shape (m,).
+        columns: shape (m, k), at or above 0.
+    Returns:
+        Both divided by e^peak, shapes (n,) and (n, k) or (1, k) where rows are equal; the peaks,
+        shape (n,) or (1,).
+    """
+    step = _step_up(alpha)
+    if step is None:
+        log_size, phase = _turned(alpha, growth, log_weights)
+        peak = log_size.max(axis=1)
+        scale = np.exp(log_size - peak[:, None])
+        return _sum_of_turned(scale, phase), scale @ columns, peak
+    log_size, phase = _turned(alpha[:1], growth, log_weights)
+    peak = log_size.max(axis=1)
+    rows = -(-alpha.size // _ROW)
+    total, sums = np.zeros((rows, _ROW), dtype=complex), np.zeros((columns.shape[1], rows, _ROW))
+    for start in range(0, growth.size, _COLUMNS):
+        part = slice(start, start + _COLUMNS)
+        turn = 1j * step * growth[part]
+        first = np.multiply.outer(np.arange(_ROW), turn) + 1j * phase[0, part]
+        first = _without_dust(first + (log_size[0, part] - peak))
+        second = _without_dust(np.multiply.outer(_ROW * np.arange(rows), turn))
+        total += _product(second, first.T)
+        sums += _sizes(np.abs(second), np.abs(first), columns[part])
+    flat = sums.reshape(columns.shape[1], -1)
+    return total.ravel()[: alpha.size], flat[:, : alpha.size].T + _DUST**0.75, peak
+
+
+def summing(terms: int) -> float:
+    """A sum of so many terms errs by at most this many u of their total size, in any order."""
+    return min(terms, _COLUMNS) + terms / _COLUMNS + 2.0
+
+
+def _without_dust(exponent: Complexes) -> Complexes:
+    """e^x, or 0 where it is so small that products with it would be denormal, thus slow."""
+    return np.where(exponent.real < math.log(_DUST), 0.0, np.exp(exponent))
+
+
+def _product(one: Complexes, other: Complexes) -> Complexes:
+    """The product of two matrices by real ones, for which libraries start threads later."""
+    real = one.real @ other.real - one.imag @ other.imag
+    return np.asarray(real + 1j * (one.real @ other.imag + one.imag @ other.real))
+
+
+def _sizes(second: Reals, first: Reals, columns: Reals) -> Reals:
+    """Sums of moduli, shape (k, rows, row)."""
+    return np.stack([second @ (first * column).T for column in columns.T])
+
+
+def _step_up(alpha: Complexes) -> float | None:
+    """The step of many equally spaced points of a vertical line, exactly."""
+    if alpha.size < 4 * _ROW:
+        return None
+    step = float(alpha.imag[1] - alpha.imag[0])
+    spaced = alpha[0] + 1j * step * np.arange(alpha.size)
+    return step if step > 0 and bool((spaced == alpha).all()) else None
+
+
+def _turned(alpha: Complexes, growth: Numbers, log_weights: Numbers) -> tuple[Reals, Reals]:
+    """Log modulus and phase of w e^{alpha g}, shape (n, m), or (1, m) where rows are equal."""
+    tilt, turn = alpha.real, alpha.imag
+    same = not np.iscomplexobj(growth) and bool((tilt == tilt[0]).all())
+    log_size = np.multiply.outer(tilt[:1] if same else tilt, growth.real) + log_weights.real
+    phase = np.multiply.outer(turn, growth.real)
+    if np.iscomplexobj(growth):
+        log_size = log_size - np.multiply.outer(turn, growth.imag)
+        phase += np.multiply.outer(tilt, growth.imag)
+    if np.iscomplexobj(log_weights):
+        phase += log_weights.imag
+    return log_size, phase
+
+
+def _sum_of_turned(scale: Reals, phase: Reals) -> Complexes:
+    """Row by row, the sum of scale e^{i phase}, in pairs."""
+    if not phase.any():
+        return np.asarray(np.broadcast_to(scale, phase.shape).sum(axis=1), dtype=complex)
+    total = np.empty(phase.shape[:1], dtype=complex)
+    total.real = (scale * np.cos(phase)).sum(axis=1)
+    total.imag = (scale * np.sin(phase)).sum(axis=1)
+    return total
+
+
+def exp_minus_linear(alpha: Complexes, growth: Numbers, log_weights: Numbers) -> Complexes:
+    """Return for each alpha the sum over g of w (e^z - 1 - z), z = alpha g, w = e^log_weights.
 
     Error of a term at most (13 c + 80 + 14 |log w|) u w |z|^2 e^{max(Re z, 0)}, summation
-    included. For |z| <= 1/2 a Taylor sum of relative error below 16 u; otherwise directly,
-    where 1, |z| and |e^z| together are at most 13 |z|^2 e^{max(Re z, 0)}. The weight goes
-    into the exponent, so that a huge e^z with a tiny weight does not overflow.
+    included. Where |z| <= 1/2 for all alpha, by the Taylor sum over k of alpha^k / k! times
+    the sum of w g^k, of relative error below 60 u + |log w| u; where |z| <= 1/2 for some, by
+    its own Taylor sum; otherwise directly, where 1, |z| and |e^z| together are at most
+    13 |z|^2 e^{max(Re z, 0)}. The weight goes into the exponent, so that a huge e^z with a
+    tiny weight does not overflow.
+
+    Args:
+        alpha: shape (n,).
+        growth: shape (m,), real or complex.
+        log_weights: shape (m,).
     """
+    size, grown = np.abs(alpha), np.abs(growth)
+    near = size.max() * grown <= _NEAR_ZERO
+    far = size.min() * grown > _NEAR_ZERO
+    total = _by_moments(alpha, growth[near], log_weights[near])
+    if far.any():
+        total += _directly(alpha, growth[far], log_weights[far])
+    mixed = ~(near | far)
+    if mixed.any():
+        z = np.multiply.outer(alpha if alpha.imag.any() else alpha.real, growth[mixed])
+        total += _by_element(z, log_weights[mixed])
+    return total
+
+
+def _by_moments(alpha: Complexes, growth: Numbers, log_weights: Numbers) -> Complexes:
+    """The Taylor sum for all alpha at once."""
+    power = growth * np.exp(log_weights)
+    moments = []
+    for k in range(2, _EXP_TERMS + 3):
+        power = power * growth / k
+        moments.append(power.sum())
+    total = np.full(alpha.shape, moments[-1], dtype=complex)
+    for moment in moments[-2::-1]:
+        total = moment + alpha * total
+    return np.asarray(total * alpha * alpha)
+
+
+def _directly(alpha: Complexes, growth: Numbers, log_weights: Numbers) -> Complexes:
+    """e^z less 1 + z, summed apart."""
+    log_size, phase = _turned(alpha, growth, log_weights)
+    weights = np.exp(log_weights)
+    linear = weights.sum() + alpha * (weights * growth).sum()
+    return np.asarray(_sum_of_turned(np.exp(log_size), phase) - linear)
+
+
+def _by_element(z: Numbers, log_weights: Numbers) -> Complexes:
+    """Each term by what suits it."""
     weights = np.exp(log_weights)
     out = np.exp(z + log_weights) - weights * (1.0 + z)
     small = np.abs(z) <= _NEAR_ZERO
@@ -40,7 +183,7 @@ def exp_minus_linear(z: Numbers, log_weights: Numbers) -> Numbers:
     for k in range(_EXP_TERMS + 1, 2, -1):
         total = (1.0 + w * total) / k
     out[small] = 0.5 * w * w * (1.0 + w * total) * np.broadcast_to(weights, z.shape)[small]
-    return np.asarray(out.sum(axis=-1))
+    return np.asarray(out.sum(axis=-1), dtype=complex)
 
 
 def log1p_complex(z: Numbers) -> Numbers:

@@ -251,6 +251,8 @@ def certainly_below(product: Product, epsilon: float, delta: float) -> bool:
     above = product.above()
     if not 0 < epsilon < math.inf or infinite_mass(above).upper > 0 or not delta > 0:
         return False
+    if epsilon >= max_loss(above):
+        return True
     closed = closed_form(above)
     found = closed.profile(np.array([epsilon])) if closed is not None else None
     if found is not None:

@@ -43,8 +43,8 @@ class LaplacePair(Pair):
         first, second = s * a, -(s + 1.0) * a
         if float(np.abs(first.real).max()) + a > 600.0:
             return self._large(s, a)
-        parts = (s + 1.0) * exp_minus_linear(first[:, None], _FLAT)
-        parts = parts + s * exp_minus_linear(second[:, None], _FLAT)
+        parts = (s + 1.0) * exp_minus_linear(s, np.array([a]), _FLAT)
+        parts = parts + s * exp_minus_linear(-(s + 1.0), np.array([a]), _FLAT)
         size = np.abs(s + 1.0) * np.abs(first) ** 2 * np.exp(np.maximum(first.real, 0.0))
         size += np.abs(s) * np.abs(second) ** 2 * np.exp(np.maximum(second.real, 0.0))
         scale = np.abs(2.0 * s + 1.0)

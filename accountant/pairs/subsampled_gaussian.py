@@ -17,6 +17,8 @@ from accountant.numerics.elementary import (
     log1p_enclosure,
     log1p_minus_linear,
     log_enclosure,
+    summing,
+    turned_sums,
 )
 from accountant.numerics.enclosure import (
     ELEMENTARY_ULPS,
@@ -139,14 +141,14 @@ class SubsampledGaussianPair(Pair):
         z, step = np.linspace(left, right, nodes, retstep=True)
         log_mass = math.log(step / math.sqrt(2 * math.pi)) - 0.5 * z * z
         growth = self._log_ratio(_Rule(z, 0.0, z, 0.0)).real
-        turned = np.multiply.outer(alpha, growth)
-        peak = np.maximum((turned + log_mass).max(axis=1), 0.0)
-        weight = np.exp(turned + log_mass - peak[:, None])
+        exponent = np.multiply.outer(alpha, growth)
+        peak = np.maximum((exponent + log_mass).max(axis=1), 0.0)
+        weight = np.exp(exponent + log_mass - peak[:, None])
         total = weight.sum(axis=1)
         near = (peak == 0.0) & (total <= 2.0)
         mass = np.exp(log_mass)
         drift = np.where(near, mass @ np.expm1(np.minimum(growth, 600.0)), 0.0)
-        rise = np.where(turned < 1.0, np.expm1(np.minimum(turned, 1.0)) * mass, weight - mass)
+        rise = np.where(exponent < 1.0, np.expm1(np.minimum(exponent, 1.0)) * mass, weight - mass)
         excess = np.where(near, rise.sum(axis=1) - alpha * drift, 0.0)
         value = np.where(near, np.log1p(excess), peak + np.log(total))
         slope = (weight @ growth - drift) / total
@@ -176,8 +178,7 @@ class SubsampledGaussianPair(Pair):
         z = np.minimum(rule.z, 600.0 / mu + 0.5 * mu)  # its weight is 0 beyond
         loss = _line(mu * z - 0.5 * mu * mu, mu * rule.shift)
         curvature = log1p_minus_linear(q * np.expm1(loss))
-        turned = alpha if alpha.imag.any() else alpha.real
-        second = exp_minus_linear(turned[:, None] * growth, rule.log_weights)
+        second = exp_minus_linear(alpha, growth, rule.log_weights)
         excess = second + alpha * complex((curvature * weights).sum())
 
         grown, blur = np.abs(growth), np.abs(rule.log_weights)
@@ -200,19 +201,16 @@ class SubsampledGaussianPair(Pair):
 
     def _large(self, alpha: Complexes, rule: _Rule, growth: Numbers) -> Enclosure:
         """Log of the sum by its largest term, for arguments where M itself is large."""
-        turned = alpha if alpha.imag.any() else alpha.real
-        exponent = rule.log_weights + turned[:, None] * growth
-        peak = exponent.real.max(axis=1)
-        total = np.exp(exponent - peak[:, None]).sum(axis=1)
         mu = math.sqrt(self.mu_squared)
-        moved = np.abs(alpha)[:, None] * (mu * np.abs(rule.z) + mu * mu)
-        wobble = np.abs(exponent) + moved + np.abs(rule.log_weights) + 16.0
-        scale = np.exp(exponent.real - peak[:, None])
-        error = 4 * ELEMENTARY_ULPS * UNIT_ROUNDOFF * (scale * wobble).sum(axis=1)
+        steady = 8.0 * np.abs(rule.log_weights) + 16 * ELEMENTARY_ULPS + 2 * summing(rule.z.size)
+        moving = 8.0 * np.abs(growth) + 4.0 * ELEMENTARY_ULPS * (mu * np.abs(rule.z) + mu * mu)
+        columns = np.column_stack([steady, moving + 4.0 * ELEMENTARY_ULPS * np.abs(growth)])
+        total, sums, peak = turned_sums(alpha, growth, rule.log_weights, columns)
+        error = UNIT_ROUNDOFF * (sums[:, 0] + np.abs(alpha) * sums[:, 1])
         size = np.maximum(np.abs(total), 1e-300)
         with np.errstate(over="ignore"):  # then the node is known to be unknown
             relative = (error + np.exp(rule.log_truncation - peak)) / size
-        value = np.log(np.where(np.abs(total) > 0, total, 1e-300) + 0j) + peak
+        value = np.log(np.where(total == 0.0, 1e-300, total).astype(complex)) + peak
         return log_enclosure(value, relative, 4.0 * (1.0 + np.abs(value)))
 
     def _rule(self, alpha: Complexes) -> _Rule:

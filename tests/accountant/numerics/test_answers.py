@@ -68,7 +68,7 @@ def test_a_refused_table_leaves_the_bracket() -> None:
         mu_squared=Fraction(1), sampling_rate=Fraction(1, 10**4), removal=True
     )
     found = answers.delta(Product((Factor(pair, 10**4),)), 0.1)
-    assert 1.2155e-11 < found.lower <= found.upper < 1.2158e-11
+    assert 1.2154e-11 < found.lower <= found.upper < 1.2159e-11
 
 
 def test_near_the_largest_loss() -> None:
@@ -90,7 +90,7 @@ def test_larger_epsilon() -> None:
             assert both.lower <= found.upper
 
 
-@pytest.mark.parametrize("epsilon", [0.3, 2.0, 8.0])
+@pytest.mark.parametrize("epsilon", [0.3, 2.0, 5.0])
 @pytest.mark.parametrize(
     "product",
     [

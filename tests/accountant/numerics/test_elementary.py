@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -16,10 +17,13 @@ from accountant.numerics.elementary import (
     log1p_enclosure,
     log1p_minus_linear,
     sinc_deficit,
+    summing,
+    turned_sums,
 )
 from accountant.numerics.enclosure import ELEMENTARY_ULPS, UNIT_ROUNDOFF, Numbers
 
 Number = Any  # mpmath ships no types
+ONE = np.ones(1, dtype=complex)
 U, C = UNIT_ROUNDOFF, ELEMENTARY_ULPS
 mpmath.mp.dps = 50
 
@@ -59,8 +63,15 @@ def test_exp_minus_linear(log_weight: float) -> None:
     """Errors stay below (13 c + 80 + 14 |log w|) u w |z|^2 e^{max(Re z, 0)}."""
     weight = mpmath.exp(mpmath.mpf(log_weight))
 
-    def terms(z: NDArray[np.complex128]) -> Numbers:
-        return exp_minus_linear(z[:, None], np.array([log_weight]))
+    def together(z: NDArray[np.complex128]) -> Numbers:
+        return exp_minus_linear(z, np.ones(1), np.array([log_weight]))
+
+    def apart(z: NDArray[np.complex128]) -> Numbers:
+        return np.concatenate([together(one) for one in z[:, None]])
+
+    def turned_growth(z: NDArray[np.complex128]) -> Numbers:
+        weights = np.array([log_weight])
+        return np.concatenate([exp_minus_linear(ONE, one, weights) for one in z[:, None]])
 
     def allowed(z: complex, _: object) -> object:
         size = abs(mpmath.mpc(z)) ** 2 * mpmath.exp(max(z.real, 0.0))
@@ -68,18 +79,48 @@ def test_exp_minus_linear(log_weight: float) -> None:
 
     z = arguments()
     z = z[np.abs(z) > 1e-140]  # below, squares underflow
-    assert worst(terms, lambda x: weight * (mpmath.expm1(x) - x), allowed, z) <= 1.0
+    for terms in (together, apart, turned_growth):
+        assert worst(terms, lambda x: weight * (mpmath.expm1(x) - x), allowed, z) <= 1.0
 
 
 def test_exp_minus_linear_of_a_row() -> None:
     """A row is the sum of its terms, huge exponents with tiny weights included."""
-    z = np.array([[1e-9, 0.3, 800.0]])
-    log_weights = np.array([0.0, -1.0, -790.0])
-    found = float(exp_minus_linear(z, log_weights)[0])
-    true = mpmath.fsum(
-        mpmath.exp(w) * (mpmath.expm1(x) - x) for x, w in zip(z[0], log_weights, strict=True)
-    )
-    assert abs(found - true) <= 1e-12 * true
+    growth = np.array([1e-9, 0.3, 2.0, 400.0])
+    log_weights = np.array([0.0, -1.0, -3.0, -790.0])
+    alpha = np.array([2.0, 0.1, 1e-3 + 0.5j, 1.5 - 1.0j])
+    found = exp_minus_linear(alpha, growth, log_weights)
+    for one, value in zip(alpha.tolist(), found.tolist(), strict=True):
+        terms = [
+            mpmath.exp(w) * (mpmath.expm1(x) - x)
+            for x, w in zip(
+                (mpmath.mpc(one) * g for g in growth.tolist()), log_weights, strict=True
+            )
+        ]
+        assert abs(value - mpmath.fsum(terms)) <= 1e-12 * mpmath.fsum(map(abs, terms))
+
+
+@pytest.mark.parametrize("turned", [0.0, 0.4])
+@pytest.mark.parametrize("rise", [0.0, 1.0])
+def test_turned_sums(turned: float, rise: float) -> None:
+    """Within the stated error, whether computed row by row or as a product of matrices."""
+    rng = np.random.default_rng(2)
+    growth = rng.normal(size=300) + 1j * turned * rng.uniform(size=300)
+    growth = growth if turned else growth.real
+    log_weights = -0.5 * rng.normal(size=300) ** 2 - 3.0
+    alpha = 1.5 + 0.375j * np.arange(200) + rise * (np.arange(200) == 100)
+    columns = np.column_stack([np.ones(300), np.abs(growth)])
+    total, sums, peak = turned_sums(alpha, growth, log_weights, columns)
+    for k in (0, 33, 199):
+        here = np.broadcast_to(sums, (200, 2))[k] * math.exp(np.broadcast_to(peak, 200)[k])
+        terms = [
+            mpmath.exp(mpmath.mpf(w) + mpmath.mpc(alpha[k]) * mpmath.mpc(g))
+            for w, g in zip(log_weights.tolist(), growth.tolist(), strict=True)
+        ]
+        size = mpmath.fsum(map(abs, terms))
+        value = mpmath.mpc(total[k]) * mpmath.exp(float(np.broadcast_to(peak, 200)[k]))
+        allowed = (16 * C + 2 * summing(300) + 8 * 3) * here[0] + 8 * abs(alpha[k]) * here[1]
+        assert here[0] == pytest.approx(float(size), rel=1e-12)
+        assert abs(value - mpmath.fsum(terms)) <= U * allowed
 
 
 def test_log1p_complex() -> None:

@@ -90,12 +90,25 @@ def _is_installed(origin: Path) -> bool:
 @functools.cache
 def _distribution(top: str) -> str | None:
     """Digest of the files of the distributions that a name is imported from; None without any."""
-    lines: list[str] = []
-    for name in importlib.metadata.packages_distributions().get(top, ()):
-        record = importlib.metadata.distribution(name).read_text("RECORD") or ""
-        files = [line for line in record.splitlines() if "sha256=" in line]
-        lines += [line for line in files if not line.startswith("..") and ".dist-info/" not in line]
-    return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest() if lines else None
+    files = [
+        line
+        for record in _records(top)
+        for line in record.splitlines()
+        if "sha256=" in line and not line.startswith("..") and ".dist-info/" not in line
+    ]
+    return hashlib.sha256("\n".join(sorted(files)).encode()).hexdigest() if files else None
+
+
+def _records(top: str) -> list[str]:
+    """The lists of files of the distribution with a package's name, or of all that have it."""
+    try:
+        record = importlib.metadata.distribution(top).read_text("RECORD") or ""
+    except importlib.metadata.PackageNotFoundError:
+        record = ""
+    if f"\n{top}/" in f"\n{record}":
+        return [record]
+    names = importlib.metadata.packages_distributions().get(top, ())  # reads all: takes a second
+    return [importlib.metadata.distribution(name).read_text("RECORD") or "" for name in names]
 
 
 @functools.cache

@@ -25,11 +25,15 @@ PAIR = Pair(0.0, 1.0)
 
 
 @contextmanager
-def dask() -> Iterator[Executor]:
-    """A Dask cluster of two worker processes, as an executor."""
+def dask(*, processes: bool) -> Iterator[Executor]:
+    """A Dask cluster of two workers, as an executor."""
     distributed = pytest.importorskip("distributed")
     cluster = distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        n_workers=2,
+        threads_per_worker=1,
+        processes=processes,
+        dashboard_address=None,
+        silence_logs=50,
     )
     with cluster, distributed.Client(cluster) as client, client.get_executor() as executor:
         yield executor
@@ -39,8 +43,10 @@ EXECUTORS: dict[str, Callable[[], Any]] = {
     "one thread": lambda: ThreadPoolExecutor(1),
     "four threads": lambda: ThreadPoolExecutor(4),
     "processes": lambda: ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")),
-    "dask": dask,
+    "dask": lambda: dask(processes=False),
+    "dask processes": lambda: dask(processes=True),
 }
+LONG = {"dask processes"}
 
 
 def report(executor: Executor | None, **options: Any) -> dict[str, Any]:  # noqa: ANN401
@@ -51,7 +57,10 @@ def report(executor: Executor | None, **options: Any) -> dict[str, Any]:  # noqa
     return {**made.to_dict(), "seconds": 0}
 
 
-@pytest.mark.parametrize("name", EXECUTORS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=[pytest.mark.slow] if n in LONG else []) for n in EXECUTORS],
+)
 def test_executors_draw_the_same(name: str) -> None:
     """Threads, processes and a cluster give the report that no executor gives."""
     with EXECUTORS[name]() as executor:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib.metadata
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from auditing import Unidentified
+from auditing import Unidentified, sources
 from auditing.sources import digest_of_sources
 
 PROJECT = {
@@ -71,27 +72,35 @@ def test_subpackages_import_relatively(digest: object) -> None:
     )
 
 
+@dataclass(frozen=True)
+class Rebuilt:
+    """A distribution with other files than the one that is installed."""
+
+    name: str
+
+    def read_text(self, file: str) -> str:
+        """The RECORD."""
+        return f"{self.name}/{file}/code.py,sha256=another,100\n"
+
+
 def test_distributions_count_by_their_files(
     digest: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another build of an installed distribution is other code."""
     assert callable(digest)
     before = digest()
-    digest_of_sources.cache_clear()
-    real = importlib.metadata.PathDistribution.read_text
-
-    def other(self: importlib.metadata.PathDistribution, name: str) -> str | None:
-        text = real(self, name)
-        return text.replace("sha256=", "sha256=x") if text and name == "RECORD" else text
-
-    from auditing import sources
-
+    monkeypatch.setattr(importlib.metadata, "distribution", Rebuilt)
     sources._distribution.cache_clear()
-    monkeypatch.setattr(importlib.metadata.PathDistribution, "read_text", other)
     after = digest()
     sources._distribution.cache_clear()
 
     assert before != after
+
+
+@pytest.mark.parametrize(("top", "found"), [("numpy", True), ("flint", True), ("nowhere", False)])
+def test_distributions_are_found_by_what_they_have(top: str, found: bool) -> None:  # noqa: FBT001
+    """Under the package's own name, or another one (python-flint)."""
+    assert (sources._distribution(top) is not None) == found
 
 
 def test_python_counts(digest: object, monkeypatch: pytest.MonkeyPatch) -> None:

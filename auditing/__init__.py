@@ -23,9 +23,12 @@ from auditing.bounds.renyi_event import RenyiEvent
 from auditing.bounds.two_sample import TwoSample
 from auditing.counts import Design, EventCounts, PrefixCounts
 from auditing.errors import ClaimRefuted, SamplesUsed, StoreRefused, Unidentified
+from auditing.facts import Fact, FactKind, Inspection, Movement
 from auditing.identity import identity
-from auditing.neighbours import all_differ, neighbours, permuted
+from auditing.neighbours import all_differ, crowded, neighbours, permuted, records_like
 from auditing.pair import Pair
+from auditing.queries import check_query
+from auditing.recording.recorder import Recorder
 from auditing.report import Finding, Outcome, Report
 from auditing.sampler import OneAtATime, Sampler
 from auditing.sequential import Evidence, watch
@@ -45,12 +48,16 @@ __all__ = [  # noqa: RUF022  # plain order, as a test of the surface compares
     "EventCounts",
     "Evidence",
     "EvidenceStore",
+    "Fact",
+    "FactKind",
     "Finding",
     "FloatGrid",
     "GaussianEvent",
     "Guesses",
     "Histogram",
+    "Inspection",
     "LinearDiscriminant",
+    "Movement",
     "OneAtATime",
     "OneRun",
     "Outcome",
@@ -58,6 +65,7 @@ __all__ = [  # noqa: RUF022  # plain order, as a test of the surface compares
     "PrefixBand",
     "PrefixCounts",
     "RandomisedLabel",
+    "Recorder",
     "Rectangle",
     "RenyiEvent",
     "Report",
@@ -72,9 +80,12 @@ __all__ = [  # noqa: RUF022  # plain order, as a test of the surface compares
     "Witness",
     "all_differ",
     "audit",
+    "check_query",
+    "crowded",
     "fingerprint",
     "identity",
     "neighbours",
     "permuted",
+    "records_like",
     "watch",
 ]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import auditing
 from accountant import AddRemove, Relation, ReplaceOne, ZeroOut
 from accountant.errors import ParameterError
-from auditing import Outcome, all_differ, neighbours, permuted
+from auditing import Outcome, all_differ, crowded, neighbours, permuted, records_like
 
 RECORDS = st.lists(st.integers(-5, 5), max_size=4)
 OTHERS = ["a new key", 10**9, (1, 2)]
@@ -59,6 +59,68 @@ def test_every_kind_is_there() -> None:
         [-2.0, -2.0],
         [2.0, -2.0],
     ]
+
+
+@given(data=RECORDS.filter(bool), relation=st.sampled_from([AddRemove(), ReplaceOne(), ZeroOut()]))
+def test_crowds_are_neighbours(data: list[int], relation: Relation) -> None:
+    """However many records there are, one differs."""
+    pairs = list(crowded(data, relation=relation, records=OTHERS, sizes=(3, 7), blank="blank"))
+
+    assert len(pairs) == 3 * len(OTHERS) + 2
+    assert all(distance(pair.data, pair.neighbour, relation) <= 1 for pair in pairs)
+
+
+def test_crowds_have_their_size() -> None:
+    """The default sizes are those after which 8 and 16 bits go round."""
+    pairs = list(crowded([1, 2], relation=AddRemove(), records=()))
+
+    assert [len(pair.neighbour) for pair in pairs] == [127, 255, 32767, 65535]
+    with pytest.raises(ParameterError, match="at least one record"):
+        list(crowded([], relation=AddRemove()))
+
+
+@pytest.mark.parametrize(
+    ("data", "present", "absent"),
+    [
+        ([1.5], [0.0, math.inf], [2**31 - 1]),
+        ([1], [2**31 - 1, -(2**63), math.inf], []),
+        (np.array([1], dtype=np.int8), [127, -128, 1], []),
+        (["b", "a"], ["", "b, and not"], ["b", "a"]),
+        ([(1.0, 2.0)], [(1e6, 1e6), (1e6, 2.0)], [1e6]),
+        ([], [0.0, math.inf], []),
+        ([None], [], [0.0]),
+    ],
+    ids=["floats", "whole numbers", "int8", "keys", "rows", "nothing", "other things"],
+)
+def test_records_are_like_the_data(data: Any, present: list[Any], absent: list[Any]) -> None:  # noqa: ANN401
+    """Numbers, ends of types, new keys, and rows, as the first record is."""
+    records = records_like(data)
+
+    assert all(record in records for record in present)
+    assert not any(record in records for record in absent)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.float32, np.float64, "U1", object])
+def test_arrays_give_arrays(dtype: Any) -> None:  # noqa: ANN401
+    """Every side has the type of the data, and nothing was rounded into it."""
+    data = np.array(["1", "2"] if dtype == "U1" else [1, 2], dtype=dtype)
+    pairs = list(neighbours(data, relation=AddRemove())) + list(permuted(data))
+
+    assert len(pairs) >= 4
+    for side in (side for pair in pairs for side in (pair.data, pair.neighbour)):
+        assert isinstance(side, np.ndarray)
+        assert side.dtype.kind == data.dtype.kind
+    if dtype is np.int8:
+        assert max(pair.data.max() for pair in pairs) == 127
+        assert not any("inf" in pair.name for pair in pairs)
+
+
+def test_rows_of_arrays() -> None:
+    """A matrix gives matrices, of the same width."""
+    pairs = list(neighbours(np.zeros((3, 2)), relation=AddRemove()))
+
+    assert {pair.data.shape for pair in pairs} == {(4, 2), (1, 2)}
+    assert {pair.neighbour.shape for pair in pairs} == {(3, 2), (0, 2)}
 
 
 def test_a_nan_finds_what_a_number_does_not() -> None:

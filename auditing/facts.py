@@ -1,0 +1,150 @@
+"""What was seen without any statistics: facts about an implementation, each on one pair."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass
+from enum import Enum
+from typing import Any, final
+
+from accountant.sensitivity import Sensitivity
+from auditing.errors import ClaimRefuted
+
+
+@final
+class FactKind(Enum):
+    """What is the matter. Grey-box runs see the first five, checks of queries the others too."""
+
+    SEQUENCE = "other calls, or another number of them"
+    PARAMETER = "a parameter is not the same"
+    OUTPUT = "the outputs differ although every call returned the same"
+    UNRECORDED = "there is randomness that does not come from what is recorded"
+    RAISED = "an error"
+    SENSITIVITY = "the value moved by more than declared"
+    SHAPE = "the value has another shape or type"
+    ORDER = "the value depends on the order of the records"
+    WRAPPED = "the value wrapped around the end of its integer type"
+    NOT_FINITE = "the value is nan or infinite"
+    SIGNED_ZERO = "the value is 0.0 on one side and -0.0 on the other"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One difference that was seen, on one pair of datasets.
+
+    Attributes:
+        kind: what is the matter.
+        pair: the pair's name.
+        where: the call, or the query.
+        on_data: what was seen on D.
+        on_neighbour: what was seen on D'.
+        declared: the declared sensitivity, where it is one that is exceeded.
+        measured: how far the value moved, to the nearest float; the comparison was exact.
+    """
+
+    kind: FactKind
+    pair: str
+    where: str
+    on_data: str
+    on_neighbour: str
+    declared: float | None = None
+    measured: float | None = None
+
+    def __str__(self) -> str:
+        moved = ""
+        if self.measured is not None:
+            moved = f" (by {self.measured!r}, declared {self.declared!r})"
+        return (
+            f"pair {self.pair!r}, {self.where}: {self.kind.value}{moved}\n"
+            f"    on D:  {self.on_data}\n    on D': {self.on_neighbour}"
+        )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Movement:
+    """How far the value that one primitive acts on moved at most, over all pairs.
+
+    Attributes:
+        where: the primitive, or the query.
+        norm: of the declared sensitivity; "LInf" where none was declared.
+        measured: the largest movement, to the nearest float.
+        pair: the pair it was seen on.
+        declared: the declared sensitivity.
+    """
+
+    where: str
+    norm: str
+    measured: float
+    pair: str
+    declared: float | None = None
+
+    def __str__(self) -> str:
+        declared = "" if self.declared is None else f", declared {self.declared!r}"
+        return f"{self.where}: moved by {self.measured!r} in {self.norm}{declared} ({self.pair!r})"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """What was seen on some pairs. No error probability: each fact is one, and can be replayed.
+
+    Nothing seen says nothing about other pairs, and does not make anything private.
+
+    Attributes:
+        pairs: how many pairs were looked at.
+        facts: the differences, in the order they were seen.
+        movements: how far the values moved, for each primitive.
+        seed: replays the runs; None where nothing is random.
+    """
+
+    pairs: int
+    facts: tuple[Fact, ...]
+    movements: tuple[Movement, ...]
+    seed: int | None = None
+
+    @property
+    def kinds(self) -> frozenset[FactKind]:
+        """Which kinds of facts there are."""
+        return frozenset(fact.kind for fact in self.facts)
+
+    def __str__(self) -> str:
+        """A page."""
+        seed = "" if self.seed is None else f", seed {self.seed}"
+        head = f"{_counted(len(self.facts), 'fact')} on {_counted(self.pairs, 'pair')}{seed}"
+        lines = [head, *map(str, self.facts), *map(str, self.movements)]
+        return "\n  ".join(lines)
+
+    def require(self) -> Inspection:
+        """The inspection itself, when there is no fact.
+
+        Raises:
+            ClaimRefuted: there is one; the message is the page.
+        """
+        if self.facts:
+            raise ClaimRefuted(str(self))
+        return self
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values; infinities as null."""
+        plain = asdict(self)
+        plain["facts"] = [{**asdict(fact), "kind": fact.kind.name.lower()} for fact in self.facts]
+        for item in (*plain["facts"], *plain["movements"]):
+            if item["measured"] is not None and not math.isfinite(item["measured"]):
+                item["measured"] = None
+        return plain
+
+    def to_json(self) -> str:
+        """Everything as JSON."""
+        return json.dumps(self.to_dict(), indent=2, allow_nan=False)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count or 'no'} {noun}s"
+
+
+def nearest(declared: Sensitivity | None) -> float | None:
+    """A declared sensitivity as a float, for show."""
+    return None if declared is None else float(declared.value)

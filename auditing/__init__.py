@@ -22,8 +22,9 @@ from auditing.bounds.rectangle import Rectangle
 from auditing.bounds.renyi_event import RenyiEvent
 from auditing.bounds.two_sample import TwoSample
 from auditing.counts import Design, EventCounts, PrefixCounts
-from auditing.errors import ClaimRefuted, SamplesUsed, StoreRefused, Unidentified
+from auditing.errors import ClaimRefuted, MissingDependency, SamplesUsed, StoreRefused, Unidentified
 from auditing.facts import Fact, FactKind, Inspection, Movement
+from auditing.features import ObjectFeatures
 from auditing.identity import identity
 from auditing.neighbours import all_differ, crowded, neighbours, permuted, records_like
 from auditing.pair import Pair
@@ -36,10 +37,12 @@ from auditing.store import EvidenceStore, fingerprint
 from auditing.witnesses.coordinates import Thresholds
 from auditing.witnesses.float_grid import FloatGrid
 from auditing.witnesses.histogram import Histogram
+from auditing.witnesses.learned import Boosting, Logistic, learned
 from auditing.witnesses.linear import LinearDiscriminant
 from auditing.witnesses.witness import Score, Witness
 
 __all__ = [  # noqa: RUF022  # plain order, as a test of the surface compares
+    "Boosting",
     "ClaimRefuted",
     "Design",
     "EProcess",
@@ -57,7 +60,10 @@ __all__ = [  # noqa: RUF022  # plain order, as a test of the surface compares
     "Histogram",
     "Inspection",
     "LinearDiscriminant",
+    "Logistic",
+    "MissingDependency",
     "Movement",
+    "ObjectFeatures",
     "OneAtATime",
     "OneRun",
     "Outcome",
@@ -84,6 +90,7 @@ __all__ = [  # noqa: RUF022  # plain order, as a test of the surface compares
     "crowded",
     "fingerprint",
     "identity",
+    "learned",
     "neighbours",
     "permuted",
     "records_like",

@@ -58,6 +58,7 @@ def audit(
     seconds: float | None = None,
     features: FeatureMap | None = None,
     witnesses: Sequence[Witness] = WITNESSES,
+    pilot: Number = 0.1,
     executor: Executor | None = None,
     chunk: int | None = None,
     store: str | Path | None = None,
@@ -69,7 +70,7 @@ def audit(
     Statement: if the claim holds for the pair and the outputs are independent, the probability
         that the outcome is a violation, or ``epsilon_lower`` exceeds the true epsilon at delta, is
         at most ``significance``, at every sample size.
-    Design: a fair coin decides where every trial runs. A tenth of the trials is a pilot: its first
+    Design: a fair coin decides where every trial runs. Some of the trials are a pilot: its first
         half chooses one test, its second half makes it with a tenth of the significance, and a
         gross violation ends the audit there. Then all of the pilot chooses a test that is made on
         the other trials, with the rest of the significance: the prefix band of one score for
@@ -86,6 +87,8 @@ def audit(
         seconds: time budget; when it ends first the outcome is inconclusive.
         features: outputs -> numbers, applied before anything else.
         witnesses: where to look.
+        pilot: share of the trials that is the pilot; witnesses that learn in many dimensions need
+            more than a tenth.
         executor: a ``concurrent.futures.Executor`` that draws the trials; None draws them here.
             The report does not depend on it, nor on its number of workers.
         chunk: trials a task, 1 where a trial trains a model; None is many, for samplers that are
@@ -105,6 +108,7 @@ def audit(
         significance=significance_of(significance),
         planned=2 * _enough(samples),
         witnesses=tuple(witnesses),
+        pilot=float(check.open_probability(pilot=pilot)),
     )
     if not run.witnesses:
         raise ParameterError("witnesses", witnesses, "at least one witness")
@@ -146,7 +150,8 @@ def _opened(
     if store is None:
         return nullcontext()
     sampler, features, chunk = drawn
-    settings = (run.planned, run.significance, run.claim.delta, run.claim.is_curve, chunk)
+    claimed = (run.significance, run.claim.delta, run.claim.is_curve)
+    settings = (run.planned, run.pilot, *claimed, chunk)
     about = {
         "sampler": identity((sampler, features)) if version is None else f"version {version}",
         "pair": identity((run.pair.data, run.pair.neighbour, run.pair.name), code=False),
@@ -173,6 +178,7 @@ class _Run:
     significance: float
     planned: int
     witnesses: tuple[Witness, ...]
+    pilot: float
     seed: int = -1  # known when the store is open
     findings: list[Finding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -188,7 +194,7 @@ class _Run:
 
 
 def _stages(run: _Run, trials: Trials) -> None:
-    pilot = max(run.planned // 10, min(run.planned // 2, _LEAST_PILOT))
+    pilot = max(int(run.planned * run.pilot), min(run.planned // 2, _LEAST_PILOT))
     pilot = min(pilot, _MOST_PILOT)
     probe = trials.training(min(_PROBE, pilot // 2))
     pilot = min(pilot, max(_LEAST_PILOT, _MOST_NUMBERS // probe.features.shape[1]))

@@ -17,6 +17,10 @@ class ClaimRefuted(PrivacyError, AssertionError):
     """An audit refuted a claim that was asserted; the message is the audit's report."""
 
 
+class MissingDependency(PrivacyError, ImportError):
+    """What is asked for needs an optional library; the message says how to install it."""
+
+
 class SamplesUsed(PrivacyError):
     """Samples that were tested once are asked to be tested again."""
 

@@ -112,9 +112,10 @@ def _as_array(outputs: Outputs) -> NDArray[Any]:
 def _described(item: object) -> tuple[int, int, int]:
     """A hash of the item, one of what kind of thing it is (the keys, of a mapping), its length."""
     kind = sorted(map(repr, item)) if isinstance(item, Mapping) else type(item).__qualname__
-    return _hashed(item), _hashed(kind), len(item) if isinstance(item, Sized) else 0
+    return hashed(item), hashed(kind), len(item) if isinstance(item, Sized) else 0
 
 
-def _hashed(item: object) -> int:
+def hashed(item: object) -> int:
+    """52 bits that the ``repr`` of an item decides: the same on every machine."""
     digest = hashlib.blake2b(repr(item).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little") >> (64 - _HASH_BITS)

@@ -30,9 +30,9 @@ class ObjectFeatures:
     Args:
         width: how many columns.
     Example:
-        >>> rows = ObjectFeatures(width=8)([{"a": 1.5}, {"a": 1.5, "b": "yes"}, {"a": 1.5}])
+        >>> rows = ObjectFeatures()([{"a": 1.5}, {"a": 1.5, "b": "yes"}, {"a": 1.5}])
         >>> rows.shape, bool((rows[0] == rows[2]).all()), bool((rows[0] == rows[1]).all())
-        ((3, 8), True, False)
+        ((3, 64), True, False)
     """
 
     width: int = 64

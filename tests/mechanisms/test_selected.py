@@ -49,6 +49,10 @@ class TestSelected(MechanismContract):
         """A value."""
         return 3.5
 
+    def neighbour(self) -> object:
+        """Moved by the sensitivity."""
+        return 4.5
+
     def increasing_noise(self) -> Sequence[Selected[AddRemove]]:
         """The base grows noisier."""
         return [Gaussian(sigma=s, sensitivity=L2(1)).select(GEOMETRIC) for s in (1, 2, 8)]

@@ -91,7 +91,12 @@ def power(case: Case, repeats: int) -> str:
     """How often a broken implementation was caught with three times the listed samples."""
     caught = sum(
         auditing.audit(
-            case.draw, (case.data, case.neighbour), case.claim, samples=3 * case.samples, seed=seed
+            case.draw,
+            (case.data, case.neighbour),
+            case.claim,
+            samples=3 * case.samples,
+            seed=seed,
+            pilot=case.pilot,
         ).outcome
         is Outcome.VIOLATION
         for seed in range(repeats)

@@ -28,6 +28,7 @@ class Case:
     neighbour: Any
     claim: Any
     samples: int
+    pilot: float = 0.1
 
 
 def rounded(values: NDArray[np.float64]) -> NDArray[np.float64]:

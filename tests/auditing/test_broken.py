@@ -1,8 +1,9 @@
 """Implementations that break their promise are caught with at most three times the listed samples.
 
 The listed number is what the best event known in advance needs at a significance of 5 %; each case
-draws three times that. A case may be missed with a few per cent probability, so the seed is fixed:
-what is tested is the witness, not luck; the power over fresh seeds is in docs/AUDITS.md.
+draws three times that. Answers of several coordinates need a larger pilot. A case may be missed
+with a few per cent probability, so the seed is fixed: what is tested is the witness, not luck; the
+power over fresh seeds is in docs/AUDITS.md.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 import auditing
 from accountant import GDP, ZCDP
 from auditing import Outcome
-from tests.auditing import samplers
+from tests.auditing import samplers, variants
 from tests.auditing.samplers import Case, gaussian, laplace
 
 ZEROS, ONES = np.zeros, np.ones
@@ -30,6 +31,12 @@ def opposite(half: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 RAISED = np.zeros(21), np.array([1.0, *[-1.0] * 20])
 ORDERED = np.array([2.0**24, *[1.0] * 50], dtype=np.float32)
+LAST = np.array([0.0, 0.0, 0.0, 0.0, 1.0]), np.array([1.0, 1.0, 1.0, 1.0, 0.0])
+SHARES = np.array([3.0, 1.0]), np.array([3.0, 2.0])
+CUT_OFF_IGNORED = variants.sparse_vector(2.0, 2.0, 2)
+HALF_THE_NOISE = variants.sparse_vector(1.0, 2.0, 1)
+SUM_OVER_COUNT, TREE = variants.noisy_sum_exact_count, variants.tree_without_depth
+PLAIN_THRESHOLD = variants.sparse_vector(0.0, 2.0, 1)
 
 BROKEN = [
     Case("laplace, half the scale", laplace(0.5), 0.0, 1.0, (1, 0), 112),
@@ -57,6 +64,31 @@ BROKEN = [
     Case("threshold too low", samplers.stable_histogram, 0.0, 1.0, (1, 1e-6), 112),
     Case("float32 order", samplers.float32_sum, ORDERED, ORDERED[::-1], (1, 0), 10),
     Case("shuffled, not Poisson", samplers.shuffled_steps, 1.0, 2.0, (1.51, 1e-5), 1_800),
+    Case("sparse vector, cut-off ignored", CUT_OFF_IGNORED, *opposite(2), (1, 0), 1_930, 0.25),
+    Case("sparse vector, half the noise", HALF_THE_NOISE, *opposite(3), (1, 0), 1_930, 0.25),
+    Case("sparse vector, plain threshold", PLAIN_THRESHOLD, *opposite(3), (1, 0), 870, 0.25),
+    Case("sparse vector, values too", variants.sparse_values, *LAST, (1, 0), 4_240, 0.25),
+    Case("noisy max, half the noise", variants.hasty_noisy_max, *RAISED, (1, 0), 235),
+    Case("permute and flip, no factor 2", variants.hasty_permute_and_flip, *RAISED, (1, 0), 180),
+    Case("scores normalised", variants.normalised_scores, np.eye(21)[0], ONES(21), (1, 0), 300),
+    Case("gaussian truncated", variants.truncated_gaussian, 0.0, 1.0, GDP(mu=1), 355),
+    Case("noise of one sign", variants.positive_noise, 0.0, 1.0, (1, 0), 20),
+    Case("drawn until not negative", variants.redrawn, 0.0, 1.0, (1, 0), 2_510),
+    Case("geometric, exchanged", variants.exchanged_geometric, 0, 1, (0.5, 0), 215),
+    Case("geometric, one side", variants.one_sided_geometric, 0, 1, (1, 0), 20),
+    Case("scale upside down", laplace(0.5), 0.0, 1.0, (0.5, 0), 43),
+    Case("gaussian for laplace", gaussian(1.0), 0.0, 1.0, (1, 0), 300),
+    Case("threshold on exact count", variants.exact_threshold, 1.0, 2.0, (1, 1e-6), 10),
+    Case("distance tested without noise", variants.exact_distance, 3.0, 4.0, (1, 1e-6), 10),
+    Case("zcdp, the other relation", gaussian(5**0.5), 0.0, 2.0, ZCDP(rho=0.1), 255),
+    Case("rho taken for epsilon", gaussian(1.0), 0.0, 1.0, (0.5, 0.05), 155),
+    Case("shares of a private count", variants.noisy_shares, *SHARES, (1, 0), 15),
+    Case("sum over a private count", SUM_OVER_COUNT, ZEROS(1), ZEROS(2), (1, 0), 390),
+    Case("budget not split over four", variants.unsplit, ZEROS(4), ONES(4), (1, 0), 80),
+    Case("tree without its depth", TREE, ZEROS(4), np.eye(4)[1], (1, 0), 165),
+    Case("seed reset", variants.reset_seed, 0.0, 1.0, (1, 0), 10),
+    Case("noise multiplied", variants.multiplied_noise, 0.0, 1.0, (1, 0), 10),
+    Case("nan not clipped", variants.nan_unclipped, np.array([np.nan]), ZEROS(0), (1, 0), 10),
     Case("textbook laplace", samplers.textbook_laplace, 0.0, 1.0, (1, 0), 100),
     Case("textbook gaussian", samplers.textbook_gaussian, 0.0, 1.0, (2, 0.021), 500),
 ]
@@ -66,7 +98,12 @@ BROKEN = [
 def test_broken_implementations_are_caught(case: Case) -> None:
     """A violation with three times the listed samples."""
     report = auditing.audit(
-        case.draw, (case.data, case.neighbour), case.claim, samples=3 * case.samples, seed=1
+        case.draw,
+        (case.data, case.neighbour),
+        case.claim,
+        samples=3 * case.samples,
+        seed=1,
+        pilot=case.pilot,
     )
 
     assert report.outcome is Outcome.VIOLATION, str(report)

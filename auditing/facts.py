@@ -14,7 +14,7 @@ from auditing.errors import ClaimRefuted
 
 @final
 class FactKind(Enum):
-    """What is the matter. Grey-box runs see the first five, checks of queries the others too."""
+    """What is the matter. Recorded runs see the first seven, checks of queries the last seven."""
 
     SEQUENCE = "other calls, or another number of them"
     PARAMETER = "a parameter is not the same"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -29,8 +28,8 @@ class Drawn(np.ndarray[Any, np.dtype[Any]]):
     """Noise as an array, of dimension 0 for one number, that tells a tape what is done with it.
 
     What it is added to is a value that it protects, and the sum is a plain array or number. What
-    it is scaled or cut with is a parameter, and leaves it noise. Turned into a Python number
-    (``float(noise)``) or compared, it is no longer followed.
+    it is scaled or cut with is a parameter; scaled, cut or summed up it is noise still. Turned into
+    a Python number (``float(noise)``) or compared, it is no longer followed.
     """
 
     source: Source | None = None
@@ -50,10 +49,6 @@ class Drawn(np.ndarray[Any, np.dtype[Any]]):
         """A part, one number too, is noise."""
         part = super().__getitem__(key)
         return part if self.source is None else Drawn.of(part, self.source)
-
-    def __iter__(self) -> Iterator[Any]:
-        """Item by item."""
-        return (self[place] for place in range(len(self)))
 
     def __round__(self, digits: int | None = None) -> Any:  # noqa: ANN401
         """Rounded noise is noise, whole without digits."""
@@ -76,12 +71,12 @@ class Drawn(np.ndarray[Any, np.dtype[Any]]):
             options["out"] = tuple(map(_plain, out))
         result = getattr(ufunc, method)(*map(_plain, inputs), **options)
         numeric = isinstance(result, np.ndarray | np.generic) and result.dtype.kind in "iufc"
-        if method != "__call__" or not sources or not numeric:
+        if not sources or not numeric:
             return result
         source = sources[0]
         if not others or not source.tape.listening:
             return Drawn.of(result, source)
-        if ufunc in {np.add, np.subtract}:
+        if ufunc in {np.add, np.subtract} and method in {"__call__", "outer"}:
             return _added(source, ufunc.__name__, others[0], result, out is not None)
         parameters = {f"operand {place}": other for place, other in enumerate(others)}
         call = Call(f"{source.name}, then {ufunc.__name__}", parameters)

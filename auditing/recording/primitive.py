@@ -39,17 +39,19 @@ class Primitive:
         """Ask, record, and give the tape's answer."""
         if not tape.listening:
             return call(*args, **named)
-        parameters = {key: snapshot(item) for key, item in _bound(call, args, named).items()}
-        target = parameters.pop("out", None)
+        bound = _bound(call, args, named)
+        target = bound.pop("out", None)
+        parameters = {key: snapshot(item) for key, item in bound.items()}
         protected = None
         if self.value is not None and self.value in parameters:
             protected = Protected(parameters.pop(self.value), self.sensitivity, self.together)
         with tape:
             own = call(*args, **named)
-        answer = tape.answer(Call(self.name, parameters, protected), own)
+        asked = Call(self.name, parameters, protected)
         if target is not None:
-            named["out"][...] = answer
-            return named["out"]
+            target[...] = tape.answer(asked, np.array(target))
+            return own
+        answer = tape.answer(asked, own)
         if self.follows and isinstance(answer, float | int | np.ndarray | np.generic):
             return Drawn.of(answer, Source(tape, self.name, self.sensitivity, self.together))
         return answer

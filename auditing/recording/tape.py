@@ -106,9 +106,9 @@ def snapshot(item: Any) -> Any:  # noqa: ANN401  # whatever a parameter may be
         return "a generator"
     if isinstance(item, np.ndarray):
         return np.array(item)
-    if isinstance(item, list | tuple):
-        return [snapshot(part) for part in item]
-    if isinstance(item, dict):
+    if type(item) in {list, tuple}:
+        return type(item)(map(snapshot, item))
+    if type(item) is dict:
         return {key: snapshot(part) for key, part in item.items()}
     return item
 

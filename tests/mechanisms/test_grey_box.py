@@ -154,3 +154,13 @@ def test_a_scale_from_the_data_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert FactKind.PARAMETER in seen.kinds
     assert any("scale" in fact.where for fact in seen.facts)
+
+
+def test_a_release_can_be_watched() -> None:
+    """A sum that nobody clips, released by a mechanism: 10 where 1 is declared."""
+    noise = Laplace(scale=2, sensitivity=L1(1))
+    recorder = Recorder()
+    release = recorder.watch(noise.release, value="data", sensitivity=noise.sensitivity)
+    seen = recorder.inspect(lambda records, _, __: [release(sum(records))], [([0.5, 10.0], [0.5])])
+
+    assert [(f.kind, f.measured) for f in seen.facts] == [(FactKind.SENSITIVITY, 10.0)]

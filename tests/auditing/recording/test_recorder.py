@@ -67,6 +67,17 @@ def whole_noise(records: list[float], size: int, rng: Rng) -> Any:  # noqa: ANN4
     return [len(records) + round(rng.laplace(scale=2.0)) for _ in range(size)]
 
 
+def summed_noise(records: list[float], size: int, rng: Rng) -> Any:  # noqa: ANN401
+    """Noise that is a sum, of a table and of two draws."""
+    table = rng.normal(size=(size, 4)).sum(axis=1) + rng.normal(size=size)
+    return np.clip(records, 0, 1).sum() + table
+
+
+def through_tuples(records: list[float], size: int, rng: Rng) -> Any:  # noqa: ANN401
+    """Values added to every noise at once, and an answer in a tuple."""
+    return [(np.add.outer(np.clip(records, 0, 1).sum(), rng.laplace(size=size)), "answer")]
+
+
 def sparse_vector(queries: list[float], _size: int, rng: Rng) -> Any:  # noqa: ANN401
     """Ends at the first noisy value above a noisy threshold: control flow by released answers."""
     threshold = 1.0 + rng.laplace(scale=2.0)
@@ -77,7 +88,17 @@ def sparse_vector(queries: list[float], _size: int, rng: Rng) -> Any:  # noqa: A
 
 
 @pytest.mark.parametrize(
-    "sampler", [noisy_sum, located_sum, in_place_sums, into_noise, one_by_one, whole_noise]
+    "sampler",
+    [
+        noisy_sum,
+        located_sum,
+        in_place_sums,
+        into_noise,
+        one_by_one,
+        whole_noise,
+        summed_noise,
+        through_tuples,
+    ],
 )
 def test_sound_implementations_show_nothing(sampler: Callable[..., Any]) -> None:
     """No fact, and the movement of the value is measured: half a record, or one."""
@@ -148,6 +169,21 @@ def test_a_number_of_draws_from_the_data() -> None:
     assert only(in_one_call).where == "call 1, normal, size"
 
 
+def test_a_parameter_that_is_given_on_one_side() -> None:
+    """The default scale on one dataset, and the same scale written out on the other."""
+
+    def sometimes(records: list[float], size: int, rng: Rng) -> Any:  # noqa: ANN401
+        return rng.normal(size=size) if len(records) > 2 else rng.normal(scale=1.0, size=size)
+
+    fact = only(sometimes)
+
+    assert (fact.where, fact.on_data, fact.on_neighbour) == (
+        "call 1, normal, scale",
+        "absent",
+        "1.0",
+    )
+
+
 def test_a_primitive_chosen_by_the_data() -> None:
     """Laplace noise for many records, Gaussian for few."""
 
@@ -191,6 +227,7 @@ def test_sensitivities_of_a_histogram_add_up() -> None:
 
     assert look(histogram, pair, sensitivity=L1(1)).facts == ()
     assert only(histogram, pair, sensitivity=L1(1), together=True).measured == 2.0
+    assert only(histogram, pair, sensitivity=L1(0.5), together=True).measured == 2.0
     assert look(histogram, pair, sensitivity=L1(2), together=True).facts == ()
 
 
@@ -248,6 +285,59 @@ def test_any_primitive_can_be_watched() -> None:
 
         assert [(fact.kind, fact.measured) for fact in seen.facts] == [(FactKind.SENSITIVITY, 3.0)]
     assert isinstance(noise(2.0), float)
+
+
+def test_answers_of_any_type_are_replayed() -> None:
+    """Tuples, lists, dictionaries and None: a run on D' gets the ones of the run on D."""
+    counter = iter(range(10**6))
+    for answer in (lambda n: (n, [n]), lambda n: [n], lambda n: {"n": n}, lambda _: None):
+        recorder = Recorder()
+        ask = recorder.watch(lambda _, make=answer: make(next(counter)), name="ask", value="_")
+        seen = recorder.inspect(lambda x, _, __, ask=ask: [ask(x)], [(0.0, 3.0)])
+
+        assert seen.facts == (), str(seen)
+
+
+def test_answers_into_an_array_are_replayed() -> None:
+    """A primitive that fills what it is given fills it as it did on D."""
+
+    def fill(out: Any) -> None:  # noqa: ANN401
+        out[...] = random.random()  # noqa: S311
+
+    recorder = Recorder()
+    filled = recorder.watch(fill)
+
+    def release(_records: list[float], size: int, _rng: Rng) -> Any:  # noqa: ANN401
+        target = np.zeros(size)
+        assert filled(target) is None
+        assert 0 < target[0] < 1
+        return target
+
+    assert recorder.inspect(release, [PAIR]).facts == ()
+
+
+def test_an_answer_of_another_form_is_not_replayed() -> None:
+    """Then the outputs may differ by it, and nothing is said about them."""
+    recorder = Recorder()
+    tell = recorder.watch(lambda x: x if x > 0 else "nothing", value="x")
+
+    assert recorder.inspect(lambda x, _, __: [tell(x)], [(1.0, 0.0)]).facts == ()
+
+
+def test_every_run_has_its_own_data() -> None:
+    """What a run does to its records is not seen by the next, nor by the caller."""
+
+    def eats(records: list[float], size: int, rng: Rng) -> Any:  # noqa: ANN401
+        total = 0.0
+        while records:
+            total += min(max(records.pop(), 0.0), 1.0)
+        return total + rng.laplace(size=size)
+
+    seen = look(eats, sensitivity=L1(1))
+
+    assert seen.facts == (), str(seen)
+    assert seen.movements[0].measured == 0.5
+    assert PAIR == ([1.0, 1.0, 0.5], [1.0, 1.0])
 
 
 def test_the_generator_passes_for_numpys() -> None:

@@ -143,6 +143,7 @@ OTHERS: dict[str, tuple[str, Callable[[], dict[str, Any]]]] = {
     "samples": ("settings", lambda: {"samples": 500}),
     "significance": ("settings", lambda: {"significance": 0.01}),
     "chunk": ("settings", lambda: {"chunk": 7}),
+    "pilot": ("settings", lambda: {"pilot": 0.3}),
     "witnesses": ("auditor", lambda: {"witnesses": [auditing.Thresholds()]}),
     "seed": ("seed", lambda: {"seed": 2}),
 }

@@ -14,7 +14,7 @@ from accountant.errors import PrivacyError
 
 
 class ClaimRefuted(PrivacyError, AssertionError):
-    """An audit refuted a claim that was asserted; the message is the audit's report."""
+    """An audit refuted a claim, or showed a fact, that was asserted not to be; with its report."""
 
 
 class MissingDependency(PrivacyError, ImportError):

@@ -11,7 +11,8 @@ from typing import Final, TypeAlias, final
 from proofs.arithmetic import show
 from proofs.errors import RefusedError
 from proofs.fields import Fields
-from proofs.pairs.read import Product, read_product
+from proofs.pairs.pair import Product
+from proofs.pairs.read import read_product
 
 RELATIONS: Final = ("add-remove", "replace-one", "zero-out")
 Points: TypeAlias = tuple[tuple[Fraction, Fraction], ...]

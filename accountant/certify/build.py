@@ -59,6 +59,7 @@ _SAME_NAME: Final = frozenset(
         "parallel",
         "post-process",
         "subsample/poisson",
+        "subsample/without-replacement",
         "group/pure-dp",
         "group/approx-dp",
         "group/bounded-range",

@@ -11,17 +11,20 @@ import numpy as np
 from accountant.certify.proof import fact_step
 from accountant.numerics.enclosure import Reals
 from accountant.numerics.profile import closed_form
+from accountant.pairs.discrete_laplace import DiscreteLaplacePair
 from accountant.pairs.finite import FinitePair
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.laplace import LaplacePair
 from accountant.pairs.logistic import LogisticPair
 from accountant.pairs.product import Product
 from accountant.pairs.randomized_response import RandomizedResponsePair
+from accountant.pairs.subsampled import SubsampledPair
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from proofs.certificate import Step
 
 _CLOSED = (
-    FinitePair
+    DiscreteLaplacePair
+    | FinitePair
     | GaussianPair
     | LaplacePair
     | LogisticPair
@@ -52,4 +55,7 @@ class Closed:
 
 def has_closed_profile(product: Product) -> bool:
     """Whether the checker has a formula for it."""
-    return not product.factors or isinstance(closed_form(product), _CLOSED)
+    single = closed_form(product)
+    if isinstance(single, SubsampledPair):
+        return has_closed_profile(single.base)
+    return not product.factors or isinstance(single, _CLOSED)

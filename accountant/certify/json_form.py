@@ -26,6 +26,7 @@ from accountant.pairs.logistic import LogisticPair
 from accountant.pairs.pair import Pair
 from accountant.pairs.product import Product
 from accountant.pairs.randomized_response import RandomizedResponsePair
+from accountant.pairs.subsampled import SubsampledPair
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from proofs.certificate import Json, show_rational
 
@@ -115,8 +116,19 @@ def pair(one: Pair) -> Object:
                 "sampling_rate": show_rational(one.sampling_rate),
                 "removal": one.removal,
             }
+        case SubsampledPair():
+            return _sampled(one)
         case _:
             return _discrete(one)
+
+
+def _sampled(one: SubsampledPair) -> Object:
+    return {
+        "kind": "sampled",
+        "base": factors(one.base),
+        "sampling_rate": show_rational(one.sampling_rate),
+        "direction": one.direction.value,
+    }
 
 
 def _discrete(one: Pair) -> Object:
@@ -145,6 +157,6 @@ def _discrete(one: Pair) -> Object:
             }
         case _:
             raise NotCertified(
-                f"no rule of the certificates covers {type(one).__name__}: only Gaussian noise "
-                "can be certified on a random sample so far; .epsilon(delta=...) has the number"
+                f"no rule of the certificates covers {type(one).__name__} yet; "
+                ".epsilon(delta=...) has the number"
             )

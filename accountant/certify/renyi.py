@@ -9,19 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from accountant.certify.contour import quadrature
+from accountant.certify.contour import quadratures
 from accountant.certify.json_form import Object
+from accountant.certify.sampled import subject
 from accountant.errors import NotCertified
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.rdp import RDP
 from accountant.guarantees.renyi_bounds import epsilon_terms, log_delta_terms
 from accountant.guarantees.renyi_guarantee import RenyiGuarantee
 from accountant.numerics.enclosure import Reals
-from accountant.pairs.product import Product
+from accountant.numerics.profile import max_loss
+from accountant.pairs.pair import Pair
+from accountant.pairs.subsampled import SubsampledPair
 from proofs.certificate import Json
 
 _TRIALS = 1.0 + np.geomspace(1e-6, 1e9, 200)
 _REFINEMENTS = 6
+_POINTS = 512
 _FINE = 90.0  # the engine knows M - 1 of a small sampling rate to 14 digits
 
 
@@ -30,11 +34,24 @@ def rdp_witness(pair: DominatingPair[Any], orders: list[Fraction]) -> Object:
     named = [("forward", pair.forward)]
     if pair.backward != pair.forward:
         named.append(("backward", pair.backward))
+    for _, product in named:
+        for factor in product.factors:
+            _refuse_unbounded(factor.pair)
+    subjects = [(name, subject(product, fine=_POINTS, negligible=0.0)) for name, product in named]
     listed: list[Json] = [
-        {name: _quadratures(product, float(order - 1)) for name, product in named}
+        {name: quadratures(one, float(order - 1), accuracy=_FINE) for name, one in subjects}
         for order in orders
     ]
     return {"orders": listed}
+
+
+def _refuse_unbounded(pair: Pair) -> None:
+    """A table of a sampled pair gives the losses beyond its end to P alone."""
+    if isinstance(pair, SubsampledPair) and math.isinf(max_loss(pair.base)):
+        raise NotCertified(
+            "certificates bound a sampled pair by a table, which says nothing of Renyi divergences "
+            "where its base's losses are unbounded; ask for epsilon or delta"
+        )
 
 
 def best_order(guarantee: RenyiGuarantee[Any], epsilon: float, delta: float) -> Fraction:
@@ -72,7 +89,3 @@ def _least(guarantee: RenyiGuarantee[Any], terms: Callable[[Reals, Reals], Reals
 def _value(guarantee: RenyiGuarantee[Any], order: float) -> float:
     value = guarantee.divergence_up(Fraction(order))
     return math.inf if value is None else float(value)
-
-
-def _quadratures(product: Product, c: float) -> list[Json]:
-    return [quadrature(factor.pair, c, factor.count, accuracy=_FINE) for factor in product.factors]

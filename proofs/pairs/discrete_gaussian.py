@@ -55,9 +55,13 @@ class DiscreteGaussianPair(Pair):
 
         return Formula(moment)
 
-    def profile(self, epsilon: Fraction) -> arb:  # noqa: ARG002  # it refuses any
+    def profile(self, epsilon: arb) -> arb:  # noqa: ARG002  # it refuses any
         """None: the losses are on a lattice."""
         raise no_profile("a discrete Gaussian pair")
+
+    def swapped(self) -> Pair:
+        """Itself: reflecting the outcomes exchanges P and Q."""
+        return self
 
     def describe(self) -> str:
         """Variance and shift."""

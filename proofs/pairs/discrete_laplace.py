@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import Final, final
 
 from flint import acb, arb
 
 from proofs.arithmetic import ball, show
 from proofs.pairs.pair import Formula, Moments, Pair, no_profile, no_witness
+
+MAX_LOSSES: Final = 1_000
 
 
 @final
@@ -54,9 +56,21 @@ class DiscreteLaplacePair(Pair):
 
         return Formula(moment)
 
-    def profile(self, epsilon: Fraction) -> arb:  # noqa: ARG002  # it refuses any
-        """None: the losses are on a lattice."""
-        raise no_profile("a discrete Laplace pair")
+    def profile(self, epsilon: arb) -> arb:
+        """Sum of (1 - e^{eps - l})_+ over the losses l under P."""
+        if self.shift > MAX_LOSSES:
+            raise no_profile("a discrete Laplace pair of so many losses")
+        r, t = ball(-1 / self.scale).exp(), epsilon.exp()
+        total, mass = arb(0), 1 / (1 + r)
+        for j in range(self.shift):
+            rest = 1 - t * ball((2 * j - self.shift) / self.scale).exp()
+            total += mass * rest.nonnegative_part()
+            mass = (1 - r) / (1 + r) * r ** (j + 1)
+        return total
+
+    def swapped(self) -> Pair:
+        """Itself: reflecting the outcomes exchanges P and Q."""
+        return self
 
     def describe(self) -> str:
         """Scale and shift."""

@@ -37,6 +37,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "parallel": compose.parallel,
         "post-process": compose.post_process,
         "subsample/poisson": subsample.poisson,
+        "subsample/without-replacement": subsample.without_replacement,
         "group/pure-dp": group.pure_dp,
         "group/approx-dp": group.approx_dp,
         "group/bounded-range": group.bounded_range,
@@ -66,6 +67,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "hockey-stick/closed": hockey_stick.closed,
         "hockey-stick/contour": hockey_stick.contour,
         "hockey-stick/lattice": hockey_stick.lattice,
+        "hockey-stick/sampled": hockey_stick.sampled,
         "hockey-stick/chernoff": hockey_stick.chernoff,
     }
 )

@@ -11,10 +11,10 @@ from flint import arb
 from proofs.arithmetic import ball, normal_tail, require_at_most
 from proofs.errors import RefusedError
 from proofs.fields import Fields
-from proofs.pairs.read import Product
+from proofs.pairs.pair import Product
 from proofs.rules.compose import divergence
 from proofs.rules.dominate import certainly_below
-from proofs.rules.hockey_stick import largest_loss, product_moment, spend
+from proofs.rules.hockey_stick import finite_moment, largest_loss, spend
 from proofs.rules.rule import Application
 from proofs.statement import (
     GDP,
@@ -243,7 +243,7 @@ def _renyi_at_most(
     if product:
         spend(step, 1, product, witnesses)
         require_at_most(
-            lambda: product_moment(product, witnesses, order - 1).log(),
+            lambda: finite_moment(product, witnesses, order - 1).log(),
             lambda: ball((order - 1) * value),
             f"(a - 1) times the divergence at order a = {order}",
         )

@@ -11,10 +11,12 @@ from typing import Any, Final, final
 from accountant.certify.hockey import Point, prove
 from accountant.certify.json_form import Object, conclusion
 from accountant.certify.renyi import best_order, rdp_witness
+from accountant.certify.restate import gdp_witness, zcdp_witness
 from accountant.derivation import Derivation
 from accountant.errors import NotCertified
 from accountant.guarantees.approx_dp import ApproxDP
 from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.gdp import GDP
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee, PairGuarantee
 from accountant.guarantees.rdp import RDP
@@ -141,6 +143,8 @@ class Steps:
         places = [place for place, _ in premises]
         if node.rule == "convert/pair-pure":
             return self._to_pure(node, node.conclusion, steps)
+        if node.rule in {"convert/pair-gdp", "convert/pair-zcdp"}:
+            return self._restated(node, node.conclusion, steps)
         if node.rule.startswith("compose/") and len(places) == 1:
             if not isinstance(node.conclusion, RDP):
                 return premises[0]
@@ -162,6 +166,21 @@ class Steps:
             raise NotCertified(f"no rule leads from {node.premises[0].statement} to a largest loss")
         place, _ = self.derive(known.to_pair().derivation)
         return self.add("convert/pair-pure", conclusion(found, steps), [place], {}), steps
+
+    def _restated(self, node: Derivation, found: Guarantee[Any], steps: int) -> tuple[int, int]:
+        """The smallest mu or rho of the pairs of what is known."""
+        known = node.premises[0].conclusion
+        if not isinstance(known, PairGuarantee):
+            raise NotCertified(f"no rule leads from {node.premises[0].statement} to {node.rule}")
+        pair = known.to_pair()
+        place, _ = self.derive(pair.derivation)
+        if isinstance(found, GDP):
+            witness = gdp_witness(pair, float(found.mu), found.mu_squared)
+        elif isinstance(found, ZCDP):
+            witness = zcdp_witness(pair, float(found.rho))
+        else:
+            raise NotCertified(f"{node.rule} concludes neither mu-GDP nor rho-zCDP")
+        return self.add(node.rule, conclusion(found, steps), [place], witness), steps
 
     def _to_rdp(
         self, node: Derivation, found: Guarantee[Any], places: list[int], steps: int

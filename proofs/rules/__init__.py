@@ -6,7 +6,16 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from proofs.rules import compose, convert, dominate, group, hockey_stick, mechanisms, subsample
+from proofs.rules import (
+    compose,
+    convert,
+    dominate,
+    group,
+    hockey_stick,
+    mechanisms,
+    restate,
+    subsample,
+)
 from proofs.rules.rule import Rule
 from proofs.statement import NOTION_TYPES
 
@@ -58,6 +67,8 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "convert/pair-profile": convert.pair_to_profile,
         "convert/pair-pure": convert.pair_to_pure,
         "convert/pair-rdp": convert.pair_to_rdp,
+        "convert/pair-gdp": restate.pair_to_gdp,
+        "convert/pair-zcdp": restate.pair_to_zcdp,
         "convert/profile-trade-off": convert.profile_to_trade_off,
         "convert/zcdp-rdp": convert.zcdp_to_rdp,
         "convert/rdp-rdp": convert.rdp_to_rdp,

@@ -72,8 +72,7 @@ def closed(step: Application) -> tuple[str, ...]:
     profile = closed_profile(claim.product)
     if profile is None:
         raise RefusedError("the rule takes one pair, once, or Gaussian pairs")
-    bases = [pair for pair, _ in claim.product if isinstance(pair, SampledPair)]
-    step.budget.spend(sum(map(_base_work, bases)))
+    step.budget.spend(profile_work(claim.product))
     return _at_most_delta(lambda: profile(ball(claim.epsilon)), claim)
 
 
@@ -179,7 +178,7 @@ def _work(pair: object, hint: object) -> tuple[int, int]:
     """About how many operations one value of M takes, and all of them together need once."""
     if isinstance(pair, SampledPair):
         found = read_table(hint)
-        return found.turning, found.work(_base_work(pair))
+        return found.turning, found.work(profile_work(pair.base))
     if isinstance(pair, SubsampledGaussianPair):
         fields = Fields(hint, "the quadrature of a subsampled Gaussian")
         lengths = []
@@ -190,14 +189,14 @@ def _work(pair: object, hint: object) -> tuple[int, int]:
     return (4 * len(pair.p) + 4 if isinstance(pair, FinitePair) else 8), 0
 
 
-def _base_work(pair: SampledPair) -> int:
-    """About how many operations one value of the base's profile takes."""
+def profile_work(product: Product) -> int:
+    """About how many operations one value of a closed profile takes."""
     known = 20
-    for one, _ in pair.base:
+    for one, _ in product:
         if isinstance(one, FinitePair):
             known += len(one.p)
         elif isinstance(one, DiscreteLaplacePair):
             known += min(one.shift, MAX_LOSSES)
         elif isinstance(one, SampledPair):
-            known += _base_work(one)
+            known += profile_work(one.base)
     return known

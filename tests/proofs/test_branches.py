@@ -20,6 +20,7 @@ from tests.proofs.rules import (
     test_group,
     test_hockey_stick,
     test_mechanisms,
+    test_restate,
     test_sampled,
     test_subsample,
 )
@@ -45,6 +46,7 @@ TABLES = [
     *test_hockey_stick.SUMS,
     *test_hockey_stick.SAMPLING,
     *test_mechanisms.CASES,
+    *test_restate.CASES,
     *test_sampled.CASES,
     *test_subsample.CASES,
 ]

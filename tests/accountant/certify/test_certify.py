@@ -217,12 +217,42 @@ def test_one_of_them_is_given() -> None:
         GDP(mu=1).certify(epsilon=-1)
 
 
+@pytest.mark.parametrize(
+    ("make", "notions"),
+    [
+        (lambda: TradeOff(points=((0, 1), (0.25, 0.25), (1, 0))), (GDP, ZCDP)),
+        (lambda: Laplace(scale=2, sensitivity=L1(1)).guarantee(), (GDP, ZCDP)),
+        (lambda: self_compose(Laplace(scale=2, sensitivity=L1(1)).guarantee(), 20), (ZCDP,)),
+        (training, (GDP, ZCDP)),
+        (lambda: BoundedRange(epsilon=1), (GDP,)),
+        (lambda: RandomizedResponse(epsilon=1, categories=4).repeat(10).guarantee(), (ZCDP,)),
+    ],
+    ids=["trade-off", "laplace", "laplaces", "training", "range", "answers"],
+)
+def test_one_number(make: Callable[[], Guarantee[Any]], notions: tuple[Any, ...]) -> None:
+    """The smallest mu and rho of a product are certified exactly as they are stated."""
+    for notion in notions:
+        stated = convert(make(), to=notion)
+        certificate = stated.certify()
+
+        assert isinstance(proofs.check(certificate), VerifiedUnder)
+        number = Fraction(str(certificate.claim["rho" if notion is ZCDP else "mu_squared"]))
+        assert number == (stated.rho if notion is ZCDP else stated.mu_squared)
+
+
 def test_what_no_rule_covers_is_refused() -> None:
     """A theorem without a rule is named; nothing is certified around it."""
-    gaussian = convert(TradeOff(points=((0, 1), (0.25, 0.25), (1, 0))), to=GDP)
+    point = convert(training(), to=ApproxDP, delta=1e-6)
 
-    with pytest.raises(NotCertified, match="convert/pair-gdp"):
-        gaussian.certify(delta=DELTA)
+    with pytest.raises(NotCertified, match="convert/notion-approx"):
+        point.certify(delta=DELTA)
+
+
+def test_numbers_that_no_sum_and_no_formula_shows() -> None:
+    """The mu of several rough releases and the rho of samples are refused, with a way out."""
+    many = convert(self_compose(PureDP(epsilon=0.5), 5), to=GDP)
+    with pytest.raises(NotCertified, match="certify epsilon or delta"):
+        many.certify()
 
 
 def test_groups_are_not_mixed_with_records() -> None:

@@ -113,6 +113,14 @@ def _subsets() -> Guarantee[Any]:
     return noise.subsample(WithoutReplacement(sample_size=5, population_size=40)).guarantee()
 
 
+def _restated() -> Guarantee[Any]:
+    answers = RandomizedResponse(epsilon=1, categories=4).repeat(10).guarantee()
+    curve = TradeOff(points=((0, 1), (0.25, 0.25), (1, 0)))
+    noise = Laplace(scale=2, sensitivity=L1(1)).guarantee()
+    told = [convert(convert(one, to=GDP), to=ZCDP) for one in (curve, noise)]
+    return compose(convert(answers, to=ZCDP), *told)
+
+
 COMPUTATIONS: dict[str, Callable[[], Guarantee[Any]]] = {
     "training": training,
     "noises": _noises,
@@ -123,6 +131,7 @@ COMPUTATIONS: dict[str, Callable[[], Guarantee[Any]]] = {
     "disjoint": _disjoint,
     "points": _points,
     "concentrated": _concentrated,
+    "restated": _restated,
     "sample": lambda: two_releases().guarantee(),
     "samples": _samples,
     "subsets": _subsets,

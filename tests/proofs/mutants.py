@@ -10,7 +10,7 @@ from typing import Any
 
 from proofs.rules import RULES
 
-HINTS = {"c", "step", "nodes", "tau", "span", "factors", "orders", "order"}
+HINTS = {"c", "step", "nodes", "tau", "span", "factors", "orders", "order", "parts", "epsilons"}
 RELATIONS = ("add-remove", "replace-one", "zero-out")
 Mutant = tuple[str, Any, bool]
 """What was damaged, the damaged document, and whether the statement only became weaker."""

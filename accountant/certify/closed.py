@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
@@ -10,7 +11,8 @@ import numpy as np
 
 from accountant.certify.proof import fact_step
 from accountant.numerics.enclosure import Reals
-from accountant.numerics.profile import closed_form
+from accountant.numerics.profile import closed_form, deltas
+from accountant.pairs.discrete_gaussian import DiscreteGaussianPair
 from accountant.pairs.discrete_laplace import DiscreteLaplacePair
 from accountant.pairs.finite import FinitePair
 from accountant.pairs.gaussian import GaussianPair
@@ -22,8 +24,10 @@ from accountant.pairs.subsampled import SubsampledPair
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from proofs.certificate import Step
 
+_MANY = 900.0
 _CLOSED = (
-    DiscreteLaplacePair
+    DiscreteGaussianPair
+    | DiscreteLaplacePair
     | FinitePair
     | GaussianPair
     | LaplacePair
@@ -42,11 +46,8 @@ class Closed:
 
     def log_upper(self, epsilon: Reals) -> Reals:
         """Log of the upper end of the profile."""
-        single = closed_form(self.product)
-        found = single.profile(epsilon) if single is not None else None
-        upper = np.zeros(epsilon.shape) if found is None else found[1]
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(upper))
+            return np.asarray(np.log(deltas(self.product, epsilon)[1]))
 
     def fact(self, epsilon: Fraction, delta: Fraction) -> Step:
         """No witness is needed."""
@@ -58,4 +59,13 @@ def has_closed_profile(product: Product) -> bool:
     single = closed_form(product)
     if isinstance(single, SubsampledPair):
         return has_closed_profile(single.base)
+    if isinstance(single, DiscreteLaplacePair | DiscreteGaussianPair):
+        return _terms(single) < _MANY
     return not product.factors or isinstance(single, _CLOSED)
+
+
+def _terms(pair: DiscreteLaplacePair | DiscreteGaussianPair) -> float:
+    """How many losses the checker adds up."""
+    if isinstance(pair, DiscreteLaplacePair):
+        return float(pair.shift)
+    return 32.0 * math.sqrt(pair.sigma_squared)

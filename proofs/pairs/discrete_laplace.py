@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final, final
 
-from flint import acb, arb
+from flint import acb, arb, ctx
 
 from proofs.arithmetic import ball, show
 from proofs.pairs.pair import Formula, Moments, Pair, no_profile, no_witness
@@ -58,15 +59,9 @@ class DiscreteLaplacePair(Pair):
 
     def profile(self, epsilon: arb) -> arb:
         """Sum of (1 - e^{eps - l})_+ over the losses l under P."""
-        if self.shift > MAX_LOSSES:
-            raise no_profile("a discrete Laplace pair of so many losses")
-        r, t = ball(-1 / self.scale).exp(), epsilon.exp()
-        total, mass = arb(0), 1 / (1 + r)
-        for j in range(self.shift):
-            rest = 1 - t * ball((2 * j - self.shift) / self.scale).exp()
-            total += mass * rest.nonnegative_part()
-            mass = (1 - r) / (1 + r) * r ** (j + 1)
-        return total
+        t = epsilon.exp()
+        gaps = (mass * (1 - t * rest).nonnegative_part() for mass, rest in _terms(self, ctx.prec))
+        return sum(gaps, arb(0))
 
     def swapped(self) -> Pair:
         """Itself: reflecting the outcomes exchanges P and Q."""
@@ -75,3 +70,14 @@ class DiscreteLaplacePair(Pair):
     def describe(self) -> str:
         """Scale and shift."""
         return f"discrete Laplace of scale {show(self.scale)} shifted by {self.shift}"
+
+
+@lru_cache(maxsize=8)
+def _terms(pair: DiscreteLaplacePair, precision: int) -> list[tuple[arb, arb]]:  # noqa: ARG001
+    """Masses under P with e^{-l}, at one precision; the loss -m/b never counts."""
+    if pair.shift > MAX_LOSSES:
+        raise no_profile("a discrete Laplace pair of so many losses")
+    r = ball(-1 / pair.scale).exp()
+    masses = [1 / (1 + r), *((1 - r) / (1 + r) * r**j for j in range(1, pair.shift))]
+    losses = ((pair.shift - 2 * j) / pair.scale for j in range(pair.shift))
+    return [(mass, ball(-loss).exp()) for mass, loss in zip(masses, losses, strict=True)]

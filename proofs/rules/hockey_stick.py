@@ -16,6 +16,7 @@ from proofs.arithmetic import ball, require_at_most
 from proofs.errors import RefusedError
 from proofs.fields import Fields
 from proofs.line import closed_profile, moments, outside, read_line, total
+from proofs.pairs.discrete_gaussian import MAX_REACH, DiscreteGaussianPair
 from proofs.pairs.discrete_laplace import MAX_LOSSES, DiscreteLaplacePair
 from proofs.pairs.finite import FinitePair
 from proofs.pairs.pair import Product
@@ -197,6 +198,8 @@ def profile_work(product: Product) -> int:
             known += len(one.p)
         elif isinstance(one, DiscreteLaplacePair):
             known += min(one.shift, MAX_LOSSES)
+        elif isinstance(one, DiscreteGaussianPair):
+            known += MAX_REACH
         elif isinstance(one, SampledPair):
             known += profile_work(one.base)
     return known

@@ -12,7 +12,14 @@ from tests.proofs.corpus import FOLDER
 from tests.proofs.mutants import hints, mutants
 
 QUICK = ("choices", "groups", "disjoint", "concentrated", "noises", "sample", "subsets")
-LONG = {"training": 1, "integers": 1, "curves": 5, "points": 3, "restated": 7, "samples": 23}  # every n-th mutant
+LONG = {
+    "training": 1,
+    "integers": 1,
+    "curves": 5,
+    "points": 3,
+    "restated": 7,
+    "samples": 23,
+}  # every n-th mutant
 
 
 def _survivors(name: str, stride: int = 1) -> list[str]:

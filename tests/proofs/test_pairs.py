@@ -169,6 +169,24 @@ def test_profiles_of_samples(pair: SubsampledGaussianPair, epsilon: Fraction) ->
         assert _close(acb(pair.profile(arb_of(epsilon))), value)
 
 
+@pytest.mark.parametrize("shift", [1, 2, 3])
+@pytest.mark.parametrize("epsilon", [F(0), F(1, 3), F(1), F(5, 2)])
+def test_profiles_on_whole_numbers(shift: int, epsilon: Fraction) -> None:
+    """The closed profiles are the sums of (p - t q)_+ over the whole numbers."""
+    laws: dict[Pair, Callable[[int], Any]] = {
+        DiscreteLaplacePair(F(2), shift): lambda x: mpmath.e ** (-abs(x) / mpmath.mpf(2)),
+        DiscreteGaussianPair(F(2), shift): lambda x: mpmath.e ** (-(mpmath.mpf(x) ** 2) / 4),
+    }
+    for pair, mass in laws.items():
+        with mpmath.workdps(25), ctx.workprec(96):
+            t = mpmath.e ** (mpmath.mpf(epsilon.numerator) / epsilon.denominator)
+            points = range(-200, 200)
+            gaps = (max(mpmath.mpf(0), mass(x - shift) - t * mass(x)) for x in points)
+            value = mpmath.fsum(gaps) / mpmath.fsum(mass(x) for x in points)
+
+            assert _close(acb(pair.profile(arb_of(epsilon))), value)
+
+
 def test_a_profile_is_0_where_the_sample_cannot_tell() -> None:
     """Adding a record multiplies no probability by more than 1/(1 - q)."""
     pair = SubsampledGaussianPair(F(1), TENTH, removal=False)

@@ -67,6 +67,7 @@ HUGE = "1" + "0" * 400
 DRAWN = pairs([drawn("removal", [RESPONSE])], [drawn("addition", [RESPONSE])])
 SHORT = table(side((100, 1)), side((900, 1)), "1/512")
 RENYI = {"forward": [GRID], "backward": [MIRROR]}
+WIDE = factor("discrete-gaussian", sigma_squared="9999", shift=1)
 LINES = ({**DEEP, "points": 100}, {**DEEP, "points": 1})
 COMPOSITE = table(side((1, 300), (16, 300), lines=LINES), side((1, 290), lines=LINES), "1/1000")
 
@@ -156,7 +157,7 @@ CASES = [
     ),
     Case(
         "hockey-stick/chernoff",
-        fact([drawn("removal", [WHOLE])], "1", "1"),
+        fact([drawn("removal", [WIDE])], "1", "1"),
         (),
         _grid(GRID),
         "no profile in closed form",

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Final, final
 
 from accountant.certify.hockey import Point, prove
-from accountant.certify.json_form import Object, conclusion
-from accountant.certify.renyi import best_order, rdp_witness
+from accountant.certify.json_form import Object, conclusion, run_law
+from accountant.certify.renyi import best_order, rdp_witness, selected_witness
+from accountant.certify.selection import selected
 from accountant.derivation import Derivation
 from accountant.errors import NotCertified
 from accountant.guarantees.approx_dp import ApproxDP
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee, PairGuarantee
+from accountant.guarantees.points import lower_hull
+from accountant.guarantees.privacy_profile import PrivacyProfile
+from accountant.guarantees.pure_dp import PureDP
 from accountant.guarantees.rdp import RDP
 from accountant.guarantees.renyi_guarantee import RenyiGuarantee
+from accountant.guarantees.rounding import floats_around
 from accountant.guarantees.zcdp import ZCDP
 from accountant.pairs.product import Product
+from accountant.runs.law import RunLaw
 from proofs.certificate import Json, Step, show_rational
 
 _ROOM: Final = Fraction(1, 2**30)  # what a proof may give away
@@ -59,6 +65,7 @@ _SAME_NAME: Final = frozenset(
         "parallel",
         "post-process",
         "subsample/poisson",
+        "select/pure",
         "group/pure-dp",
         "group/approx-dp",
         "group/bounded-range",
@@ -136,7 +143,7 @@ class Steps:
         (steps,) = apart
         parameters = {name: _json(value) for name, value in node.parameters}
         if node.rule.startswith("group/"):
-            steps *= int(dict(node.parameters)["size"])
+            steps *= int(str(dict(node.parameters)["size"]))
         places = [place for place, _ in premises]
         if node.rule == "convert/pair-pure":
             return self._to_pure(node, node.conclusion, steps)
@@ -147,6 +154,8 @@ class Steps:
             return self.add("convert/rdp-rdp", said, places, {}), steps
         if node.rule == "convert/notion-rdp":
             return self._to_rdp(node, node.conclusion, places, steps)
+        if node.rule == "select/rdp":
+            return self._to_selected_rdp(node, node.conclusion, places, steps)
         if node.rule not in _SAME_NAME:
             raise NotCertified(
                 f"no rule of the certificates covers {node.rule} ({node.statement}) yet; certify "
@@ -177,6 +186,25 @@ class Steps:
         place, _ = self.derive(pair.derivation)
         orders = [order for order, _ in found.points]
         return self.add("convert/pair-rdp", said, [place], rdp_witness(pair, orders)), steps
+
+    def _to_selected_rdp(
+        self, node: Derivation, found: Guarantee[Any], places: list[int], steps: int
+    ) -> tuple[int, int]:
+        """Where the derivation's bounds are not above what convexity implies, and the rest."""
+        base, given = node.premises[0].conclusion, dict(node.parameters)
+        if not isinstance(base, RenyiGuarantee) or not isinstance(found, RDP):
+            raise NotCertified(f"the derivation does not say what was selected from: {node.rule}")
+        names = dict(zip((a for a, _ in found.points), str(given["bounds"]).split(), strict=True))
+        scaled = lower_hull(
+            [(Fraction(0), Fraction(0)), *((a - 1, (a - 1) * r) for a, r in found.points)]
+        )
+        corners = RDP(points=[(x + 1, y / x) for x, y in scaled if x], relation=found.relation)
+        hints = [(names[order], order) for order, _ in corners.points]
+        witness = selected_witness(base, _law(given), hints)
+        place = self.add("select/rdp", conclusion(corners, steps), places, witness)
+        if corners.points == found.points:
+            return place, steps
+        return self.add("convert/rdp-rdp", conclusion(found, steps), [place], {}), steps
 
 
 def prove_point(steps: Steps, guarantee: Guarantee[Any], point: Point) -> None:
@@ -232,11 +260,38 @@ def distinct(pair: DominatingPair[Any]) -> list[Product]:
 
 
 def _prove_pair(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:
+    if pair.derivation.rule == "select/pair":
+        _prove_selection(steps, pair, point)
+        return
     place, apart = steps.derive(pair.derivation)
     epsilon, delta, facts = prove(distinct(pair), point)
     claim = ApproxDP(epsilon=epsilon, delta=delta, relation=pair.relation)
     places = steps.facts(facts)
     steps.add("convert/pair-approx", conclusion(claim, apart), [place, *places], {})
+
+
+def _prove_selection(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:
+    """By the mixture of shifts, or where a pure base has a smaller epsilon, by that."""
+    base, *pure = pair.derivation.premises
+    runs = _law(dict(pair.derivation.parameters))
+    if not isinstance(base.conclusion, DominatingPair):
+        raise NotCertified(f"the derivation does not say what was selected from: {base.statement}")
+    closed = [one.conclusion for one in pure if runs.corner_is_worst]
+    found = None if closed and not point.delta else selected(base.conclusion, runs, point)
+    for one in closed:
+        if isinstance(one, PureDP) and (found is None or one.stated_epsilon <= found.epsilon):
+            least = max(floats_around(one.stated_epsilon)[1], point.epsilon)
+            _prove_stated(steps, one, Point(least, point.delta, moves=False))
+            return
+    if found is None:
+        raise NotCertified(f"no closed form is known of {pair.derivation.statement}")
+    place, apart = steps.derive(base)
+    profile = PrivacyProfile(points=((found.epsilon, found.delta),), relation=pair.relation)
+    places = steps.facts(found.facts)
+    said = conclusion(profile, apart)
+    shown = steps.add("select/profile", said, [place, *places], found.witness)
+    claim = ApproxDP(epsilon=found.epsilon, delta=found.delta, relation=pair.relation)
+    steps.add("convert/point", conclusion(claim, apart), [shown], {})
 
 
 def _is_stated(guarantee: PairGuarantee[Any], point: Point) -> bool:
@@ -267,5 +322,14 @@ def _prove_renyi(steps: Steps, guarantee: RenyiGuarantee[Any], point: Point) -> 
     steps.add("convert/renyi-approx", conclusion(claim, apart), [place], witness)
 
 
-def _json(value: Fraction | int | str) -> Json:
+def _law(parameters: Mapping[str, object]) -> RunLaw:
+    runs = parameters["runs"]
+    if not isinstance(runs, RunLaw):
+        raise NotCertified(f"the derivation does not say how many runs there are: {runs!r}")
+    return runs
+
+
+def _json(value: Fraction | int | str | RunLaw) -> Json:
+    if isinstance(value, RunLaw):
+        return run_law(value)
     return show_rational(value) if isinstance(value, Fraction) else value

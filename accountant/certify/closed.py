@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import final
 
 import numpy as np
 
 from accountant.certify.proof import fact_step
+from accountant.guarantees.points import Points
 from accountant.numerics.enclosure import Reals
 from accountant.numerics.profile import closed_form
 from accountant.pairs.finite import FinitePair
@@ -45,9 +45,9 @@ class Closed:
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(upper))
 
-    def fact(self, epsilon: Fraction, delta: Fraction) -> Step:
+    def fact(self, points: Points) -> Step:
         """No witness is needed."""
-        return fact_step("closed", self.product, epsilon, delta, {})
+        return fact_step("closed", self.product, points, {})
 
 
 def has_closed_profile(product: Product) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 
 from accountant.certify.proof import fact_step
 from accountant.certify.quadrature import EXACT, Rule, Sampled
+from accountant.guarantees.points import Points
 from accountant.numerics.contour import Contour
 from accountant.numerics.enclosure import Reals
 from accountant.numerics.profile import infinite_mass
@@ -50,15 +51,14 @@ class Line:
         with np.errstate(divide="ignore"):
             return np.logaddexp(finite, np.log(infinite_mass(self.product).upper)) + 1e-10
 
-    def fact(self, epsilon: Fraction, delta: Fraction) -> Step:
+    def fact(self, points: Points) -> Step:
         """The line, its nodes, tau, and the quadrature of every subsampled Gaussian."""
         c = float(self.contour.s[0].real)
         listed = zip(self.product.factors, self.tails, strict=True)
         return fact_step(
             "contour",
             self.product,
-            epsilon,
-            delta,
+            points,
             {
                 "c": show_rational(Fraction(c)),
                 "step": show_rational(Fraction(self.contour.step)),

@@ -17,6 +17,7 @@ from accountant.certify.json_form import Object
 from accountant.certify.lattice import folded
 from accountant.certify.proof import Proof, fact_step
 from accountant.errors import NotCertified
+from accountant.guarantees.points import Points
 from accountant.numerics.enclosure import Reals
 from accountant.numerics.profile import infinite_mass, max_loss
 from accountant.numerics.saddle import Saddle, find_saddle, short, total_cgf
@@ -69,10 +70,10 @@ def prove(products: list[Product], point: Point) -> tuple[Fraction, Fraction, li
     else:
         epsilon = Fraction(point.epsilon)
         delta = min(Fraction(math.exp(log_deltas[slack]) * (1 + 1e-15)), Fraction(1))
-    return epsilon, delta, [make(epsilon, delta) for make, _ in tries]
+    return epsilon, delta, [make(((epsilon, delta),)) for make, _ in tries]
 
 
-Maker = Callable[[Fraction, Fraction], Step]
+Maker = Callable[[Points], Step]
 
 
 def _direction(product: Product, point: Point) -> tuple[Maker, int]:
@@ -144,9 +145,9 @@ def _chernoff_order(product: Product, point: Point) -> float | None:
 
 
 def _chernoff(product: Product, c: float) -> Maker:
-    def fact(epsilon: Fraction, delta: Fraction) -> Step:
+    def fact(points: Points) -> Step:
         listed = [quadrature(factor.pair, c, factor.count) for factor in product.factors]
         witness: Object = {"c": show_rational(Fraction(c)), "factors": listed}
-        return fact_step("chernoff", product, epsilon, delta, witness)
+        return fact_step("chernoff", product, points, witness)
 
     return fact

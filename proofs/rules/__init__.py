@@ -6,7 +6,17 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from proofs.rules import compose, convert, dominate, group, hockey_stick, mechanisms, subsample
+from proofs.rules import (
+    compose,
+    convert,
+    dominate,
+    group,
+    hockey_stick,
+    mechanisms,
+    select,
+    select_profile,
+    subsample,
+)
 from proofs.rules.rule import Rule
 from proofs.statement import NOTION_TYPES
 
@@ -37,6 +47,9 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "parallel": compose.parallel,
         "post-process": compose.post_process,
         "subsample/poisson": subsample.poisson,
+        "select/pure": select.pure,
+        "select/rdp": select.renyi,
+        "select/profile": select_profile.profile,
         "group/pure-dp": group.pure_dp,
         "group/approx-dp": group.approx_dp,
         "group/bounded-range": group.bounded_range,

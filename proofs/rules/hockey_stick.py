@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from math import floor
+from typing import Final, TypeAlias
 
-from flint import acb, arb
+from flint import acb, acb_poly, arb, ctx
 
 from proofs.arithmetic import ball, require_at_most
 from proofs.errors import RefusedError
@@ -22,6 +24,11 @@ from proofs.pairs.read import Product
 from proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
 from proofs.rules.rule import Application
 from proofs.statement import HockeyStick
+
+_SHORT: Final = 16
+
+Bound: TypeAlias = Callable[[Fraction], arb]
+"""At or above H_eps, as a function of eps."""
 
 
 def contour(step: Application) -> tuple[str, ...]:
@@ -38,23 +45,26 @@ def contour(step: Application) -> tuple[str, ...]:
     listed = step.witness.items("factors")
     witnesses: list[object] = [None, *listed] if tau else listed
     spend(step, count, product, witnesses)
+    step.budget.spend(2 * count * len(claim.points))
 
-    def bound() -> arb:
+    def bounds() -> Bound:
         moments = _moments(product, witnesses)
         nodes = _total([m.along(c, ball(h), count + 1) for m in moments], product)
-        real, reach = ball(c), ball(h * count)
-        terms = [
-            moment * (-s * ball(claim.epsilon)).exp() / (s * (s + 1))
-            for moment, s in ((m, acb(real, ball(h * k))) for k, m in enumerate(nodes))
-        ]
-        body = ball(h) / (2 * arb.pi()) * (terms[0] + 2 * sum(terms[1:], acb(0))).real
-        peaks = zip((m.ceiling(c, reach) for m in moments), product, strict=True)
-        tail = (-real * ball(claim.epsilon)).exp() / (arb.pi() * reach)
-        for peak, (_, times) in peaks:
-            tail *= peak**times
-        return infinite(product) + body + tail
+        reach, terms = ball(h * count), []
+        for k, moment in enumerate(nodes):
+            s = acb(ball(c), ball(h * k))
+            terms.append(ball(h) / (2 * arb.pi()) * (2 if k else 1) * moment / (s * (s + 1)))
+        body, rest = _waves(terms), 1 / (arb.pi() * reach)
+        for one, (_, times) in zip(moments, product, strict=True):
+            rest *= one.ceiling(c, reach) ** times
 
-    return _at_most_delta(bound, claim)
+        def bound(epsilon: Fraction) -> arb:
+            turned = body(ball(-h * epsilon))
+            return infinite(product) + ball(-c * epsilon).exp() * (turned + rest)
+
+        return bound
+
+    return _at_most(bounds, claim)
 
 
 def lattice(step: Application) -> tuple[str, ...]:
@@ -64,26 +74,34 @@ def lattice(step: Application) -> tuple[str, ...]:
     e^{-s_k l} (1/(1 - e^{-s_k h}) - e^{eps - l}/(1 - e^{-(s_k+1) h})), s_k = c + 2 pi i k/(N h).
     """
     claim, c = _fact(step), step.witness.positive("c")
+    product = claim.product
     span, half = step.witness.positive("span"), step.witness.whole("nodes")
     count = 2 * half + 1
     witnesses = step.witness.items("factors")
-    spend(step, half, claim.product, witnesses)
-    offset = _offset(claim.product, span)
-    above = offset + span * (floor((claim.epsilon - offset) / span) + 1)
+    spend(step, half, product, witnesses)
+    step.budget.spend(4 * half * len(claim.points))
+    offset = _offset(product, span)
 
-    def bound() -> arb:
+    def bounds() -> Bound:
         turn = 2 * arb.pi() / (count * ball(span))
-        moments = _moments(claim.product, witnesses)
-        nodes = _total([m.along(c, turn, half + 1) for m in moments], claim.product)
-        terms = []
-        for k, moment in enumerate(nodes):
-            s = acb(ball(c), turn * k)
-            first = 1 / (1 - (-s * ball(span)).exp())
-            second = ball(claim.epsilon - above).exp() / (1 - (-(s + 1) * ball(span)).exp())
-            terms.append(moment * (-s * ball(above)).exp() * (first - second))
-        return infinite(claim.product) + (terms[0] + 2 * sum(terms[1:], acb(0))).real / count
+        moments = _moments(product, witnesses)
+        first, second = [], []
+        for k, moment in enumerate(_total([m.along(c, turn, half + 1) for m in moments], product)):
+            s, share = acb(ball(c), turn * k) * ball(span), moment * (2 if k else 1) / count
+            first.append(share / (1 - (-s).exp()))
+            second.append(share / (1 - (-s - ball(span)).exp()))
 
-    return _at_most_delta(bound, claim)
+        near, far = _waves(first), _waves(second)
+
+        def bound(epsilon: Fraction) -> arb:
+            above = offset + span * (floor((epsilon - offset) / span) + 1)
+            angle, below = -turn * ball(above), ball(epsilon - above).exp()
+            body = near(angle) - below * far(angle)
+            return infinite(product) + ball(-c * above).exp() * body
+
+        return bound
+
+    return _at_most(bounds, claim)
 
 
 def closed(step: Application) -> tuple[str, ...]:
@@ -97,7 +115,8 @@ def closed(step: Application) -> tuple[str, ...]:
         single = GaussianPair(sum(squares, Fraction(0)))
     elif len(claim.product) > 1 or count > 1:
         raise RefusedError("the rule takes one pair, once, or Gaussian pairs")
-    return _at_most_delta(lambda: single.profile(claim.epsilon), claim)
+    step.budget.spend(len(claim.points) * _work(single, None)[0])
+    return _at_most(lambda: single.profile, claim)
 
 
 def chernoff(step: Application) -> tuple[str, ...]:
@@ -106,22 +125,21 @@ def chernoff(step: Application) -> tuple[str, ...]:
     witnesses = step.witness.items("factors")
     spend(step, 1, claim.product, witnesses)
 
-    def bound() -> arb:
-        real = ball(c)
-        exponent = real * real.log() - (1 + real) * (1 + real).log() - real * ball(claim.epsilon)
+    def bounds() -> Bound:
+        real, outside = ball(c), infinite(claim.product)
         moment = product_moment(claim.product, witnesses, c)
-        return infinite(claim.product) + moment * exponent.exp()
+        size = moment * (real * real.log() - (1 + real) * (1 + real).log()).exp()
+        return lambda epsilon: outside + size * ball(-c * epsilon).exp()
 
-    return _at_most_delta(bound, claim)
+    return _at_most(bounds, claim)
 
 
 def bounded(step: Application) -> tuple[str, ...]:
     """Past the largest loss only the infinite one counts: H_eps = p_inf."""
     claim = _fact(step)
-    require_at_most(
-        lambda: largest_loss(claim.product), lambda: ball(claim.epsilon), "the largest loss"
-    )
-    return _at_most_delta(lambda: infinite(claim.product), claim)
+    first = claim.points[0][0]
+    require_at_most(lambda: largest_loss(claim.product), lambda: ball(first), "the largest loss")
+    return _at_most(lambda: lambda _: infinite(claim.product), claim)
 
 
 def largest_loss(product: Product) -> arb:
@@ -161,9 +179,38 @@ def _fact(step: Application) -> HockeyStick:
     return step.concludes(HockeyStick)
 
 
-def _at_most_delta(bound: Callable[[], arb], claim: HockeyStick) -> tuple[str, ...]:
-    require_at_most(bound, lambda: ball(claim.delta), "the hockey-stick divergence")
+def _at_most(bounds: Callable[[], Bound], claim: HockeyStick) -> tuple[str, ...]:
+    """Accept if the bound, made once for every precision, shows every point."""
+    made: dict[int, Bound] = {}
+
+    def bound(epsilon: Fraction) -> arb:
+        if ctx.prec not in made:
+            made[ctx.prec] = bounds()
+        return made[ctx.prec](epsilon)
+
+    for epsilon, delta in claim.points:
+        require_at_most(
+            partial(bound, epsilon), partial(ball, delta), "the hockey-stick divergence"
+        )
     return ()
+
+
+def _waves(terms: list[acb]) -> Callable[[arb], arb]:
+    """The real part of the sum of terms[k] e^{i k angle}.
+
+    A turned box has to be covered by a larger one. So midpoints are turned, in short polynomials,
+    and the radii are added up: no turn changes them.
+    """
+    middles = [acb(term.real.mid(), term.imag.mid()) for term in terms]
+    parts = [(k, acb_poly(middles[k : k + _SHORT])) for k in range(0, len(terms), _SHORT)]
+    slack = sum((term.real.rad() + term.imag.rad() for term in terms), arb(0)).upper()
+
+    def value(angle: arb) -> arb:
+        z = acb(0, angle).exp()
+        turned = sum((acb(0, k * angle).exp() * part(z) for k, part in parts), acb(0))
+        return turned.real + arb(0, slack)
+
+    return value
 
 
 def _moments(product: Product, witnesses: Sequence[object]) -> list[Moments]:
@@ -195,7 +242,7 @@ def _offset(product: Product, span: Fraction) -> Fraction:
 
 def _work(pair: object, hint: object) -> tuple[int, int]:
     """About how many operations one value of M takes, and all of them together need once."""
-    if isinstance(pair, SubsampledGaussianPair):
+    if isinstance(pair, SubsampledGaussianPair) and hint is not None:
         fields = Fields(hint, "the quadrature of a subsampled Gaussian")
         lengths = []
         for name in ("nodes", "tail"):

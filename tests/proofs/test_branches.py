@@ -20,10 +20,15 @@ from tests.proofs.rules import (
     test_group,
     test_hockey_stick,
     test_mechanisms,
+    test_select,
     test_subsample,
 )
 
-FILES = [ROOT / "proofs" / "kernel.py", *sorted((ROOT / "proofs" / "rules").glob("*.py"))]
+FILES = [
+    ROOT / "proofs" / "kernel.py",
+    ROOT / "proofs" / "runs.py",
+    *sorted((ROOT / "proofs" / "rules").glob("*.py")),
+]
 ASSUMED = {name for name in RULES if name.startswith("state/")}
 TABLES = [
     *test_compose.COMPOSE,
@@ -40,6 +45,9 @@ TABLES = [
     *test_hockey_stick.SUMS,
     *test_hockey_stick.SAMPLING,
     *test_mechanisms.CASES,
+    *test_select.PURE,
+    *test_select.RENYI,
+    *test_select.PROFILES,
     *test_subsample.CASES,
 ]
 

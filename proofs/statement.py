@@ -151,8 +151,34 @@ class HockeyStick:
         return f"{what} at most {show(delta)}"
 
 
+@final
+@dataclass(frozen=True, slots=True)
+class AtLeast:
+    """H_epsilon(P || Q) >= delta for one product of pairs: a fact, of which no rule makes use."""
+
+    product: Product
+    epsilon: Fraction
+    delta: Fraction
+
+    def describe(self) -> str:
+        """The claim in words and numbers."""
+        what = f"hockey-stick divergence at {show(self.epsilon)} of {_product(self.product)}"
+        less = f"({show(self.epsilon)}, less)-DP"
+        return f"{what} at least {show(self.delta)}: two such outputs are not {less}"
+
+
 Claim: TypeAlias = (
-    PureDP | ApproxDP | BoundedRange | GDP | ZCDP | RDP | Profile | TradeOff | Pairs | HockeyStick
+    PureDP
+    | ApproxDP
+    | BoundedRange
+    | GDP
+    | ZCDP
+    | RDP
+    | Profile
+    | TradeOff
+    | Pairs
+    | HockeyStick
+    | AtLeast
 )
 
 
@@ -219,6 +245,12 @@ def _hockey_stick(fields: Fields) -> HockeyStick:
     return HockeyStick(product, ((point.epsilon, point.delta),))
 
 
+def _at_least(fields: Fields) -> AtLeast:
+    product = read_product(fields.items("product"))
+    point = _approx(fields)
+    return AtLeast(product, point.epsilon, point.delta)
+
+
 def _hockey_sticks(fields: Fields) -> HockeyStick:
     return HockeyStick(read_product(fields.items("product")), _heights(fields))
 
@@ -235,6 +267,7 @@ NOTIONS: Final[dict[str, Callable[[Fields], Claim]]] = {
     "dominating-pair": _pairs,
     "hockey-stick": _hockey_stick,
     "hockey-sticks": _hockey_sticks,
+    "hockey-stick-at-least": _at_least,
 }
 
 
@@ -259,7 +292,7 @@ def read_statement(value: object) -> Statement:
         raise RefusedError(f"no notion is called {notion!r:.60}")
     claim = NOTIONS[notion](fields)
     relation, steps = "", 0
-    if not isinstance(claim, HockeyStick):
+    if not isinstance(claim, HockeyStick | AtLeast):
         found = fields.take("relation")
         if not isinstance(found, str) or found not in RELATIONS:
             raise RefusedError(f"no relation is called {found!r:.60}")

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Final
 
 from proofs.rules import (
+    at_least,
     compose,
     convert,
     dominate,
@@ -80,5 +81,8 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "hockey-stick/contour": hockey_stick.contour,
         "hockey-stick/lattice": hockey_stick.lattice,
         "hockey-stick/chernoff": hockey_stick.chernoff,
+        "at-least/closed": at_least.closed,
+        "at-least/contour": at_least.contour,
+        "at-least/lattice": at_least.lattice,
     }
 )

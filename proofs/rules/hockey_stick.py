@@ -19,7 +19,7 @@ from proofs.errors import RefusedError
 from proofs.fields import Fields
 from proofs.pairs.finite import FinitePair
 from proofs.pairs.gaussian import GaussianPair
-from proofs.pairs.pair import Moments
+from proofs.pairs.pair import Moments, Pair
 from proofs.pairs.read import Product
 from proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
 from proofs.rules.rule import Application
@@ -48,21 +48,8 @@ def contour(step: Application) -> tuple[str, ...]:
     step.budget.spend(2 * count * len(claim.points))
 
     def bounds() -> Bound:
-        moments = _moments(product, witnesses)
-        nodes = _total([m.along(c, ball(h), count + 1) for m in moments], product)
-        reach, terms = ball(h * count), []
-        for k, moment in enumerate(nodes):
-            s = acb(ball(c), ball(h * k))
-            terms.append(ball(h) / (2 * arb.pi()) * (2 if k else 1) * moment / (s * (s + 1)))
-        body, rest = _waves(terms), 1 / (arb.pi() * reach)
-        for one, (_, times) in zip(moments, product, strict=True):
-            rest *= one.ceiling(c, reach) ** times
-
-        def bound(epsilon: Fraction) -> arb:
-            turned = body(ball(-h * epsilon))
-            return infinite(product) + ball(-c * epsilon).exp() * (turned + rest)
-
-        return bound
+        body, rest = along(product, witnesses, c, h, count)
+        return lambda epsilon: infinite(product) + body(epsilon) + rest(epsilon)
 
     return _at_most(bounds, claim)
 
@@ -76,30 +63,13 @@ def lattice(step: Application) -> tuple[str, ...]:
     claim, c = _fact(step), step.witness.positive("c")
     product = claim.product
     span, half = step.witness.positive("span"), step.witness.whole("nodes")
-    count = 2 * half + 1
     witnesses = step.witness.items("factors")
     spend(step, half, product, witnesses)
     step.budget.spend(4 * half * len(claim.points))
-    offset = _offset(product, span)
 
     def bounds() -> Bound:
-        turn = 2 * arb.pi() / (count * ball(span))
-        moments = _moments(product, witnesses)
-        first, second = [], []
-        for k, moment in enumerate(_total([m.along(c, turn, half + 1) for m in moments], product)):
-            s, share = acb(ball(c), turn * k) * ball(span), moment * (2 if k else 1) / count
-            first.append(share / (1 - (-s).exp()))
-            second.append(share / (1 - (-s - ball(span)).exp()))
-
-        near, far = _waves(first), _waves(second)
-
-        def bound(epsilon: Fraction) -> arb:
-            above = offset + span * (floor((epsilon - offset) / span) + 1)
-            angle, below = -turn * ball(above), ball(epsilon - above).exp()
-            body = near(angle) - below * far(angle)
-            return infinite(product) + ball(-c * above).exp() * body
-
-        return bound
+        body = folded(product, witnesses, c, span, half)
+        return lambda epsilon: infinite(product) + body(epsilon)
 
     return _at_most(bounds, claim)
 
@@ -109,12 +79,7 @@ def closed(step: Application) -> tuple[str, ...]:
     claim = _fact(step)
     if not claim.product:
         return ()
-    squares = [n * pair.mu_squared for pair, n in claim.product if isinstance(pair, GaussianPair)]
-    single, count = claim.product[0]
-    if len(squares) == len(claim.product):
-        single = GaussianPair(sum(squares, Fraction(0)))
-    elif len(claim.product) > 1 or count > 1:
-        raise RefusedError("the rule takes one pair, once, or Gaussian pairs")
+    single = single_pair(claim.product)
     step.budget.spend(len(claim.points) * _work(single, None)[0])
     return _at_most(lambda: single.profile, claim)
 
@@ -140,6 +105,57 @@ def bounded(step: Application) -> tuple[str, ...]:
     first = claim.points[0][0]
     require_at_most(lambda: largest_loss(claim.product), lambda: ball(first), "the largest loss")
     return _at_most(lambda: lambda _: infinite(claim.product), claim)
+
+
+def single_pair(product: Product) -> Pair:
+    """The one pair that a product is, if it is; a product of Gaussians is one."""
+    squares = [n * pair.mu_squared for pair, n in product if isinstance(pair, GaussianPair)]
+    if product and len(squares) == len(product):
+        return GaussianPair(sum(squares, Fraction(0)))
+    if len(product) != 1 or product[0][1] > 1:
+        raise RefusedError("the rule takes one pair, once, or Gaussian pairs")
+    return product[0][0]
+
+
+def along(
+    product: Product, witnesses: Sequence[object], c: Fraction, h: Fraction, count: int
+) -> tuple[Bound, Bound]:
+    """(h/2 pi)(F(c) + 2 sum_{k <= N} Re F(c + i k h)), and what all later nodes add at most."""
+    moments = _moments(product, witnesses)
+    nodes = _total([m.along(c, ball(h), count + 1) for m in moments], product)
+    reach, terms = ball(h * count), []
+    for k, moment in enumerate(nodes):
+        s = acb(ball(c), ball(h * k))
+        terms.append(ball(h) / (2 * arb.pi()) * (2 if k else 1) * moment / (s * (s + 1)))
+    body, rest = _waves(terms), 1 / (arb.pi() * reach)
+    for one, (_, times) in zip(moments, product, strict=True):
+        rest *= one.ceiling(c, reach) ** times
+    return (
+        lambda epsilon: ball(-c * epsilon).exp() * body(ball(-h * epsilon)),
+        lambda epsilon: ball(-c * epsilon).exp() * rest,
+    )
+
+
+def folded(
+    product: Product, witnesses: Sequence[object], c: Fraction, span: Fraction, half: int
+) -> Bound:
+    """The sum over one period, for a product whose losses are all on one lattice."""
+    offset, count = _offset(product, span), 2 * half + 1
+    turn = 2 * arb.pi() / (count * ball(span))
+    moments = _moments(product, witnesses)
+    first, second = [], []
+    for k, moment in enumerate(_total([m.along(c, turn, half + 1) for m in moments], product)):
+        s, share = acb(ball(c), turn * k) * ball(span), moment * (2 if k else 1) / count
+        first.append(share / (1 - (-s).exp()))
+        second.append(share / (1 - (-s - ball(span)).exp()))
+    near, far = _waves(first), _waves(second)
+
+    def body(epsilon: Fraction) -> arb:
+        above = offset + span * (floor((epsilon - offset) / span) + 1)
+        angle, below = -turn * ball(above), ball(epsilon - above).exp()
+        return ball(-c * above).exp() * (near(angle) - below * far(angle))
+
+    return body
 
 
 def largest_loss(product: Product) -> arb:

@@ -160,6 +160,35 @@ def test_chernoff_proves_nothing_false(name: str, data: st.DataObject) -> None:
     assert isinstance(attempt("chernoff", product, witness, -1e-6), Rejected)
 
 
+sides = st.fixed_dictionaries({"c": sizes.map(show_rational), "factors": st.just([None])})
+
+
+@settings(max_examples=100)
+@given(data=st.data())
+def test_no_sum_proves_too_large_a_lower_bound(data: st.DataObject) -> None:
+    """Whatever the line and the aliases' abscissae, a bound above the truth is refused."""
+    name = data.draw(st.sampled_from(["gaussian", "logistic", "response"]))
+    product = {**PRODUCTS, **LATTICES}[name]
+    rule = "lattice" if name == "response" else "contour"
+    own = {"span": show_rational(data.draw(st.sampled_from([F(1, 4), F(1, 2)])))}
+    if rule == "contour":
+        own = {"step": show_rational(data.draw(sizes))}
+    witness: dict[str, object] = {
+        "c": show_rational(data.draw(sizes)),
+        "nodes": data.draw(wholes),
+        "factors": [None],
+        "before": data.draw(sides),
+        "after": data.draw(sides),
+        **own,
+    }
+    delta = answers.delta(product, EPSILON).upper * (1 + 1e-6)
+    said = {**fact(factors(product), "1", show_rational(F(delta)))}  # type: ignore[arg-type]
+    said["notion"] = "hockey-stick-at-least"
+    step = Step(rule=f"at-least/{rule}", premises=(), witness=witness, conclusion=said)  # type: ignore[arg-type]
+
+    assert isinstance(check(certificate(step)), Rejected)
+
+
 SELECTED = "21/100"  # the least likely answer first, then a coin, costs 0.21028...
 heights = st.integers(0, 64).map(lambda part: F(part, 32))
 masses = st.integers(1, 31).map(lambda part: F(part, 32))

@@ -14,6 +14,7 @@ from tests.proofs import test_kernel
 from tests.proofs.branches import traced, untaken
 from tests.proofs.corpus import FOLDER
 from tests.proofs.rules import (
+    test_at_least,
     test_compose,
     test_convert,
     test_dominate,
@@ -31,6 +32,7 @@ FILES = [
 ]
 ASSUMED = {name for name in RULES if name.startswith("state/")}
 TABLES = [
+    *test_at_least.CASES,
     *test_compose.COMPOSE,
     *test_compose.PARALLEL,
     *test_compose.PROCESSED,
@@ -69,6 +71,8 @@ def _everything() -> None:
         test_convert.test_points_need_one_pair_about_the_same_datasets(step)
     test_hockey_stick.test_a_bound_has_no_premise()
     mechanisms.stated(GDP)
+    test_at_least.test_only_pairs_that_are_known_exactly()
+    test_at_least.test_no_rule_restates_a_lower_bound("at-least/closed")
 
 
 def test_every_branch_is_taken() -> None:

@@ -75,7 +75,7 @@ RENYI: dict[str, Callable[[], Guarantee[Any]]] = {
 
 def verified(guarantee: Guarantee[Any], **at: float) -> tuple[Fraction, Fraction]:
     """Epsilon and delta of the claim, if the checker accepts it."""
-    certificate = guarantee.certify(**at)
+    certificate = guarantee.certify(delta=at.get("delta"), epsilon=at.get("epsilon"))
     verdict = proofs.check(certificate)
     assert isinstance(verdict, VerifiedUnder), verdict
     assert any("drawn independently of everything" in text for text in verdict.assumptions)

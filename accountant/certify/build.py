@@ -12,6 +12,7 @@ from accountant.certify.hockey import Point, prove
 from accountant.certify.json_form import Object, conclusion, run_law
 from accountant.certify.renyi import best_order, rdp_witness, selected_witness
 from accountant.certify.selection import selected
+from accountant.certify.threshold import stopped
 from accountant.derivation import Derivation
 from accountant.errors import NotCertified
 from accountant.guarantees.approx_dp import ApproxDP
@@ -30,6 +31,7 @@ from accountant.runs.law import RunLaw
 from proofs.certificate import Json, Step, show_rational
 
 _ROOM: Final = Fraction(1, 2**30)  # what a proof may give away
+_SELECTIONS: Final = {"select/pair": selected, "select/above": stopped}
 _SAME_NAME: Final = frozenset(
     {
         "mechanism/gaussian",
@@ -260,7 +262,7 @@ def distinct(pair: DominatingPair[Any]) -> list[Product]:
 
 
 def _prove_pair(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:
-    if pair.derivation.rule == "select/pair":
+    if pair.derivation.rule in _SELECTIONS:
         _prove_selection(steps, pair, point)
         return
     place, apart = steps.derive(pair.derivation)
@@ -271,13 +273,14 @@ def _prove_pair(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:
 
 
 def _prove_selection(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:
-    """By the mixture of shifts, or where a pure base has a smaller epsilon, by that."""
+    """By the checker's bound, or where a pure base has a smaller epsilon, by that."""
     base, *pure = pair.derivation.premises
     runs = _law(dict(pair.derivation.parameters))
     if not isinstance(base.conclusion, DominatingPair):
         raise NotCertified(f"the derivation does not say what was selected from: {base.statement}")
     closed = [one.conclusion for one in pure if runs.corner_is_worst]
-    found = None if closed and not point.delta else selected(base.conclusion, runs, point)
+    show = _SELECTIONS[pair.derivation.rule]
+    found = None if closed and not point.delta else show(base.conclusion, runs, point)
     for one in closed:
         if isinstance(one, PureDP) and (found is None or one.stated_epsilon <= found.epsilon):
             least = max(floats_around(one.stated_epsilon)[1], point.epsilon)
@@ -288,8 +291,7 @@ def _prove_selection(steps: Steps, pair: DominatingPair[Any], point: Point) -> N
     place, apart = steps.derive(base)
     profile = PrivacyProfile(points=((found.epsilon, found.delta),), relation=pair.relation)
     places = steps.facts(found.facts)
-    said = conclusion(profile, apart)
-    shown = steps.add("select/profile", said, [place, *places], found.witness)
+    shown = steps.add(found.rule, conclusion(profile, apart), [place, *places], found.witness)
     claim = ApproxDP(epsilon=found.epsilon, delta=found.delta, relation=pair.relation)
     steps.add("convert/point", conclusion(claim, apart), [shown], {})
 

@@ -15,6 +15,7 @@ from proofs.rules import (
     hockey_stick,
     mechanisms,
     select,
+    select_above,
     select_profile,
     subsample,
 )
@@ -51,6 +52,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "select/pure": select.pure,
         "select/rdp": select.renyi,
         "select/profile": select_profile.profile,
+        "select/above": select_above.above,
         "group/pure-dp": group.pure_dp,
         "group/approx-dp": group.approx_dp,
         "group/bounded-range": group.bounded_range,

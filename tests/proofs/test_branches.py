@@ -50,6 +50,7 @@ TABLES = [
     *test_select.PURE,
     *test_select.RENYI,
     *test_select.PROFILES,
+    *test_select.ABOVE,
     *test_subsample.CASES,
 ]
 

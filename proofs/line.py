@@ -43,19 +43,21 @@ class Line:
         if self.tau:
             product = ((GaussianPair(self.tau * self.tau), 1), *product)
             witnesses = [None, *witnesses]
+        body, rest, infinite = self.parts(product, witnesses)
+        return lambda epsilon: infinite + (-ball(self.c) * epsilon).exp() * (body(epsilon) + rest)
+
+    def parts(
+        self, product: Product, witnesses: Sequence[object]
+    ) -> tuple[Callable[[arb], arb], arb, arb]:
+        """Over e^{-c eps} the sum, and what it cuts at most; and p_inf; tau is left out."""
         found = moments(product, witnesses)
         h, terms = ball(self.step), []
         for k, moment in enumerate(total(found, product, self.c, h, self.nodes + 1)):
             s = acb(ball(self.c), h * k)
             terms.append(h / (2 * arb.pi()) * (2 if k else 1) * moment / (s * (s + 1)))
-        rest, infinite = self._tail(found, product), outside(found, product)
-        body = _on_circle(terms)
-
-        def bound(epsilon: arb) -> arb:
-            turned = body(-ball(self.step) * epsilon)
-            return infinite + (-ball(self.c) * epsilon).exp() * (turned + rest)
-
-        return bound
+        body = on_circle(terms)
+        cut, infinite = self._tail(found, product), outside(found, product)
+        return lambda epsilon: body(-ball(self.step) * epsilon), cut, infinite
 
     def _tail(self, found: list[Moments], product: Product) -> arb:
         """What the terms beyond the nodes add up to, over e^{-c eps}.
@@ -80,7 +82,7 @@ class Line:
         return peak
 
 
-def _on_circle(terms: list[acb]) -> Callable[[arb], arb]:
+def on_circle(terms: list[acb]) -> Callable[[arb], arb]:
     """Angle a -> the real part of sum_k terms_k e^{i k a}.
 
     Every product in Horner's rule turns a rectangle, which widens it by up to sqrt 2: so the terms'

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import final
 
 import numpy as np
 
 from accountant.certify.proof import fact_step
+from accountant.guarantees.points import Points
 from accountant.numerics.enclosure import Reals
 from accountant.numerics.profile import closed_form, deltas
 from accountant.pairs.discrete_gaussian import DiscreteGaussianPair
@@ -49,9 +49,9 @@ class Closed:
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(deltas(self.product, epsilon)[1]))
 
-    def fact(self, epsilon: Fraction, delta: Fraction) -> Step:
+    def fact(self, points: Points) -> Step:
         """No witness is needed."""
-        return fact_step("closed", self.product, epsilon, delta, {})
+        return fact_step("closed", self.product, points, {})
 
 
 def has_closed_profile(product: Product) -> bool:

@@ -14,6 +14,7 @@ from accountant.certify.json_form import Object
 from accountant.certify.proof import fact_step
 from accountant.certify.quadrature import EXACT, Rule, Sampled
 from accountant.certify.table import Subject, table_cgf
+from accountant.guarantees.points import Points
 from accountant.numerics.contour import Contour
 from accountant.numerics.enclosure import Reals
 from accountant.numerics.profile import infinite_mass
@@ -53,12 +54,12 @@ class Line:
         with np.errstate(divide="ignore"):
             return np.logaddexp(finite, np.log(infinite_mass(self.subject.used).upper)) + 1e-10
 
-    def fact(self, epsilon: Fraction, delta: Fraction) -> Step:
+    def fact(self, points: Points) -> Step:
         """The line, its nodes, tau, and the quadrature of every subsampled Gaussian."""
         c = float(self.contour.s[0].real)
         listed = quadratures(self.subject, c, self.hints)
         return fact_step(
-            "contour", self.subject.said, epsilon, delta, {**self.witness(), "factors": listed}
+            "contour", self.subject.said, points, {**self.witness(), "factors": listed}
         )
 
     def witness(self) -> Object:

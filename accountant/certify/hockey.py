@@ -20,6 +20,7 @@ from accountant.certify.proof import Proof, fact_step
 from accountant.certify.sampled import once, subject
 from accountant.certify.table import Subject
 from accountant.errors import NotCertified
+from accountant.guarantees.points import Points
 from accountant.numerics.enclosure import Reals
 from accountant.numerics.profile import closed_form, infinite_mass, max_loss
 from accountant.numerics.saddle import Saddle, find_saddle, short, total_cgf
@@ -75,10 +76,10 @@ def prove(products: list[Product], point: Point) -> tuple[Fraction, Fraction, li
     else:
         epsilon = Fraction(point.epsilon)
         delta = min(Fraction(math.exp(log_deltas[slack]) * (1 + 1e-15)), Fraction(1))
-    return epsilon, delta, [make(epsilon, delta) for make, _ in tries]
+    return epsilon, delta, [make(((epsilon, delta),)) for make, _ in tries]
 
 
-Maker = Callable[[Fraction, Fraction], Step]
+Maker = Callable[[Points], Step]
 
 
 def _direction(product: Product, point: Point) -> tuple[Maker, int]:
@@ -166,8 +167,8 @@ def _chernoff_order(subject: Subject, point: Point) -> float | None:
 
 
 def _chernoff(subject: Subject, c: float) -> Maker:
-    def fact(epsilon: Fraction, delta: Fraction) -> Step:
+    def fact(points: Points) -> Step:
         witness: Object = {"c": show_rational(Fraction(c)), "factors": quadratures(subject, c)}
-        return fact_step("chernoff", subject.said, epsilon, delta, witness)
+        return fact_step("chernoff", subject.said, points, witness)
 
     return fact

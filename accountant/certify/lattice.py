@@ -12,6 +12,7 @@ import numpy as np
 from accountant.certify.contour import quadratures
 from accountant.certify.proof import fact_step
 from accountant.certify.table import FEW, Subject
+from accountant.guarantees.points import Points
 from accountant.numerics.enclosure import Complexes, Reals
 from accountant.numerics.profile import infinite_mass
 from accountant.numerics.saddle import Saddle, alias_step, real_bounds, short, total_cgf
@@ -65,13 +66,12 @@ class Folded:
             outside = np.log(infinite_mass(self.subject.used).upper)
             return np.asarray(np.logaddexp(finite, outside) + _MARGIN)
 
-    def fact(self, epsilon: Fraction, delta: Fraction) -> Step:
+    def fact(self, points: Points) -> Step:
         """The abscissa, the span and half the number of nodes."""
         return fact_step(
             "lattice",
             self.subject.said,
-            epsilon,
-            delta,
+            points,
             {
                 "c": show_rational(Fraction(self.c)),
                 "span": show_rational(self.span),

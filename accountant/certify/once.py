@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Final, final
 
 import numpy as np
 
 from accountant.certify.json_form import Object
 from accountant.certify.proof import fact_step
+from accountant.guarantees.points import Points
 from accountant.numerics.enclosure import Reals
 from accountant.pairs.product import Product
 from accountant.pairs.subsampled import SubsampledPair
@@ -37,6 +37,6 @@ class Once:
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(upper) + _CLOSE)
 
-    def fact(self, epsilon: Fraction, delta: Fraction) -> Step:
+    def fact(self, points: Points) -> Step:
         """The line."""
-        return fact_step("sampled", Product.of(self.pair), epsilon, delta, self.line)
+        return fact_step("sampled", Product.of(self.pair), points, self.line)

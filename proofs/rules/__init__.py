@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Final
 
 from proofs.rules import (
+    at_least,
     compose,
     convert,
     dominate,
@@ -14,6 +15,9 @@ from proofs.rules import (
     hockey_stick,
     mechanisms,
     restate,
+    select,
+    select_above,
+    select_profile,
     subsample,
 )
 from proofs.rules.rule import Rule
@@ -46,6 +50,10 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "parallel": compose.parallel,
         "post-process": compose.post_process,
         "subsample/poisson": subsample.poisson,
+        "select/pure": select.pure,
+        "select/rdp": select.renyi,
+        "select/profile": select_profile.profile,
+        "select/above": select_above.above,
         "subsample/without-replacement": subsample.without_replacement,
         "group/pure-dp": group.pure_dp,
         "group/approx-dp": group.approx_dp,
@@ -80,5 +88,8 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "hockey-stick/lattice": hockey_stick.lattice,
         "hockey-stick/sampled": hockey_stick.sampled,
         "hockey-stick/chernoff": hockey_stick.chernoff,
+        "at-least/closed": at_least.closed,
+        "at-least/contour": at_least.contour,
+        "at-least/lattice": at_least.lattice,
     }
 )

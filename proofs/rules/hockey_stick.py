@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from math import floor
+from typing import Final, TypeAlias
 
-from flint import acb, arb
+from flint import acb, arb, ctx
 
 from proofs.arithmetic import ball, require_at_most
 from proofs.errors import RefusedError
 from proofs.fields import Fields
-from proofs.line import closed_profile, moments, outside, read_line, total
+from proofs.line import closed_profile, moments, on_circle, outside, read_line, total
 from proofs.pairs.discrete_gaussian import MAX_REACH, DiscreteGaussianPair
 from proofs.pairs.discrete_laplace import MAX_LOSSES, DiscreteLaplacePair
 from proofs.pairs.finite import FinitePair
@@ -26,13 +28,18 @@ from proofs.pairs.table import read_table
 from proofs.rules.rule import Application
 from proofs.statement import HockeyStick
 
+WHAT: Final = "the hockey-stick divergence"
+Bound: TypeAlias = Callable[[Fraction], arb]
+"""At or above H_eps, as a function of eps."""
+
 
 def contour(step: Application) -> tuple[str, ...]:
     """Profile of a product of pairs: a trapezoid sum of F and an explicit tail (proofs/line.py)."""
     claim, line = _fact(step), read_line(step.witness)
     witnesses = step.witness.items("factors")
     spend(step, line.nodes * (2 if line.tau else 1), claim.product, witnesses)
-    return _at_most_delta(lambda: line.bound(claim.product, witnesses)(ball(claim.epsilon)), claim)
+    step.budget.spend(2 * line.nodes * len(claim.points))
+    return _at_most(lambda: _at_ball(line.bound(claim.product, witnesses)), claim)
 
 
 def lattice(step: Application) -> tuple[str, ...]:
@@ -43,28 +50,10 @@ def lattice(step: Application) -> tuple[str, ...]:
     """
     claim, c = _fact(step), step.witness.positive("c")
     span, half = step.witness.positive("span"), step.witness.whole("nodes")
-    count = 2 * half + 1
-    witnesses = step.witness.items("factors")
-    spend(step, half, claim.product, witnesses)
-    offset = _offset(claim.product, witnesses, span)
-    above = offset + span * (floor((claim.epsilon - offset) / span) + 1)
-
-    def bound() -> arb:
-        turn = 2 * arb.pi() / (count * ball(span))
-        found = moments(claim.product, witnesses)
-        nodes = total(found, claim.product, c, turn, half + 1)
-        real, width, start = ball(c), ball(span), ball(above)
-        low, once = ball(claim.epsilon - above).exp(), (-width).exp()
-        terms = []
-        for k, moment in enumerate(nodes):
-            s = acb(real, turn * k)
-            round_trip = (-s * width).exp()
-            kernel = 1 / (1 - round_trip) - low / (1 - round_trip * once)
-            terms.append(moment * (-s * start).exp() * kernel)
-        body = (terms[0] + 2 * sum(terms[1:], acb(0))).real / count
-        return outside(found, claim.product) + body
-
-    return _at_most_delta(bound, claim)
+    product, witnesses = claim.product, step.witness.items("factors")
+    spend(step, half, product, witnesses)
+    step.budget.spend(4 * half * len(claim.points))
+    return _at_most(lambda: folded(product, witnesses, c, span, half), claim)
 
 
 def closed(step: Application) -> tuple[str, ...]:
@@ -73,8 +62,8 @@ def closed(step: Application) -> tuple[str, ...]:
     profile = closed_profile(claim.product)
     if profile is None:
         raise RefusedError("the rule takes one pair, once, or Gaussian pairs")
-    step.budget.spend(profile_work(claim.product))
-    return _at_most_delta(lambda: profile(ball(claim.epsilon)), claim)
+    step.budget.spend(len(claim.points) * profile_work(claim.product))
+    return _at_most(lambda: _at_ball(profile), claim)
 
 
 def sampled(step: Application) -> tuple[str, ...]:
@@ -85,7 +74,13 @@ def sampled(step: Application) -> tuple[str, ...]:
         raise RefusedError("the rule takes one sampled pair, once")
     (pair,) = pairs
     spend(step, line.nodes, pair.base, [None] * len(pair.base))
-    return _at_most_delta(lambda: pair.sampled(pair.bases([line]))(ball(claim.epsilon), 0), claim)
+    step.budget.spend(2 * line.nodes * len(claim.points))
+
+    def bounds() -> Bound:
+        profile = pair.sampled(pair.bases([line]))
+        return lambda epsilon: profile(ball(epsilon), 0)
+
+    return _at_most(bounds, claim)
 
 
 def chernoff(step: Application) -> tuple[str, ...]:
@@ -94,23 +89,42 @@ def chernoff(step: Application) -> tuple[str, ...]:
     witnesses = step.witness.items("factors")
     spend(step, 1, claim.product, witnesses)
 
-    def bound() -> arb:
-        real = ball(c)
-        exponent = real * real.log() - (1 + real) * (1 + real).log() - real * ball(claim.epsilon)
-        found = moments(claim.product, witnesses)
+    def bounds() -> Bound:
+        real, found = ball(c), moments(claim.product, witnesses)
         (moment,) = total(found, claim.product, c, arb(0), 1)
-        return outside(found, claim.product) + moment.real * exponent.exp()
+        size = moment.real * (real * real.log() - (1 + real) * (1 + real).log()).exp()
+        return lambda epsilon: outside(found, claim.product) + size * ball(-c * epsilon).exp()
 
-    return _at_most_delta(bound, claim)
+    return _at_most(bounds, claim)
 
 
 def bounded(step: Application) -> tuple[str, ...]:
     """Past the largest loss only the infinite one counts: H_eps = p_inf."""
     claim = _fact(step)
-    require_at_most(
-        lambda: largest_loss(claim.product), lambda: ball(claim.epsilon), "the largest loss"
-    )
-    return _at_most_delta(lambda: infinite(claim.product), claim)
+    first = claim.points[0][0]
+    require_at_most(lambda: largest_loss(claim.product), lambda: ball(first), "the largest loss")
+    return _at_most(lambda: lambda _: infinite(claim.product), claim)
+
+
+def folded(
+    product: Product, witnesses: Sequence[object], c: Fraction, span: Fraction, half: int
+) -> Callable[[Fraction], arb]:
+    """The sum over one period and what infinite losses add, as a function of epsilon."""
+    count, offset = 2 * half + 1, _offset(product, witnesses, span)
+    turn, found = 2 * arb.pi() / (count * ball(span)), moments(product, witnesses)
+    first, second = [], []
+    for k, moment in enumerate(total(found, product, c, turn, half + 1)):
+        s, share = acb(ball(c), turn * k) * ball(span), moment * (2 if k else 1) / count
+        first.append(share / (1 - (-s).exp()))
+        second.append(share / (1 - (-s - ball(span)).exp()))
+    near, far = on_circle(first), on_circle(second)
+
+    def body(epsilon: Fraction) -> arb:
+        above = offset + span * (floor((epsilon - offset) / span) + 1)
+        angle, below = -turn * ball(above), ball(epsilon - above).exp()
+        return outside(found, product) + ball(-c * above).exp() * (near(angle) - below * far(angle))
+
+    return body
 
 
 def largest_loss(product: Product) -> arb:
@@ -153,9 +167,22 @@ def _fact(step: Application) -> HockeyStick:
     return step.concludes(HockeyStick)
 
 
-def _at_most_delta(bound: Callable[[], arb], claim: HockeyStick) -> tuple[str, ...]:
-    require_at_most(bound, lambda: ball(claim.delta), "the hockey-stick divergence")
+def _at_most(bounds: Callable[[], Bound], claim: HockeyStick) -> tuple[str, ...]:
+    """Accept if the bound, made once for every precision, shows every point."""
+    made: dict[int, Bound] = {}
+
+    def bound(epsilon: Fraction) -> arb:
+        if ctx.prec not in made:
+            made[ctx.prec] = bounds()
+        return made[ctx.prec](epsilon)
+
+    for epsilon, delta in claim.points:
+        require_at_most(partial(bound, epsilon), partial(ball, delta), WHAT)
     return ()
+
+
+def _at_ball(bound: Callable[[arb], arb]) -> Bound:
+    return lambda epsilon: bound(ball(epsilon))
 
 
 def _offset(product: Product, witnesses: Sequence[object], span: Fraction) -> Fraction:

@@ -14,6 +14,7 @@ from tests.proofs import test_kernel, test_tables
 from tests.proofs.branches import traced, untaken
 from tests.proofs.corpus import FOLDER
 from tests.proofs.rules import (
+    test_at_least,
     test_compose,
     test_convert,
     test_dominate,
@@ -22,16 +23,20 @@ from tests.proofs.rules import (
     test_mechanisms,
     test_restate,
     test_sampled,
+    test_select,
     test_subsample,
 )
 
 FILES = [
+    ROOT / "proofs" / "kernel.py",
+    ROOT / "proofs" / "runs.py",
     *(ROOT / "proofs" / name for name in ("kernel.py", "line.py")),
     *(ROOT / "proofs" / "pairs" / name for name in ("sampled.py", "table.py")),
     *sorted((ROOT / "proofs" / "rules").glob("*.py")),
 ]
 ASSUMED = {name for name in RULES if name.startswith("state/")}
 TABLES = [
+    *test_at_least.CASES,
     *test_compose.COMPOSE,
     *test_compose.PARALLEL,
     *test_compose.PROCESSED,
@@ -48,6 +53,10 @@ TABLES = [
     *test_mechanisms.CASES,
     *test_restate.CASES,
     *test_sampled.CASES,
+    *test_select.PURE,
+    *test_select.RENYI,
+    *test_select.PROFILES,
+    *test_select.ABOVE,
     *test_subsample.CASES,
 ]
 
@@ -71,6 +80,8 @@ def _everything() -> None:
     test_hockey_stick.test_a_bound_has_no_premise()
     test_tables.test_only_a_table_has_a_lattice()
     mechanisms.stated(GDP)
+    test_at_least.test_only_pairs_that_are_known_exactly()
+    test_at_least.test_no_rule_restates_a_lower_bound("at-least/closed")
 
 
 def test_every_branch_is_taken() -> None:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import final
 
+from accountant.runs.law import RunLaw
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -19,7 +21,8 @@ class Derivation:
         premises: what it was applied to.
         assumptions: what the mathematics takes for granted here (a sensitivity, a sampler).
         lossless: whether the conclusion says as much as the premises.
-        parameters: what the theorem was applied with, exactly (a count, a sampling rate).
+        parameters: what the theorem was applied with, exactly (a count, a sampling rate,
+            the law of a number of runs).
         conclusion: the guarantee that follows, set by its constructor; None before.
     """
 
@@ -29,7 +32,7 @@ class Derivation:
     premises: tuple[Derivation, ...] = ()
     assumptions: tuple[str, ...] = ()
     lossless: bool = field(default=True)
-    parameters: tuple[tuple[str, Fraction | int | str | bool], ...] = ()
+    parameters: tuple[tuple[str, Fraction | int | str | bool | RunLaw], ...] = ()
     conclusion: object = field(default=None, compare=False, repr=False)
 
     def explain(self) -> str:

@@ -16,8 +16,7 @@ MAX_BITS: Final = 1 << 16
 
 def ball(value: Fraction | int) -> arb:
     """A ball around a rational, at the current precision."""
-    exact = Fraction(value)
-    return arb(fmpq(exact.numerator, exact.denominator))
+    return arb(fmpq(value.numerator, value.denominator))
 
 
 def exact_sum(values: Iterable[Fraction]) -> Fraction:

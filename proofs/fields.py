@@ -62,6 +62,14 @@ class Fields:
         """A list of rationals."""
         return tuple(self._rational(item, name, None, None) for item in self.items(name))
 
+    def wholes(self, name: str) -> tuple[int, ...]:
+        """A list of whole numbers."""
+        found = self.items(name)
+        whole = tuple(item for item in found if type(item) is int)
+        if len(whole) != len(found):
+            raise RefusedError(f"{self._where}: {name} must be a list of whole numbers")
+        return whole
+
     def items(self, name: str) -> list[object]:
         """A list of anything."""
         value = self.take(name)

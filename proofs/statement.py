@@ -11,7 +11,8 @@ from typing import Final, TypeAlias, final
 from proofs.arithmetic import show
 from proofs.errors import RefusedError
 from proofs.fields import Fields
-from proofs.pairs.read import Product, read_product
+from proofs.pairs.pair import Product
+from proofs.pairs.read import read_product
 
 RELATIONS: Final = ("add-remove", "replace-one", "zero-out")
 Points: TypeAlias = tuple[tuple[Fraction, Fraction], ...]
@@ -133,10 +134,28 @@ class Pairs:
 @final
 @dataclass(frozen=True, slots=True)
 class HockeyStick:
-    """H_epsilon(P || Q) <= delta for one product of pairs: a fact that takes nothing for granted.
+    """H_epsilon(P || Q) <= delta for one product of pairs, at every listed (epsilon, delta).
 
-    H_epsilon(P || Q) = sup over S of P(S) - e^epsilon Q(S).
+    A fact that takes nothing for granted. H_epsilon(P || Q) = sup over S of P(S) - e^epsilon Q(S).
     """
+
+    product: Product
+    points: Points
+
+    def describe(self) -> str:
+        """The claim in words and numbers."""
+        if len(self.points) > 1:
+            what = f"hockey-stick divergences of {_product(self.product)}"
+            return f"{what} at most {_listed(self.points)}"
+        ((epsilon, delta),) = self.points
+        what = f"hockey-stick divergence at {show(epsilon)} of {_product(self.product)}"
+        return f"{what} at most {show(delta)}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class AtLeast:
+    """H_epsilon(P || Q) >= delta for one product of pairs: a fact, of which no rule makes use."""
 
     product: Product
     epsilon: Fraction
@@ -145,11 +164,22 @@ class HockeyStick:
     def describe(self) -> str:
         """The claim in words and numbers."""
         what = f"hockey-stick divergence at {show(self.epsilon)} of {_product(self.product)}"
-        return f"{what} at most {show(self.delta)}"
+        less = f"({show(self.epsilon)}, less)-DP"
+        return f"{what} at least {show(self.delta)}: two such outputs are not {less}"
 
 
 Claim: TypeAlias = (
-    PureDP | ApproxDP | BoundedRange | GDP | ZCDP | RDP | Profile | TradeOff | Pairs | HockeyStick
+    PureDP
+    | ApproxDP
+    | BoundedRange
+    | GDP
+    | ZCDP
+    | RDP
+    | Profile
+    | TradeOff
+    | Pairs
+    | HockeyStick
+    | AtLeast
 )
 
 
@@ -187,11 +217,11 @@ def _rdp(fields: Fields) -> RDP:
     return RDP(points)
 
 
-def _profile(fields: Fields) -> Profile:
+def _heights(fields: Fields) -> Points:
     points = fields.points("points")
     if points[0][0] < 0 or not all(0 <= delta <= 1 for _, delta in points):
         raise RefusedError("a profile needs epsilons at or above 0 and deltas from 0 to 1")
-    return Profile(points)
+    return points
 
 
 def _trade_off(fields: Fields) -> TradeOff:
@@ -212,8 +242,18 @@ def _pairs(fields: Fields) -> Pairs:
 
 def _hockey_stick(fields: Fields) -> HockeyStick:
     product = read_product(fields.items("product"))
-    epsilon = fields.rational("epsilon", least=0)
-    return HockeyStick(product, epsilon, fields.rational("delta", least=0, most=1))
+    point = _approx(fields)
+    return HockeyStick(product, ((point.epsilon, point.delta),))
+
+
+def _at_least(fields: Fields) -> AtLeast:
+    product = read_product(fields.items("product"))
+    point = _approx(fields)
+    return AtLeast(product, point.epsilon, point.delta)
+
+
+def _hockey_sticks(fields: Fields) -> HockeyStick:
+    return HockeyStick(read_product(fields.items("product")), _heights(fields))
 
 
 NOTIONS: Final[dict[str, Callable[[Fields], Claim]]] = {
@@ -223,10 +263,12 @@ NOTIONS: Final[dict[str, Callable[[Fields], Claim]]] = {
     "gdp": lambda fields: GDP(fields.rational("mu_squared", least=0)),
     "zcdp": lambda fields: ZCDP(fields.rational("rho", least=0)),
     "rdp": _rdp,
-    "privacy-profile": _profile,
+    "privacy-profile": lambda fields: Profile(_heights(fields)),
     "trade-off": _trade_off,
     "dominating-pair": _pairs,
     "hockey-stick": _hockey_stick,
+    "hockey-sticks": _hockey_sticks,
+    "hockey-stick-at-least": _at_least,
 }
 
 
@@ -251,7 +293,7 @@ def read_statement(value: object) -> Statement:
         raise RefusedError(f"no notion is called {notion!r:.60}")
     claim = NOTIONS[notion](fields)
     relation, steps = "", 0
-    if not isinstance(claim, HockeyStick):
+    if not isinstance(claim, HockeyStick | AtLeast):
         found = fields.take("relation")
         if not isinstance(found, str) or found not in RELATIONS:
             raise RefusedError(f"no relation is called {found!r:.60}")

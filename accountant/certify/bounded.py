@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import final
 
 import numpy as np
 
 from accountant.certify.proof import fact_step
+from accountant.guarantees.points import Points
 from accountant.numerics.enclosure import Reals
 from accountant.numerics.profile import infinite_mass, max_loss
 from accountant.pairs.product import Product
@@ -28,6 +28,6 @@ class Bounded:
             outside = np.log(infinite_mass(self.product).upper)
         return np.where(epsilon >= max(max_loss(self.product), 0.0), outside, 0.0)
 
-    def fact(self, epsilon: Fraction, delta: Fraction) -> Step:
+    def fact(self, points: Points) -> Step:
         """No witness is needed."""
-        return fact_step("bounded", self.product, epsilon, delta, {})
+        return fact_step("bounded", self.product, points, {})

@@ -3,27 +3,37 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Final, final
 
 from accountant.certify.hockey import Point, prove
-from accountant.certify.json_form import Object, conclusion
-from accountant.certify.renyi import best_order, rdp_witness
+from accountant.certify.json_form import Object, conclusion, run_law
+from accountant.certify.renyi import best_order, rdp_witness, selected_witness
+from accountant.certify.restate import gdp_witness, zcdp_witness
+from accountant.certify.selection import selected
+from accountant.certify.threshold import stopped
 from accountant.derivation import Derivation
 from accountant.errors import NotCertified
 from accountant.guarantees.approx_dp import ApproxDP
 from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.gdp import GDP
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee, PairGuarantee
+from accountant.guarantees.points import lower_hull
+from accountant.guarantees.privacy_profile import PrivacyProfile
+from accountant.guarantees.pure_dp import PureDP
 from accountant.guarantees.rdp import RDP
 from accountant.guarantees.renyi_guarantee import RenyiGuarantee
+from accountant.guarantees.rounding import floats_around
 from accountant.guarantees.zcdp import ZCDP
 from accountant.pairs.product import Product
+from accountant.runs.law import RunLaw
 from proofs.certificate import Json, Step, show_rational
 
 _ROOM: Final = Fraction(1, 2**30)  # what a proof may give away
+_SELECTIONS: Final = {"select/pair": selected, "select/above": stopped}
 _SAME_NAME: Final = frozenset(
     {
         "mechanism/gaussian",
@@ -59,6 +69,8 @@ _SAME_NAME: Final = frozenset(
         "parallel",
         "post-process",
         "subsample/poisson",
+        "select/pure",
+        "subsample/without-replacement",
         "group/pure-dp",
         "group/approx-dp",
         "group/bounded-range",
@@ -136,17 +148,20 @@ class Steps:
         (steps,) = apart
         parameters = {name: _json(value) for name, value in node.parameters}
         if node.rule.startswith("group/"):
-            steps *= int(dict(node.parameters)["size"])
+            steps *= int(str(dict(node.parameters)["size"]))
         places = [place for place, _ in premises]
         if node.rule == "convert/pair-pure":
             return self._to_pure(node, node.conclusion, steps)
+        if node.rule in {"convert/pair-gdp", "convert/pair-zcdp"}:
+            return self._restated(node, node.conclusion, steps)
         if node.rule.startswith("compose/") and len(places) == 1:
             if not isinstance(node.conclusion, RDP):
                 return premises[0]
             said = conclusion(node.conclusion, steps)
             return self.add("convert/rdp-rdp", said, places, {}), steps
-        if node.rule == "convert/notion-rdp":
-            return self._to_rdp(node, node.conclusion, places, steps)
+        curves = {"convert/notion-rdp": self._to_rdp, "select/rdp": self._to_selected_rdp}
+        if node.rule in curves:
+            return curves[node.rule](node, node.conclusion, places, steps)
         if node.rule not in _SAME_NAME:
             raise NotCertified(
                 f"no rule of the certificates covers {node.rule} ({node.statement}) yet; certify "
@@ -161,6 +176,21 @@ class Steps:
             raise NotCertified(f"no rule leads from {node.premises[0].statement} to a largest loss")
         place, _ = self.derive(known.to_pair().derivation)
         return self.add("convert/pair-pure", conclusion(found, steps), [place], {}), steps
+
+    def _restated(self, node: Derivation, found: Guarantee[Any], steps: int) -> tuple[int, int]:
+        """The smallest mu or rho of the pairs of what is known."""
+        known = node.premises[0].conclusion
+        if not isinstance(known, PairGuarantee):
+            raise NotCertified(f"no rule leads from {node.premises[0].statement} to {node.rule}")
+        pair = known.to_pair()
+        place, _ = self.derive(pair.derivation)
+        if isinstance(found, GDP):
+            witness = gdp_witness(pair, float(found.mu), found.mu_squared)
+        elif isinstance(found, ZCDP):
+            witness = zcdp_witness(pair, float(found.rho))
+        else:
+            raise NotCertified(f"{node.rule} concludes neither mu-GDP nor rho-zCDP")
+        return self.add(node.rule, conclusion(found, steps), [place], witness), steps
 
     def _to_rdp(
         self, node: Derivation, found: Guarantee[Any], places: list[int], steps: int
@@ -177,6 +207,25 @@ class Steps:
         place, _ = self.derive(pair.derivation)
         orders = [order for order, _ in found.points]
         return self.add("convert/pair-rdp", said, [place], rdp_witness(pair, orders)), steps
+
+    def _to_selected_rdp(
+        self, node: Derivation, found: Guarantee[Any], places: list[int], steps: int
+    ) -> tuple[int, int]:
+        """Where the derivation's bounds are not above what convexity implies, and the rest."""
+        base, given = node.premises[0].conclusion, dict(node.parameters)
+        if not isinstance(base, RenyiGuarantee) or not isinstance(found, RDP):
+            raise NotCertified(f"the derivation does not say what was selected from: {node.rule}")
+        names = dict(zip((a for a, _ in found.points), str(given["bounds"]).split(), strict=True))
+        scaled = lower_hull(
+            [(Fraction(0), Fraction(0)), *((a - 1, (a - 1) * r) for a, r in found.points)]
+        )
+        corners = RDP(points=[(x + 1, y / x) for x, y in scaled if x], relation=found.relation)
+        hints = [(names[order], order) for order, _ in corners.points]
+        witness = selected_witness(base, _law(given), hints)
+        place = self.add("select/rdp", conclusion(corners, steps), places, witness)
+        if corners.points == found.points:
+            return place, steps
+        return self.add("convert/rdp-rdp", conclusion(found, steps), [place], {}), steps
 
 
 def prove_point(steps: Steps, guarantee: Guarantee[Any], point: Point) -> None:
@@ -232,11 +281,38 @@ def distinct(pair: DominatingPair[Any]) -> list[Product]:
 
 
 def _prove_pair(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:
+    if pair.derivation.rule in _SELECTIONS:
+        _prove_selection(steps, pair, point)
+        return
     place, apart = steps.derive(pair.derivation)
     epsilon, delta, facts = prove(distinct(pair), point)
     claim = ApproxDP(epsilon=epsilon, delta=delta, relation=pair.relation)
     places = steps.facts(facts)
     steps.add("convert/pair-approx", conclusion(claim, apart), [place, *places], {})
+
+
+def _prove_selection(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:
+    """By the checker's bound, or where a pure base has a smaller epsilon, by that."""
+    base, *pure = pair.derivation.premises
+    runs = _law(dict(pair.derivation.parameters))
+    if not isinstance(base.conclusion, DominatingPair):
+        raise NotCertified(f"the derivation does not say what was selected from: {base.statement}")
+    closed = [one.conclusion for one in pure if runs.corner_is_worst]
+    show = _SELECTIONS[pair.derivation.rule]
+    found = None if closed and not point.delta else show(base.conclusion, runs, point)
+    for one in closed:
+        if isinstance(one, PureDP) and (found is None or one.stated_epsilon <= found.epsilon):
+            least = max(floats_around(one.stated_epsilon)[1], point.epsilon)
+            _prove_stated(steps, one, Point(least, point.delta, moves=False))
+            return
+    if found is None:
+        raise NotCertified(f"no closed form is known of {pair.derivation.statement}")
+    place, apart = steps.derive(base)
+    profile = PrivacyProfile(points=((found.epsilon, found.delta),), relation=pair.relation)
+    places = steps.facts(found.facts)
+    shown = steps.add(found.rule, conclusion(profile, apart), [place, *places], found.witness)
+    claim = ApproxDP(epsilon=found.epsilon, delta=found.delta, relation=pair.relation)
+    steps.add("convert/point", conclusion(claim, apart), [shown], {})
 
 
 def _is_stated(guarantee: PairGuarantee[Any], point: Point) -> bool:
@@ -267,5 +343,14 @@ def _prove_renyi(steps: Steps, guarantee: RenyiGuarantee[Any], point: Point) -> 
     steps.add("convert/renyi-approx", conclusion(claim, apart), [place], witness)
 
 
-def _json(value: Fraction | int | str) -> Json:
+def _law(parameters: Mapping[str, object]) -> RunLaw:
+    runs = parameters["runs"]
+    if not isinstance(runs, RunLaw):
+        raise NotCertified(f"the derivation does not say how many runs there are: {runs!r}")
+    return runs
+
+
+def _json(value: Fraction | int | str | RunLaw) -> Json:
+    if isinstance(value, RunLaw):
+        return run_law(value)
     return show_rational(value) if isinstance(value, Fraction) else value

@@ -6,13 +6,16 @@ import math
 from typing import Any
 
 from accountant import check
-from accountant.certify.build import Steps, prove_divergence, prove_point
+from accountant.certify.build import Steps, distinct, prove_divergence, prove_point
 from accountant.certify.hockey import Point
+from accountant.certify.lower import lower_fact
 from accountant.check import Number
 from accountant.errors import NotCertified, ParameterError
 from accountant.guarantees.guarantee import Guarantee, renyi_order
-from accountant.numerics.enclosure import float_down
-from proofs.certificate import Certificate
+from accountant.guarantees.pair_guarantee import PairGuarantee
+from accountant.numerics import answers
+from accountant.numerics.enclosure import float_down, float_up
+from proofs.certificate import Certificate, Step
 
 
 def certify(
@@ -21,6 +24,7 @@ def certify(
     delta: Number | None = None,
     epsilon: Number | None = None,
     order: Number | None = None,
+    lower: bool = False,
 ) -> Certificate:
     """Prove one number of a guarantee, or the guarantee's own statement when none is asked for.
 
@@ -32,6 +36,8 @@ def certify(
         delta: where epsilon is asked for, in [0, 1]; a delta that is no float is rounded down.
         epsilon: where delta is asked for, at or above 0; rounded down likewise.
         order: where the Renyi divergence is asked for, above 1.
+        lower: prove the lower end instead: a fact about the dominating pair, that two outputs with
+            these laws differ by at least so much.
     Raises:
         ParameterError: several are given, or one is out of range.
         NotCertified: no rule of the checker covers a theorem in the derivation, or the number is
@@ -39,6 +45,10 @@ def certify(
     """
     if sum(given is not None for given in (delta, epsilon, order)) > 1:
         raise ParameterError("delta", delta, "given, or else epsilon, or else order", "choose one")
+    if lower and (delta is not None or epsilon is not None):
+        return Certificate((_lower(guarantee, delta, epsilon),))
+    if lower:
+        raise ParameterError("lower", lower, "with delta or epsilon")
     steps = Steps()
     if order is not None:
         prove_divergence(steps, guarantee, renyi_order(order=order))
@@ -65,3 +75,21 @@ def _at_delta(guarantee: Guarantee[Any], delta: object) -> Point:
 def _at_epsilon(guarantee: Guarantee[Any], epsilon: object) -> Point:
     exact = float_down(check.non_negative(epsilon=epsilon))
     return Point(epsilon=exact, delta=guarantee.delta(epsilon=exact).upper, moves=False)
+
+
+def _lower(guarantee: Guarantee[Any], delta: Number | None, epsilon: Number | None) -> Step:
+    """The lower end of the direction that is larger."""
+    if not isinstance(guarantee, PairGuarantee):
+        raise NotCertified(f"{guarantee.describe()} has no dominating pair to bound from below")
+    products = distinct(guarantee.to_pair())
+    if delta is not None:
+        wanted = float_up(check.probability(delta=delta))
+        found = [answers.epsilon(product, wanted).lower for product in products]
+        place = max(range(len(found)), key=found.__getitem__)
+        if not (wanted and math.isfinite(found[place])):
+            raise NotCertified(f"no finite lower bound says enough at delta = {wanted:g}")
+        return lower_fact(products[place], found[place], wanted, moves=True)
+    at = float_up(check.non_negative(epsilon=epsilon))
+    found = [answers.delta(product, at).lower for product in products]
+    place = max(range(len(found)), key=found.__getitem__)
+    return lower_fact(products[place], at, found[place], moves=False)

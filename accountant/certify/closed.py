@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import final
 
 import numpy as np
 
 from accountant.certify.proof import fact_step
+from accountant.guarantees.points import Points
 from accountant.numerics.enclosure import Reals
-from accountant.numerics.profile import closed_form
+from accountant.numerics.profile import closed_form, deltas
+from accountant.pairs.discrete_gaussian import DiscreteGaussianPair
+from accountant.pairs.discrete_laplace import DiscreteLaplacePair
 from accountant.pairs.finite import FinitePair
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.laplace import LaplacePair
 from accountant.pairs.logistic import LogisticPair
 from accountant.pairs.product import Product
 from accountant.pairs.randomized_response import RandomizedResponsePair
+from accountant.pairs.subsampled import SubsampledPair
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from proofs.certificate import Step
 
+_MANY = 900.0
 _CLOSED = (
-    FinitePair
+    DiscreteGaussianPair
+    | DiscreteLaplacePair
+    | FinitePair
     | GaussianPair
     | LaplacePair
     | LogisticPair
@@ -39,17 +46,26 @@ class Closed:
 
     def log_upper(self, epsilon: Reals) -> Reals:
         """Log of the upper end of the profile."""
-        single = closed_form(self.product)
-        found = single.profile(epsilon) if single is not None else None
-        upper = np.zeros(epsilon.shape) if found is None else found[1]
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(upper))
+            return np.asarray(np.log(deltas(self.product, epsilon)[1]))
 
-    def fact(self, epsilon: Fraction, delta: Fraction) -> Step:
+    def fact(self, points: Points) -> Step:
         """No witness is needed."""
-        return fact_step("closed", self.product, epsilon, delta, {})
+        return fact_step("closed", self.product, points, {})
 
 
 def has_closed_profile(product: Product) -> bool:
     """Whether the checker has a formula for it."""
-    return not product.factors or isinstance(closed_form(product), _CLOSED)
+    single = closed_form(product)
+    if isinstance(single, SubsampledPair):
+        return has_closed_profile(single.base)
+    if isinstance(single, DiscreteLaplacePair | DiscreteGaussianPair):
+        return _terms(single) < _MANY
+    return not product.factors or isinstance(single, _CLOSED)
+
+
+def _terms(pair: DiscreteLaplacePair | DiscreteGaussianPair) -> float:
+    """How many losses the checker adds up."""
+    if isinstance(pair, DiscreteLaplacePair):
+        return float(pair.shift)
+    return 32.0 * math.sqrt(pair.sigma_squared)

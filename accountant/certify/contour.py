@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import TypeAlias, final
 
 import numpy as np
 
+from accountant.certify.json_form import Object
 from accountant.certify.proof import fact_step
 from accountant.certify.quadrature import EXACT, Rule, Sampled
+from accountant.certify.table import Subject, table_cgf
+from accountant.guarantees.points import Points
 from accountant.numerics.contour import Contour
 from accountant.numerics.enclosure import Reals
 from accountant.numerics.profile import infinite_mass
@@ -20,13 +23,14 @@ from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.laplace import LaplacePair
 from accountant.pairs.logistic import LogisticPair
 from accountant.pairs.pair import Pair
-from accountant.pairs.product import Product
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from proofs.certificate import Json, Step, show_rational
 
+Hint: TypeAlias = "Rule | float | None"
 EASY_NODES = 1 << 11
-_LOG_CUT = -24.0  # of what is cut, relative to delta
+_LOG_CUT, _LOG_CUT_TABLE = -24.0, -17.0  # of what is cut, relative to delta
 _LENGTHS = 24
+_TRANSFORMED = 1e-14  # what a transform errs by, relative to M at the abscissa
 
 
 @final
@@ -35,105 +39,192 @@ class Line:
     """A contour with its witness.
 
     Attributes:
-        product: of pairs with a formula or a quadrature for M.
+        subject: of pairs with a formula, a quadrature or a table for M.
         contour: the engine's, whose cut is bounded as the checker bounds it.
-        tails: shape (factors,), the rule that bounds a subsampled Gaussian's tail, else None.
+        hints: one a factor, what bounds the tail of a subsampled Gaussian or of a table.
     """
 
-    product: Product
+    subject: Subject
     contour: Contour
-    tails: tuple[Rule | None, ...]
+    hints: tuple[Hint, ...]
 
     def log_upper(self, epsilon: Reals) -> Reals:
         """The engine's upper end."""
         finite = self.contour.log_brackets(epsilon)[1]
         with np.errstate(divide="ignore"):
-            return np.logaddexp(finite, np.log(infinite_mass(self.product).upper)) + 1e-10
+            return np.logaddexp(finite, np.log(infinite_mass(self.subject.used).upper)) + 1e-10
 
-    def fact(self, epsilon: Fraction, delta: Fraction) -> Step:
+    def fact(self, points: Points) -> Step:
         """The line, its nodes, tau, and the quadrature of every subsampled Gaussian."""
         c = float(self.contour.s[0].real)
-        listed = zip(self.product.factors, self.tails, strict=True)
+        listed = quadratures(self.subject, c, self.hints)
         return fact_step(
-            "contour",
-            self.product,
-            epsilon,
-            delta,
-            {
-                "c": show_rational(Fraction(c)),
-                "step": show_rational(Fraction(self.contour.step)),
-                "nodes": self.contour.s.size - 1,
-                "tau": show_rational(Fraction(self.contour.tau)),
-                "factors": [quadrature(one.pair, c, one.count, tail=tail) for one, tail in listed],
-            },
+            "contour", self.subject.said, points, {**self.witness(), "factors": listed}
         )
 
+    def witness(self) -> Object:
+        """The line alone."""
+        return {
+            "c": show_rational(Fraction(float(self.contour.s[0].real))),
+            "step": show_rational(Fraction(self.contour.step)),
+            "nodes": self.contour.s.size - 1,
+            "tau": show_rational(Fraction(self.contour.tau)),
+        }
 
-def quadrature(
-    pair: Pair, c: float, count: int, *, tail: Rule | None = None, accuracy: float = EXACT
-) -> Json:
-    """The witness that M of a pair needs at abscissa c."""
-    if not isinstance(pair, SubsampledGaussianPair):
-        return None
-    nodes = Sampled.at(pair, c, count).nodes(accuracy)
-    return {"nodes": nodes.witness(), "tail": (tail or nodes).witness()}
+
+def quadratures(
+    subject: Subject, c: float, hints: Sequence[Hint] = (), *, accuracy: float = EXACT
+) -> list[Json]:
+    """The witness that M of each pair needs at abscissa c."""
+    listed: list[Json] = []
+    known = hints or (None,) * len(subject.tables)
+    for factor, table, hint in zip(subject.said.factors, subject.tables, known, strict=True):
+        if table is not None:
+            listed.append(table.witness(hint if isinstance(hint, float) else 0.0))
+        elif isinstance(factor.pair, SubsampledGaussianPair):
+            nodes = Sampled.at(factor.pair, c, factor.count).nodes(accuracy)
+            tail = hint if isinstance(hint, Rule) else nodes
+            listed.append({"nodes": nodes.witness(), "tail": tail.witness()})
+        else:
+            listed.append(None)
+    return listed
 
 
-def line(product: Product, saddle: Saddle, most: int) -> Line:
+def line(subject: Subject, saddle: Saddle, most: int) -> Line:
     """A contour that suits a saddle, as short as possible, smoothed if it cannot be short."""
-    c = short(saddle.c)
+    c, product = short(saddle.c), subject.used
     known = real_bounds(product, saddle)
     step = alias_step(saddle, known)
     log_moment = known.at(c)
-    needed = log_moment - saddle.c * saddle.epsilon - saddle.log_delta - _LOG_CUT
-    decays = [_decay(factor.pair, c, factor.count) for factor in product.factors]
+    needed = log_moment - saddle.c * saddle.epsilon - saddle.log_delta
+    needed -= _LOG_CUT if subject.used is subject.said else _LOG_CUT_TABLE
+    tail = Tail.of(subject, c, step)
     for nodes in np.unique(np.geomspace(8, EASY_NODES, _LENGTHS).astype(int)).tolist():
-        found = [decay(step * nodes) for decay in decays]
-        log_decay = sum(one for one, _ in found)
-        if needed + log_decay < math.log(math.pi * step * nodes):
-            return _line(
-                product=product,
-                c=c,
-                step=step,
-                nodes=nodes,
-                tau=0.0,
-                log_cut=log_moment + log_decay,
-                found=found,
-            )
-    reach = step * most
-    found = [decay(reach) for decay in decays]
-    left = needed + sum(one for one, _ in found) - math.log(math.pi * reach)
-    tau = short(math.sqrt(2 * max(left, 1.0)) / reach * 1.001)
-    log_cut = log_moment + sum(one for one, _ in found) - 0.5 * (tau * reach) ** 2
-    return _line(product=product, c=c, step=step, nodes=most, tau=tau, log_cut=log_cut, found=found)
+        cut = tail.at(step * nodes, 0.0)
+        if needed + cut.near < 0:
+            tau = tail.smoothing(needed, cut)
+            return _line(subject, tail, nodes, tau, log_moment)
+    tau = tail.smoothing(needed, tail.at(step * most, 0.0))
+    return _line(subject, tail, most, tau, log_moment)
 
 
-def _line(
-    *,
-    product: Product,
-    c: float,
-    step: float,
-    nodes: int,
-    tau: float,
-    log_cut: float,
-    found: list[tuple[float, Rule | None]],
-) -> Line:
+@final
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Logs of what the checker's bound of the cut is made of, over M(c) e^{-c eps}.
+
+    Attributes:
+        near: the terms up to the tables' top, all of them without tables.
+        far: those beyond.
+        reach: where the cut is.
+        top: where the tables' ceilings end.
+        hints: what the bound needs.
+    """
+
+    near: float
+    far: float
+    reach: float
+    top: float
+    hints: tuple[Hint, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """The decay of every pair along one line.
+
+    Attributes:
+        decays: y -> log of a bound of |M_i(c+iv)/M_i(c)|^{n_i} for v >= y, with its hint; that
+            of a table serves up to the top only.
+        tables: which pairs have a table.
+        top: up to where all tables' bounds fall; inf without tables.
+        c: abscissa of the line.
+        step: of the line.
+    """
+
+    decays: tuple[Callable[[float], tuple[float, Hint]], ...]
+    tables: tuple[bool, ...]
+    top: float
+    c: float
+    step: float
+
+    @staticmethod
+    def of(subject: Subject, c: float, step: float) -> Tail:
+        """Of every pair of a subject."""
+        decays = []
+        for factor, table in zip(subject.said.factors, subject.tables, strict=True):
+            if table is None:
+                decays.append(_decay(factor.pair, c, factor.count))
+            else:
+                decays.append(_repeated(table.decay(c), factor.count))
+        tops = [table.top for table in subject.tables if table is not None]
+        has_table = tuple(table is not None for table in subject.tables)
+        return Tail(tuple(decays), has_table, min(tops, default=math.inf), c, step)
+
+    def at(self, reach: float, tau: float) -> Cut:
+        """The bound if the line is cut there, with a tau-GDP mechanism beside it."""
+        lift = 0.5 * tau * tau
+        if reach >= self.top:
+            near, hints = self._sum(reach, flat=True)
+            near -= lift * reach * reach + math.log(math.pi * reach)
+            return Cut(near, -math.inf, reach, math.inf, hints)
+        near, hints = self._sum(reach, flat=False)
+        near -= lift * reach * reach + math.log(math.pi * reach)
+        if math.isinf(self.top):
+            return Cut(near, -math.inf, reach, self.top, hints)
+        far, _ = self._sum(self.top, flat=True)
+        far -= lift * self.top * self.top + math.log(math.pi * (self.top - self.step))
+        return Cut(near, far, reach, self.top, hints)
+
+    def smoothing(self, needed: float, cut: Cut) -> float:
+        """The least tau that makes a cut good enough."""
+        near = math.sqrt(2 * max(needed + cut.near, 0.0)) / cut.reach
+        far = math.sqrt(2 * max(needed + cut.far, 0.0)) / cut.top
+        return short(1.001 * max(near, far))
+
+    def _sum(self, y: float, *, flat: bool) -> tuple[float, tuple[Hint, ...]]:
+        found: list[tuple[float, Hint]] = [
+            (0.0, 0.0) if flat and table else decay(y)
+            for decay, table in zip(self.decays, self.tables, strict=True)
+        ]
+        return sum(one for one, _ in found), tuple(hint for _, hint in found)
+
+
+def _line(subject: Subject, tail: Tail, nodes: int, tau: float, log_moment: float) -> Line:
+    c, step = tail.c, tail.step
     s = c + 1j * step * np.arange(nodes + 1)
-    cgf = total_cgf(product, s)
+    value, radius = np.zeros(nodes + 1, dtype=complex), 1e-13
+    for factor, table in zip(subject.said.factors, subject.tables, strict=True):
+        if table is not None:
+            value += factor.count * table_cgf(table.ladder, c, step, nodes + 1)
+            radius += _TRANSFORMED * factor.count
+    cgf = total_cgf(subject.plain_part, s)
     lift = 0.5 * tau * tau
+    cut = tail.at(step * nodes, tau)
+    log_cut = log_moment + float(np.logaddexp(cut.near, cut.far)) + lift * c * (c + 1.0) + 1e-9
     contour = Contour(
         s=s,
-        log_kernel=cgf.value + lift * s * (s + 1.0) - np.log(s) - np.log(s + 1.0),
-        radius=cgf.radius + 1e-13,
+        log_kernel=cgf.value + value + lift * s * (s + 1.0) - np.log(s) - np.log(s + 1.0),
+        radius=cgf.radius + radius,
         step=step,
-        log_cut=log_cut + lift * c * (c + 1.0) - math.log(math.pi * step * nodes) + 1e-9,
+        log_cut=log_cut,
         aliases=np.array([[0.0, 0.0], [2 * c, 0.0]]),
         tau=tau,
     )
-    return Line(product, contour, tuple(rule for _, rule in found))
+    return Line(subject, contour, cut.hints)
 
 
-def _decay(pair: Pair, c: float, count: int) -> Callable[[float], tuple[float, Rule | None]]:
+def _repeated(
+    decay: Callable[[float], tuple[float, float]], count: int
+) -> Callable[[float], tuple[float, Hint]]:
+    def bound(y: float) -> tuple[float, Hint]:
+        log_ratio, level = decay(y)
+        return count * log_ratio, level
+
+    return bound
+
+
+def _decay(pair: Pair, c: float, count: int) -> Callable[[float], tuple[float, Hint]]:
     """Log of the checker's bound of |M(c+iv)/M(c)|^count for v >= y as a function of y."""
     match pair:
         case GaussianPair():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,20 +13,26 @@ import numpy as np
 
 from accountant.certify.bounded import Bounded
 from accountant.certify.closed import Closed, has_closed_profile
-from accountant.certify.contour import EASY_NODES, line, quadrature
+from accountant.certify.contour import EASY_NODES, line, quadratures
 from accountant.certify.json_form import Object
 from accountant.certify.lattice import folded
 from accountant.certify.proof import Proof, fact_step
+from accountant.certify.sampled import once, subject
+from accountant.certify.table import Subject
 from accountant.errors import NotCertified
+from accountant.guarantees.points import Points
 from accountant.numerics.enclosure import Reals
-from accountant.numerics.profile import infinite_mass, max_loss
+from accountant.numerics.profile import closed_form, infinite_mass, max_loss
 from accountant.numerics.saddle import Saddle, find_saddle, short, total_cgf
 from accountant.pairs.product import Product
+from accountant.pairs.subsampled import SubsampledPair
 from proofs.certificate import Step, show_rational
 
 _SLACKS = 2.0 ** np.arange(-30, -6, 3)
 _WIDEST_SLACK = 6e-7  # what a proof may give away before a longer one is tried
 _SMALL_EPSILON = 1e-3
+_FINENESS = (256, 1024)  # points of a table for a typical loss, tried in this order
+_NEGLIGIBLE = 1e-10  # what infinite losses of tables may add, relative to delta
 _MAX_WORK = 1 << 22
 
 
@@ -69,10 +76,10 @@ def prove(products: list[Product], point: Point) -> tuple[Fraction, Fraction, li
     else:
         epsilon = Fraction(point.epsilon)
         delta = min(Fraction(math.exp(log_deltas[slack]) * (1 + 1e-15)), Fraction(1))
-    return epsilon, delta, [make(epsilon, delta) for make, _ in tries]
+    return epsilon, delta, [make(((epsilon, delta),)) for make, _ in tries]
 
 
-Maker = Callable[[Fraction, Fraction], Step]
+Maker = Callable[[Points], Step]
 
 
 def _direction(product: Product, point: Point) -> tuple[Maker, int]:
@@ -81,22 +88,41 @@ def _direction(product: Product, point: Point) -> tuple[Maker, int]:
         return _first(Closed(product), point)
     if point.epsilon * (1 + 1e-9) >= max_loss(product):
         return _first(Bounded(product), point)
-    order = _chernoff_order(product, point)
+    if not any(isinstance(factor.pair, SubsampledPair) for factor in product.factors):
+        return _summed(Subject.plain(product), point)
+    single = closed_form(product)
+    if isinstance(single, SubsampledPair):
+        return _first(once(single, point.epsilon), point)
+    for fine in _FINENESS[:-1]:
+        with contextlib.suppress(NotCertified):  # a finer table may do
+            found = _summed(_table(product, point, fine), point)
+            if _SLACKS[found[1]] <= _WIDEST_SLACK:
+                return found
+    return _summed(_table(product, point, _FINENESS[-1]), point)
+
+
+def _table(product: Product, point: Point, fine: int) -> Subject:
+    return subject(product, fine=fine, negligible=_NEGLIGIBLE * min(point.delta, 1.0))
+
+
+def _summed(used: Subject, point: Point) -> tuple[Maker, int]:
+    """By Chernoff's bound, a folded sum or a contour."""
+    order = _chernoff_order(used, point)
     if order is not None:
-        return _chernoff(product, order), 0
-    saddle = _saddle(product, point)
-    on_lattice = folded(product, saddle)
+        return _chernoff(used, order), 0
+    saddle = find_saddle(used.used, lambda one: one.epsilon - point.epsilon)
+    on_lattice = folded(used, saddle)
     if on_lattice is not None:
         return _first(on_lattice, point)
-    return _along(product, saddle, point)
+    return _along(used, saddle, point)
 
 
-def _along(product: Product, saddle: Saddle, point: Point) -> tuple[Maker, int]:
+def _along(subject: Subject, saddle: Saddle, point: Point) -> tuple[Maker, int]:
     """A contour, and longer ones as long as they are worth it."""
     most = EASY_NODES
-    limit = _MAX_WORK // (8 * len(product.factors))
+    limit = _MAX_WORK // max(subject.work, 8)
     while True:
-        proof = line(product, saddle, most)
+        proof = line(subject, saddle, min(most, limit))
         try:
             found = _first(proof, point)
         except NotCertified:
@@ -123,12 +149,9 @@ def _first(proof: Proof, point: Point) -> tuple[Maker, int]:
     return proof.fact, int(enough[0])
 
 
-def _saddle(product: Product, point: Point) -> Saddle:
-    return find_saddle(product, lambda one: one.epsilon - point.epsilon)
-
-
-def _chernoff_order(product: Product, point: Point) -> float | None:
+def _chernoff_order(subject: Subject, point: Point) -> float | None:
     """An order at which Chernoff's bound proves the point with room to spare."""
+    product = subject.used
     if point.epsilon <= 0 or point.delta >= 1 or infinite_mass(product).upper > 0:
         return None
     c = max(-math.log(point.delta), 1.0) / point.epsilon * np.array([0.5, 0.8, 1.2, 1.8])
@@ -143,10 +166,9 @@ def _chernoff_order(product: Product, point: Point) -> float | None:
     return float(c[best]) if bound[best] < math.log(point.delta) - 1e-6 else None
 
 
-def _chernoff(product: Product, c: float) -> Maker:
-    def fact(epsilon: Fraction, delta: Fraction) -> Step:
-        listed = [quadrature(factor.pair, c, factor.count) for factor in product.factors]
-        witness: Object = {"c": show_rational(Fraction(c)), "factors": listed}
-        return fact_step("chernoff", product, epsilon, delta, witness)
+def _chernoff(subject: Subject, c: float) -> Maker:
+    def fact(points: Points) -> Step:
+        witness: Object = {"c": show_rational(Fraction(c)), "factors": quadratures(subject, c)}
+        return fact_step("chernoff", subject.said, points, witness)
 
     return fact

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any, TypeAlias
 
 from accountant.errors import NotCertified
@@ -26,7 +25,14 @@ from accountant.pairs.logistic import LogisticPair
 from accountant.pairs.pair import Pair
 from accountant.pairs.product import Product
 from accountant.pairs.randomized_response import RandomizedResponsePair
+from accountant.pairs.subsampled import SubsampledPair
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
+from accountant.runs.binomial import BinomialRuns
+from accountant.runs.finite import FiniteRuns
+from accountant.runs.fixed import FixedRuns
+from accountant.runs.law import RunLaw
+from accountant.runs.poisson import PoissonRuns
+from accountant.runs.truncated_negative_binomial import TruncatedNegativeBinomial
 from proofs.certificate import Json, show_rational
 
 Object: TypeAlias = dict[str, Json]
@@ -37,8 +43,11 @@ def conclusion(guarantee: Guarantee[Any], steps: int) -> Object:
     return {**_claim(guarantee), "relation": guarantee.relation.name, "steps": steps}
 
 
-def hockey_stick(product: Product, epsilon: Fraction, delta: Fraction) -> Object:
-    """The fact that a product's hockey-stick divergence at epsilon is at most delta."""
+def hockey_stick(product: Product, known: Points) -> Object:
+    """The fact that a product's hockey-stick divergence is at most delta at every point."""
+    if len(known) > 1:
+        return {"notion": "hockey-sticks", "product": factors(product), "points": points(known)}
+    ((epsilon, delta),) = known
     return {
         "notion": "hockey-stick",
         "product": factors(product),
@@ -55,6 +64,28 @@ def factors(product: Product) -> list[Json]:
 def points(listed: Points) -> list[Json]:
     """Pairs of rationals."""
     return [[show_rational(x), show_rational(y)] for x, y in listed]
+
+
+def run_law(runs: RunLaw) -> Object:
+    """The law of a number of runs."""
+    match runs:
+        case TruncatedNegativeBinomial():
+            shape = {"eta": show_rational(runs.eta), "gamma": show_rational(runs.gamma)}
+            return {"kind": "truncated-negative-binomial", **shape}
+        case PoissonRuns():
+            return {"kind": "poisson", "rate": show_rational(runs.rate)}
+        case BinomialRuns():
+            probability = show_rational(runs.probability)
+            return {"kind": "binomial", "trials": runs.trials, "probability": probability}
+        case FixedRuns():
+            return {"kind": "binomial", "trials": runs.count, "probability": "1"}
+        case FiniteRuns():
+            return {
+                "kind": "finite",
+                "probabilities": [show_rational(p) for p in runs.probabilities],
+            }
+        case _:
+            raise NotCertified(f"certificates do not know {type(runs).__name__}")
 
 
 def _claim(guarantee: Guarantee[Any]) -> Object:
@@ -115,8 +146,19 @@ def pair(one: Pair) -> Object:
                 "sampling_rate": show_rational(one.sampling_rate),
                 "removal": one.removal,
             }
+        case SubsampledPair():
+            return _sampled(one)
         case _:
             return _discrete(one)
+
+
+def _sampled(one: SubsampledPair) -> Object:
+    return {
+        "kind": "sampled",
+        "base": factors(one.base),
+        "sampling_rate": show_rational(one.sampling_rate),
+        "direction": one.direction.value,
+    }
 
 
 def _discrete(one: Pair) -> Object:
@@ -145,6 +187,6 @@ def _discrete(one: Pair) -> Object:
             }
         case _:
             raise NotCertified(
-                f"no rule of the certificates covers {type(one).__name__}: only Gaussian noise "
-                "can be certified on a random sample so far; .epsilon(delta=...) has the number"
+                f"no rule of the certificates covers {type(one).__name__} yet; "
+                ".epsilon(delta=...) has the number"
             )

@@ -9,18 +9,23 @@ from typing import final
 
 import numpy as np
 
+from accountant.certify.contour import quadratures
 from accountant.certify.proof import fact_step
+from accountant.certify.table import FEW, Subject
+from accountant.guarantees.points import Points
 from accountant.numerics.enclosure import Complexes, Reals
 from accountant.numerics.profile import infinite_mass
 from accountant.numerics.saddle import Saddle, alias_step, real_bounds, short, total_cgf
 from accountant.pairs.discrete_gaussian import DiscreteGaussianPair
 from accountant.pairs.discrete_laplace import DiscreteLaplacePair
+from accountant.pairs.ladder import LadderPair
 from accountant.pairs.pair import Pair
 from accountant.pairs.product import Product
 from accountant.pairs.randomized_response import RandomizedResponsePair
 from proofs.certificate import Step, show_rational
 
-_MAX_NODES = 1 << 16
+_MAX_WORK = 1 << 22
+
 _MARGIN = 1e-10
 
 
@@ -30,7 +35,7 @@ class Folded:
     """The sum over one period.
 
     Attributes:
-        product: all pairs on the lattice.
+        subject: all pairs on the lattice.
         c: abscissa.
         offset: one loss of the product, exactly.
         span: exactly.
@@ -38,7 +43,7 @@ class Folded:
         cgf: shape (half + 1,), upper ends of K in modulus.
     """
 
-    product: Product
+    subject: Subject
     c: float
     offset: Fraction
     span: Fraction
@@ -58,27 +63,27 @@ class Folded:
         total = (2.0 * terms.sum(axis=1) - terms[:, 0]) / (2 * self.s.size - 1)
         with np.errstate(divide="ignore", invalid="ignore"):
             finite = np.log(np.maximum(total, 0.0) + _MARGIN * np.abs(terms).mean(axis=1)) + shift
-            outside = np.log(infinite_mass(self.product).upper)
+            outside = np.log(infinite_mass(self.subject.used).upper)
             return np.asarray(np.logaddexp(finite, outside) + _MARGIN)
 
-    def fact(self, epsilon: Fraction, delta: Fraction) -> Step:
+    def fact(self, points: Points) -> Step:
         """The abscissa, the span and half the number of nodes."""
         return fact_step(
             "lattice",
-            self.product,
-            epsilon,
-            delta,
+            self.subject.said,
+            points,
             {
                 "c": show_rational(Fraction(self.c)),
                 "span": show_rational(self.span),
                 "nodes": self.s.size - 1,
-                "factors": [None] * len(self.product.factors),
+                "factors": quadratures(self.subject, self.c),
             },
         )
 
 
-def folded(product: Product, saddle: Saddle) -> Folded | None:
+def folded(subject: Subject, saddle: Saddle) -> Folded | None:
     """The sum that suits a saddle; None when there is no lattice, or it is too fine."""
+    product = subject.used
     found = _common(product)
     if found is None:
         return None
@@ -87,11 +92,11 @@ def folded(product: Product, saddle: Saddle) -> Folded | None:
     known = real_bounds(product, saddle)
     period = 2 * math.pi / alias_step(saddle, known)
     half = max(math.ceil(period / float(span)) // 2, 1)
-    if half > _MAX_NODES:
+    if half * max(subject.work, 8) > _MAX_WORK:
         return None
     turn = 2 * math.pi / ((2 * half + 1) * float(span))
     s = c + 1j * turn * np.arange(half + 1)
-    return Folded(product, c, offset, span, s, total_cgf(product, s).value)
+    return Folded(subject, c, offset, span, s, total_cgf(product, s).value)
 
 
 def _common(product: Product) -> tuple[Fraction, Fraction] | None:
@@ -114,6 +119,8 @@ def _lattice(pair: Pair) -> tuple[Fraction, Fraction] | None:
     match pair:
         case RandomizedResponsePair():
             return -pair.epsilon, pair.epsilon * (2 if pair.categories == 2 else 1)
+        case LadderPair() if pair.index.size <= FEW:
+            return Fraction(0), Fraction(pair.span)
         case DiscreteLaplacePair():
             return -pair.shift / pair.scale, 2 / pair.scale
         case DiscreteGaussianPair():

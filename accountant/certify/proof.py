@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Protocol
 
 from accountant.certify.json_form import Object, hockey_stick
+from accountant.guarantees.points import Points
 from accountant.numerics.enclosure import Reals
 from accountant.pairs.product import Product
 from proofs.certificate import Step
@@ -17,17 +17,15 @@ class Proof(Protocol):
     def log_upper(self, epsilon: Reals) -> Reals:
         """Log of the bound at each epsilon; it never grows with epsilon."""
 
-    def fact(self, epsilon: Fraction, delta: Fraction) -> Step:
-        """The step that concludes that the divergence at epsilon is at most delta."""
+    def fact(self, points: Points) -> Step:
+        """The step that concludes that delta is an upper bound at every (epsilon, delta)."""
 
 
-def fact_step(
-    rule: str, product: Product, epsilon: Fraction, delta: Fraction, witness: Object
-) -> Step:
+def fact_step(rule: str, product: Product, points: Points, witness: Object) -> Step:
     """A step about a product, from nothing but its witness."""
     return Step(
         rule=f"hockey-stick/{rule}",
         premises=(),
         witness=witness,
-        conclusion=hockey_stick(product, epsilon, delta),
+        conclusion=hockey_stick(product, points),
     )

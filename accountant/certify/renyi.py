@@ -9,19 +9,26 @@ from typing import Any
 
 import numpy as np
 
-from accountant.certify.contour import quadrature
-from accountant.certify.json_form import Object
+from accountant.certify.contour import quadratures
+from accountant.certify.json_form import Object, run_law
+from accountant.certify.sampled import subject
 from accountant.errors import NotCertified
 from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.rdp import RDP
-from accountant.guarantees.renyi_bounds import epsilon_terms, log_delta_terms
+from accountant.guarantees.rdp import DEFAULT_ORDERS, RDP
+from accountant.guarantees.renyi_bounds import epsilon_terms, log_delta_terms, total_variation
 from accountant.guarantees.renyi_guarantee import RenyiGuarantee
 from accountant.numerics.enclosure import Reals
-from accountant.pairs.product import Product
-from proofs.certificate import Json
+from accountant.numerics.profile import max_loss
+from accountant.pairs.pair import Pair
+from accountant.pairs.subsampled import SubsampledPair
+from accountant.runs.law import RunLaw
+from accountant.runs.truncated_negative_binomial import TruncatedNegativeBinomial
+from proofs.certificate import Json, show_rational
 
 _TRIALS = 1.0 + np.geomspace(1e-6, 1e9, 200)
 _REFINEMENTS = 6
+_NEXT_TO_ONE = 1 + Fraction(1, 2**44)
+_POINTS = 512
 _FINE = 90.0  # the engine knows M - 1 of a small sampling rate to 14 digits
 
 
@@ -30,11 +37,53 @@ def rdp_witness(pair: DominatingPair[Any], orders: list[Fraction]) -> Object:
     named = [("forward", pair.forward)]
     if pair.backward != pair.forward:
         named.append(("backward", pair.backward))
+    for _, product in named:
+        for factor in product.factors:
+            _refuse_unbounded(factor.pair)
+    subjects = [(name, subject(product, fine=_POINTS, negligible=0.0)) for name, product in named]
     listed: list[Json] = [
-        {name: _quadratures(product, float(order - 1)) for name, product in named}
+        {name: quadratures(one, float(order - 1), accuracy=_FINE) for name, one in subjects}
         for order in orders
     ]
     return {"orders": listed}
+
+
+def selected_witness(
+    guarantee: RenyiGuarantee[Any], runs: RunLaw, bounds: list[tuple[str, Fraction]]
+) -> Object:
+    """The bound to use at every order of a selection, with the other order that it takes."""
+    listed: list[Json] = [_hint(guarantee, runs, *one) for one in bounds]
+    return {"runs": run_law(runs), "orders": listed}
+
+
+def _hint(guarantee: RenyiGuarantee[Any], runs: RunLaw, name: str, order: Fraction) -> Object:
+    if name == "shape" and isinstance(runs, TruncatedNegativeBinomial):
+        known = [one for one, _ in guarantee.points] if isinstance(guarantee, RDP) else []
+        best = min(
+            known or DEFAULT_ORDERS,
+            key=lambda b: (1 - 1 / float(b)) * _value(guarantee, b) - math.log(runs.gamma) / b,
+        )
+        return {"by": name, "order": show_rational(best)}
+    if name == "rate":
+        epsilon = math.log(float(order / (order - 1)))
+        best = best_order(guarantee, epsilon, 0.0)
+        terms = log_delta_terms(
+            np.array([float(best)]), np.array([_value(guarantee, best)]), epsilon
+        )
+        first = guarantee.points[0][0] if isinstance(guarantee, RDP) else _NEXT_TO_ONE
+        if total_variation(_value(guarantee, first)) < math.exp(min(terms[0], 0.0)):
+            best = first
+        return {"by": name, "order": show_rational(best)}
+    return {"by": name}
+
+
+def _refuse_unbounded(pair: Pair) -> None:
+    """A table of a sampled pair gives the losses beyond its end to P alone."""
+    if isinstance(pair, SubsampledPair) and math.isinf(max_loss(pair.base)):
+        raise NotCertified(
+            "certificates bound a sampled pair by a table, which says nothing of Renyi divergences "
+            "where its base's losses are unbounded; ask for epsilon or delta"
+        )
 
 
 def best_order(guarantee: RenyiGuarantee[Any], epsilon: float, delta: float) -> Fraction:
@@ -69,10 +118,6 @@ def _least(guarantee: RenyiGuarantee[Any], terms: Callable[[Reals, Reals], Reals
     return Fraction(best)
 
 
-def _value(guarantee: RenyiGuarantee[Any], order: float) -> float:
+def _value(guarantee: RenyiGuarantee[Any], order: float | Fraction) -> float:
     value = guarantee.divergence_up(Fraction(order))
     return math.inf if value is None else float(value)
-
-
-def _quadratures(product: Product, c: float) -> list[Json]:
-    return [quadrature(factor.pair, c, factor.count, accuracy=_FINE) for factor in product.factors]

@@ -147,6 +147,7 @@ class Guarantee(ABC, Generic[R]):
         delta: Number | None = None,
         epsilon: Number | None = None,
         order: Number | None = None,
+        lower: bool = False,
     ) -> Certificate:
         """Prove one number, or this statement itself; ``proofs.check`` verifies the proof.
 
@@ -155,12 +156,14 @@ class Guarantee(ABC, Generic[R]):
             epsilon: where delta is asked for, or else
             order: where the Renyi divergence is asked for. What is proved is at most a relative
                 1e-6 above the upper end that is asked for, where the losses are not rough.
+            lower: prove the lower end of epsilon or delta instead, as a fact about the dominating
+                pair: two outputs with exactly its laws differ by at least so much.
         Raises:
             NotCertified: no rule of the checker covers a theorem in the derivation.
         """
         from accountant.certify.certify import certify  # noqa: PLC0415  # it imports Guarantee
 
-        return certify(self, delta=delta, epsilon=epsilon, order=order)
+        return certify(self, delta=delta, epsilon=epsilon, order=order, lower=lower)
 
 
 def _one_minus(value: float, outwards: Callable[[float], float]) -> float:

@@ -76,6 +76,18 @@ def exp_up(exponent: Fraction) -> Fraction:
     return Fraction(total, one)
 
 
+def short_up(value: float, bits: int) -> Fraction:
+    """The least number of so many binary digits at or above a finite number above or at 0."""
+    mantissa, exponent = math.frexp(value)
+    return Fraction(math.ceil(math.ldexp(mantissa, bits))) * Fraction(2) ** (exponent - bits)
+
+
+def short_down(value: float, bits: int) -> Fraction:
+    """The largest number of so many binary digits at or below one."""
+    mantissa, exponent = math.frexp(value)
+    return Fraction(math.floor(math.ldexp(mantissa, bits))) * Fraction(2) ** (exponent - bits)
+
+
 def _ceil_div(numerator: int, denominator: int) -> int:
     return -(-numerator // denominator)
 

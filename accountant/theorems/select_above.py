@@ -64,6 +64,7 @@ def select_above(guarantee: Guarantee[R], runs: RunLaw) -> DominatingPair[R]:
             premises=(pair.derivation,),
             assumptions=(SCORE,),
             lossless=False,
+            parameters=(("runs", runs),),
         ),
     )
 

@@ -58,6 +58,7 @@ def select_pair(guarantee: PairGuarantee[R], runs: RunLaw) -> DominatingPair[R]:
             source="proofs/selection.md, Theorem 1, or Theorem 2 where it rounds to less",
             premises=tuple(premises),
             assumptions=(SCORE,),
+            parameters=(("runs", runs),),
         ),
     )
 

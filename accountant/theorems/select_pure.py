@@ -49,5 +49,6 @@ def select_pure(guarantee: PureDP[R], runs: RunLaw) -> PureDP[R]:
             source="proofs/selection.md, Corollary 3",
             premises=(guarantee.derivation,),
             lossless=False,
+            parameters=(("runs", runs),),
         ),
     )

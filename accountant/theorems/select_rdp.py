@@ -21,10 +21,12 @@ from accountant.theorems.select_pair import SCORE
 
 _MARGIN = 1e-10
 _LARGEST_EXPONENT = 600.0
-_THEOREM_2 = "Papernot & Steinke, arXiv:2110.03620, Theorem 2"
-_THEOREM_6 = "Papernot & Steinke, arXiv:2110.03620, Theorem 6"
-_ALL = "all runs released"
-_RATIO = "bounded ratio"
+_NAMES = {
+    "shape": "Papernot & Steinke, arXiv:2110.03620, Theorem 2",
+    "rate": "Papernot & Steinke, arXiv:2110.03620, Theorem 6",
+    "all": "all runs released",
+    "ratio": "bounded ratio",
+}
 
 
 def select_rdp(guarantee: RenyiGuarantee[R], runs: RunLaw) -> RDP[R]:
@@ -73,7 +75,9 @@ def select_rdp(guarantee: RenyiGuarantee[R], runs: RunLaw) -> RDP[R]:
             f"no theorem bounds the best of {runs.describe()} at the orders of "
             f"{guarantee.describe()}; state the base by a pair, or at lower orders"
         )
-    said = ", ".join(f"{one} at {winners.count(one)} orders" for one in dict.fromkeys(winners))
+    said = ", ".join(
+        f"{_NAMES[one]} at {winners.count(one)} orders" for one in dict.fromkeys(winners)
+    )
     return RDP(
         points=points,
         relation=guarantee.relation,
@@ -84,6 +88,7 @@ def select_rdp(guarantee: RenyiGuarantee[R], runs: RunLaw) -> RDP[R]:
             premises=(guarantee.derivation,),
             assumptions=(SCORE,),
             lossless=False,
+            parameters=(("runs", runs), ("bounds", " ".join(winners))),
         ),
     )
 
@@ -104,23 +109,23 @@ def _bounds(
 ) -> dict[str, float]:
     """Every bound that applies at one order, +inf where it says nothing."""
     excess, base = float(order - 1), known[order]
-    found = {_ALL: _all_released(runs, excess, base)}
+    found = {"all": _all_released(runs, excess, base)}
     mass = math.log(max(runs.mean + runs.probability_of_none, 1.0))
     ends = runs.derivative(np.array([0.0, 1.0]))
     if ends[0] > 0.0:
-        found[_RATIO] = base + math.log(ends[1] / ends[0]) + mass / excess
+        found["ratio"] = base + math.log(ends[1] / ends[0]) + mass / excess
     if isinstance(runs, TruncatedNegativeBinomial):
         slope = float(1 + runs.eta)
         least = min(
             (1 - 1 / float(other)) * value - math.log(runs.gamma) / float(other)
             for other, value in known.items()
         )
-        found[_THEOREM_2] = base + slope * least + math.log(runs.mean) / excess
+        found["shape"] = base + slope * least + math.log(runs.mean) / excess
     if isinstance(runs, PoissonRuns):
         epsilon = math.log(float(order / (order - 1))) * (1 - 1e-14)
         delta = guarantee.delta(epsilon=epsilon).upper
         exponent = math.log(runs.mean) + excess * (base + runs.mean * delta)
-        found[_THEOREM_6] = float(np.logaddexp(-runs.mean, exponent)) / excess
+        found["rate"] = float(np.logaddexp(-runs.mean, exponent)) / excess
     return found
 
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from functools import lru_cache
+from math import isqrt
+from typing import Final, final
 
-from flint import acb, arb
+from flint import acb, arb, ctx
 
 from proofs.arithmetic import ball, show
 from proofs.pairs.pair import Formula, Moments, Pair, no_profile, no_witness, unbounded
+
+MAX_REACH: Final = 1_000
 
 
 @final
@@ -55,11 +59,40 @@ class DiscreteGaussianPair(Pair):
 
         return Formula(moment)
 
-    def profile(self, epsilon: Fraction) -> arb:  # noqa: ARG002  # it refuses any
-        """None: the losses are on a lattice."""
-        raise no_profile("a discrete Gaussian pair")
+    def profile(self, epsilon: arb) -> arb:
+        """Sum of (1 - e^{eps - l})_+ over the losses l under P, and what lies far out.
+
+        P(|j| > J) <= 2 e^{-J^2/(2v)} (Canonne, Kamath & Steinke, arXiv:2004.00010, Corollary 17).
+        """
+        terms, far = _terms(self, ctx.prec)
+        t = epsilon.exp()
+        gaps = (mass * (1 - t * ratio).nonnegative_part() for mass, ratio in terms)
+        return sum(gaps, far * arb(0.5, 0.5))
+
+    def swapped(self) -> Pair:
+        """Itself: reflecting the outcomes exchanges P and Q."""
+        return self
 
     def describe(self) -> str:
         """Variance and shift."""
         variance = show(self.sigma_squared)
         return f"discrete Gaussians of sigma^2 = {variance} shifted by {self.shift}"
+
+
+@lru_cache(maxsize=8)
+def _terms(pair: DiscreteGaussianPair, precision: int) -> tuple[list[tuple[arb, arb]], arb]:
+    """Masses under P with e^{-l}, as far as the precision sees, and the rest.
+
+    Losses below 0, j < -shift/2, never count.
+    """
+    variance = pair.sigma_squared
+    reach = isqrt(int(2 * variance * (precision + 8))) + 1
+    if reach > MAX_REACH:
+        raise no_profile("a discrete Gaussian pair of so large a variance")
+    tau = acb(0, 1 / (2 * arb.pi() * ball(variance)))
+    whole = acb.modular_theta(acb(0), tau)[2].real
+    terms = []
+    for j in range(-min(pair.shift // 2, reach), reach + 1):
+        loss = pair.shift * (2 * j + pair.shift) / (2 * variance)
+        terms.append((ball(-j * j / (2 * variance)).exp() / whole, ball(-loss).exp()))
+    return terms, 2 * ball(-reach * reach / (2 * variance)).exp()

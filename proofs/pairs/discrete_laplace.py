@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from functools import lru_cache
+from typing import Final, final
 
-from flint import acb, arb
+from flint import acb, arb, ctx
 
 from proofs.arithmetic import ball, show
 from proofs.pairs.pair import Formula, Moments, Pair, no_profile, no_witness
+
+MAX_LOSSES: Final = 1_000
 
 
 @final
@@ -54,10 +57,27 @@ class DiscreteLaplacePair(Pair):
 
         return Formula(moment)
 
-    def profile(self, epsilon: Fraction) -> arb:  # noqa: ARG002  # it refuses any
-        """None: the losses are on a lattice."""
-        raise no_profile("a discrete Laplace pair")
+    def profile(self, epsilon: arb) -> arb:
+        """Sum of (1 - e^{eps - l})_+ over the losses l under P."""
+        t = epsilon.exp()
+        gaps = (mass * (1 - t * rest).nonnegative_part() for mass, rest in _terms(self, ctx.prec))
+        return sum(gaps, arb(0))
+
+    def swapped(self) -> Pair:
+        """Itself: reflecting the outcomes exchanges P and Q."""
+        return self
 
     def describe(self) -> str:
         """Scale and shift."""
         return f"discrete Laplace of scale {show(self.scale)} shifted by {self.shift}"
+
+
+@lru_cache(maxsize=8)
+def _terms(pair: DiscreteLaplacePair, precision: int) -> list[tuple[arb, arb]]:  # noqa: ARG001
+    """Masses under P with e^{-l}, at one precision; the loss -m/b never counts."""
+    if pair.shift > MAX_LOSSES:
+        raise no_profile("a discrete Laplace pair of so many losses")
+    r = ball(-1 / pair.scale).exp()
+    masses = [1 / (1 + r), *((1 - r) / (1 + r) * r**j for j in range(1, pair.shift))]
+    losses = ((pair.shift - 2 * j) / pair.scale for j in range(pair.shift))
+    return [(mass, ball(-loss).exp()) for mass, loss in zip(masses, losses, strict=True)]

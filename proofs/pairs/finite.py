@@ -55,13 +55,17 @@ class FinitePair(Pair):
         def moment(s: acb) -> acb:
             return sum((mass * (s * loss).exp() for mass, loss in terms), acb(0))
 
-        return Formula(moment)
+        return Formula(moment, infinite=ball(self.infinite))
 
-    def profile(self, epsilon: Fraction) -> arb:
+    def profile(self, epsilon: arb) -> arb:
         """Sum of (p - e^eps q)_+."""
-        t = ball(epsilon).exp()
+        t = epsilon.exp()
         gaps = (ball(a) - t * ball(b) for a, b in zip(self.p, self.q, strict=True))
         return sum((gap.nonnegative_part() for gap in gaps), arb(0))
+
+    def swapped(self) -> Pair:
+        """The masses exchanged."""
+        return FinitePair(self.q, self.p)
 
     def describe(self) -> str:
         """The number of outcomes."""

@@ -43,9 +43,13 @@ class GaussianPair(Pair):
 
         return Formula(moment, lambda c, y: (half * (c * (c + 1) - y * y)).exp())
 
-    def profile(self, epsilon: Fraction) -> arb:
+    def profile(self, epsilon: arb) -> arb:
         """The profile at e^epsilon."""
-        return gaussian_profile(self.mu_squared, ball(epsilon))
+        return gaussian_profile(self.mu_squared, epsilon)
+
+    def swapped(self) -> Pair:
+        """Itself: reflecting the outcomes exchanges P and Q."""
+        return self
 
     def describe(self) -> str:
         """Mu squared."""

@@ -52,11 +52,13 @@ class LaplacePair(Pair):
 
         return Formula(moment, decay)
 
-    def profile(self, epsilon: Fraction) -> arb:
+    def profile(self, epsilon: arb) -> arb:
         """1 - e^{(eps - a)/2} up to a, then 0: the best event is {x > (a + eps)/2}."""
-        if epsilon >= self.epsilon:
-            return arb(0)
-        return -ball((epsilon - self.epsilon) / 2).expm1()
+        return (-((epsilon - ball(self.epsilon)) / 2).expm1()).nonnegative_part()
+
+    def swapped(self) -> Pair:
+        """Itself: reflecting the outcomes exchanges P and Q."""
+        return self
 
     def describe(self) -> str:
         """The distance."""

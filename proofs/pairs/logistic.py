@@ -51,12 +51,14 @@ class LogisticPair(Pair):
 
         return Formula(moment, decay)
 
-    def profile(self, epsilon: Fraction) -> arb:
+    def profile(self, epsilon: arb) -> arb:
         """(sqrt a - sqrt t)^2 / (a - 1), a = e^{epsilon of the pair}, t = e^epsilon <= a."""
-        if epsilon >= self.epsilon:
-            return arb(0)
-        gap = ball(self.epsilon / 2).exp() - ball(epsilon / 2).exp()
-        return gap * gap / ball(self.epsilon).expm1()
+        below = (-((epsilon - ball(self.epsilon)) / 2).expm1()).nonnegative_part()
+        return -below * below / (-ball(self.epsilon)).expm1()
+
+    def swapped(self) -> Pair:
+        """Itself: reflecting the outcomes exchanges P and Q."""
+        return self
 
     def describe(self) -> str:
         """The distance."""

@@ -9,12 +9,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol, final
+from typing import Final, Protocol, TypeAlias, final
 
 from flint import acb, arb
 
 from proofs.arithmetic import ball
 from proofs.errors import RefusedError
+
+Product: TypeAlias = "tuple[tuple[Pair, int], ...]"
+"""Different pairs, each with how often it occurs."""
+
+_NONE: Final = arb(0)
 
 
 class Moments(Protocol):
@@ -23,8 +28,16 @@ class Moments(Protocol):
     def along(self, c: Fraction, step: arb, count: int) -> list[acb]:
         """M(c + i k step) for k = 0, ..., count - 1, c > 0."""
 
-    def ceiling(self, c: Fraction, y: arb) -> arb:
-        """At or above |M(c + i v)| for every v >= y >= 0."""
+    def ceiling(self, c: Fraction, y: arb, top: Fraction | None) -> arb:
+        """At or above |M(c + i v)| for every v from y >= 0 to the top, None for all from y on."""
+
+    @property
+    def infinite(self) -> arb:
+        """P(L = inf) of the pair that M belongs to."""
+
+    @property
+    def top(self) -> Fraction | None:
+        """Up to where the ceiling falls; None where it never stops to."""
 
 
 class Pair(ABC):
@@ -35,7 +48,7 @@ class Pair(ABC):
     @property
     @abstractmethod
     def infinite(self) -> Fraction:
-        """P(L = inf)."""
+        """P(L = inf), or more."""
 
     @property
     @abstractmethod
@@ -55,8 +68,12 @@ class Pair(ABC):
         """M, computed with the help of a witness; None is the witness of a closed formula."""
 
     @abstractmethod
-    def profile(self, epsilon: Fraction) -> arb:
+    def profile(self, epsilon: arb) -> arb:
         """The hockey-stick divergence at epsilon >= 0, in closed form."""
+
+    @abstractmethod
+    def swapped(self) -> Pair:
+        """The pair (Q, P), or one with the same profile."""
 
     @abstractmethod
     def describe(self) -> str:
@@ -71,17 +88,24 @@ class Formula:
     Attributes:
         moment: s -> M(s) for Re s > 0.
         decay: (c, y) -> at or above |M(c + i v)| for v >= y; |M(c + i v)| <= M(c) needs no proof.
+        infinite: P(L = inf).
     """
 
     moment: Callable[[acb], acb]
     decay: Callable[[arb, arb], arb] | None = None
+    infinite: arb = _NONE
+
+    @property
+    def top(self) -> Fraction | None:
+        """None: the bound falls for ever."""
+        return None
 
     def along(self, c: Fraction, step: arb, count: int) -> list[acb]:
         """The formula at every node."""
         real = ball(c)
         return [self.moment(acb(real, step * k)) for k in range(count)]
 
-    def ceiling(self, c: Fraction, y: arb) -> arb:
+    def ceiling(self, c: Fraction, y: arb, top: Fraction | None) -> arb:  # noqa: ARG002  # any
         """The smaller of the two bounds."""
         flat = self.moment(acb(ball(c))).real
         return flat if self.decay is None else flat.min(self.decay(ball(c), y))

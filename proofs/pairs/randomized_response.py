@@ -48,16 +48,18 @@ class RandomizedResponsePair(Pair):
         def moment(s: acb) -> acb:
             return share * (((s + 1) * e).exp() + (-(s * e)).exp() + rest)
 
-        return Formula(moment)
+        return Formula(moment, infinite=ball(self.infinite_mass))
 
-    def profile(self, epsilon: Fraction) -> arb:
+    def profile(self, epsilon: arb) -> arb:
         """For 0 <= eps < epsilon only the outcome of loss epsilon counts."""
-        outside = ball(self.infinite_mass)
-        if epsilon >= self.epsilon:
-            return outside
         top = ball(self.epsilon).exp()
         share = ball(1 - self.infinite_mass) / (top + (self.categories - 1))
-        return outside + share * (top - ball(epsilon).exp())
+        below = (-(epsilon - ball(self.epsilon)).expm1()).nonnegative_part()
+        return ball(self.infinite_mass) + share * top * below
+
+    def swapped(self) -> Pair:
+        """Itself: reflecting the outcomes exchanges P and Q."""
+        return self
 
     def describe(self) -> str:
         """Epsilon and the number of categories."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Final, TypeAlias
+from typing import Final
 
 from proofs.errors import RefusedError
 from proofs.fields import Fields
@@ -14,12 +14,10 @@ from proofs.pairs.finite import FinitePair
 from proofs.pairs.gaussian import GaussianPair
 from proofs.pairs.laplace import LaplacePair
 from proofs.pairs.logistic import LogisticPair
-from proofs.pairs.pair import Pair
+from proofs.pairs.pair import Pair, Product
 from proofs.pairs.randomized_response import RandomizedResponsePair
+from proofs.pairs.sampled import SampledPair, read_direction
 from proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
-
-Product: TypeAlias = tuple[tuple[Pair, int], ...]
-"""Different pairs, each with how often it occurs."""
 
 
 def _randomized_response(fields: Fields) -> Pair:
@@ -37,6 +35,11 @@ def _subsampled_gaussian(fields: Fields) -> Pair:
     )
 
 
+def _sampled(fields: Fields) -> Pair:
+    base = read_product(fields.items("base"))
+    return SampledPair(base, rate(fields), read_direction(fields.take("direction")))
+
+
 KINDS: Final[dict[str, Callable[[Fields], Pair]]] = {
     "gaussian": lambda fields: GaussianPair(fields.positive("mu_squared")),
     "laplace": lambda fields: LaplacePair(fields.positive("epsilon")),
@@ -48,6 +51,7 @@ KINDS: Final[dict[str, Callable[[Fields], Pair]]] = {
         f.positive("sigma_squared"), f.whole("shift")
     ),
     "subsampled-gaussian": _subsampled_gaussian,
+    "sampled": _sampled,
 }
 
 

@@ -54,20 +54,24 @@ class SubsampledGaussianPair(Pair):
         fields.close()
         return found
 
-    def profile(self, epsilon: Fraction) -> arb:
+    def profile(self, epsilon: arb) -> arb:
         """From the Gaussian's (Zhu, Dong & Wang, arXiv:2106.08567, Theorem 11), t = e^eps.
 
         Removal: q H_a(P|Q), a = 1 + (t-1)/q. Addition: r H_{qt/r}(P|Q), r = 1 - t(1-q), if r > 0,
         else 0.
         """
-        q, t = ball(self.sampling_rate), ball(epsilon).exp()
+        q, t = ball(self.sampling_rate), epsilon.exp()
         if self.removal:
-            argument = (ball(epsilon).expm1() / q).log1p()
+            argument = (epsilon.expm1() / q).log1p()
             return q * gaussian_profile(self.mu_squared, argument)
         r = 1 - t * (1 - q)
         if r <= 0:
             return arb(0)
         return r * gaussian_profile(self.mu_squared, (q * t / r).log())
+
+    def swapped(self) -> Pair:
+        """The other direction."""
+        return SubsampledGaussianPair(self.mu_squared, self.sampling_rate, not self.removal)
 
     def describe(self) -> str:
         """Mu squared, rate, direction."""
@@ -125,7 +129,17 @@ class Quadrature:
             terms = [term * turn for term, turn in zip(terms, turns, strict=True)]
         return found
 
-    def ceiling(self, c: Fraction, y: arb) -> arb:
+    @property
+    def infinite(self) -> arb:
+        """None."""
+        return arb(0)
+
+    @property
+    def top(self) -> Fraction | None:
+        """None: the bound falls for ever."""
+        return None
+
+    def ceiling(self, c: Fraction, y: arb, top: Fraction | None) -> arb:  # noqa: ARG002  # any
         """The sum of the terms' absolute values, which fall as y grows."""
         a = self._power(c)
         sizes = (

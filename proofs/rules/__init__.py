@@ -6,7 +6,20 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from proofs.rules import compose, convert, dominate, group, hockey_stick, mechanisms, subsample
+from proofs.rules import (
+    at_least,
+    compose,
+    convert,
+    dominate,
+    group,
+    hockey_stick,
+    mechanisms,
+    restate,
+    select,
+    select_above,
+    select_profile,
+    subsample,
+)
 from proofs.rules.rule import Rule
 from proofs.statement import NOTION_TYPES
 
@@ -37,6 +50,11 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "parallel": compose.parallel,
         "post-process": compose.post_process,
         "subsample/poisson": subsample.poisson,
+        "select/pure": select.pure,
+        "select/rdp": select.renyi,
+        "select/profile": select_profile.profile,
+        "select/above": select_above.above,
+        "subsample/without-replacement": subsample.without_replacement,
         "group/pure-dp": group.pure_dp,
         "group/approx-dp": group.approx_dp,
         "group/bounded-range": group.bounded_range,
@@ -57,6 +75,8 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "convert/pair-profile": convert.pair_to_profile,
         "convert/pair-pure": convert.pair_to_pure,
         "convert/pair-rdp": convert.pair_to_rdp,
+        "convert/pair-gdp": restate.pair_to_gdp,
+        "convert/pair-zcdp": restate.pair_to_zcdp,
         "convert/profile-trade-off": convert.profile_to_trade_off,
         "convert/zcdp-rdp": convert.zcdp_to_rdp,
         "convert/rdp-rdp": convert.rdp_to_rdp,
@@ -66,6 +86,10 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "hockey-stick/closed": hockey_stick.closed,
         "hockey-stick/contour": hockey_stick.contour,
         "hockey-stick/lattice": hockey_stick.lattice,
+        "hockey-stick/sampled": hockey_stick.sampled,
         "hockey-stick/chernoff": hockey_stick.chernoff,
+        "at-least/closed": at_least.closed,
+        "at-least/contour": at_least.contour,
+        "at-least/lattice": at_least.lattice,
     }
 )

@@ -11,10 +11,10 @@ from flint import arb
 from proofs.arithmetic import ball, normal_tail, require_at_most
 from proofs.errors import RefusedError
 from proofs.fields import Fields
-from proofs.pairs.read import Product
+from proofs.pairs.pair import Product
 from proofs.rules.compose import divergence
 from proofs.rules.dominate import certainly_below
-from proofs.rules.hockey_stick import largest_loss, product_moment, spend
+from proofs.rules.hockey_stick import finite_moment, largest_loss, spend
 from proofs.rules.rule import Application
 from proofs.statement import (
     GDP,
@@ -142,14 +142,14 @@ def pair_to_approx(step: Application) -> tuple[str, ...]:
     Source: Zhu, Dong & Wang (arXiv:2106.08567), Definition 7.
     """
     claim = step.concludes(ApproxDP)
-    _bounded_at(step, claim.epsilon, claim.delta, *_split(step))
+    _bounded_at(step, claim.epsilon, claim.delta, *split(step))
     return ()
 
 
 def pair_to_profile(step: Application) -> tuple[str, ...]:
     """The same at several points: the bounds of one direction's points after the other's."""
     points = step.concludes(Profile).points
-    pairs, facts = _split(step)
+    pairs, facts = split(step)
     if len(facts) % len(points):
         raise RefusedError("the rule takes one bound for each point and direction")
     for place, (epsilon, delta) in enumerate(points):
@@ -214,7 +214,7 @@ def renyi_to_profile(step: Application) -> tuple[str, ...]:
     return ()
 
 
-def _split(step: Application) -> tuple[Pairs, list[HockeyStick]]:
+def split(step: Application) -> tuple[Pairs, list[HockeyStick]]:
     """The pairs among the premises, and the facts about them, in order."""
     apart = step.conclusion.steps
     pairs = [p.claim for p in step.premises if isinstance(p.claim, Pairs) and p.steps == apart]
@@ -229,7 +229,7 @@ def _bounded_at(
 ) -> None:
     """Accept if the facts are exactly bounds at this point, one for each different direction."""
     both = [pairs.forward] if pairs.forward == pairs.backward else [pairs.forward, pairs.backward]
-    if facts != [HockeyStick(product, epsilon, delta) for product in both]:
+    if facts != [HockeyStick(product, ((epsilon, delta),)) for product in both]:
         raise RefusedError(
             f"no bound of each direction at {step.conclusion.describe()} among the premises"
         )
@@ -243,7 +243,7 @@ def _renyi_at_most(
     if product:
         spend(step, 1, product, witnesses)
         require_at_most(
-            lambda: product_moment(product, witnesses, order - 1).log(),
+            lambda: finite_moment(product, witnesses, order - 1).log(),
             lambda: ball((order - 1) * value),
             f"(a - 1) times the divergence at order a = {order}",
         )

@@ -13,8 +13,7 @@ from proofs.pairs.discrete_laplace import DiscreteLaplacePair
 from proofs.pairs.gaussian import GaussianPair
 from proofs.pairs.laplace import LaplacePair
 from proofs.pairs.logistic import LogisticPair
-from proofs.pairs.pair import Pair
-from proofs.pairs.read import Product
+from proofs.pairs.pair import Pair, Product
 from proofs.rules.compose import divergence
 from proofs.rules.rule import Application
 from proofs.statement import GDP, RDP, ZCDP, ApproxDP, BoundedRange, Pairs, PureDP

@@ -8,53 +8,38 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from math import floor
+from typing import Final, TypeAlias
 
-from flint import acb, arb
+from flint import acb, arb, ctx
 
 from proofs.arithmetic import ball, require_at_most
 from proofs.errors import RefusedError
 from proofs.fields import Fields
+from proofs.line import closed_profile, moments, on_circle, outside, read_line, total
+from proofs.pairs.discrete_gaussian import MAX_REACH, DiscreteGaussianPair
+from proofs.pairs.discrete_laplace import MAX_LOSSES, DiscreteLaplacePair
 from proofs.pairs.finite import FinitePair
-from proofs.pairs.gaussian import GaussianPair
-from proofs.pairs.pair import Moments
-from proofs.pairs.read import Product
+from proofs.pairs.pair import Product
+from proofs.pairs.sampled import SampledPair
 from proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
+from proofs.pairs.table import read_table
 from proofs.rules.rule import Application
 from proofs.statement import HockeyStick
 
+WHAT: Final = "the hockey-stick divergence"
+Bound: TypeAlias = Callable[[Fraction], arb]
+"""At or above H_eps, as a function of eps."""
+
 
 def contour(step: Application) -> tuple[str, ...]:
-    """Profile of a product of pairs: a trapezoid sum of F and an explicit tail.
-
-    H_eps - p_inf <= (h/2 pi) (F(c) + 2 sum_{k <= N} Re F(c + i k h)) + F(c) c (c+1) D / (pi N h),
-    if |M(c + iy)| <= M(c) D for y >= N h: the whole trapezoid sum is H_eps - p_inf plus aliases,
-    which are non-negative. An extra tau-GDP factor e^{tau^2 s(s+1)/2} can only increase H_eps.
-    """
-    claim = _fact(step)
-    c, h = step.witness.positive("c"), step.witness.positive("step")
-    count, tau = step.witness.whole("nodes"), step.witness.rational("tau", least=0)
-    product = ((GaussianPair(tau * tau), 1), *claim.product) if tau else claim.product
-    listed = step.witness.items("factors")
-    witnesses: list[object] = [None, *listed] if tau else listed
-    spend(step, count, product, witnesses)
-
-    def bound() -> arb:
-        moments = _moments(product, witnesses)
-        nodes = _total([m.along(c, ball(h), count + 1) for m in moments], product)
-        real, reach = ball(c), ball(h * count)
-        terms = [
-            moment * (-s * ball(claim.epsilon)).exp() / (s * (s + 1))
-            for moment, s in ((m, acb(real, ball(h * k))) for k, m in enumerate(nodes))
-        ]
-        body = ball(h) / (2 * arb.pi()) * (terms[0] + 2 * sum(terms[1:], acb(0))).real
-        peaks = zip((m.ceiling(c, reach) for m in moments), product, strict=True)
-        tail = (-real * ball(claim.epsilon)).exp() / (arb.pi() * reach)
-        for peak, (_, times) in peaks:
-            tail *= peak**times
-        return infinite(product) + body + tail
-
-    return _at_most_delta(bound, claim)
+    """Profile of a product of pairs: a trapezoid sum of F and an explicit tail (proofs/line.py)."""
+    claim, line = _fact(step), read_line(step.witness)
+    witnesses = step.witness.items("factors")
+    spend(step, line.nodes * (2 if line.tau else 1), claim.product, witnesses)
+    step.budget.spend(2 * line.nodes * len(claim.points))
+    return _at_most(lambda: _at_ball(line.bound(claim.product, witnesses)), claim)
 
 
 def lattice(step: Application) -> tuple[str, ...]:
@@ -65,39 +50,37 @@ def lattice(step: Application) -> tuple[str, ...]:
     """
     claim, c = _fact(step), step.witness.positive("c")
     span, half = step.witness.positive("span"), step.witness.whole("nodes")
-    count = 2 * half + 1
-    witnesses = step.witness.items("factors")
-    spend(step, half, claim.product, witnesses)
-    offset = _offset(claim.product, span)
-    above = offset + span * (floor((claim.epsilon - offset) / span) + 1)
-
-    def bound() -> arb:
-        turn = 2 * arb.pi() / (count * ball(span))
-        moments = _moments(claim.product, witnesses)
-        nodes = _total([m.along(c, turn, half + 1) for m in moments], claim.product)
-        terms = []
-        for k, moment in enumerate(nodes):
-            s = acb(ball(c), turn * k)
-            first = 1 / (1 - (-s * ball(span)).exp())
-            second = ball(claim.epsilon - above).exp() / (1 - (-(s + 1) * ball(span)).exp())
-            terms.append(moment * (-s * ball(above)).exp() * (first - second))
-        return infinite(claim.product) + (terms[0] + 2 * sum(terms[1:], acb(0))).real / count
-
-    return _at_most_delta(bound, claim)
+    product, witnesses = claim.product, step.witness.items("factors")
+    spend(step, half, product, witnesses)
+    step.budget.spend(4 * half * len(claim.points))
+    return _at_most(lambda: folded(product, witnesses, c, span, half), claim)
 
 
 def closed(step: Application) -> tuple[str, ...]:
     """One pair with a profile in closed form, or Gaussians, whose product is one Gaussian."""
     claim = _fact(step)
-    if not claim.product:
-        return ()
-    squares = [n * pair.mu_squared for pair, n in claim.product if isinstance(pair, GaussianPair)]
-    single, count = claim.product[0]
-    if len(squares) == len(claim.product):
-        single = GaussianPair(sum(squares, Fraction(0)))
-    elif len(claim.product) > 1 or count > 1:
+    profile = closed_profile(claim.product)
+    if profile is None:
         raise RefusedError("the rule takes one pair, once, or Gaussian pairs")
-    return _at_most_delta(lambda: single.profile(claim.epsilon), claim)
+    step.budget.spend(len(claim.points) * profile_work(claim.product))
+    return _at_most(lambda: _at_ball(profile), claim)
+
+
+def sampled(step: Application) -> tuple[str, ...]:
+    """One sampled pair, once: its formula, from a line's bound of the base's profile."""
+    claim, line = _fact(step), read_line(step.witness)
+    pairs = [pair for pair, count in claim.product if isinstance(pair, SampledPair) and count == 1]
+    if len(pairs) != len(claim.product) or len(pairs) != 1:
+        raise RefusedError("the rule takes one sampled pair, once")
+    (pair,) = pairs
+    spend(step, line.nodes, pair.base, [None] * len(pair.base))
+    step.budget.spend(2 * line.nodes * len(claim.points))
+
+    def bounds() -> Bound:
+        profile = pair.sampled(pair.bases([line]))
+        return lambda epsilon: profile(ball(epsilon), 0)
+
+    return _at_most(bounds, claim)
 
 
 def chernoff(step: Application) -> tuple[str, ...]:
@@ -106,22 +89,42 @@ def chernoff(step: Application) -> tuple[str, ...]:
     witnesses = step.witness.items("factors")
     spend(step, 1, claim.product, witnesses)
 
-    def bound() -> arb:
-        real = ball(c)
-        exponent = real * real.log() - (1 + real) * (1 + real).log() - real * ball(claim.epsilon)
-        moment = product_moment(claim.product, witnesses, c)
-        return infinite(claim.product) + moment * exponent.exp()
+    def bounds() -> Bound:
+        real, found = ball(c), moments(claim.product, witnesses)
+        (moment,) = total(found, claim.product, c, arb(0), 1)
+        size = moment.real * (real * real.log() - (1 + real) * (1 + real).log()).exp()
+        return lambda epsilon: outside(found, claim.product) + size * ball(-c * epsilon).exp()
 
-    return _at_most_delta(bound, claim)
+    return _at_most(bounds, claim)
 
 
 def bounded(step: Application) -> tuple[str, ...]:
     """Past the largest loss only the infinite one counts: H_eps = p_inf."""
     claim = _fact(step)
-    require_at_most(
-        lambda: largest_loss(claim.product), lambda: ball(claim.epsilon), "the largest loss"
-    )
-    return _at_most_delta(lambda: infinite(claim.product), claim)
+    first = claim.points[0][0]
+    require_at_most(lambda: largest_loss(claim.product), lambda: ball(first), "the largest loss")
+    return _at_most(lambda: lambda _: infinite(claim.product), claim)
+
+
+def folded(
+    product: Product, witnesses: Sequence[object], c: Fraction, span: Fraction, half: int
+) -> Callable[[Fraction], arb]:
+    """The sum over one period and what infinite losses add, as a function of epsilon."""
+    count, offset = 2 * half + 1, _offset(product, witnesses, span)
+    turn, found = 2 * arb.pi() / (count * ball(span)), moments(product, witnesses)
+    first, second = [], []
+    for k, moment in enumerate(total(found, product, c, turn, half + 1)):
+        s, share = acb(ball(c), turn * k) * ball(span), moment * (2 if k else 1) / count
+        first.append(share / (1 - (-s).exp()))
+        second.append(share / (1 - (-s - ball(span)).exp()))
+    near, far = on_circle(first), on_circle(second)
+
+    def body(epsilon: Fraction) -> arb:
+        above = offset + span * (floor((epsilon - offset) / span) + 1)
+        angle, below = -turn * ball(above), ball(epsilon - above).exp()
+        return outside(found, product) + ball(-c * above).exp() * (near(angle) - below * far(angle))
+
+    return body
 
 
 def largest_loss(product: Product) -> arb:
@@ -129,9 +132,12 @@ def largest_loss(product: Product) -> arb:
     return sum((pair.largest() * count for pair, count in product), arb(0))
 
 
-def product_moment(product: Product, witnesses: Sequence[object], c: Fraction) -> arb:
-    """M(c) of a product that is not empty, at a real c > 0."""
-    (moment,) = _total([m.along(c, arb(0), 1) for m in _moments(product, witnesses)], product)
+def finite_moment(product: Product, witnesses: Sequence[object], c: Fraction) -> arb:
+    """M(c) of a product that is not empty and has no infinite loss, at a real c > 0."""
+    found = moments(product, witnesses)
+    if not all(one.infinite.is_zero() for one in found):
+        raise RefusedError("the divergence is infinite where the loss can be")
+    (moment,) = total(found, product, c, arb(0), 1)
     return moment.real
 
 
@@ -161,40 +167,46 @@ def _fact(step: Application) -> HockeyStick:
     return step.concludes(HockeyStick)
 
 
-def _at_most_delta(bound: Callable[[], arb], claim: HockeyStick) -> tuple[str, ...]:
-    require_at_most(bound, lambda: ball(claim.delta), "the hockey-stick divergence")
+def _at_most(bounds: Callable[[], Bound], claim: HockeyStick) -> tuple[str, ...]:
+    """Accept if the bound, made once for every precision, shows every point."""
+    made: dict[int, Bound] = {}
+
+    def bound(epsilon: Fraction) -> arb:
+        if ctx.prec not in made:
+            made[ctx.prec] = bounds()
+        return made[ctx.prec](epsilon)
+
+    for epsilon, delta in claim.points:
+        require_at_most(partial(bound, epsilon), partial(ball, delta), WHAT)
     return ()
 
 
-def _moments(product: Product, witnesses: Sequence[object]) -> list[Moments]:
-    return [pair.moments(hint) for (pair, _), hint in zip(product, witnesses, strict=True)]
+def _at_ball(bound: Callable[[arb], arb]) -> Bound:
+    return lambda epsilon: bound(ball(epsilon))
 
 
-def _total(lines: list[list[acb]], product: Product) -> list[acb]:
-    """M of the product at every node."""
-    total = [acb(1)] * len(lines[0]) if lines else []
-    for line, (_, count) in zip(lines, product, strict=True):
-        total = [whole * one**count for whole, one in zip(total, line, strict=True)]
-    return total
-
-
-def _offset(product: Product, span: Fraction) -> Fraction:
+def _offset(product: Product, witnesses: Sequence[object], span: Fraction) -> Fraction:
     """Where the lattice of the total loss begins, if every pair's is on multiples of the span."""
-    total = Fraction(0)
-    for pair, count in product:
-        if pair.lattice is None:
+    start = Fraction(0)
+    for (pair, count), hint in zip(product, witnesses, strict=True):
+        table = isinstance(pair, SampledPair)
+        found = (Fraction(0), read_table(hint).span) if table else pair.lattice
+        if found is None:
             raise RefusedError(f"{pair.describe()} is on no lattice")
-        offset, own = pair.lattice
+        offset, own = found
         if (own / span).denominator != 1:
             raise RefusedError(
                 f"the losses of {pair.describe()} are no multiples of the span apart"
             )
-        total += count * offset
-    return total
+        start += count * offset
+    return start
 
 
 def _work(pair: object, hint: object) -> tuple[int, int]:
     """About how many operations one value of M takes, and all of them together need once."""
+    if isinstance(pair, SampledPair):
+        found = read_table(hint)
+        return found.turning, found.work(profile_work(pair.base))
     if isinstance(pair, SubsampledGaussianPair):
         fields = Fields(hint, "the quadrature of a subsampled Gaussian")
         lengths = []
@@ -203,3 +215,18 @@ def _work(pair: object, hint: object) -> tuple[int, int]:
             lengths.append(line.whole("left") + line.whole("right") + 1)
         return lengths[0], 8 * sum(lengths)
     return (4 * len(pair.p) + 4 if isinstance(pair, FinitePair) else 8), 0
+
+
+def profile_work(product: Product) -> int:
+    """About how many operations one value of a closed profile takes."""
+    known = 20
+    for one, _ in product:
+        if isinstance(one, FinitePair):
+            known += len(one.p)
+        elif isinstance(one, DiscreteLaplacePair):
+            known += min(one.shift, MAX_LOSSES)
+        elif isinstance(one, DiscreteGaussianPair):
+            known += MAX_REACH
+        elif isinstance(one, SampledPair):
+            known += profile_work(one.base)
+    return known

@@ -7,7 +7,9 @@ from fractions import Fraction
 from proofs.arithmetic import show
 from proofs.errors import RefusedError
 from proofs.pairs.gaussian import GaussianPair
-from proofs.pairs.read import Product, rate
+from proofs.pairs.pair import Pair, Product
+from proofs.pairs.read import rate
+from proofs.pairs.sampled import Direction, SampledPair
 from proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
 from proofs.rules.rule import Application
 from proofs.statement import Pairs
@@ -16,7 +18,7 @@ from proofs.statement import Pairs
 def poisson(step: Application) -> tuple[str, ...]:
     """((1-q)Q + qP, Q) for removal and (P', (1-q)P' + qQ') for addition dominate.
 
-    For a base of Gaussians, whose product is one Gaussian.
+    The product of Gaussians is one Gaussian, which has a pair of its own.
     Source: Zhu, Dong & Wang (arXiv:2106.08567), Theorem 11; false under replace-one (Lebeda et al.,
     arXiv:2405.20769).
     """
@@ -25,12 +27,8 @@ def poisson(step: Application) -> tuple[str, ...]:
     if step.conclusion.steps != 1:
         raise RefusedError("the formula is about one record")
     base, q = step.only(Pairs), rate(step.witness)
-    step.expect(
-        Pairs(
-            ((SubsampledGaussianPair(_gaussian(base.forward), q, removal=True), 1),),
-            ((SubsampledGaussianPair(_gaussian(base.backward), q, removal=False), 1),),
-        )
-    )
+    forward = _sampled(base.forward, q, Direction.REMOVAL)
+    step.expect(Pairs(((forward, 1),), ((_sampled(base.backward, q, Direction.ADDITION), 1),)))
     (name,) = step.mechanisms
     drawn = (
         f"runs {name} on a sample into which every record is drawn independently with probability "
@@ -41,9 +39,32 @@ def poisson(step: Application) -> tuple[str, ...]:
     return (drawn,)
 
 
-def _gaussian(base: Product) -> Fraction:
-    """Mu squared of a product of Gaussians."""
+def without_replacement(step: Application) -> tuple[str, ...]:
+    """H_t <= q H_{1+(t-1)/q} for t >= 1 and both orders of neighbours, q = m/n, under replace-one.
+
+    Source: Balle, Barthe & Gaboardi (arXiv:1807.01647), Theorem 10. Proof: proofs/sampled.md.
+    """
+    if step.conclusion.relation != "replace-one":
+        raise RefusedError("the formula is about datasets of one size, under replace-one")
+    if step.conclusion.steps != 1:
+        raise RefusedError("the formula is about one record")
+    base, size = step.only(Pairs), step.witness.whole("sample_size")
+    population = step.witness.whole("population_size", least=size + 1)
+    if base.forward != base.backward or not base.forward:
+        raise RefusedError("the rule takes the same pairs in both directions")
+    pair = SampledPair(base.forward, Fraction(size, population), Direction.REPLACEMENT)
+    step.expect(Pairs(((pair, 1),), ((pair, 1),)))
+    (name,) = step.mechanisms
+    drawn = f"{size} of the {population} records, all such subsets equally likely"
+    return (f"runs {name} on {drawn}, and reveals nothing else of the sample",)
+
+
+def _sampled(base: Product, q: Fraction, direction: Direction) -> Pair:
+    """The pair of one direction."""
     squares = [pair.mu_squared * n for pair, n in base if isinstance(pair, GaussianPair)]
-    if not base or len(squares) != len(base):
-        raise RefusedError("the rule takes a base of Gaussian pairs")
-    return sum(squares, Fraction(0))
+    if not base:
+        raise RefusedError("the rule takes a base of at least one pair")
+    if len(squares) < len(base):
+        return SampledPair(base, q, direction)
+    removal = direction is Direction.REMOVAL
+    return SubsampledGaussianPair(sum(squares, Fraction(0)), q, removal)

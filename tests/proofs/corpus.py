@@ -20,6 +20,7 @@ from accountant import (
     PureDP,
     ReplaceOne,
     TradeOff,
+    WithoutReplacement,
     compose,
     convert,
     group,
@@ -35,6 +36,7 @@ from mechanisms import (
     Laplace,
     RandomizedResponse,
 )
+from mechanisms import compose as mechanism_compose
 
 FOLDER = Path(__file__).parent / "certificates" / "v1"
 NEIGHBOURS = ReplaceOne()
@@ -94,6 +96,31 @@ def _concentrated() -> Guarantee[Any]:
     return compose(noise, convert(PureDP(epsilon=0.5), to=ZCDP))
 
 
+def two_releases(rate: float = 0.125) -> Any:  # noqa: ANN401  # a mechanism with its data's type
+    """A Gaussian and a Laplace release on one Poisson sample."""
+    both = mechanism_compose(
+        Gaussian(sigma=2, sensitivity=L2(1)), Laplace(scale=4, sensitivity=L1(1))
+    )
+    return both.subsample(Poisson(sampling_rate=rate))
+
+
+def _samples() -> Guarantee[Any]:
+    return compose(two_releases(0.02).repeat(200).guarantee(), GDP(mu=0.25))
+
+
+def _subsets() -> Guarantee[Any]:
+    noise = Gaussian(sigma=2, sensitivity=L2(1), relation=NEIGHBOURS)
+    return noise.subsample(WithoutReplacement(sample_size=5, population_size=40)).guarantee()
+
+
+def _restated() -> Guarantee[Any]:
+    answers = RandomizedResponse(epsilon=1, categories=4).repeat(10).guarantee()
+    curve = TradeOff(points=((0, 1), (0.25, 0.25), (1, 0)))
+    noise = Laplace(scale=2, sensitivity=L1(1)).guarantee()
+    told = [convert(convert(one, to=GDP), to=ZCDP) for one in (curve, noise)]
+    return compose(convert(answers, to=ZCDP), *told)
+
+
 COMPUTATIONS: dict[str, Callable[[], Guarantee[Any]]] = {
     "training": training,
     "noises": _noises,
@@ -104,5 +131,9 @@ COMPUTATIONS: dict[str, Callable[[], Guarantee[Any]]] = {
     "disjoint": _disjoint,
     "points": _points,
     "concentrated": _concentrated,
+    "restated": _restated,
+    "sample": lambda: two_releases().guarantee(),
+    "samples": _samples,
+    "subsets": _subsets,
 }
 DELTA = 1e-6

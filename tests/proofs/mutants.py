@@ -10,7 +10,20 @@ from typing import Any
 
 from proofs.rules import RULES
 
-HINTS = {"c", "step", "nodes", "tau", "span", "factors", "orders", "order"}
+HINTS = {
+    "c",
+    "step",
+    "nodes",
+    "tau",
+    "span",
+    "factors",
+    "orders",
+    "order",
+    "forward",
+    "backward",
+    "parts",
+    "epsilons",
+}
 RELATIONS = ("add-remove", "replace-one", "zero-out")
 Mutant = tuple[str, Any, bool]
 """What was damaged, the damaged document, and whether the statement only became weaker."""
@@ -137,13 +150,18 @@ def _set(document: Any, path: tuple[Any, ...], value: Any) -> Mutant:  # noqa: A
     node[path[-1]] = value
     if path[0] == "steps" and path[1] == len(document["steps"]) - 1 and path[2] == "conclusion":
         changed["claim"] = changed["steps"][-1]["conclusion"]
-    return "/".join(map(str, path)) + f" = {value!r:.60}", changed, _weaker(path, old, value)
+    return (
+        "/".join(map(str, path)) + f" = {value!r:.60}",
+        changed,
+        _weaker(document, path, old, value),
+    )
 
 
-def _weaker(path: tuple[Any, ...], old: Any, new: Any) -> bool:  # noqa: ANN401
+def _weaker(document: Any, path: tuple[Any, ...], old: Any, new: Any) -> bool:  # noqa: ANN401
     """Whether a number of a conclusion moved to where less is claimed: up, but orders down."""
     if "conclusion" not in path or not isinstance(new, str) or new in RELATIONS:
         return False
-    if "points" in path and path[-1] == 0:
+    notion = document["steps"][path[1]]["conclusion"]["notion"]
+    if "points" in path and path[-1] == 0 and notion not in {"hockey-sticks", "privacy-profile"}:
         return Fraction(new) < Fraction(old)
     return "pair" not in path and Fraction(new) > Fraction(old)

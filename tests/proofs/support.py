@@ -44,9 +44,15 @@ def certificate(*steps: Step) -> Certificate:
     return Certificate(steps)
 
 
+def facts(product: Sequence[Object], *points: tuple[str, str]) -> Object:
+    """A conclusion about a product at several epsilons."""
+    return {"notion": "hockey-sticks", "product": product, "points": [list(one) for one in points]}
+
+
 def stated(conclusion: Object) -> Step:
-    """A premise that is taken for granted."""
-    rule = f"state/{conclusion['notion']}"
+    """A premise that is taken for granted, or a fact about a product with a closed profile."""
+    notion = str(conclusion["notion"])
+    rule = "hockey-stick/closed" if notion.startswith("hockey") else f"state/{notion}"
     return Step(rule=rule, premises=(), witness={}, conclusion=conclusion)
 
 

@@ -21,7 +21,7 @@ from accountant.pairs.randomized_response import RandomizedResponsePair
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from proofs import Rejected, Step, Verdict, check
 from proofs.certificate import show_rational
-from tests.proofs.support import certificate, fact
+from tests.proofs.support import certificate, fact, factor, facts, pairs, said, stated
 
 F = Fraction
 TENTH = F(1, 10)
@@ -61,6 +61,7 @@ LATTICES = {
     ),
 }
 EPSILON = 1.0
+RESPONSE = factor("randomized-response", epsilon="1", categories=2, infinite="0")
 
 sizes = st.floats(-7, 5).map(lambda power: F(2.0**power))
 wholes = st.floats(0, 9).map(lambda power: math.ceil(2**power))
@@ -157,6 +158,75 @@ def test_chernoff_proves_nothing_false(name: str, data: st.DataObject) -> None:
     witness: dict[str, object] = {"c": show_rational(data.draw(sizes)), "factors": hints}
 
     assert isinstance(attempt("chernoff", product, witness, -1e-6), Rejected)
+
+
+sides = st.fixed_dictionaries({"c": sizes.map(show_rational), "factors": st.just([None])})
+
+
+@settings(max_examples=100)
+@given(data=st.data())
+def test_no_sum_proves_too_large_a_lower_bound(data: st.DataObject) -> None:
+    """Whatever the line and the aliases' abscissae, a bound above the truth is refused."""
+    name = data.draw(st.sampled_from(["gaussian", "logistic", "response"]))
+    product = {**PRODUCTS, **LATTICES}[name]
+    rule = "lattice" if name == "response" else "contour"
+    own = {"span": show_rational(data.draw(st.sampled_from([F(1, 4), F(1, 2)])))}
+    if rule == "contour":
+        own = {"step": show_rational(data.draw(sizes))}
+    witness: dict[str, object] = {
+        "c": show_rational(data.draw(sizes)),
+        "nodes": data.draw(wholes),
+        "factors": [None],
+        "before": data.draw(sides),
+        "after": data.draw(sides),
+        **own,
+    }
+    delta = answers.delta(product, EPSILON).upper * (1 + 1e-6)
+    said = {**fact(factors(product), "1", show_rational(F(delta)))}  # type: ignore[arg-type]
+    said["notion"] = "hockey-stick-at-least"
+    step = Step(rule=f"at-least/{rule}", premises=(), witness=witness, conclusion=said)  # type: ignore[arg-type]
+
+    assert isinstance(check(certificate(step)), Rejected)
+
+
+SELECTED = "21/100"  # the least likely answer first, then a coin, costs 0.21028...
+heights = st.integers(0, 64).map(lambda part: F(part, 32))
+masses = st.integers(1, 31).map(lambda part: F(part, 32))
+
+
+def selection_claim(delta: str, corners: list[list[str]], tangents: list[int]) -> Verdict:
+    """The better of two runs of randomised response at 1, at epsilon = 3/2."""
+    known = facts([RESPONSE], ("0", "231059/500000"), ("1/2", "2877/10000"), ("1", "0"))
+    step = Step(
+        rule="select/profile",
+        premises=(0, 1),
+        witness={
+            "runs": {"kind": "binomial", "trials": 2, "probability": "1"},
+            "forward": {"corners": corners, "tangents": tangents},
+        },
+        conclusion=said("privacy-profile", points=[["3/2", delta]]),
+    )
+    return check(certificate(stated(pairs([RESPONSE])), stated(known), step))
+
+
+@settings(max_examples=150)
+@given(data=st.data())
+def test_no_polygon_proves_what_is_false(data: st.DataObject) -> None:
+    """Whatever the corners and tangents, delta of a real selection is not undercut."""
+    inside = sorted(data.draw(st.sets(masses, min_size=1, max_size=4)))
+    cells = len(inside) + 1
+    levels = sorted(data.draw(st.lists(heights, min_size=cells + 1, max_size=cells + 1)))
+    corners = [[str(c), str(y)] for c, y in zip([F(0), *inside, F(1)], levels, strict=True)]
+    tangents = data.draw(st.lists(st.integers(0, 5), min_size=cells, max_size=cells))
+
+    assert isinstance(selection_claim(SELECTED, corners, tangents), Rejected)
+
+
+def test_the_attack_on_selections_would_see_a_wrong_rule() -> None:
+    """A little above the truth the same claim has a proof."""
+    corners = [["0", "0"], ["1/100", "0"], ["3/4", "11/20"], ["1", "199/100"]]
+
+    assert not isinstance(selection_claim("1/2", corners, [0, 5, 1]), Rejected)
 
 
 def test_the_attack_would_see_a_wrong_rule() -> None:

@@ -11,8 +11,18 @@ from proofs import Rejected, VerifiedUnder, check_text
 from tests.proofs.corpus import FOLDER
 from tests.proofs.mutants import hints, mutants
 
-QUICK = ("choices", "groups", "disjoint", "concentrated", "noises")
-LONG = {"training": 1, "integers": 1, "curves": 5, "points": 3}  # every n-th mutant
+QUICK = ("choices", "groups", "disjoint", "concentrated", "noises", "chosen", "sample", "subsets")
+LONG = {
+    "training": 1,
+    "integers": 1,
+    "curves": 5,
+    "points": 3,
+    "selected": 1,
+    "tuned": 1,
+    "restated": 7,
+    "samples": 23,
+    "stopped": 1,
+}  # every n-th mutant
 
 
 def _survivors(name: str, stride: int = 1) -> list[str]:

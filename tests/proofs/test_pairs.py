@@ -10,6 +10,7 @@ import mpmath
 import pytest
 from flint import acb, arb, ctx
 
+from proofs.arithmetic import ball as arb_of
 from proofs.pairs.discrete_gaussian import DiscreteGaussianPair
 from proofs.pairs.discrete_laplace import DiscreteLaplacePair
 from proofs.pairs.finite import FinitePair
@@ -132,7 +133,7 @@ def test_ceilings(pair: Pair, witness: object, moment: Callable[[Any], Any]) -> 
         line = found.along(F(3, 2), arb(0.5), 60)
         before = None
         for start in (0, 1, 7, 20, 40):
-            ceiling = found.ceiling(F(3, 2), arb(0.5) * start)
+            ceiling = found.ceiling(F(3, 2), arb(0.5) * start, None)
             assert all(ball.abs_lower() <= ceiling.upper() for ball in line[start:])
             assert before is None or ceiling.lower() <= before
             before = ceiling.upper()
@@ -165,14 +166,32 @@ def test_profiles_of_samples(pair: SubsampledGaussianPair, epsilon: Fraction) ->
         ends = [edge, edge + 2, edge + 20] if pair.removal else [edge - 20, edge - 2, edge]
         value = mpmath.quad(lambda x: first(x) - t * second(x), ends)
 
-        assert _close(acb(pair.profile(epsilon)), value)
+        assert _close(acb(pair.profile(arb_of(epsilon))), value)
+
+
+@pytest.mark.parametrize("shift", [1, 2, 3])
+@pytest.mark.parametrize("epsilon", [F(0), F(1, 3), F(1), F(5, 2)])
+def test_profiles_on_whole_numbers(shift: int, epsilon: Fraction) -> None:
+    """The closed profiles are the sums of (p - t q)_+ over the whole numbers."""
+    laws: dict[Pair, Callable[[int], Any]] = {
+        DiscreteLaplacePair(F(2), shift): lambda x: mpmath.e ** (-abs(x) / mpmath.mpf(2)),
+        DiscreteGaussianPair(F(2), shift): lambda x: mpmath.e ** (-(mpmath.mpf(x) ** 2) / 4),
+    }
+    for pair, mass in laws.items():
+        with mpmath.workdps(25), ctx.workprec(96):
+            t = mpmath.e ** (mpmath.mpf(epsilon.numerator) / epsilon.denominator)
+            points = range(-200, 200)
+            gaps = (max(mpmath.mpf(0), mass(x - shift) - t * mass(x)) for x in points)
+            value = mpmath.fsum(gaps) / mpmath.fsum(mass(x) for x in points)
+
+            assert _close(acb(pair.profile(arb_of(epsilon))), value)
 
 
 def test_a_profile_is_0_where_the_sample_cannot_tell() -> None:
     """Adding a record multiplies no probability by more than 1/(1 - q)."""
     pair = SubsampledGaussianPair(F(1), TENTH, removal=False)
 
-    assert pair.profile(F(1, 5)) == 0
+    assert pair.profile(arb_of(F(1, 5))) == 0
 
 
 def test_lattices() -> None:

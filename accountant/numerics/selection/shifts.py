@@ -78,7 +78,7 @@ def shifts(above: Outcomes, law: RunLaw, change: float) -> Shifts:
     x = np.maximum(x, _LEAST * law.mean)  # a larger x is safe, and products of two are floats
     order = np.argsort(x, kind="stable")
     x, y = np.insert(x[order], 0, 0.0), np.insert(y[order], 0, 0.0)
-    keep = _hull(x, y)
+    keep = lower_hull(x, y)
     weights = np.diff(x[keep])
     slopes = np.maximum.accumulate(np.maximum(np.diff(y[keep]) / weights, 0.0))
     reached = np.interp(x, x[keep], np.concatenate([[0.0], np.cumsum(slopes * weights)]))
@@ -137,7 +137,7 @@ def _cells(above: Outcomes, law: RunLaw, most: float) -> Outcomes:
     return cells
 
 
-def _hull(x: Reals, y: Reals) -> Positions:
+def lower_hull(x: Reals, y: Reals) -> Positions:
     """Positions of the lower convex hull, from the first point to the largest x."""
     xs, ys = x.tolist(), y.tolist()
     stack: list[int] = [0]

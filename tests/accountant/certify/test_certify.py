@@ -25,18 +25,22 @@ from accountant import (
     Poisson,
     PrivacyProfile,
     PureDP,
+    ReplaceOne,
     TradeOff,
+    WithoutReplacement,
     compose,
     convert,
     group,
     self_compose,
 )
 from accountant.theorems.convert_profile_trade_off import profile_to_trade_off
-from mechanisms import DiscreteGaussian, Gaussian, Laplace
+from mechanisms import DiscreteGaussian, Gaussian, Laplace, RandomizedResponse
 from proofs import Certificate, Rejected, VerifiedUnder
 from tests.proofs.corpus import COMPUTATIONS, DELTA, training
 
 CLOSE = 1e-6
+TABLES = ("sample", "samples", "subsets")  # of losses without a bound
+LONG = {"samples", "sampled answers"}
 SAMPLED = Gaussian(sigma=1, sensitivity=L2(1)).subsample(Poisson(sampling_rate=0.25))
 MORE: dict[str, Callable[[], Guarantee[Any]]] = {
     "gdp": lambda: GDP(mu=1),
@@ -57,8 +61,32 @@ MORE: dict[str, Callable[[], Guarantee[Any]]] = {
     "converted": lambda: convert(self_compose(GDP(mu=0.1), 5), to=RDP, orders=[2, 8, 32]),
     "bounded": lambda: compose(PureDP(epsilon=0.25), BoundedRange(epsilon=0.375)),
     "largest": lambda: convert(compose(PureDP(epsilon=0.25), PureDP(epsilon=0.5)), to=PureDP),
+    "sampled laplace": lambda: (
+        Laplace(scale=2, sensitivity=L1(1))
+        .subsample(Poisson(sampling_rate=0.125))
+        .repeat(100)
+        .guarantee()
+    ),
+    "sampled answers": lambda: (
+        RandomizedResponse(epsilon=1, categories=4)
+        .subsample(Poisson(sampling_rate=0.125))
+        .repeat(20)
+        .guarantee()
+    ),
+    "subsets of laplace": lambda: (
+        Laplace(scale=1, sensitivity=L1(1), relation=ReplaceOne())
+        .subsample(WithoutReplacement(sample_size=10, population_size=100))
+        .repeat(100)
+        .guarantee()
+    ),
     "group": lambda: group(Laplace(scale=5, sensitivity=L1(1)).guarantee(), size=3),
 }
+
+
+NAMES = [
+    pytest.param(name, marks=pytest.mark.slow if name in LONG else ())
+    for name in [*COMPUTATIONS, *MORE]
+]
 
 
 def verified(certificate: Certificate) -> dict[str, Fraction]:
@@ -69,7 +97,7 @@ def verified(certificate: Certificate) -> dict[str, Fraction]:
     return {name: Fraction(str(claim[name])) for name in ("epsilon", "delta")}
 
 
-@pytest.mark.parametrize("name", [*COMPUTATIONS, *MORE])
+@pytest.mark.parametrize("name", NAMES)
 def test_epsilon_at_delta(name: str) -> None:
     """The claim is the engine's upper end, at most a millionth above."""
     guarantee = {**COMPUTATIONS, **MORE}[name]()
@@ -80,7 +108,7 @@ def test_epsilon_at_delta(name: str) -> None:
     assert upper <= claim["epsilon"] <= upper * (1 + Fraction(CLOSE)) + Fraction(1, 10**9)
 
 
-@pytest.mark.parametrize("name", [*COMPUTATIONS, *MORE])
+@pytest.mark.parametrize("name", NAMES)
 def test_delta_at_epsilon(name: str) -> None:
     """The same for delta."""
     guarantee = {**COMPUTATIONS, **MORE}[name]()
@@ -132,12 +160,15 @@ def test_pure_claims() -> None:
         GDP(mu=1).certify(delta=0)
 
 
-@pytest.mark.parametrize("name", [*COMPUTATIONS, "gdp", "zcdp", "rdp", "sampled"])
+@pytest.mark.parametrize(
+    "name", [*COMPUTATIONS, "gdp", "zcdp", "rdp", "sampled", "sampled laplace"]
+)
 def test_divergence_at_an_order(name: str) -> None:
     """The Renyi divergence is the engine's upper end, at most a millionth above."""
     guarantee = {**COMPUTATIONS, **MORE}[name]()
-    if name in {"points", "disjoint"}:
-        with pytest.raises(NotCertified, match="no finite Renyi"):
+    refused = {"points": "no finite", "disjoint": "no finite", **dict.fromkeys(TABLES, "unbounded")}
+    if name in refused:
+        with pytest.raises(NotCertified, match=refused[name]):
             guarantee.certify(order=2)
         return
     certificate = guarantee.certify(order=2)
@@ -186,12 +217,42 @@ def test_one_of_them_is_given() -> None:
         GDP(mu=1).certify(epsilon=-1)
 
 
+@pytest.mark.parametrize(
+    ("make", "notions"),
+    [
+        (lambda: TradeOff(points=((0, 1), (0.25, 0.25), (1, 0))), (GDP, ZCDP)),
+        (lambda: Laplace(scale=2, sensitivity=L1(1)).guarantee(), (GDP, ZCDP)),
+        (lambda: self_compose(Laplace(scale=2, sensitivity=L1(1)).guarantee(), 20), (ZCDP,)),
+        (training, (GDP, ZCDP)),
+        (lambda: BoundedRange(epsilon=1), (GDP,)),
+        (lambda: RandomizedResponse(epsilon=1, categories=4).repeat(10).guarantee(), (ZCDP,)),
+    ],
+    ids=["trade-off", "laplace", "laplaces", "training", "range", "answers"],
+)
+def test_one_number(make: Callable[[], Guarantee[Any]], notions: tuple[Any, ...]) -> None:
+    """The smallest mu and rho of a product are certified exactly as they are stated."""
+    for notion in notions:
+        stated = convert(make(), to=notion)
+        certificate = stated.certify()
+
+        assert isinstance(proofs.check(certificate), VerifiedUnder)
+        number = Fraction(str(certificate.claim["rho" if notion is ZCDP else "mu_squared"]))
+        assert number == (stated.rho if notion is ZCDP else stated.mu_squared)
+
+
 def test_what_no_rule_covers_is_refused() -> None:
     """A theorem without a rule is named; nothing is certified around it."""
-    gaussian = convert(TradeOff(points=((0, 1), (0.25, 0.25), (1, 0))), to=GDP)
+    point = convert(training(), to=ApproxDP, delta=1e-6)
 
-    with pytest.raises(NotCertified, match="convert/pair-gdp"):
-        gaussian.certify(delta=DELTA)
+    with pytest.raises(NotCertified, match="convert/notion-approx"):
+        point.certify(delta=DELTA)
+
+
+def test_numbers_that_no_sum_and_no_formula_shows() -> None:
+    """The mu of several rough releases and the rho of samples are refused, with a way out."""
+    many = convert(self_compose(PureDP(epsilon=0.5), 5), to=GDP)
+    with pytest.raises(NotCertified, match="certify epsilon or delta"):
+        many.certify()
 
 
 def test_groups_are_not_mixed_with_records() -> None:

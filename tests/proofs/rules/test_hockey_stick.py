@@ -73,14 +73,24 @@ CLOSED = [
     Case("hockey-stick/closed", fact([LAPLACE], "1", "0")),
     Case("hockey-stick/closed", fact([LAPLACE, ONE], "1", "1"), why="one pair, once"),
     Case("hockey-stick/closed", fact([{**LAPLACE, "count": 2}], "1", "1"), why="one pair, once"),
+    # (1 - e^{-1})/(1 + e^{-1}) = 0.46211715726...
     Case(
         "hockey-stick/closed",
-        fact([factor("discrete-laplace", scale="1", shift=1)], "1", "1"),
+        fact([factor("discrete-laplace", scale="1", shift=1)], "0", "46211717/100000000"),
+    ),
+    Case(
+        "hockey-stick/closed",
+        fact([factor("discrete-laplace", scale="1", shift=1)], "0", "46211713/100000000"),
+        why="is at least",
+    ),
+    Case(
+        "hockey-stick/closed",
+        fact([factor("discrete-laplace", scale="1", shift=1001)], "0", "1"),
         why="no profile in closed form",
     ),
     Case(
         "hockey-stick/closed",
-        fact([factor("discrete-gaussian", sigma_squared="1", shift=1)], "1", "1"),
+        fact([factor("discrete-gaussian", sigma_squared="9999", shift=1)], "1", "1"),
         why="no profile in closed form",
     ),
     # (sqrt(e) - 1)^2 / (e - 1) = 0.24491866240...

@@ -1,6 +1,8 @@
-"""Poisson sampling of Gaussians."""
+"""Poisson samples and samples of a fixed size."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import pytest
 
@@ -19,7 +21,53 @@ def sampled(removal: bool, mu_squared: str = "1", rate: str = "1/10") -> Object:
 BOTH = pairs([sampled(True)], [sampled(False)])
 BASE = pairs([gaussian("1")])
 
+LAPLACE = factor("laplace", epsilon="1")
+FINITE = factor("finite", p=["1/2", "1/2"], q=["1/4", "3/4"])
+OTHER_WAY = factor("finite", p=["1/4", "3/4"], q=["1/2", "1/2"])
+BASES = [LAPLACE, gaussian("1", 3)]
+
+
+def drawn(direction: str, base: Sequence[Object] = BASES, rate: str = "1/10") -> Object:
+    """A factor of what is released on one sample."""
+    return factor("sampled", base=base, sampling_rate=rate, direction=direction)
+
+
+SAMPLED = pairs([drawn("removal")], [drawn("addition")])
+REPLACED = {**pairs([drawn("replacement")]), "relation": "replace-one"}
+WHOLE = {**pairs(BASES), "relation": "replace-one"}
+SIZES = {"sample_size": 3, "population_size": 30}
+FIXED = "subsample/without-replacement"
+
 CASES = [
+    Case(FIXED, REPLACED, [WHOLE], SIZES),
+    Case(FIXED, REPLACED, [WHOLE], {"sample_size": 1, "population_size": 10}),
+    Case(FIXED, REPLACED, [WHOLE], {**SIZES, "sample_size": 2}, OTHER),
+    Case(FIXED, REPLACED, [WHOLE], {**SIZES, "population_size": 31}, OTHER),
+    Case(FIXED, REPLACED, [WHOLE], {"sample_size": 30, "population_size": 30}, "whole number"),
+    Case(FIXED, REPLACED, [WHOLE], {"sample_size": 0, "population_size": 10}, "whole number"),
+    Case(
+        FIXED,
+        {**pairs([drawn("removal")]), "relation": "replace-one"},
+        [WHOLE],
+        SIZES,
+        OTHER,
+    ),
+    Case(FIXED, pairs([drawn("replacement")]), [pairs(BASES)], SIZES, "under replace-one"),
+    Case(FIXED, {**REPLACED, "steps": 2}, [{**WHOLE, "steps": 2}], SIZES, "one record"),
+    Case(
+        FIXED,
+        {**pairs([drawn("replacement", [FINITE])]), "relation": "replace-one"},
+        [{**pairs([FINITE], [OTHER_WAY]), "relation": "replace-one"}],
+        SIZES,
+        "same pairs in both",
+    ),
+    Case(
+        FIXED,
+        {**pairs([]), "relation": "replace-one"},
+        [{**pairs([]), "relation": "replace-one"}],
+        SIZES,
+        "same pairs in both",
+    ),
     Case("subsample/poisson", BOTH, [BASE], RATE),
     Case("subsample/poisson", BOTH, [pairs([gaussian("1/4", 2), gaussian("1/2")])], RATE),
     Case(
@@ -33,14 +81,41 @@ CASES = [
     Case("subsample/poisson", BOTH, [BASE], {"sampling_rate": "0"}, "above 0"),
     Case("subsample/poisson", BOTH, [BASE], {}, "has no sampling_rate"),
     Case("subsample/poisson", BOTH, [pairs([gaussian("2")])], RATE, OTHER),
+    Case("subsample/poisson", BOTH, [pairs([LAPLACE])], RATE, OTHER),
+    Case("subsample/poisson", BOTH, [pairs([])], RATE, "at least one pair"),
+    Case("subsample/poisson", SAMPLED, [pairs(BASES)], RATE),
+    Case("subsample/poisson", SAMPLED, [pairs([LAPLACE])], RATE, OTHER),
+    Case("subsample/poisson", SAMPLED, [pairs(BASES)], {"sampling_rate": "1/9"}, OTHER),
     Case(
         "subsample/poisson",
-        BOTH,
-        [pairs([factor("laplace", epsilon="1")])],
+        pairs([drawn("addition")], [drawn("removal")]),
+        [pairs(BASES)],
         RATE,
-        "base of Gaussian",
+        OTHER,
     ),
-    Case("subsample/poisson", BOTH, [pairs([])], RATE, "base of Gaussian"),
+    Case("subsample/poisson", pairs([drawn("removal")]), [pairs(BASES)], RATE, OTHER),
+    Case("subsample/poisson", pairs([drawn("replacement")]), [pairs(BASES)], RATE, OTHER),
+    Case("subsample/poisson", pairs([drawn("away")]), [pairs(BASES)], RATE, "no direction"),
+    Case(
+        "subsample/poisson",
+        pairs([{**drawn("removal"), "count": 2}], [drawn("addition")]),
+        [pairs(BASES)],
+        RATE,
+        OTHER,
+    ),
+    Case(
+        "subsample/poisson",
+        pairs([drawn("removal", [FINITE])], [drawn("addition", [OTHER_WAY])]),
+        [pairs([FINITE], [OTHER_WAY])],
+        RATE,
+    ),
+    Case(
+        "subsample/poisson",
+        pairs([drawn("removal", [FINITE])], [drawn("addition", [FINITE])]),
+        [pairs([FINITE], [OTHER_WAY])],
+        RATE,
+        OTHER,
+    ),
     Case(
         "subsample/poisson",
         pairs([sampled(False)], [sampled(True)]),
@@ -62,6 +137,6 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_poisson(case: Case) -> None:
+def test_samples(case: Case) -> None:
     """Both directions are as the theorem says, and nothing else is accepted."""
     case.holds()

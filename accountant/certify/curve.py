@@ -1,0 +1,81 @@
+"""Facts about one product at many epsilons: one line serves all those near its saddle."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from accountant.certify.bounded import Bounded
+from accountant.certify.closed import Closed, has_closed_profile
+from accountant.certify.contour import EASY_NODES, line
+from accountant.certify.lattice import folded
+from accountant.certify.proof import Proof
+from accountant.certify.sampled import subject
+from accountant.guarantees.points import Points
+from accountant.guarantees.rounding import short_up
+from accountant.numerics.profile import deltas, max_loss
+from accountant.numerics.saddle import find_saddle
+from accountant.pairs.product import Product
+from proofs.certificate import Step
+
+_BITS = 30  # of a delta
+_SLACK = 1e-6  # of log delta: what one line may give away to serve more epsilons
+_WIDEST = 0.01
+_FINE, _NEGLIGIBLE = 512, 1e-30
+_LEAST = -690.0  # of log delta: no float is smaller
+
+
+def facts(product: Product, places: list[Fraction]) -> tuple[Points, list[Step]]:
+    """Bounds at or near the most of some epsilons >= 0, and the steps that prove them.
+
+    Where the checker's sums are rough an epsilon is left out.
+    """
+    end = max_loss(product)
+    near, far = ([x for x in places if (x < end) is inside] for inside in (True, False))
+    found: list[tuple[Proof, list[Fraction]]] = [(Bounded(product), far)] if far else []
+    if has_closed_profile(product):
+        found.append((Closed(product), near))
+    else:
+        found.extend(_along(product, near))
+    listed: list[tuple[Fraction, Fraction]] = []
+    steps: list[Step] = []
+    for proof, served in found:
+        least = -math.inf if isinstance(proof, Bounded) else _LEAST
+        heights = np.exp(np.maximum(proof.log_upper(np.array([float(x) for x in served])), least))
+        raised = [short_up(min(float(one) * (1 + 1e-12), 1.0), _BITS) for one in heights]
+        points = tuple(zip(served, raised, strict=True))
+        if points:
+            listed.extend(points)
+            steps.append(proof.fact(points))
+    return tuple(sorted(listed)), steps
+
+
+def _along(product: Product, places: list[Fraction]) -> list[tuple[Proof, list[Fraction]]]:
+    """Lines, each with the run of epsilons for which it is nearly as good as any."""
+    epsilon = np.array([float(x) for x in places])
+    with np.errstate(divide="ignore"):
+        best = np.log(deltas(product, epsilon)[1])
+    found: list[tuple[Proof, list[Fraction]]] = []
+    first, ahead = 0, 4
+    while first < epsilon.size:
+        middle = min(first + ahead, epsilon.size - 1)
+        proof = _proof(product, float(epsilon[middle]))
+        over = proof.log_upper(epsilon[first:]) - best[first:]
+        good = over <= (_SLACK if ahead else max(_SLACK, _WIDEST))
+        count = int(np.argmin(np.append(good, False)))
+        if count:
+            found.append((proof, places[first : first + count]))
+            first, ahead = first + count, max(count // 2, 1)
+        elif ahead:
+            ahead //= 2
+        else:
+            first += 1
+    return found
+
+
+def _proof(product: Product, epsilon: float) -> Proof:
+    used = subject(product, fine=_FINE, negligible=_NEGLIGIBLE)
+    saddle = find_saddle(used.used, lambda one: one.epsilon - epsilon)
+    return folded(used, saddle) or line(used, saddle, EASY_NODES)

@@ -1,0 +1,42 @@
+"""One sample of one product as proof: a line for the base's profile at one point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, final
+
+import numpy as np
+
+from accountant.certify.json_form import Object
+from accountant.certify.proof import fact_step
+from accountant.guarantees.points import Points
+from accountant.numerics.enclosure import Reals
+from accountant.pairs.product import Product
+from accountant.pairs.subsampled import SubsampledPair
+from proofs.certificate import Step
+
+_CLOSE: Final = 2e-9  # how far the line's bound may be above the profile
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Once:
+    """The subsampling theorem itself.
+
+    Attributes:
+        pair: what is sampled, once.
+        line: what bounds the base's profile.
+    """
+
+    pair: SubsampledPair
+    line: Object
+
+    def log_upper(self, epsilon: Reals) -> Reals:
+        """Log of the upper end of the profile."""
+        upper = self.pair.profile(epsilon)[1]
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(upper) + _CLOSE)
+
+    def fact(self, points: Points) -> Step:
+        """The line."""
+        return fact_step("sampled", Product.of(self.pair), points, self.line)

@@ -1,0 +1,156 @@
+"""Witnesses for mu-GDP and rho-zCDP of a product of pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, Final
+
+import numpy as np
+from scipy import special
+
+from accountant.certify.closed import has_closed_profile
+from accountant.certify.contour import quadratures
+from accountant.certify.json_form import Object
+from accountant.certify.table import Subject
+from accountant.errors import NotCertified
+from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.numerics.enclosure import Reals
+from accountant.numerics.profile import deltas, max_loss
+from accountant.numerics.saddle import total_cgf
+from accountant.pairs.gaussian import GaussianPair, gaussian_profile
+from accountant.pairs.pair import Pair
+from accountant.pairs.product import Product
+from accountant.pairs.subsampled import SubsampledPair
+from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
+from proofs.certificate import Json, show_rational
+
+_MOST: Final = 1_900  # cells
+_ROUNDS: Final = 60
+_CELLS: Final = 16
+_SHARE: Final = 1e-13  # of a value, for the roundings of its comparison
+_FINE: Final = 90.0
+_SMALLEST: Final = 1e-18
+
+
+def gdp_witness(pair: DominatingPair[Any], mu: float, squared: Fraction) -> Object:
+    """The mu_i^2 of the pairs where they add up, else cells on which the profile is below mu's.
+
+    Raises:
+        NotCertified: neither shows mu.
+    """
+    parts = [_part(factor.pair) for factor in pair.forward.factors]
+    lists = [parts, [_part(factor.pair) for factor in pair.backward.factors]]
+    sums = [
+        sum(factor.count * part for factor, part in zip(one.factors, listed, strict=True))
+        for one, listed in zip((pair.forward, pair.backward), lists, strict=True)
+    ]
+    if parts and lists[0] == lists[1] and max(sums) <= squared:
+        return {"parts": [show_rational(Fraction(part)) for part in parts], "epsilons": []}
+    directions = [pair.forward, pair.backward]
+    if not all(has_closed_profile(one) for one in directions):
+        raise NotCertified(
+            "certificates show mu-GDP of a product of pairs only where the pairs' own mu add up in "
+            "squares; certify epsilon or delta, or convert the parts"
+        )
+    end = max(max_loss(one) for one in directions) * (1 + 1e-12)
+    grid = _refined(
+        np.linspace(0.0, end, _CELLS),
+        lambda points: np.any([_above_tangent(one, points, mu) for one in directions], axis=0),
+        lambda left, right: 0.5 * (left + right),
+    )
+    return {"parts": [], "epsilons": [show_rational(Fraction(x)) for x in grid.tolist()]}
+
+
+def zcdp_witness(pair: DominatingPair[Any], rho: float) -> Object:
+    """Orders between which K stays below rho s(s+1); none where the pairs' own bounds add up.
+
+    Raises:
+        NotCertified: no orders are enough.
+    """
+    named = [("forward", pair.forward)]
+    if pair.backward != pair.forward:
+        named.append(("backward", pair.backward))
+    if all(_own(one, 0.0) <= rho for _, one in named):
+        return {"orders": []}
+    for _, one in named:
+        if any(isinstance(factor.pair, SubsampledPair) for factor in one.factors):
+            raise NotCertified(
+                "certificates show rho-zCDP of sampled pairs only where the bases' own rho add up; "
+                "certify epsilon or delta, or convert the parts"
+            )
+    last, first = 1.0, 1.0
+    while any(_own(one, last) > rho for _, one in named) and last < 1 / _SMALLEST:
+        last *= 2.0
+    while any(_cgf(one, first) > rho * first for _, one in named) and first > _SMALLEST:
+        first *= 0.5
+    grid = _refined(
+        np.geomspace(first, last, _CELLS) if last > first else np.array([first, 2 * first]),
+        lambda points: np.any([_above_line(one, points, rho) for _, one in named], axis=0),
+        lambda left, right: np.sqrt(left * right),
+    )
+    listed: list[Json] = [
+        {
+            "excess": show_rational(Fraction(s)),
+            **{name: quadratures(Subject.plain(one), s, accuracy=_FINE) for name, one in named},
+        }
+        for s in grid.tolist()
+    ]
+    return {"orders": listed}
+
+
+def _refined(
+    grid: Reals, fails: Callable[[Reals], Any], split: Callable[[Reals, Reals], Reals]
+) -> Reals:
+    """The grid with every cell split that fails, until none does."""
+    for _ in range(_ROUNDS):
+        wrong = np.flatnonzero(fails(grid))
+        if not wrong.size:
+            return grid
+        if grid.size + wrong.size > _MOST:
+            break
+        middle = split(grid[wrong], grid[wrong + 1])
+        grid = np.insert(grid, wrong + 1, middle)
+    raise NotCertified("no certificate shows this number as closely as it is stated")
+
+
+def _part(pair: Pair) -> Fraction:
+    if isinstance(pair, GaussianPair | SubsampledGaussianPair):
+        return pair.mu_squared
+    bound = pair.gdp_bound
+    return Fraction(bound) ** 2 if np.isfinite(bound) else Fraction(10**30)
+
+
+def _above_tangent(product: Product, grid: Reals, mu: float) -> Any:  # noqa: ANN401  # numpy's
+    """On which cells an end of the profile's chord is above the tangent in the middle."""
+    high = deltas(product, grid)[1]
+    middle = 0.5 * (grid[:-1] + grid[1:])
+    value = gaussian_profile(mu, middle)[0]
+    slope = special.ndtr(-0.5 * mu - middle / mu) * np.exp(middle)
+    left = value - slope * np.expm1(grid[:-1] - middle)
+    right = value - slope * np.expm1(grid[1:] - middle)
+    return (high[:-1] > left * (1 - _SHARE)) | (high[1:] > right * (1 - _SHARE))
+
+
+def _cgf(product: Product, s: float) -> float:
+    """K from above; alone, as a small s keeps its digits only away from large ones."""
+    found = total_cgf(product, np.array([s + 0j]))
+    return float(found.value.real[0] + found.radius[0])
+
+
+def _above_line(product: Product, grid: Reals, rho: float) -> Any:  # noqa: ANN401  # numpy's
+    """On which cells neither of the checker's comparisons holds."""
+    high = np.array([_cgf(product, s) for s in grid.tolist()])
+    flat = high[1:] > rho * grid[1:] * (grid[:-1] + 1.0) * (1 - _SHARE)
+    slope = np.diff(high) / np.diff(grid)
+    room = -4.0 * rho * (high[:-1] - slope * grid[:-1])
+    return flat & ((slope - rho) ** 2 > room * (1 - 1e-9))
+
+
+def _own(product: Product, last: float) -> float:
+    """At or below rho beyond an order, by the pairs' own bounds."""
+    total = 0.0
+    for factor in product.factors:
+        own = factor.pair.zcdp_bound
+        total += factor.count * min(own, factor.pair.max_loss / (1.0 + last))
+    return total

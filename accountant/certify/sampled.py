@@ -1,0 +1,143 @@
+"""Tables for the sampled pairs of a product."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+
+from accountant.certify.closed import has_closed_profile
+from accountant.certify.contour import line
+from accountant.certify.json_form import Object
+from accountant.certify.once import Once
+from accountant.certify.table import FEW, Side, Subject, Table
+from accountant.errors import NotCertified
+from accountant.numerics import hull
+from accountant.numerics.enclosure import Reals
+from accountant.numerics.profile import deltas
+from accountant.numerics.saddle import find_saddle
+from accountant.pairs.ladder import LadderPair
+from accountant.pairs.product import Product
+from accountant.pairs.subsampled import Direction, SubsampledPair
+from accountant.pairs.tabulated import on_ladder
+
+_VISIBLE: Final = 1e-13
+_BULK: Final = 6  # of a typical loss, total variation
+_HALVINGS: Final = 40
+_CLOSE: Final = 1e-9  # how far a line's bound may be above the profile
+_MOST_NODES: Final = 1 << 9
+_MOST_LINES: Final = 64
+_LEAST: Final = 1e-290
+_LOG_ROOM: Final = -7.0
+
+
+def subject(product: Product, *, fine: int, negligible: float) -> Subject:
+    """A product with a table for each of its sampled pairs.
+
+    Args:
+        product: any.
+        fine: grid points for a typical loss, total variation.
+        negligible: what infinite losses may add to delta.
+    Raises:
+        NotCertified: no line bounds the profile of a base well.
+    """
+    tables = []
+    for factor in product.factors:
+        pair, least = factor.pair, negligible / factor.count
+        tables.append(_table(pair, fine, least) if isinstance(pair, SubsampledPair) else None)
+    return Subject(product, tuple(tables))
+
+
+def once(pair: SubsampledPair, epsilon: float) -> Once:
+    """One sampled pair, once, whose base has no closed profile."""
+    (found,) = _lines(pair, np.array([epsilon]), 0.0)
+    return Once(pair, {name: value for name, value in found.items() if name != "points"})
+
+
+def _table(pair: SubsampledPair, fine: int, negligible: float) -> Table:
+    """On a uniform grid around 0, coarser further out; where losses are few, around them only."""
+    variation = float(pair.profile(np.zeros(1))[1][0])
+    span = 2.0 ** math.floor(math.log2(variation / fine))
+    both = (pair, pair.swapped())
+    grids = [_grid(_end(one, negligible), span, fine) for one in both]
+    found = _ladder(both, grids, span)
+    seen = found.index[np.exp(found.atoms.log_p) > _VISIBLE]
+    if seen.size <= FEW - 3:
+        seen = np.union1d(seen, [-grids[1][-1], 0.0, grids[0][-1]])
+        grids = [seen[seen >= 0], -seen[seen <= 0][::-1]]
+        found = _ladder(both, grids, span)
+    sides = [
+        Side(grid, _lines(one, grid * span, negligible))
+        for one, grid in zip(both, grids, strict=True)
+    ]
+    return Table(found, *sides)
+
+
+def _grid(end: float, span: float, fine: int) -> Reals:
+    """Neighbours where the bulk of the losses is, then strides that double, to past the end."""
+    reach, at, stride, count = math.ceil(end / span) + 1, 0.0, 1.0, _BULK * fine
+    parts: list[Reals] = [np.zeros(1)]
+    while at < reach:
+        parts.append(at + stride * np.arange(1, min(count, math.ceil((reach - at) / stride)) + 1))
+        at, stride, count = float(parts[-1][-1]), 2 * stride, 2 * fine
+    return np.concatenate(parts)
+
+
+def _ladder(
+    pairs: tuple[SubsampledPair, SubsampledPair], grids: list[Reals], span: float
+) -> LadderPair:
+    """The finite pair that the checker makes on the grids."""
+    sides = [
+        hull.Side(grid * span, *one.profile(grid * span), one.rest)
+        for one, grid in zip(pairs, grids, strict=True)
+    ]
+    return on_ladder(hull.above(*sides), grids, span)
+
+
+def _end(pair: SubsampledPair, negligible: float) -> float:
+    """A loss beyond which the profile falls by next to nothing."""
+    low, high = 0.0, pair.end
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        beyond = float(pair.profile(np.array([middle]))[1][0]) - pair.rest
+        low, high = (middle, high) if beyond > negligible else (low, middle)
+    return high
+
+
+def _lines(pair: SubsampledPair, epsilon: Reals, negligible: float) -> tuple[Object, ...]:
+    """Lines that bound the base's profile at the points, each for as many as it serves well."""
+    if has_closed_profile(pair.base):
+        return ()
+    scale, argument = _argument(pair, epsilon)
+    with np.errstate(divide="ignore"):
+        wanted = np.logaddexp(
+            np.log(deltas(pair.base, argument)[1]) + _CLOSE, np.log(negligible / scale) + _LOG_ROOM
+        )
+    listed: list[Object] = []
+    start = 0
+    while start < argument.size:
+        base = Subject.plain(pair.base)
+        at = float(argument[start])
+        saddle = find_saddle(pair.base, lambda one, at=at: one.epsilon - at)  # type: ignore[misc]
+        proof = line(base, saddle, _MOST_NODES)
+        good = proof.log_upper(argument[start:]) <= wanted[start:]
+        count = int(np.argmin(np.append(good, False)))
+        if count == 0 or len(listed) == _MOST_LINES:
+            raise NotCertified(
+                "the losses of what shares a sample are too rough for the checker's sums; release "
+                "some of it on samples of their own, or beside Gaussian noise"
+            )
+        count = max(count, 2) if start == 0 else count
+        listed.append({"points": count - (start == 0), **proof.witness()})
+        start += count
+    return tuple(listed)
+
+
+def _argument(pair: SubsampledPair, epsilon: Reals) -> tuple[Reals, Reals]:
+    """What the theorem multiplies the base's profile with, and where it evaluates it."""
+    rate = float(pair.sampling_rate)
+    if pair.direction is not Direction.ADDITION:
+        return np.full(epsilon.shape, rate), np.log1p(np.expm1(epsilon) / rate)
+    rest = np.maximum(rate - (1.0 - rate) * np.expm1(epsilon), _LEAST)
+    return rest, math.log(rate) - np.log(rest) + epsilon

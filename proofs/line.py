@@ -1,0 +1,143 @@
+"""A trapezoid sum along a vertical line, as a bound for every epsilon; proof in proofs/contour.md.
+
+With M(s) = E_P[e^{sL}; L < inf] of a product, F(s) = M(s) e^{-s eps}/(s(s+1)) and p_inf =
+P(L = inf), H_eps = p_inf + (1/2 pi i) integral of F over Re s = c, for every c > 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+from flint import acb, acb_poly, arb, ctx
+
+from proofs.arithmetic import ball
+from proofs.fields import Fields
+from proofs.pairs.gaussian import GaussianPair
+from proofs.pairs.pair import Moments, Product
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Nodes c + i k step for k = -nodes, ..., nodes.
+
+    Attributes:
+        tau: where it is above 0, a tau-GDP mechanism is composed first.
+    """
+
+    c: Fraction
+    step: Fraction
+    nodes: int
+    tau: Fraction
+
+    def bound(self, product: Product, witnesses: Sequence[object]) -> Callable[[arb], arb]:
+        """At or above H_eps at any real epsilon, as a function of it.
+
+        H_eps - p_inf <= (h/2 pi) (F(c) + 2 sum_{k <= N} Re F(c + i k h)) + tail: the whole
+        trapezoid sum is H_eps - p_inf plus aliases, which are non-negative. The extra factor
+        e^{tau^2 s(s+1)/2} can only increase H_eps.
+        """
+        if self.tau:
+            product = ((GaussianPair(self.tau * self.tau), 1), *product)
+            witnesses = [None, *witnesses]
+        body, rest, infinite = self.parts(product, witnesses)
+        return lambda epsilon: infinite + (-ball(self.c) * epsilon).exp() * (body(epsilon) + rest)
+
+    def parts(
+        self, product: Product, witnesses: Sequence[object]
+    ) -> tuple[Callable[[arb], arb], arb, arb]:
+        """Over e^{-c eps} the sum, and what it cuts at most; and p_inf; tau is left out."""
+        found = moments(product, witnesses)
+        h, terms = ball(self.step), []
+        for k, moment in enumerate(total(found, product, self.c, h, self.nodes + 1)):
+            s = acb(ball(self.c), h * k)
+            terms.append(h / (2 * arb.pi()) * (2 if k else 1) * moment / (s * (s + 1)))
+        body = on_circle(terms)
+        cut, infinite = self._tail(found, product), outside(found, product)
+        return lambda epsilon: body(-ball(self.step) * epsilon), cut, infinite
+
+    def _tail(self, found: list[Moments], product: Product) -> arb:
+        """What the terms beyond the nodes add up to, over e^{-c eps}.
+
+        With |M(c + iv)| <= D from v = y on they are at most D/(pi y), y = N h. Where ceilings
+        serve up to a top T > y only, those above T start one step below it at the earliest.
+        """
+        reach = self.step * self.nodes
+        tops = [one.top for one in found if one.top is not None]
+        if not tops or min(tops) <= reach:
+            return self._beyond(found, product, reach, None) / ball(reach)
+        top = min(tops)
+        near = self._beyond(found, product, reach, top) / ball(reach)
+        return near + self._beyond(found, product, top, None) / ball(top - self.step)
+
+    def _beyond(
+        self, found: list[Moments], product: Product, start: Fraction, top: Fraction | None
+    ) -> arb:
+        peak = 1 / arb.pi()
+        for one, (_, times) in zip(found, product, strict=True):
+            peak *= one.ceiling(self.c, ball(start), top) ** times
+        return peak
+
+
+def on_circle(terms: list[acb]) -> Callable[[arb], arb]:
+    """Angle a -> the real part of sum_k terms_k e^{i k a}.
+
+    Every product in Horner's rule turns a rectangle, which widens it by up to sqrt 2: so the terms'
+    own errors are added at the end, and half a bit a term is added to the precision.
+    """
+    exact = acb_poly([acb(one.real.mid(), one.imag.mid()) for one in terms])
+    blur = sum((one.real.rad() + one.imag.rad() for one in terms), arb(0))
+    slope = sum((k * one.abs_upper() for k, one in enumerate(terms)), arb(0))
+    more = len(terms) // 2 + 16
+
+    def real_part(angle: arb) -> arb:
+        with ctx.workprec(ctx.prec + more):
+            value = exact(acb(0, angle.mid()).exp()).real
+        return value + arb(0, (blur + slope * angle.rad()).upper())
+
+    return real_part
+
+
+def read_line(fields: Fields) -> Line:
+    """A line from the witness that it is part of."""
+    c, step = fields.positive("c"), fields.positive("step")
+    return Line(c, step, fields.whole("nodes"), fields.rational("tau", least=0))
+
+
+def moments(product: Product, witnesses: Sequence[object]) -> list[Moments]:
+    """M of every pair of a product."""
+    return [pair.moments(hint) for (pair, _), hint in zip(product, witnesses, strict=True)]
+
+
+def total(
+    found: Sequence[Moments], product: Product, c: Fraction, step: arb, count: int
+) -> list[acb]:
+    """M of the product at c + i k step, k = 0, ..., count - 1."""
+    values = [acb(1)] * count
+    for one, (_, times) in zip(found, product, strict=True):
+        line = one.along(c, step, count)
+        values = [whole * value**times for whole, value in zip(values, line, strict=True)]
+    return values
+
+
+def outside(found: Sequence[Moments], product: Product) -> arb:
+    """P(L = inf) of a product, 1 - prod (1 - p_i)^{n_i}."""
+    rest = arb(1)
+    for one, (_, times) in zip(found, product, strict=True):
+        if not one.infinite.is_zero():
+            rest *= (1 - one.infinite) ** times
+    return 1 - rest
+
+
+def closed_profile(product: Product) -> Callable[[arb], arb] | None:
+    """The profile of one pair with a closed formula, or of Gaussians, whose product is one."""
+    if not product:
+        return lambda _: arb(0)
+    squares = [n * pair.mu_squared for pair, n in product if isinstance(pair, GaussianPair)]
+    single, count = product[0]
+    if len(squares) == len(product):
+        return GaussianPair(sum(squares, Fraction(0))).profile
+    return None if len(product) > 1 or count > 1 else single.profile

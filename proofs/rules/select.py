@@ -1,0 +1,143 @@
+"""Private selection from pure differential privacy or Renyi divergences.
+
+The best of K runs is released, K drawn independently of everything. Proofs: proofs/selection.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from typing import Final, TypeAlias
+
+from flint import arb
+
+from proofs.arithmetic import ball, require_at_most
+from proofs.errors import RefusedError
+from proofs.fields import Fields
+from proofs.rules.compose import divergence
+from proofs.rules.rule import Application
+from proofs.runs import Poisson, Runs, TruncatedNegativeBinomial, read_runs
+from proofs.statement import RDP, ZCDP, PureDP
+
+Curve: TypeAlias = Callable[[Fraction], Fraction]
+Bound: TypeAlias = Callable[[], arb]
+
+
+def pure(step: Application) -> tuple[str, ...]:
+    """Epsilon + log phi'(z)/phi'(1-z), z = e^eps/(1+e^eps), if a phi''(1-a)/phi'(1-a) grows.
+
+    Source: proofs/selection.md, Corollary 3.
+    """
+    base, found = step.only(PureDP).epsilon, step.concludes(PureDP).epsilon
+    runs = read_runs(step.witness.take("runs"))
+    if not runs.corner_is_worst:
+        raise RefusedError("the rule takes runs whose worst case is known to be at the corner")
+
+    def total() -> arb:
+        z = 1 / (1 + ball(-base).exp())
+        return ball(base) + (runs.phi(1, z) / runs.phi(1, 1 - z)).log()
+
+    require_at_most(total, partial(ball, found), "epsilon")
+    return selects(step, runs)
+
+
+def renyi(step: Application) -> tuple[str, ...]:
+    """At every listed order, by the bound that the order's witness names.
+
+    Source: Papernot & Steinke (arXiv:2110.03620), Theorems 2 and 6; proofs/selection.md, Section 5.
+    """
+    (premise,) = step.every(object, most=1)
+    if not isinstance(premise, ZCDP | RDP):
+        raise RefusedError("the rule takes zCDP or Renyi divergences")
+    points, known = step.concludes(RDP).points, premise.points if isinstance(premise, RDP) else ()
+    runs, listed = read_runs(step.witness.take("runs")), step.witness.items("orders")
+    if len(listed) != len(points):
+        raise RefusedError("the rule takes one witness an order")
+    step.budget.spend(len(points) * (16 * len(known) + 4 * runs.work))
+
+    def curve(order: Fraction) -> Fraction:
+        return premise.rho * order if isinstance(premise, ZCDP) else divergence(known, order)
+
+    for (order, value), item in zip(points, listed, strict=True):
+        hint = Fields(item, "an order's witness")
+        name = hint.take("by")
+        if not isinstance(name, str) or name not in BOUNDS:
+            raise RefusedError(f"no bound is called {name!r:.60}")
+        bound = BOUNDS[name](runs, order, curve, hint)
+        hint.close()
+        require_at_most(bound, partial(ball, value), f"the divergence at order {order}")
+    return selects(step, runs)
+
+
+def selects(step: Application, runs: Runs) -> tuple[str, ...]:
+    """What selection takes for granted."""
+    name = next(name for name in step.mechanisms if name)
+    drawn = f"a number of times that is drawn independently of everything ({runs.describe()})"
+    score = "the best by a score that looks at an output alone, ties broken at random"
+    return (f"runs {name} {drawn} and releases of the outputs only {score}",)
+
+
+def _by_shape(runs: Runs, a: Fraction, curve: Curve, hint: Fields) -> Bound:
+    """R(a) + (1+eta)((1-1/b) R(b) + log(1/gamma)/b) + log(m)/(a-1), any b >= 1 (Theorem 2)."""
+    b = hint.rational("order", least=1)
+    if not isinstance(runs, TruncatedNegativeBinomial):
+        raise RefusedError("the bound is for truncated negative binomial runs")
+    known = curve(a) + ((1 + runs.eta) * (1 - 1 / b) * curve(b) if b > 1 else 0)
+
+    def bound() -> arb:
+        rest = ball((1 + runs.eta) / b) * -ball(runs.gamma).log()
+        return ball(known) + rest + runs.phi(1, arb(1)).log() / ball(a - 1)
+
+    return bound
+
+
+def _by_rate(runs: Runs, a: Fraction, curve: Curve, hint: Fields) -> Bound:
+    """log(e^-m + m e^((a-1)(R(a) + m d)))/(a-1), d a delta at epsilon = log(a/(a-1)) (Theorem 6).
+
+    d from the divergence R at an order b: e^((b-1)(R - epsilon)) (1-1/b)^b/(b-1) (Canonne, Kamath &
+    Steinke, arXiv:2004.00010, Proposition 12), or the total variation, at most sqrt(R/2) (Pinsker)
+    and sqrt(1 - e^-R) (Bretagnolle & Huber), as R is at least that at order 1.
+    """
+    b = hint.rational("order")
+    if not isinstance(runs, Poisson) or b <= 1:
+        raise RefusedError("the bound is for Poisson runs and an order above 1")
+    value, other = curve(a), curve(b)
+
+    def bound() -> arb:
+        m, left = ball(runs.rate), ball(other) + ball(1 - 1 / a).log()
+        delta = (ball(b) * ball(1 - 1 / b).log() + ball(b - 1) * left).exp() / ball(b - 1)
+        variation = ball(other / 2).sqrt().min((-ball(-other).expm1()).sqrt())
+        grown = m * (ball(a - 1) * (ball(value) + m * delta.min(variation))).exp()
+        return ((-m).exp() + grown).log() / ball(a - 1)
+
+    return bound
+
+
+def _by_all(runs: Runs, a: Fraction, curve: Curve, hint: Fields) -> Bound:
+    """Log phi(e^((a-1) R(a)))/(a-1): given K, what releasing every run costs."""
+    del hint
+    if isinstance(runs, TruncatedNegativeBinomial):
+        raise RefusedError("the bound is for runs that have every exponential moment")
+    value = curve(a)
+    return lambda: runs.phi(0, ball((a - 1) * value).exp()).log() / ball(a - 1)
+
+
+def _by_ratio(runs: Runs, a: Fraction, curve: Curve, hint: Fields) -> Bound:
+    """R(a) + log(phi'(1)/phi'(0)) + log(m + P(K = 0))/(a-1): phi' is between its ends."""
+    del hint
+    value = curve(a)
+
+    def bound() -> arb:
+        mean, first = runs.phi(1, arb(1)), runs.phi(1, arb(0))
+        return ball(value) + (mean / first).log() + (mean + runs.phi(0, arb(0))).log() / ball(a - 1)
+
+    return bound
+
+
+BOUNDS: Final[dict[str, Callable[[Runs, Fraction, Curve, Fields], Bound]]] = {
+    "shape": _by_shape,
+    "rate": _by_rate,
+    "all": _by_all,
+    "ratio": _by_ratio,
+}

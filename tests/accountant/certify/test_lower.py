@@ -1,0 +1,106 @@
+"""Certificates of lower ends: verified, and just below what the engine finds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+import proofs
+from accountant import (
+    GDP,
+    L1,
+    L2,
+    ZCDP,
+    Guarantee,
+    NotCertified,
+    ParameterError,
+    Poisson,
+    PureDP,
+    TruncatedNegativeBinomial,
+    select,
+    self_compose,
+)
+from mechanisms import Gaussian, Laplace
+from proofs import Certificate, Rejected, Verified
+from tests.proofs.corpus import COMPUTATIONS, DELTA
+
+SAMPLED = Gaussian(sigma=1, sensitivity=L2(1)).subsample(Poisson(sampling_rate=0.25))
+KNOWN: dict[str, Callable[[], Guarantee[Any]]] = {
+    **{name: COMPUTATIONS[name] for name in ("training", "noises", "integers", "choices")},
+    "gdp": lambda: GDP(mu=1),
+    "pure": lambda: PureDP(epsilon=1),
+    "laplace": lambda: Laplace(scale=1, sensitivity=L1(1)).guarantee(),
+    "responses": lambda: self_compose(PureDP(epsilon=0.25), 30),
+    "sampled once": SAMPLED.guarantee,
+}
+
+
+def verified(certificate: Certificate) -> tuple[Fraction, Fraction]:
+    """Epsilon and delta of the claim, if the checker accepts it without any assumption."""
+    verdict = proofs.check(certificate)
+    assert isinstance(verdict, Verified), verdict
+    assert certificate.claim["notion"] == "hockey-stick-at-least"
+    epsilon, delta = (certificate.claim[name] for name in ("epsilon", "delta"))
+    return Fraction(str(epsilon)), Fraction(str(delta))
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_epsilon_at_delta(name: str) -> None:
+    """At the engine's lower end, or a billionth below."""
+    guarantee = KNOWN[name]()
+    epsilon, delta = verified(guarantee.certify(delta=DELTA, lower=True))
+    lower = guarantee.epsilon(delta=DELTA).lower
+
+    assert delta >= Fraction(DELTA)
+    assert lower * (1 - 1e-8) <= epsilon <= lower
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_delta_at_epsilon(name: str) -> None:
+    """The same for delta."""
+    guarantee = KNOWN[name]()
+    epsilon, delta = verified(guarantee.certify(epsilon=0.75, lower=True))
+    lower = guarantee.delta(epsilon=0.75).lower
+
+    assert epsilon == Fraction(3, 4)
+    assert lower * (1 - 1e-6) <= delta <= lower
+
+
+def test_both_ends_enclose_the_answer() -> None:
+    """One certificate from above, one from below, less than two millionths apart."""
+    guarantee = COMPUTATIONS["training"]()
+    low, _ = verified(guarantee.certify(delta=DELTA, lower=True))
+    high = Fraction(str(guarantee.certify(delta=DELTA).claim["epsilon"]))
+
+    assert low < high < low * (1 + Fraction(2, 10**6))
+
+
+def test_a_larger_claim_is_rejected() -> None:
+    """What is a hundred-millionth too large has no such proof."""
+    certificate = GDP(mu=1).certify(delta=DELTA, lower=True)
+    old = str(certificate.claim["epsilon"])
+    new = str(Fraction(old) * (1 + Fraction(1, 10**8)))
+    verdict = proofs.check_text(certificate.to_json().replace(f'"{old}"', f'"{new}"'))
+
+    assert isinstance(verdict, Rejected)
+
+
+def test_what_is_refused() -> None:
+    """No pair, no formula for it, no finite number, no question."""
+    with pytest.raises(NotCertified, match="no dominating pair"):
+        ZCDP(rho=1).certify(delta=DELTA, lower=True)
+    with pytest.raises(NotCertified, match="no rule"):
+        select(GDP(mu=1), TruncatedNegativeBinomial(eta=1, gamma=0.5)).certify(
+            delta=DELTA, lower=True
+        )
+    with pytest.raises(NotCertified, match="at delta = 0"):
+        GDP(mu=1).certify(delta=0, lower=True)
+    with pytest.raises(NotCertified, match="lower bound"):
+        GDP(mu=0).certify(epsilon=1, lower=True)
+    with pytest.raises(ParameterError):
+        GDP(mu=1).certify(lower=True)
+    with pytest.raises(ParameterError):
+        GDP(mu=1).certify(order=2, lower=True)

@@ -1,0 +1,217 @@
+"""Certificates of selections: verified, close to the engine, and never below a real mechanism."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import proofs
+from accountant import (
+    GDP,
+    L1,
+    L2,
+    RDP,
+    ZCDP,
+    ApproxDP,
+    BinomialRuns,
+    DominatingPair,
+    FiniteRuns,
+    FixedRuns,
+    Guarantee,
+    NotCertified,
+    Poisson,
+    PoissonRuns,
+    PureDP,
+    TruncatedNegativeBinomial,
+    compose,
+    group,
+    select,
+    select_above,
+    self_compose,
+)
+from accountant.pairs.finite import FinitePair
+from accountant.pairs.product import Product
+from mechanisms import Gaussian, Laplace
+from proofs import Rejected, VerifiedUnder
+from tests.proofs.test_selection import drawn_masses, drawn_runs, halved, worst_of_all_orders
+from tests.proofs.test_threshold import worst_of_all_sets
+
+DELTA = 1e-6
+GEOMETRIC = TruncatedNegativeBinomial(eta=1, gamma=0.1)
+SAMPLED = Gaussian(sigma=1, sensitivity=L2(1)).subsample(Poisson(sampling_rate=0.01))
+CLOSE: dict[str, Callable[[], Guarantee[Any]]] = {
+    "geometric": lambda: select(GDP(mu=1), GEOMETRIC),
+    "light": lambda: select(
+        GDP(mu=0.25), TruncatedNegativeBinomial(eta=Fraction(-1, 2), gamma=0.01)
+    ),
+    "many": lambda: select(GDP(mu=0.1), TruncatedNegativeBinomial(eta=1, gamma=0.001)),
+    "poisson": lambda: select(GDP(mu=1), PoissonRuns(rate=10)),
+    "binomial": lambda: select(GDP(mu=1), BinomialRuns(trials=100, probability=0.1)),
+    "finite": lambda: select(GDP(mu=1), FiniteRuns(probabilities=[Fraction(1, 4)] * 4)),
+    "group": lambda: select(group(GDP(mu=0.5), size=2), GEOMETRIC),
+}
+ROUGH: dict[str, Callable[[], Guarantee[Any]]] = {
+    "fixed": lambda: select(GDP(mu=1), FixedRuns(count=10)),
+    "response": lambda: select(PureDP(epsilon=0.5), GEOMETRIC),
+    "told": lambda: select(ApproxDP(epsilon=1, delta=1e-9), GEOMETRIC),
+    "sum": lambda: select(
+        self_compose(Laplace(scale=5, sensitivity=L1(1)).guarantee(), 20), GEOMETRIC
+    ),
+}
+STOPPED: dict[str, Callable[[], Guarantee[Any]]] = {
+    "geometric": lambda: select_above(GDP(mu=1), GEOMETRIC),
+    "pure": lambda: select_above(PureDP(epsilon=1), GEOMETRIC),
+}
+RENYI: dict[str, Callable[[], Guarantee[Any]]] = {
+    "shape": lambda: select(ZCDP(rho=0.05), GEOMETRIC),
+    "rate": lambda: select(ZCDP(rho=0.05), PoissonRuns(rate=5)),
+    "variation": lambda: select(RDP(points=((2, 0.1), (8, 0.4), (32, 1.6))), PoissonRuns(rate=5)),
+    "all": lambda: select(RDP(points=((2, 0.1), (8, 0.4))), FixedRuns(count=3)),
+    "finite": lambda: select(ZCDP(rho=0.05), FiniteRuns(probabilities=[Fraction(1, 4)] * 4)),
+    "composed": lambda: compose(select(ZCDP(rho=0.01), GEOMETRIC), ZCDP(rho=0.1)),
+}
+
+
+def verified(guarantee: Guarantee[Any], **at: float) -> tuple[Fraction, Fraction]:
+    """Epsilon and delta of the claim, if the checker accepts it."""
+    certificate = guarantee.certify(delta=at.get("delta"), epsilon=at.get("epsilon"))
+    verdict = proofs.check(certificate)
+    assert isinstance(verdict, VerifiedUnder), verdict
+    assert any("drawn independently of everything" in text for text in verdict.assumptions)
+    epsilon, delta = (certificate.claim[name] for name in ("epsilon", "delta"))
+    return Fraction(str(epsilon)), Fraction(str(delta))
+
+
+@pytest.mark.parametrize("name", CLOSE)
+def test_epsilon_at_a_small_delta(name: str) -> None:
+    """Above the engine's lower end, and hardly above its upper end."""
+    guarantee = CLOSE[name]()
+    epsilon, delta = verified(guarantee, delta=DELTA)
+    bracket = guarantee.epsilon(delta=DELTA)
+
+    assert delta == Fraction(DELTA)
+    assert bracket.lower <= epsilon <= bracket.upper * (1 + 6e-5)
+
+
+@pytest.mark.parametrize("name", ROUGH)
+def test_where_the_checkers_theorem_is_weaker(name: str) -> None:
+    """Fixed runs, and bases with few losses, cost up to 6 percent."""
+    guarantee = ROUGH[name]()
+    epsilon, _ = verified(guarantee, delta=DELTA)
+    bracket = guarantee.epsilon(delta=DELTA)
+
+    assert bracket.lower <= epsilon <= bracket.upper * 1.06
+
+
+@pytest.mark.parametrize("name", RENYI)
+def test_renyi_curves(name: str) -> None:
+    """What Renyi divergences imply is proved to a billionth."""
+    guarantee = RENYI[name]()
+    epsilon, _ = verified(guarantee, delta=DELTA)
+    upper = guarantee.epsilon(delta=DELTA).upper
+
+    assert upper <= epsilon <= upper * (1 + 1e-8)
+
+
+def test_delta_at_an_epsilon() -> None:
+    """The same question the other way round."""
+    epsilon, delta = verified(select(GDP(mu=1), GEOMETRIC), epsilon=6.0)
+    bracket = select(GDP(mu=1), GEOMETRIC).delta(epsilon=6.0)
+
+    assert epsilon == 6
+    assert bracket.lower <= delta <= bracket.upper * 1.002
+
+
+def test_pure_bases() -> None:
+    """At delta = 0 by the closed form, at which the engine is exact."""
+    guarantee = select(PureDP(epsilon=1), GEOMETRIC)
+    epsilon, delta = verified(guarantee, delta=0)
+
+    assert delta == 0
+    assert epsilon == Fraction(guarantee.epsilon(delta=0).upper)
+
+
+def test_tuned_training_is_certified() -> None:
+    """Selection from ten thousand steps of DP-SGD: two directions, a few lines of sums."""
+    guarantee = SAMPLED.repeat(10_000).select(GEOMETRIC, score=len).guarantee()
+    certificate = guarantee.certify(delta=DELTA)
+    bracket = guarantee.epsilon(delta=DELTA)
+
+    assert isinstance(proofs.check(certificate), VerifiedUnder)
+    claimed = Fraction(str(certificate.claim["epsilon"]))
+    assert bracket.lower <= claimed <= bracket.upper * (1 + 6e-5)
+    assert len(certificate.to_json()) < 400_000
+
+
+@pytest.mark.parametrize("name", STOPPED)
+def test_stopping_at_a_threshold(name: str) -> None:
+    """As close as the engine, whose cells are coarser."""
+    guarantee = STOPPED[name]()
+    epsilon, _ = verified(guarantee, delta=DELTA)
+    bracket = guarantee.epsilon(delta=DELTA)
+
+    assert bracket.lower <= epsilon <= bracket.upper * (1 + 1e-3)
+
+
+def test_what_the_theorem_cannot_show_is_refused() -> None:
+    """Where the mixture is 1 there is nothing to certify, nor for a selection among others."""
+    with pytest.raises(NotCertified, match="says nothing near"):
+        select(GDP(mu=1), GEOMETRIC).certify(epsilon=0.1)
+    with pytest.raises(NotCertified, match="select/pair"):
+        compose(select(GDP(mu=1), GEOMETRIC), GDP(mu=1)).certify(delta=DELTA)
+
+
+@pytest.mark.parametrize("seed", [1])
+def test_no_mechanism_leaks_more_than_is_proved(seed: int) -> None:
+    """Every order of the outcomes of small mechanisms, enumerated."""
+    enumerate_and_compare(seed)
+
+
+@pytest.mark.slow
+def test_no_mechanism_of_many_leaks_more_than_is_proved() -> None:
+    """The same, more often."""
+    for seed in range(2, 10):
+        enumerate_and_compare(seed)
+
+
+def enumerate_and_compare(seed: int) -> None:
+    """One small mechanism, one law, one epsilon."""
+    rng = np.random.default_rng(50_000 + seed)
+    runs = drawn_runs(rng)
+    p, q = drawn_masses(rng, int(rng.integers(2, 4)))
+    base = DominatingPair(forward=Product.of(FinitePair(p=tuple(p), q=tuple(q))))
+    epsilon = float(rng.uniform(0.5, 3.0))
+    ways = [(halved(first, 6), halved(second, 6)) for first, second in ((p, q), (q, p))]
+    best = max(worst_of_all_orders(runs, *way, epsilon) for way in ways)
+    first = max(float(worst_of_all_sets(runs, *way, np.array([epsilon]))[0]) for way in ways)
+    for guarantee, truth in (
+        (select(base, runs.law), best),
+        (select_above(base, runs.law), first),
+    ):
+        if guarantee is base:
+            continue
+        try:
+            certificate = guarantee.certify(epsilon=epsilon)
+        except NotCertified:  # the bound is 1
+            continue
+        verdict = proofs.check(certificate)
+        assert isinstance(verdict, VerifiedUnder), (seed, verdict)
+        assert truth <= float(Fraction(str(certificate.claim["delta"]))) + 1e-12, seed
+
+
+@pytest.mark.parametrize("lowered", [0.99, 0.999])
+def test_a_smaller_claim_is_rejected(lowered: float) -> None:
+    """Below what the polygon proves the step fails, whatever else the certificate says."""
+    certificate = select(GDP(mu=1), GEOMETRIC).certify(delta=DELTA)
+    old = str(certificate.claim["epsilon"])
+    new = str(Fraction(old) * Fraction(lowered))
+    verdict = proofs.check_text(certificate.to_json().replace(f'"{old}"', f'"{new}"'))
+
+    assert isinstance(verdict, Rejected)
+    assert verdict.rule == "select/profile"
+    assert math.isfinite(float(Fraction(new)))

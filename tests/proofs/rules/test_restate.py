@@ -1,0 +1,103 @@
+"""Products of pairs restated as one number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from tests.proofs.rules.test_dominate import finite, response
+from tests.proofs.support import Case, Object, factor, gaussian, pairs, said
+
+LAPLACE = factor("laplace", epsilon="1/2")
+SUBSAMPLED = [
+    factor("subsampled-gaussian", mu_squared="1", sampling_rate="1/10", removal=way)
+    for way in (True, False)
+]
+WHOLE = factor("discrete-gaussian", 3, sigma_squared="2", shift=2)
+TOLD = response("1", "1/8")
+LOPSIDED = (finite(["1/2", "1/2"], ["1/4", "3/4"]), finite(["1/4", "3/4"], ["1/2", "1/2"]))
+DRAWN = factor("sampled", base=[LAPLACE], sampling_rate="1/4", direction="replacement")
+GRID = ["0", "1/16", "1/8", "3/16", "1/4", "5/16", "3/8", "7/16", "1/2"]
+
+
+def mu(squared: str) -> Object:
+    """A conclusion."""
+    return said("gdp", mu_squared=squared)
+
+
+def rho(value: str) -> Object:
+    """A conclusion."""
+    return said("zcdp", rho=value)
+
+
+def by(parts: Sequence[str] = (), epsilons: Sequence[str] = ()) -> Object:
+    """A witness of mu."""
+    return {"parts": list(parts), "epsilons": list(epsilons)}
+
+
+def at(*excesses: str, names: Sequence[str] = ("forward",), factors: int = 1) -> Object:
+    """A witness of rho."""
+    hints: list[None] = [None] * factors
+    return {"orders": [{"excess": s, **dict.fromkeys(names, hints)} for s in excesses]}
+
+
+ORDERS = ("1/64", "1/32", "1/16", "1/8", "1/4", "1/2", "1", "2", "4", "8", "16")
+GDP, ZCDP = "convert/pair-gdp", "convert/pair-zcdp"
+
+CASES = [
+    # Gaussians add up; (1/2)-DP is mu-GDP from mu^2 = 0.38924... on
+    Case(GDP, mu("3"), [pairs([gaussian("1", 3)])], by(["1"])),
+    Case(GDP, mu("29/10"), [pairs([gaussian("1", 3)])], by(["1"]), "sum of the parts"),
+    Case(GDP, mu("3"), [pairs([gaussian("1", 3)])], by(["9/10"]), "mu^2 of its Gaussian"),
+    Case(GDP, mu("3"), [pairs([gaussian("1", 3)])], by(["1", "1"]), "one part for each"),
+    Case(GDP, mu("1"), [pairs(SUBSAMPLED[:1], SUBSAMPLED[1:])], by(["1"])),
+    Case(GDP, mu("1"), [pairs([LAPLACE, gaussian("1/2")])], by(["39/100", "1/2"])),
+    Case(GDP, mu("1"), [pairs([LAPLACE, gaussian("1/2")])], by(["389/1000", "1/2"]), "Phi(-mu/2)"),
+    Case(GDP, mu("1"), [pairs([LAPLACE, gaussian("1/2")])], by(["-1", "1/2"]), "Phi(-mu/2)"),
+    Case(GDP, mu("9"), [pairs([TOLD])], by(["9"]), "infinite losses"),
+    Case(GDP, mu("9"), [pairs([finite(["1", "0"], ["1/2", "1/2"])])], by(["9"]), "are infinite"),
+    Case(GDP, mu("9"), [pairs([WHOLE])], by(["3"]), "no bound"),
+    # log 2 both ways: 2-fold odds, mu = 2 Phi^-1(2/3) = 0.8614...
+    Case(GDP, mu("743/1000"), [pairs([LOPSIDED[0]], [LOPSIDED[1]])], by(["743/1000"])),
+    Case(GDP, mu("37/50"), [pairs([LOPSIDED[0]], [LOPSIDED[1]])], by(["37/50"]), "Phi(-mu/2)"),
+    # One Laplace pair alone: mu = 0.5617..., mu^2 = 0.3156...
+    Case(GDP, mu("1/3"), [pairs([LAPLACE])], by(epsilons=GRID)),
+    Case(GDP, mu("63/200"), [pairs([LAPLACE])], by(epsilons=GRID), "the profile at"),
+    Case(GDP, mu("1/3"), [pairs([LAPLACE])], by(epsilons=["0", "1/2"]), "the profile at"),
+    Case(GDP, mu("1/3"), [pairs([LAPLACE])], by(epsilons=GRID[1:]), "increase from 0"),
+    Case(GDP, mu("1/3"), [pairs([LAPLACE])], by(epsilons=["0", "1/2", "1/4"]), "increase from 0"),
+    Case(GDP, mu("1/3"), [pairs([LAPLACE])], by(), "increase from 0"),
+    Case(GDP, mu("0"), [pairs([LAPLACE])], by(epsilons=GRID), "mu above 0"),
+    Case(GDP, mu("1/3"), [pairs([LAPLACE])], by(epsilons=GRID[:-1]), "the largest loss"),
+    Case(GDP, mu("9"), [pairs([{**LAPLACE, "count": 2}])], by(epsilons=GRID), "closed form"),
+    Case(GDP, mu("1/3"), [said("pure-dp", epsilon="1/2")], by(epsilons=GRID), "wants Pairs"),
+    # K'(0) = 0.10653... for the Laplace pair, tanh bound 0.12246...
+    Case(ZCDP, rho("1/8"), [pairs([LAPLACE])], at()),
+    Case(ZCDP, rho("3/25"), [pairs([LAPLACE])], at(), "beyond the last order"),
+    Case(ZCDP, rho("11/100"), [pairs([LAPLACE])], at(*ORDERS)),
+    Case(ZCDP, rho("53/500"), [pairs([LAPLACE])], at(*ORDERS), "K over"),
+    Case(ZCDP, rho("11/100"), [pairs([LAPLACE])], at(*ORDERS[:5]), "beyond the last order"),
+    Case(ZCDP, rho("11/100"), [pairs([LAPLACE])], at(*ORDERS[4:]), "K over"),
+    Case(ZCDP, rho("11/100"), [pairs([LAPLACE])], at("1/64", "16"), "K over"),
+    Case(ZCDP, rho("11/100"), [pairs([LAPLACE])], at("2", "1"), "must increase"),
+    Case(ZCDP, rho("11/100"), [pairs([LAPLACE])], at("0", "1"), "above 0"),
+    Case(ZCDP, rho("11/100"), [pairs([LAPLACE])], at("1", factors=2), "one witness for each"),
+    Case(ZCDP, rho("11/100"), [pairs([LAPLACE])], at("1", names=["backward"]), "no forward"),
+    Case(ZCDP, rho("1/8"), [pairs([LAPLACE])], at("1/9", names=["forward", "backward"]), "unknown"),
+    Case(ZCDP, rho("1/2"), [pairs(SUBSAMPLED[:1], SUBSAMPLED[1:])], at()),
+    Case(ZCDP, rho("12/25"), [pairs(SUBSAMPLED[:1], SUBSAMPLED[1:])], at(), "beyond"),
+    Case(ZCDP, rho("3"), [pairs([WHOLE])], at()),
+    Case(ZCDP, rho("29/10"), [pairs([WHOLE])], at(), "beyond"),
+    Case(ZCDP, rho("9"), [pairs([TOLD])], at(), "infinite where"),
+    Case(ZCDP, rho("9"), [pairs([DRAWN])], at()),
+    # log 2 tanh(log 2 / 2) = 0.23104...; the larger loss of one way is log 2, of the other log 3/2
+    Case(ZCDP, rho("29/125"), [pairs([LOPSIDED[0]], [LOPSIDED[1]])], at()),
+    Case(ZCDP, rho("23/100"), [pairs([LOPSIDED[0]], [LOPSIDED[1]])], at(), "beyond"),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_restating(case: Case) -> None:
+    """Every number is at or above what the product has, and no smaller one is accepted."""
+    case.holds()

@@ -87,7 +87,7 @@ class Dpproof(Accountant):
 
     def calibrate(self, rate: float, count: int, epsilon: float, delta: float) -> Ends:
         """Sigma, on the safe side of the target."""
-        from accountant.calibrate import calibrate  # noqa: PLC0415
+        from accountant.calibration import calibrate  # noqa: PLC0415
 
         found = calibrate(
             lambda sigma: self._mechanism([Part("gaussian", sigma, rate, count)]),

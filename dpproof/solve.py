@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import final
 
 from accountant.bound import Bound
-from accountant.calibrate import calibrate
+from accountant.calibration import calibrate
 from accountant.errors import CalibrationError
 from accountant.guarantees.guarantee import Guarantee
 from accountant.relation import Relation

@@ -2,28 +2,71 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
+import subprocess
+import sys
 from importlib.metadata import version
 from types import ModuleType
 
 import pytest
 
-from tests.architecture.tree import PACKAGES
+from tests.architecture.tree import ROOT, parsed
+
+LAZY = ("accountant", "mechanisms")
 
 
 def public_names(module: ModuleType) -> list[str]:
     """Public names that are no modules, sorted."""
+    ours = {"annotations", "TYPE_CHECKING"}
     return sorted(
         name
         for name, value in vars(module).items()
-        if not name.startswith("_") and not isinstance(value, ModuleType) and name != "annotations"
+        if not name.startswith("_") and not isinstance(value, ModuleType) and name not in ours
     )
 
 
-@pytest.mark.parametrize("package", [name for name in PACKAGES if name != "dpproof"])
+@pytest.mark.parametrize("package", LAZY)
+def test_names_are_found_where_type_checkers_find_them(package: str) -> None:
+    """What is imported when asked for is what the static imports say, under the same names."""
+    tree = parsed(ROOT / package / "__init__.py")
+    static = {
+        alias.name: f"{node.module}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(f"{package}.")
+        for alias in node.names
+    }
+    module = importlib.import_module(package)
+
+    assert vars(module)["_HOMES"] == static
+    assert sorted(static) == sorted(module.__all__)
+    for name, home in static.items():
+        assert getattr(module, name) is vars(importlib.import_module(home))[name]
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        module.nothing  # noqa: B018  # asking is the test
+
+
+@pytest.mark.parametrize("package", LAZY)
+def test_no_public_name_is_a_modules_name(package: str) -> None:
+    """Else the module would stand in the place of what it defines once something imports it."""
+    module = importlib.import_module(package)
+
+    assert {path.stem for path in (ROOT / package).iterdir()}.isdisjoint(module.__all__)
+
+
+def test_importing_a_package_loads_nothing_slow() -> None:
+    """``import accountant, mechanisms`` waits for no numerical library."""
+    code = "import sys, accountant, mechanisms; sys.exit('numpy' in sys.modules)"
+
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("package", ["auditing", "proofs", *LAZY])
 def test_all_is_the_sorted_public_names(package: str) -> None:
     """``__all__`` equals the sorted public names: the surface cannot drift."""
     module = importlib.import_module(package)
+    for name in module.__all__:
+        getattr(module, name)
 
     assert list(module.__all__) == public_names(module)
 

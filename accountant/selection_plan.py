@@ -10,7 +10,7 @@ from typing import Any, final
 
 from accountant import check
 from accountant.bound import Bound
-from accountant.calibrate import HasGuarantee, calibrate
+from accountant.calibration import HasGuarantee, calibrate
 from accountant.check import Number
 from accountant.errors import ParameterError
 from accountant.guarantees.guarantee import Guarantee

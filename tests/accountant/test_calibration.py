@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accountant.calibrate import Calibrated, calibrate
+from accountant.calibration import Calibrated, calibrate
 from accountant.errors import CalibrationError, NoBracket, ParameterError
 from accountant.guarantees.gdp import GDP
 from accountant.guarantees.guarantee import Guarantee

@@ -10,9 +10,9 @@ import pytest
 
 from accountant.errors import ParameterError
 from accountant.guarantees.gdp import GDP
-from accountant.plan_selection import SelectionPlan, plan_selection
 from accountant.runs.poisson import PoissonRuns
 from accountant.runs.truncated_negative_binomial import TruncatedNegativeBinomial
+from accountant.selection_plan import SelectionPlan, plan_selection
 from accountant.theorems.select import select
 
 

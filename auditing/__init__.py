@@ -11,17 +11,21 @@
 from __future__ import annotations
 
 from auditing.audit import WITNESSES, audit
+from auditing.bounds.confidence_sequence import ConfidenceSequence
 from auditing.bounds.e_process import EProcess
 from auditing.bounds.enumeration import Enumeration
 from auditing.bounds.event_bet import EventBet
 from auditing.bounds.gaussian_event import GaussianEvent
 from auditing.bounds.one_run import Guesses, OneRun
+from auditing.bounds.one_run_curve import OneRunCurve
 from auditing.bounds.prefix_band import PrefixBand
 from auditing.bounds.randomised_label import RandomisedLabel
 from auditing.bounds.rectangle import Rectangle
+from auditing.bounds.renyi_bins import RenyiBins
 from auditing.bounds.renyi_event import RenyiEvent
+from auditing.bounds.trade_off_region import TradeOffRegion
 from auditing.bounds.two_sample import TwoSample
-from auditing.counts import Design, EventCounts, PrefixCounts
+from auditing.counts import BinCounts, Design, EventCounts, PrefixCounts
 from auditing.errors import ClaimRefuted, MissingDependency, SamplesUsed, StoreRefused, Unidentified
 from auditing.facts import Fact, FactKind, Inspection, Movement
 from auditing.features import ObjectFeatures
@@ -42,8 +46,10 @@ from auditing.witnesses.linear import LinearDiscriminant
 from auditing.witnesses.witness import Score, Witness
 
 __all__ = [  # noqa: RUF022  # plain order, as a test of the surface compares
+    "BinCounts",
     "Boosting",
     "ClaimRefuted",
+    "ConfidenceSequence",
     "Design",
     "EProcess",
     "Enumeration",
@@ -66,6 +72,7 @@ __all__ = [  # noqa: RUF022  # plain order, as a test of the surface compares
     "ObjectFeatures",
     "OneAtATime",
     "OneRun",
+    "OneRunCurve",
     "Outcome",
     "Pair",
     "PrefixBand",
@@ -73,6 +80,7 @@ __all__ = [  # noqa: RUF022  # plain order, as a test of the surface compares
     "RandomisedLabel",
     "Recorder",
     "Rectangle",
+    "RenyiBins",
     "RenyiEvent",
     "Report",
     "Sampler",
@@ -80,6 +88,7 @@ __all__ = [  # noqa: RUF022  # plain order, as a test of the surface compares
     "Score",
     "StoreRefused",
     "Thresholds",
+    "TradeOffRegion",
     "TwoSample",
     "Unidentified",
     "WITNESSES",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from itertools import pairwise
 from typing import final
 
 from accountant import check
@@ -100,3 +101,51 @@ class PrefixCounts:
         return EventCounts(
             hits, self.trials, self.inside[position] - hits, self.other_trials, Design.COIN
         )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class BinCounts:
+    """Trials in every bin of a partition that was fixed before they were drawn.
+
+    Attributes:
+        hits: for every bin, trials on D whose output was in it.
+        other_hits: for every bin, trials on D' whose output was in it.
+    """
+
+    hits: tuple[int, ...]
+    other_hits: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        for name in ("hits", "other_hits"):
+            for number in getattr(self, name):
+                check.whole(**{name: number})
+        if not self.hits or len(self.hits) != len(self.other_hits):
+            raise ParameterError("hits", self.hits, "one number for each bin, on either dataset")
+
+    @staticmethod
+    def between(counts: PrefixCounts) -> BinCounts:
+        """The bins between nested events, and what is outside of all."""
+        others = [inside - hit for inside, hit in zip(counts.inside, counts.hits, strict=True)]
+        return BinCounts(
+            _differences([*counts.hits, counts.trials]),
+            _differences([*others, counts.other_trials]),
+        )
+
+    @property
+    def trials(self) -> int:
+        """Trials on D."""
+        return sum(self.hits)
+
+    @property
+    def other_trials(self) -> int:
+        """Trials on D'."""
+        return sum(self.other_hits)
+
+    def reversed(self) -> BinCounts:
+        """The same bins with the datasets exchanged."""
+        return BinCounts(self.other_hits, self.hits)
+
+
+def _differences(increasing: list[int]) -> tuple[int, ...]:
+    return tuple(last - first for first, last in pairwise([0, *increasing]))

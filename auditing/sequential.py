@@ -16,7 +16,7 @@ from accountant import check
 from accountant.check import Number
 from auditing.audit import WITNESSES
 from auditing.binomial import Floats
-from auditing.bounds.e_process import EProcess
+from auditing.bounds.confidence_sequence import ConfidenceSequence
 from auditing.bounds.event_bound import significance_of
 from auditing.claim import Claim
 from auditing.drawing import Drawing
@@ -30,6 +30,8 @@ from auditing.witnesses.witness import Question, Witness
 _FIRST_BLOCK = 64
 _LARGEST_BLOCK = 1 << 14
 _MOST_REMEMBERED = 1 << 16
+# Where epsilon is bounded: in steps of 4 %, up to 25.
+_GRID = (0.0, *(0.05 * 1.04**j for j in range(160)))
 
 
 @final
@@ -41,6 +43,8 @@ class Evidence:
         log_evidence: log of the final wealth: the run's e-value, to be multiplied over runs.
         largest: log of the largest wealth on the way.
         refuted: whether the largest wealth refutes the claim at the significance.
+        epsilon_lower: lower bound of epsilon at the claim's delta, of ``ConfidenceSequence`` on a
+            grid in steps of 4 %; by itself wrong with at most the significance.
         trials: samples drawn, on both datasets together.
         seed: replays the run.
     """
@@ -48,6 +52,7 @@ class Evidence:
     log_evidence: float
     largest: float
     refuted: bool
+    epsilon_lower: float
     trials: int
     seed: int
 
@@ -71,8 +76,9 @@ def watch(
 
     It ends when the claim is refuted, or with the samples or the time; stopping costs nothing.
 
-    Statement: ``EProcess``; D and D' bet against each other's claim by halves of the wealth. The
-        run's e-value and its refutation are valid whenever it stops, also by time.
+    Statement: ``EProcess`` and ``ConfidenceSequence``; D and D' bet against each other's claim by
+        halves of the wealth. The run's e-value, its refutation and its bound of epsilon are valid
+        whenever it stops, also by time.
 
     Args:
         sampler: ``(data, size, rng) -> outputs``.
@@ -91,7 +97,8 @@ def watch(
     level = significance_of(significance)
     chosen = secrets.randbits(63) if seed is None else check.whole(seed=seed)
     epsilon, delta = claim
-    bets = EProcess(epsilon=epsilon, delta=delta)
+    against = ConfidenceSequence.over([epsilon], delta=delta, significance=level)
+    bound = ConfidenceSequence.over(_GRID, delta=delta, significance=level)
     limit, block = 2 * check.count(samples=samples), _FIRST_BLOCK
     trials = Trials(
         sampler,
@@ -103,22 +110,27 @@ def watch(
         progress=None if progress is None else lambda drawn: progress(drawn, limit),
     )
     deadline = math.inf if seconds is None else time.monotonic() + seconds
-    wealth = np.stack([bets.start(), bets.start()])
     past = trials.training(min(limit, block))
-    largest = now = 0.0
-    while trials.drawn < limit and not bets.refutes(largest, significance=level):
+    while trials.drawn < limit and not against.refutes(0):
         if time.monotonic() > deadline:
             break
         predict = _Predictor.after(past, Claim.of(claim), witnesses)
         fresh = trials.training(min(block, limit - trials.drawn))
-        for side, (eta, labels, highest) in enumerate(predict.both(fresh)):
-            wealth[side] += bets.log_wealths(eta, labels, highest=highest)
-        now = EProcess.mixed(wealth.ravel())
-        largest = max(largest, now)
+        eta, labels = predict.of(fresh)
+        against, bound = (
+            sequence.after(eta, labels, highest=predict.highest, lowest=predict.lowest)
+            for sequence in (against, bound)
+        )
         past = _remembered(past.joined(fresh))
         block = min(2 * block, _LARGEST_BLOCK)
-    refuted = bets.refutes(largest, significance=level)
-    return Evidence(now, largest, refuted, trials.drawn, chosen)
+    return Evidence(
+        log_evidence=against.evidence(0),
+        largest=float(against.largest[0]),
+        refuted=against.refutes(0),
+        epsilon_lower=bound.epsilon,
+        trials=trials.drawn,
+        seed=chosen,
+    )
 
 
 def _remembered(past: Training) -> Training:
@@ -146,9 +158,17 @@ class _Predictor:
         posteriors = np.append((cells[1] + 1.0) / (cells[0] + 2.0), 0.5)
         return _Predictor(question, posteriors)
 
-    def both(self, fresh: Training) -> list[tuple[Floats, Labels, float]]:
-        """Predictions, hits and the highest prediction; and with D and D' exchanged."""
+    @property
+    def highest(self) -> float:
+        """No prediction is above this."""
+        return float(self.posteriors.max())
+
+    @property
+    def lowest(self) -> float:
+        """No prediction is below this."""
+        return float(self.posteriors.min())
+
+    def of(self, fresh: Training) -> tuple[Floats, Labels]:
+        """Predictions of hits, and the hits."""
         eta = self.posteriors[self.question.cell(fresh.features)]
-        labels = fresh.labels != self.question.swapped
-        highest, lowest = float(self.posteriors.max()), float(self.posteriors.min())
-        return [(eta, labels, highest), (1.0 - eta, ~labels, 1.0 - lowest)]
+        return eta, fresh.labels != self.question.swapped

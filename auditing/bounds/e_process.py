@@ -67,16 +67,21 @@ class EProcess:
         """
         if eta.shape != labels.shape or not ((eta >= 0) & (eta <= min(highest, 1.0))).all():
             raise ParameterError("eta", eta, f"one number up to {highest} for every label")
+        return self.tallied(*tallies(eta, labels), highest=highest)
+
+    def tallied(self, eta: Floats, hits: Floats, misses: Floats, *, highest: float) -> Floats:
+        """The same from how many trials had each prediction, on D and on D'."""
         q = logistic_up(self.claimed_epsilon)
         excess = np.maximum(eta - q, 0.0)
         most = max(highest - q, 0.0) / q
         costs = np.log1p([0.5 * self.claimed_delta * s * most for s in SHARES])
         with np.errstate(divide="ignore"):
-            sums = [
-                np.where(labels, np.log1p(s * excess / q), np.log1p(-s * excess / (1 - q))).sum()
-                for s in SHARES
-            ]
-        return np.asarray(sums, dtype=np.float64) - len(labels) * costs * (1 + 1e-12)
+            won = np.log1p(np.outer(SHARES, excess / q))
+            lost = np.log1p(-np.outer(SHARES, excess / (1 - q)))
+        # A prediction that nobody had loses nothing, even if it were certain.
+        lost = np.where(misses > 0, lost, 0.0)
+        trials = float(hits.sum() + misses.sum())
+        return np.asarray(won @ hits + lost @ misses - trials * costs * (1 + 1e-12))
 
     def start(self) -> Floats:
         """The log wealths before any trial."""
@@ -96,3 +101,10 @@ class EProcess:
     def refutes(log_wealth: float, *, significance: Number) -> bool:
         """Whether the evidence, at any time, contradicts the claim at the significance."""
         return log_wealth >= -math.log(significance_of(significance)) * (1 + 1e-12)
+
+
+def tallies(eta: Floats, labels: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats]:
+    """The distinct predictions, and how many trials had each on D and on D'."""
+    values, place = np.unique(eta, return_inverse=True)
+    hits, misses = (np.bincount(place[side], minlength=len(values)) for side in (labels, ~labels))
+    return values, hits.astype(np.float64), misses.astype(np.float64)

@@ -26,7 +26,7 @@ from auditing.identity import identity
 from auditing.pair import Pair
 from auditing.plan import CurvePlan, EpsilonPlan, plan_curve, plan_epsilon, questions
 from auditing.power import detectable_epsilon, detectable_mu
-from auditing.report import Finding, Outcome, Report
+from auditing.report import Finding, Outcome, Overview, Report
 from auditing.sampler import FeatureMap, Sampler
 from auditing.trial_store import TrialStore
 from auditing.trials import Testing, Training, Trials
@@ -186,6 +186,7 @@ class _Run:
     detectable_mu: float | None = None
     log_evidence: float = 0.0
     out_of_time: bool = False
+    overview: Overview | None = None
 
     @property
     def violated(self) -> bool:
@@ -216,7 +217,9 @@ def _test(
     epsilon = plan_epsilon(ranked, run.claim, count)
     curve = plan_curve(ranked, run.claim)
     asked = [epsilon.question, *([] if curve is None else [curve.question])]
-    counts = testing.tally(asked, keep=pilot)
+    overview = asked[-1].overview(training[0].joined(training[1]).features)
+    *counts, seen = testing.tally([*asked, overview], keep=pilot)
+    run.overview = Overview(str(overview.score), _order(overview), seen)
     share = level if curve is None else level / 2
     run.log_evidence += log_evidence(training[1], run.claim, epsilon, curve, counts)
     run.findings.append(_epsilon_finding(run, epsilon, counts[0], share))
@@ -304,4 +307,5 @@ def _report(run: _Run, drawn: int, seconds: float) -> Report:
         findings=tuple(run.findings),
         notes=tuple(run.notes),
         seconds=seconds,
+        overview=run.overview,
     )

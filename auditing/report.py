@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from enum import Enum
 from typing import Any, final
 
-from auditing.counts import EventCounts
+from auditing.counts import EventCounts, PrefixCounts
 from auditing.errors import ClaimRefuted
 
 
@@ -57,6 +57,22 @@ class Finding:
 
 @final
 @dataclass(frozen=True, slots=True)
+class Overview:
+    """How often each of a few thresholds of one score was passed, all fixed before the trials.
+
+    Attributes:
+        score: which, in words.
+        order: which dataset is more likely to pass them ("data" or "neighbour").
+        counts: hits on that dataset.
+    """
+
+    score: str
+    order: str
+    counts: PrefixCounts
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Report:
     """The result of one audit.
 
@@ -81,6 +97,8 @@ class Report:
         findings: the tests that were made.
         notes: what else the reader should know.
         seconds: how long it took.
+        overview: the score of the last test over all of its range, for ``TradeOffRegion``; it
+            decides nothing.
     """
 
     outcome: Outcome
@@ -99,6 +117,7 @@ class Report:
     findings: tuple[Finding, ...]
     notes: tuple[str, ...]
     seconds: float
+    overview: Overview | None = None
 
     def __str__(self) -> str:
         """A page."""

@@ -124,8 +124,9 @@ def check(certificate: str) -> int:
 @click.option("--chunk", type=int, help="Trials a task; 1 where a trial trains a model.")
 @click.option("--store", help="File that keeps trials; the same command goes on where it ended.")
 @click.option("--version", help="Names the sampler's code for the store.")
+@click.option("--plot", "picture", type=OUT, help="Draw claimed curve and measured region.")
 @JSON
-def audit(target: str, *, as_json: bool, **options: object) -> int:
+def audit(target: str, *, picture: str | None, as_json: bool, **options: object) -> int:
     """Whether outputs of an implementation contradict its claim.
 
     TARGET is a file with an [audit] table, or package.module:sampler with the options. Beside a
@@ -136,7 +137,7 @@ def audit(target: str, *, as_json: bool, **options: object) -> int:
     from pathlib import Path  # noqa: PLC0415  # as in budget
 
     from auditing import Outcome  # noqa: PLC0415  # as in budget
-    from dpproof import requests  # noqa: PLC0415  # as in budget
+    from dpproof import plot, requests  # noqa: PLC0415  # as in budget
     from dpproof.progress import trials  # noqa: PLC0415  # as in budget
     from dpproof.section import Section  # noqa: PLC0415  # as in budget
 
@@ -149,8 +150,12 @@ def audit(target: str, *, as_json: bool, **options: object) -> int:
         request = requests.from_file(target, given)
     else:
         request = requests.from_table(Section("audit", {"sampler": target, **given}), Path())
+    if picture is not None:
+        plot.library(picture)  # a refusal now, not after the audit
     with trials() as progress:
         report = request.run(progress)
+    if picture is not None:
+        plot.save(report, request.claim, picture)
     if as_json:
         _print_json(report.to_dict())
     else:

@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
-
-import numpy as np
 
 from accountant import check
 from accountant.check import Number
 from accountant.guarantees.rounding import floats_around
-from auditing.binomial import MARGIN, exp_up, special
+from auditing.binomial import MARGIN
 from auditing.bounds.event_bound import largest_refuted, significance_of
 from auditing.bounds.one_run import Guesses
 from auditing.claim import Claim
+from auditing.curve import LeastWrong, gaussian, lines, supported
 
 _LEAST_LOG, _FINE = -100.0, 1e-3
-_LINES = 128
-_FAR = 1e-9
-
-# The least probability of a wrong guess, given that of a right one.
-LeastWrong = Callable[[float], float]
 
 
 @final
@@ -103,37 +96,3 @@ def contradicts(guesses: Guesses, tail: float, least_wrong: LeastWrong) -> bool:
         if mass * (1 - MARGIN) > 1.0:
             return True
     return False
-
-
-def gaussian(mu: float) -> LeastWrong:
-    """Phi(Phi^-1(right) - mu): the curve of a claim of mu-GDP."""
-    ndtr, ndtri = special().ndtr, special().ndtri
-    return lambda right: float(ndtr(ndtri(right) - mu))
-
-
-def lines(points: list[tuple[float, float]]) -> LeastWrong:
-    """The greatest of the lines that (epsilon, delta)-DP in both orders gives.
-
-    right <= e^eps wrong + delta, and 1 - wrong <= e^eps (1 - right) + delta, which is the same of
-    the complements with the datasets exchanged.
-    """
-    growth = np.array([exp_up(epsilon) for epsilon, _ in points])
-    mass = np.array([delta for _, delta in points])
-
-    def least(right: float) -> float:
-        first = float(np.max((right - mass) / growth))
-        return max(0.0, first, float(np.max(1.0 - mass - growth * (1.0 - right))))
-
-    return least
-
-
-def supported(claim: Claim) -> LeastWrong:
-    """Lines of the claimed profile at many epsilons; each is true, together close to the curve."""
-    if not claim.is_curve:
-        return lines([(claim.epsilon, claim.delta_up)])
-    far = claim.guarantee.epsilon(delta=_FAR).upper
-    last = far if math.isfinite(far) else claim.guarantee.epsilon(delta=0.01).upper
-    epsilons = np.linspace(0.0, last, _LINES) if math.isfinite(last) else np.zeros(1)
-    return lines(
-        [(float(e), claim.guarantee.delta(epsilon=float(e)).upper) for e in np.unique(epsilons)]
-    )

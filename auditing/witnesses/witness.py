@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, final
 
 import numpy as np
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _RATIO = 1.2
 _MOST_VALUES = 64
+_OVERVIEW = 20
 
 
 class Score(Protocol):
@@ -76,6 +77,14 @@ class Question:
         steps = int(np.log(len(values)) / np.log(_RATIO)) + 1
         ranks = np.unique(np.minimum(_RATIO ** np.arange(steps), len(values)).astype(int))
         return Question(score, upwards, swapped, np.unique(values[ranks - 1])[::-1])
+
+    def overview(self, training: Floats) -> Question:
+        """The same score with few thresholds that show all of its curve, its tails too."""
+        values = np.sort(_signed(self.score, training, upwards=self.upwards))[::-1]
+        even = np.linspace(0.0, 1.0, _OVERVIEW, endpoint=False)
+        tails = 1 / (1 + np.exp((1 - 2 * even) * np.log(2 * len(values))))
+        ranks = (len(values) * np.concatenate([even, tails])).astype(int)
+        return replace(self, thresholds=np.unique(values[ranks])[::-1])
 
     def only(self, position: int | slice) -> Question:
         """Some of the events."""

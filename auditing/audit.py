@@ -29,7 +29,8 @@ from auditing.power import detectable_epsilon, detectable_mu
 from auditing.report import Finding, Outcome, Overview, Report
 from auditing.sampler import FeatureMap, Sampler
 from auditing.trial_store import TrialStore
-from auditing.trials import Testing, Training, Trials
+from auditing.trials import Training, Trials
+from auditing.witnesses.both_sides import BothSides
 from auditing.witnesses.coordinates import Thresholds
 from auditing.witnesses.float_grid import FloatGrid
 from auditing.witnesses.histogram import Histogram
@@ -38,9 +39,10 @@ from auditing.witnesses.witness import Question, Witness
 
 WITNESSES: tuple[Witness, ...] = (Thresholds(), Histogram(), LinearDiscriminant(), FloatGrid())
 
-_PILOT_SHARE = 0.1
-_MOST_PILOT = 100_000
-_LEAST_PILOT = 600
+_FIRST_LOOK = 0.1
+_FEW = 9.0
+_MOST_TRAINING = 100_000
+_LEAST_TRAINING = 600
 _LEAST_SAMPLES = 5
 _PROBE = 64
 _MOST_NUMBERS = 1 << 23
@@ -70,11 +72,11 @@ def audit(
     Statement: if the claim holds for the pair and the outputs are independent, the probability
         that the outcome is a violation, or ``epsilon_lower`` exceeds the true epsilon at delta, is
         at most ``significance``, at every sample size.
-    Design: a fair coin decides where every trial runs. Some of the trials are a pilot: its first
-        half chooses one test, its second half makes it with a tenth of the significance, and a
-        gross violation ends the audit there. Then all of the pilot chooses a test that is made on
-        the other trials, with the rest of the significance: the prefix band of one score for
-        epsilon at delta, and for a curve also one of its tangents, half the significance each.
+    Design: a fair coin decides where every trial runs. The pilot, a tenth of the trials or up to
+        half of a few, chooses one test: the prefix band of one score for epsilon at delta, and
+        for a curve also one of its tangents, half the significance each. The test is made twice:
+        with a tenth of the significance on the first few of the other trials, where a gross
+        violation ends the audit, and with the rest of it on all of them.
 
     Args:
         sampler: ``(data, size, rng) -> outputs``, first axis = outputs, independent.
@@ -195,42 +197,84 @@ class _Run:
 
 
 def _stages(run: _Run, trials: Trials) -> None:
-    pilot = max(int(run.planned * run.pilot), min(run.planned // 2, _LEAST_PILOT))
-    pilot = min(pilot, _MOST_PILOT)
-    probe = trials.training(min(_PROBE, pilot // 2))
-    pilot = min(pilot, max(_LEAST_PILOT, _MOST_NUMBERS // probe.features.shape[1]))
-    first = trials.training_after(probe, pilot // 2)
-    looked = trials.testing(pilot - pilot // 2)
-    _test(run, first.halves(), looked, pilot - pilot // 2, pilot=True)
-    rest = run.planned - pilot
-    if run.violated:
-        return
-    _test(run, (first, looked.spent()), trials.testing(rest), rest, pilot=False)
+    few = min(run.planned // 2, round(_FEW * math.sqrt(run.planned)))
+    size = min(max(int(run.planned * run.pilot), few), _MOST_TRAINING)
+    probe = trials.training(min(_PROBE, size))
+    size = min(size, max(_LEAST_TRAINING, _MOST_NUMBERS // probe.features.shape[1]))
+    training = trials.training_after(probe, size)
+    left = run.planned - size
+    test = _chosen(run, training, left)
+    first = trials.testing(min(left, max(size // 2, 1))).tally(test.asked)
+    test.gain(run, first)
+    test.make(run, first, run.significance * _FIRST_LOOK)
+    left -= first[0].total
+    if left and not run.violated:
+        more = trials.testing(left).tally(test.asked)
+        test.gain(run, more)
+        counts = [early.plus(late) for early, late in zip(first, more, strict=True)]
+        test.make(run, counts, run.significance * (1 - _FIRST_LOOK))
+        test.judge(run, counts, run.significance * (1 - _FIRST_LOOK))
 
 
-def _test(
-    run: _Run, training: tuple[Training, Training], testing: Testing, count: int, *, pilot: bool
-) -> None:
-    """Choose by the training, test on the testing samples, at the stage's share."""
-    level = run.significance * (_PILOT_SHARE if pilot else 1 - _PILOT_SHARE)
-    ranked = list(questions(run.witnesses, *training))
-    epsilon = plan_epsilon(ranked, run.claim, count)
-    curve = plan_curve(ranked, run.claim)
-    asked = [epsilon.question, *([] if curve is None else [curve.question])]
-    overview = asked[-1].overview(training[0].joined(training[1]).features)
-    *counts, seen = testing.tally([*asked, overview], keep=pilot)
-    run.overview = Overview(str(overview.score), _order(overview), seen)
-    share = level if curve is None else level / 2
-    run.log_evidence += log_evidence(training[1], run.claim, epsilon, curve, counts)
-    run.findings.append(_epsilon_finding(run, epsilon, counts[0], share))
-    if curve is not None:
-        run.findings.append(_curve_finding(curve, counts[1], share))
-    if pilot:
-        return
-    run.detectable_epsilon = detectable_epsilon(epsilon, counts[0], run.claim, share)
-    if curve is not None:
-        run.detectable_mu = detectable_mu(curve.tangent, counts[1], share)
-    _note_alike(run, counts[0], level)
+def _chosen(run: _Run, training: Training, trials: int) -> _Test:
+    """The test that the training samples choose for so many others."""
+    ranked = list(questions(run.witnesses, *training.halves()))
+    epsilon, curve = plan_epsilon(ranked, run.claim, trials), plan_curve(ranked, run.claim)
+    shown = epsilon if curve is None else curve
+    return _Test(training, epsilon, curve, shown.question.overview(training.features))
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Test:
+    """What is asked of the test samples, fixed before they are drawn.
+
+    Attributes:
+        training: what chose it, and predicts for the bets.
+        epsilon: a bound of epsilon.
+        curve: a test of one tangent, where a curve is claimed.
+        overview: what is shown and decides nothing.
+    """
+
+    training: Training
+    epsilon: EpsilonPlan
+    curve: CurvePlan | None
+    overview: Question
+
+    @property
+    def asked(self) -> list[Question | BothSides]:
+        """Every question, the curve's second where there is one; the overview and the bet last."""
+        middle = [] if self.curve is None else [self.curve.question]
+        return [self.epsilon.question, *middle, self.overview, self.bet]
+
+    @property
+    def bet(self) -> Question:
+        """What is bet on: events, one end of the score where both are guessed."""
+        question = self.epsilon.question
+        return question.first if isinstance(question, BothSides) else question
+
+    def gain(self, run: _Run, counts: Sequence[PrefixCounts]) -> None:
+        """Multiply in the e-value of trials that no bet was made on before."""
+        curve = [] if self.curve is None else [counts[1]]
+        run.log_evidence += log_evidence(
+            self.training, run.claim, self.bet, self.curve, [counts[-1], *curve]
+        )
+
+    def make(self, run: _Run, counts: Sequence[PrefixCounts], level: float) -> None:
+        """Test at a level, shared equally where there are two tests."""
+        share = level if self.curve is None else level / 2
+        run.findings.append(_epsilon_finding(run, self.epsilon, counts[0], share))
+        if self.curve is not None:
+            run.findings.append(_curve_finding(self.curve, counts[1], share))
+        run.overview = Overview(str(self.overview.score), _order(self.overview), counts[-2])
+
+    def judge(self, run: _Run, counts: Sequence[PrefixCounts], level: float) -> None:
+        """Say what would have been found, and whether the pair could have shown it."""
+        share = level if self.curve is None else level / 2
+        run.detectable_epsilon = detectable_epsilon(self.epsilon, counts[0], run.claim, share)
+        if self.curve is not None:
+            run.detectable_mu = detectable_mu(self.curve.tangent, counts[1], share)
+        _note_alike(run, counts[-2], level)
 
 
 def _epsilon_finding(run: _Run, plan: EpsilonPlan, counts: PrefixCounts, level: float) -> Finding:
@@ -261,7 +305,7 @@ def _curve_finding(plan: CurvePlan, counts: PrefixCounts, level: float) -> Findi
     )
 
 
-def _order(question: Question) -> str:
+def _order(question: Question | BothSides) -> str:
     return "neighbour" if question.swapped else "data"
 
 

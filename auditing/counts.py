@@ -4,19 +4,41 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from fractions import Fraction
 from itertools import pairwise
 from typing import final
 
 from accountant import check
+from accountant.check import Number
 from accountant.errors import ParameterError
 
 
 @final
 class Design(Enum):
-    """How it was decided on which of the two datasets a trial runs."""
+    """How it was decided on which of the two datasets a trial runs, and what a hit is."""
 
     COIN = "a fair coin for every trial"
     FIXED = "numbers fixed in advance"
+    GUESSES = "a fair coin for every trial; hits are right guesses of it, of either dataset"
+
+    def marked(self, delta: Number) -> Fraction:
+        """Largest probability that a coin trial is a hit which only delta explains.
+
+        Raises:
+            ParameterError: there were no coins.
+        """
+        if self is Design.FIXED:
+            raise ParameterError("counts.design", self, "by coins", "use Rectangle or TwoSample")
+        return check.probability(delta=delta) / (1 if self is Design.GUESSES else 2)
+
+    def compare(self) -> None:
+        """Make sure that hits and other hits are of one event on two datasets.
+
+        Raises:
+            ParameterError: they are guesses.
+        """
+        if self is Design.GUESSES:
+            raise ParameterError("counts.design", self, "one event", "use RandomisedLabel")
 
 
 @final
@@ -29,7 +51,8 @@ class EventCounts:
         trials: trials on D.
         other_hits: trials on D' whose output was in S.
         other_trials: trials on D'.
-        design: whether the numbers of trials were drawn by coins or fixed.
+        design: whether the numbers of trials were drawn by coins or fixed. Of guesses, the hits
+            are right and the other hits wrong, and only the sum of the trials means anything.
     """
 
     hits: int
@@ -76,14 +99,17 @@ class PrefixCounts:
         hits: those of them that were on D.
         trials: all trials on D.
         other_trials: all trials on D'.
+        design: ``COIN`` or ``GUESSES``.
     """
 
     inside: tuple[int, ...]
     hits: tuple[int, ...]
     trials: int
     other_trials: int
+    design: Design = Design.COIN
 
     def __post_init__(self) -> None:
+        self.design.marked(0)
         if len(self.inside) != len(self.hits) or list(self.inside) != sorted(self.inside):
             raise ParameterError("inside", self.inside, "increasing, one number for each event")
         steps = zip((0, *self.inside), self.inside, (0, *self.hits), self.hits, strict=False)
@@ -99,7 +125,17 @@ class PrefixCounts:
         """The counts of one of the events; to test it, it has to be chosen in advance."""
         hits = self.hits[position]
         return EventCounts(
-            hits, self.trials, self.inside[position] - hits, self.other_trials, Design.COIN
+            hits, self.trials, self.inside[position] - hits, self.other_trials, self.design
+        )
+
+    def plus(self, more: PrefixCounts) -> PrefixCounts:
+        """Further trials of the same events."""
+        return PrefixCounts(
+            tuple(a + b for a, b in zip(self.inside, more.inside, strict=True)),
+            tuple(a + b for a, b in zip(self.hits, more.hits, strict=True)),
+            self.trials + more.trials,
+            self.other_trials + more.other_trials,
+            self.design,
         )
 
 
@@ -126,6 +162,7 @@ class BinCounts:
     @staticmethod
     def between(counts: PrefixCounts) -> BinCounts:
         """The bins between nested events, and what is outside of all."""
+        counts.design.compare()
         others = [inside - hit for inside, hit in zip(counts.inside, counts.hits, strict=True)]
         return BinCounts(
             _differences([*counts.hits, counts.trials]),

@@ -11,7 +11,7 @@ from auditing.bounds.e_process import EProcess
 from auditing.bounds.event_bet import EventBet, unbet
 from auditing.claim import Claim, Tangent
 from auditing.counts import EventCounts, PrefixCounts
-from auditing.plan import CurvePlan, EpsilonPlan
+from auditing.plan import CurvePlan
 from auditing.trials import Training
 from auditing.witnesses.witness import Question
 
@@ -25,7 +25,7 @@ LEAST = 2 * unbet() - 1e-9
 def log_evidence(
     training: Training,
     claim: Claim,
-    epsilon: EpsilonPlan,
+    question: Question,
     curve: CurvePlan | None,
     counts: Sequence[PrefixCounts],
 ) -> float:
@@ -36,13 +36,13 @@ def log_evidence(
     Args:
         training: chose the plans, and predicts.
         claim: bet against at its epsilon and delta.
-        epsilon: the first of the questions that were counted.
+        question: nested events, the first of the questions that were counted.
         curve: the second, where there is one; bet against at its tangent.
         counts: of both, from other trials.
     """
     logs = [0.0]
     if math.isfinite(claim.epsilon):
-        logs = [_best_bet(epsilon.question, training, claim, counts[0])]
+        logs = [_best_bet(question, training, claim, counts[0])]
     if curve is not None:
         seen = _seen(curve.question, training).event(0)
         bet = _bet(seen, curve.tangent)

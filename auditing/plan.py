@@ -18,12 +18,14 @@ from auditing.bounds.prefix_band import PrefixBand
 from auditing.bounds.randomised_label import RandomisedLabel
 from auditing.bounds.two_sample import TwoSample
 from auditing.claim import Claim, Tangent
-from auditing.counts import EventCounts, PrefixCounts
+from auditing.counts import Design, EventCounts, PrefixCounts
 from auditing.trials import Training
+from auditing.witnesses.both_sides import BothSides, both_sides
 from auditing.witnesses.witness import Question, Witness
 
 # Standard errors of the training estimate taken off, and of the coming test at about 5 %.
 _CAUTION = 1.5
+_SURE = 2.5
 _TEST = 1.65
 # The band has the events up to this many times smaller or larger than the best one in training.
 _WINDOW = 6.0
@@ -33,11 +35,13 @@ _BAND_PRICE = 4.0
 _MOST_THINNED = 20.0
 # Below this many trials one event with both its limits says more than a band of prefixes.
 _FEW = 500
-# A fitted score has to promise more than one that was there before, by this share.
-_HANDICAP = 0.1
+# A fitted score has to promise more than one that was there before, by this many errors.
+_HANDICAP = 0.5
 # Events whose violation is this close to the clearest one are told apart by their promise.
 _CLOSE = 2.0
 _RARER = 0.52
+
+Ranked = tuple[Question | BothSides, PrefixCounts]
 
 
 @final
@@ -55,13 +59,13 @@ class EpsilonPlan:
     """Bound epsilon at the claim's delta.
 
     Attributes:
-        question: the nested events; one of them for ``LABEL`` and ``TWO_SAMPLE``.
+        question: the nested events, or pairs of them; one for ``LABEL`` and ``TWO_SAMPLE``.
         position: the event that looked best in training.
         epsilon: what it showed there, cautiously.
         method: the bound.
     """
 
-    question: Question
+    question: Question | BothSides
     position: int
     epsilon: float
     method: Method
@@ -127,7 +131,12 @@ def plan_epsilon(
     ranked: Sequence[tuple[Question, PrefixCounts]], claim: Claim, trials: int
 ) -> EpsilonPlan:
     """The score, direction, order of the datasets and bound that promise most in training."""
-    plans = [best_event(ranked, claim, trials, method) for method in _methods(claim, trials)]
+    one_event: list[Ranked] = [*ranked]
+    guesses: list[Ranked] = [*ranked, *both_sides(ranked)]
+    plans = [
+        best_event(one_event if method is Method.TWO_SAMPLE else guesses, claim, trials, method)
+        for method in _methods(claim, trials)
+    ]
     if len(plans) == 1:
         return plans[0][0]
     # Of two bounds the one that says more about the training counts, brought to the test's size.
@@ -149,24 +158,26 @@ def _scaled(counts: EventCounts, trials: int) -> EventCounts:
         first,
         min(round(counts.other_hits * ratio), second),
         second,
+        counts.design,
     )
 
 
 def best_event(
-    ranked: Sequence[tuple[Question, PrefixCounts]], claim: Claim, trials: int, method: Method
+    ranked: Sequence[Ranked], claim: Claim, trials: int, method: Method
 ) -> tuple[EpsilonPlan, EventCounts]:
     """The best plan of one kind in training, and the training counts of its event."""
-    best: tuple[float, Question, PrefixCounts, int] | None = None
-    for question, counts in ranked:
-        promise = _promise(counts, claim.delta_up, trials, method)
-        if question.fitted:
-            promise -= _HANDICAP * np.abs(promise)
-        position = int(np.argmax(promise))
-        if best is None or promise[position] > best[0]:
-            best = (float(promise[position]), question, counts, position)
-    if best is None:
+    if not ranked:
         raise ParameterError("witnesses", (), "able to score the outputs", "add Thresholds()")
-    value, question, counts, position = best
+    caution = _SURE if method is Method.BAND else _CAUTION
+    sure = [_promise(item, claim.delta_up, trials, method, caution) for item in ranked]
+    best = max(range(len(ranked)), key=lambda j: float(sure[j].max(initial=-math.inf)))
+    promise = sure[best]
+    if not promise.max(initial=-math.inf) > 0:
+        best = max(range(len(ranked)), key=lambda j: _clearness(ranked[j][1]))
+        promise = _promise(ranked[best], claim.delta_up, trials, method, _CAUTION)
+    question, counts = ranked[best]
+    position = int(np.argmax(promise))
+    value = float(promise[position])
     event = counts.event(position)
     if method is not Method.BAND:
         return EpsilonPlan(question.only(position), 0, value, method), event
@@ -188,18 +199,28 @@ def _methods(claim: Claim, trials: int) -> tuple[Method, ...]:
     return (Method.BAND,) if thinned <= 1 else (Method.BAND, Method.TWO_SAMPLE)
 
 
-def _promise(counts: PrefixCounts, delta: float, trials: int, method: Method) -> Floats:
+def _clearness(counts: PrefixCounts) -> float:
+    """Most standard errors that any event's hits are above half, as a whole score tells."""
+    hits, inside = np.array(counts.hits), np.array(counts.inside)
+    return float(np.max((2 * hits - inside) / np.sqrt(np.maximum(inside, 1)), initial=0.0))
+
+
+def _promise(item: Ranked, delta: float, trials: int, method: Method, caution: float) -> Floats:
     """What each event is likely to show on fresh samples, in units of epsilon; -inf for nothing.
 
     A lower limit that takes off the standard errors of the training and of a test of ``trials``
     samples: exact limits, so that an event without hits on one side is judged rightly.
     """
+    question, counts = item
+    caution += _HANDICAP if question.fitted else 0.0
     hits, inside = np.array(counts.hits), np.array(counts.inside)
-    errors = _CAUTION + _TEST * math.sqrt(counts.total / max(trials, 1))
+    errors = caution + _TEST * math.sqrt(counts.total / max(trials, 1))
     with np.errstate(divide="ignore", invalid="ignore"):
-        if delta == 0.0 and method is not Method.TWO_SAMPLE:
-            odds = lower_limit(hits, inside, _normal_tail(errors))
-            return np.asarray(np.log(odds) - np.log1p(-odds))
+        if counts.design is Design.GUESSES or (delta == 0.0 and method is not Method.TWO_SAMPLE):
+            right = lower_limit(hits, inside, _normal_tail(errors)) * inside
+            explained = right - delta * counts.total
+            odds = np.log(np.maximum(explained, 0.0) / (inside - right))
+            return np.where(explained > 0, odds, -np.inf)
         each = _normal_tail(errors / math.sqrt(2.0))
         p = lower_limit(hits, np.full(hits.shape, counts.trials), each)
         q = upper_limit(inside - hits, np.full(hits.shape, counts.other_trials), each)

@@ -11,7 +11,7 @@ from auditing.binomial import logistic_up, quantile, special, tail_up
 from auditing.bounds.randomised_label import thinned
 from auditing.bounds.two_sample import TwoSample
 from auditing.claim import Claim, Tangent
-from auditing.counts import EventCounts, PrefixCounts
+from auditing.counts import Design, EventCounts, PrefixCounts
 from auditing.plan import EpsilonPlan, Method
 
 _SURE = 0.975
@@ -25,16 +25,22 @@ def detectable_epsilon(
 
     At epsilon, an event of the observed frequency r has at most P(S) = e^eps Q(S) + delta with
     (P(S) + Q(S)) / 2 = r. The claim is then contradicted with 95 % probability when it is at the
-    2.5 % quantile of the hits on D together with the 97.5 % quantile of those on D'.
+    2.5 % quantile of the hits on D together with the 97.5 % quantile of those on D'. Of guesses
+    made with frequency r, at most a share (e^eps (r - delta) / (1 + e^eps) + delta) / r is right,
+    and the 5 % quantile of the right ones counts.
     """
     claimed, delta = claim.epsilon, claim.delta_up
     positions = range(len(counts.inside))
-    frequencies = sorted({counts.inside[j] / max(counts.total, 1) for j in positions})
-    if not math.isfinite(claimed) or not any(frequencies):
+    frequencies = sorted({counts.inside[j] / max(counts.total, 1) for j in positions} - {0.0})
+    if not math.isfinite(claimed) or not frequencies:
         return math.inf
     found = _rejector(plan, counts, claim, significance)
 
     def finds(epsilon: float, frequency: float) -> bool:
+        if counts.design is Design.GUESSES:
+            right = logistic_up(epsilon) * (frequency - delta) + delta
+            guesses = _unlucky_guesses(counts, frequency, min(right / frequency, 1.0))
+            return delta <= frequency and found(guesses)
         q = (2 * frequency - delta) / (1 + math.exp(epsilon))
         p = math.exp(epsilon) * q + delta
         return 0 <= q <= p <= 1 and found(_unlucky(counts, p, q))
@@ -50,7 +56,8 @@ def _rejector(
     if plan.method is not Method.BAND:
         bound = plan.bound(significance)
         return lambda event: bound.refutes(event, epsilon=epsilon, delta=delta)
-    paid, removed = thinned(counts.total, delta, 0.1 * significance)
+    marked = counts.design.marked(delta)
+    paid, removed = thinned(counts.total, marked, 0.1 * significance)
     level = (significance - paid) / max(1, len(counts.inside))  # the band is never worse than this
     bias = logistic_up(epsilon)
     return lambda event: (
@@ -77,6 +84,14 @@ def _unlucky(counts: PrefixCounts, p: float, q: float) -> EventCounts:
     hits = quantile(1 - _SURE, counts.trials, p)
     others = quantile(_SURE, counts.other_trials, q)
     return EventCounts(hits, counts.trials, others, counts.other_trials)
+
+
+def _unlucky_guesses(counts: PrefixCounts, frequency: float, right: float) -> EventCounts:
+    """As many guesses as counted, of which fewer are right with probability at most 5 %."""
+    made = round(frequency * counts.total)
+    hits = quantile(2 * (1 - _SURE), made, right)
+    wrong = made - hits
+    return EventCounts(hits, counts.total - wrong, wrong, wrong, Design.GUESSES)
 
 
 def _smallest(finds: Callable[[float], bool], start: float) -> float:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from enum import Enum
 from typing import Any, final
 
-from auditing.counts import EventCounts, PrefixCounts
+from auditing.counts import Design, EventCounts, PrefixCounts
 from auditing.errors import ClaimRefuted
 
 
@@ -49,6 +49,11 @@ class Finding:
     def __str__(self) -> str:
         mine, other = ("D", "D'") if self.order == "data" else ("D'", "D")
         counts = self.counts
+        if counts.design is Design.GUESSES:
+            return (
+                f"{self.what}\n    {self.event}, guessing {mine} and {other}: {counts.hits} of "
+                f"{counts.hits + counts.other_hits} guesses right"
+            )
         return (
             f"{self.what}\n    S = {{{self.event}}}: {counts.hits} of {counts.trials} on {mine}, "
             f"{counts.other_hits} of {counts.other_trials} on {other}"

@@ -150,7 +150,7 @@ class _Predictor:
     def after(past: Training, claim: Claim, witnesses: Sequence[Witness]) -> _Predictor:
         """The best question of the past, with the frequencies of labels between its events."""
         ranked = list(questions(witnesses, *past.halves()))
-        plan, _ = best_event(ranked, claim, len(past), Method.LABEL)
+        plan, _ = best_event([*ranked], claim, len(past), Method.LABEL)
         question = next(q for q, _ in ranked if q.same_score(plan.question))
         inside, hits = question.count(past.features, past.labels)
         cells = np.diff(inside, prepend=0), np.diff(hits, prepend=0)

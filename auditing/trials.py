@@ -16,6 +16,7 @@ from auditing.errors import SamplesUsed
 from auditing.pair import Pair
 from auditing.sampler import FeatureMap, Features, Sampler
 from auditing.trial_store import Labels
+from auditing.witnesses.both_sides import BothSides
 from auditing.witnesses.witness import Question
 
 _NUMBERS = 1 << 15  # in one chunk
@@ -137,23 +138,18 @@ class Trials:
 
 @final
 class Testing:
-    """Fresh trials that can be counted once, against questions fixed before; never looked at.
-
-    ``spent`` gives them as training for later, once they have been counted.
-    """
+    """Fresh trials that can be counted once, against questions fixed before; never looked at."""
 
     __test__ = False
 
     def __init__(self, chunks: Iterator[Training]) -> None:
         self._chunks: Iterator[Training] | None = chunks
-        self._kept: list[Training] = []
 
-    def tally(self, questions: Sequence[Question], *, keep: bool = False) -> list[PrefixCounts]:
+    def tally(self, questions: Sequence[Question | BothSides]) -> list[PrefixCounts]:
         """Count every nested event of every question, one chunk in memory at a time.
 
         Args:
             questions: fixed before.
-            keep: whether ``spent`` will be asked for; then all trials stay in memory.
         Raises:
             SamplesUsed: these samples were counted before.
         """
@@ -170,22 +166,10 @@ class Testing:
                 here = question.count(chunk.features, chunk.labels)
                 inside[position] += here[0]
                 hits[position] += here[1]
-            if keep:
-                self._kept.append(chunk)
         return [
             question.counts(k, h, on_data, total - on_data)
             for question, k, h in zip(questions, inside, hits, strict=True)
         ]
-
-    def spent(self) -> Training:
-        """The trials, now that they have been counted: training for tests on other samples.
-
-        Raises:
-            SamplesUsed: they have not been counted yet, or were not kept.
-        """
-        if self._chunks is not None or not self._kept:
-            raise SamplesUsed("count these samples first, with keep=True")
-        return _stacked(self._kept)
 
 
 def _stacked(chunks: Sequence[Training]) -> Training:

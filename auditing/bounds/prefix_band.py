@@ -43,6 +43,8 @@ class PrefixBand:
         ``RandomisedLabel``) is an independent coin of bias at most q; h_j is the number of these
         among the first k_j plus at most B marked ones. The probability that the walk W leaves the
         band is computed by a forward recursion over the events, dropping the states outside.
+    Guesses: for pairs of events S1_j, S0_j, each disjoint and both nested, the same is true of
+        right guesses, with Bin(N, delta); see ``RandomisedLabel``.
     Lower bound: every epsilon below it is refuted. Up to where t + J m <= significance that is
         so by the union bound, which grows with eps. Above, one interval [a, b] after the other
         is refuted as a whole: for eps inside, m is at most its value at b, the band at least the
@@ -95,7 +97,8 @@ class PrefixBand:
         return high
 
     def _looked_at(self, counts: PrefixCounts, delta: Number) -> _Looked | None:
-        paid, removed = thinned(counts.total, delta, self.thinning * self.significance)
+        marked = counts.design.marked(delta)
+        paid, removed = thinned(counts.total, marked, self.thinning * self.significance)
         inside = np.asarray(counts.inside, dtype=np.float64)
         hits = np.asarray(counts.hits, dtype=np.float64) - removed
         keep = inside >= _SMALLEST_PREFIX

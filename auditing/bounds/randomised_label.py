@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import final
 
 from accountant import check
 from accountant.check import Number
-from accountant.errors import ParameterError
 from accountant.guarantees.rounding import floats_around
 from auditing.binomial import logistic_up, tail_up
 from auditing.bounds.event_bound import EventBound, significance_of
-from auditing.counts import Design, EventCounts
+from auditing.counts import EventCounts
 
 
 @final
@@ -29,6 +29,10 @@ class RandomisedLabel(EventBound):
         L = 1 as belonging to b with probability db/dP; B counts the marked ones. An unmarked
         trial at x has L = 1 with probability dm / (dm + dQ) <= e^eps / (1 + e^eps), and trials
         are independent. The tail Pr(Bin(j + k0, q) >= j) falls in j, and k1 - c <= A unless B > c.
+    Guesses: let S1 and S0 be disjoint and fixed, D be guessed on S1 and D' on S0, and the claim
+        hold in both orders of the datasets. Then the same is true of k1 right and k0 wrong
+        guesses, with Bin(N, delta) in place of Bin(N, delta / 2): a trial is marked on S0, too,
+        where it is on D'. Two tails that tell as much as each other count twice.
     Rounds: the p-value up.
 
     Args:
@@ -54,30 +58,27 @@ class RandomisedLabel(EventBound):
         Raises:
             ParameterError: the design is not by coins.
         """
-        if counts.design is not Design.COIN:
-            raise ParameterError(
-                "counts.design", counts.design, "Design.COIN", "use Rectangle for fixed designs"
-            )
         loss = floats_around(check.non_negative(epsilon=epsilon))[1]
-        paid, removed = thinned(counts.total, delta, self.thinning * self.significance)
+        marked = counts.design.marked(delta)
+        paid, removed = thinned(counts.total, marked, self.thinning * self.significance)
         left = counts.hits - removed
         tail = float(tail_up(left, max(left, 0) + counts.other_hits, logistic_up(loss)))
         return min(1.0, paid + tail)
 
 
-def thinned(trials: int, delta: Number, level: float) -> tuple[float, int]:
-    """What delta costs: a probability t <= level, and c with Pr(Bin(trials, delta/2) > c) <= t.
+def thinned(trials: int, marked: Fraction, level: float) -> tuple[float, int]:
+    """What delta costs: a probability t <= level, and c with Pr(Bin(trials, marked) > c) <= t.
 
-    Nothing of the level is used when delta is 0.
+    Nothing of the level is used when nothing is marked.
     """
-    half = floats_around(check.probability(delta=delta) / 2)[1]
-    if half == 0.0 or trials == 0:
+    mark = floats_around(marked)[1]
+    if mark == 0.0 or trials == 0:
         return 0.0, 0
     low, high = -1, trials
     while high - low > 1:
         middle = (low + high) // 2
-        if float(tail_up(middle + 1, trials, half)) <= level:
+        if float(tail_up(middle + 1, trials, mark)) <= level:
             high = middle
         else:
             low = middle
-    return float(tail_up(high + 1, trials, half)), high
+    return float(tail_up(high + 1, trials, mark)), high

@@ -37,12 +37,14 @@ class Rectangle(EventBound):
 
     def p_value(self, counts: EventCounts, *, epsilon: Number, delta: Number = 0) -> float:
         """Upper bound of the p-value of P(S) <= e^epsilon Q(S) + delta; grows with epsilon."""
+        counts.design.compare()
         loss = floats_around(check.non_negative(epsilon=epsilon))[1]
         mass = floats_around(check.probability(delta=delta))[1]
         return 1.0 if loss > LARGEST_EPSILON else _crossing(counts, loss, mass)
 
     def limits(self, counts: EventCounts) -> tuple[float, float]:
         """The lower limit of P(S) and the upper limit of Q(S), both right at once."""
+        counts.design.compare()
         half = self.significance / 2
         return (
             float(lower_limit(counts.hits, counts.trials, half)),

@@ -59,6 +59,7 @@ class TradeOffRegion:
 
     def points(self, counts: PrefixCounts) -> tuple[Rates, ...]:
         """Upper limits of the error rates of every event, all right at once."""
+        counts.design.compare()
         level = self.significance / (2 * max(1, len(counts.inside)))
         hits, inside = np.array(counts.hits, int), np.array(counts.inside, int)
         alarms = upper_limit(inside - hits, counts.other_trials, level)

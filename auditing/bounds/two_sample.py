@@ -58,6 +58,7 @@ class TwoSample(EventBound):
 
     def p_value(self, counts: EventCounts, *, epsilon: Number, delta: Number = 0) -> float:
         """Upper bound of the p-value of P(S) <= e^epsilon Q(S) + delta; grows with epsilon."""
+        counts.design.compare()
         loss = floats_around(check.real(epsilon=epsilon))[1]
         mass = floats_around(check.probability(delta=delta))[1]
         if loss > LARGEST_EPSILON or counts.trials == 0 or counts.other_trials == 0:

@@ -95,7 +95,7 @@ class Question:
         """One of the events in words."""
         threshold = float(self.thresholds[position])
         sign = ">=" if self.upwards else "<="
-        return f"{self.score} {sign} {threshold if self.upwards else -threshold!r}"
+        return f"{self.score} {sign} {threshold if self.upwards else 0.0 - threshold!r}"
 
     def count(
         self, features: Floats, labels: NDArray[np.bool_]
@@ -117,8 +117,10 @@ class Question:
         values = _signed(self.score, features, upwards=self.upwards)
         return np.searchsorted(-self.thresholds, -values, side="left")
 
-    def same_score(self, other: Question) -> bool:
+    def same_score(self, other: object) -> bool:
         """Whether two questions differ by their thresholds at most."""
+        if not isinstance(other, Question):
+            return False
         same_side = self.upwards == other.upwards and self.swapped == other.swapped
         return self.score is other.score and same_side
 

@@ -33,8 +33,8 @@ CLAIM = GDP(mu=1)
 
 @pytest.fixture(scope="module")
 def short() -> Report:
-    """Noise a fifth short of its claim."""
-    return auditing.audit(gaussian(0.8), (0.0, 1.0), CLAIM, samples=20_000, seed=1)
+    """Noise a fifth short of its claim, not yet refuted at the first look."""
+    return auditing.audit(gaussian(0.8), (0.0, 1.0), CLAIM, samples=20_000, seed=4)
 
 
 @pytest.fixture

@@ -143,7 +143,7 @@ def test_labels_have_to_be_coins() -> None:
 @pytest.mark.parametrize("delta", [1e-9, 1e-4, 0.05, 1])
 def test_thinning_pays_what_it_says(delta: float) -> None:
     """Pr(Bin(N, delta/2) > c) is at most t <= level, and c is the smallest such."""
-    paid, removed = thinned(5_000, delta, 0.005)
+    paid, removed = thinned(5_000, Design.COIN.marked(delta), 0.005)
     above = stats.binom(5_000, delta / 2).sf
 
     assert above(removed) <= paid <= 0.005

@@ -21,10 +21,6 @@ class MissingDependency(PrivacyError, ImportError):
     """What is asked for needs an optional library; the message says how to install it."""
 
 
-class MissingDependency(PrivacyError, ImportError):
-    """What is asked for needs an optional library; the message says how to install it."""
-
-
 class SamplesUsed(PrivacyError):
     """Samples that were tested once are asked to be tested again."""
 

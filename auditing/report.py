@@ -92,7 +92,7 @@ class Report:
             or reports an ``epsilon_lower`` above the truth.
         detectable_epsilon: smallest epsilon at delta that this audit would have found with 95 %
             probability on an event as frequent as those it looked at; inf when none, and where
-            the pilot ended the audit.
+            the first look ended the audit.
         detectable_mu: the same for Gaussian noise of that mu, where a curve is claimed.
         trials: samples that were drawn, on both datasets together.
         planned: samples that the audit would have drawn without an early end.

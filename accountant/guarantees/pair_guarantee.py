@@ -38,7 +38,11 @@ class PairGuarantee(Guarantee[R], ABC):
 
     @final
     def _delta_at(self, epsilon: float) -> Bound:
-        answer = self._worse(lambda product: answers.delta(product, epsilon))
+        pair = self.to_pair()
+        if epsilon == 0.0 and pair.backward == pair.forward.swapped():  # total variation distance
+            answer = answers.delta(pair.forward, epsilon)
+        else:
+            answer = self._worse(lambda product: answers.delta(product, epsilon))
         exact = [y for x, y in self.stated_points() if floats_around(x)[1] <= epsilon]
         return _at_most(answer, min(exact, default=None))
 

@@ -89,21 +89,16 @@ class Atoms:
         return float(np.exp(self.log_p) @ (np.expm1(tilted) - tilted)) < _CLEAR
 
     def _plain(self, s: Complexes) -> Enclosure:
-        """Log of the sum, its terms scaled by the largest: e^{c l} at each real part c = Re s."""
-        value, radius = np.empty(s.shape, dtype=complex), np.empty(s.shape)
-        for tilt in np.unique(s.real):
-            rows = s.real == tilt
-            peak = float((self.log_p + tilt * self.loss).max())
-            steady = 96.0 + 2.0 * summing(self.loss.size) + 8.0 * (np.abs(self.log_p) + abs(peak))
-            turning = 8.0 * (1.0 + np.abs(self.loss))
-            columns = np.column_stack([steady + 2.0 * tilt * turning, turning])
-            total, sums, _ = turned_sums(s[rows], self.loss, self.log_p, columns)
-            error = sums[:, 0] + np.abs(s.imag[rows]) * sums[:, 1]
-            size = np.maximum(np.abs(total), 1e-300)
-            log = np.log(np.where(total == 0.0, 1e-300, total).astype(complex)) + peak
-            part = log_enclosure(log, UNIT_ROUNDOFF * error / size, 4.0 * (1.0 + np.abs(log)))
-            value[rows], radius[rows] = part.value, part.radius
-        return Enclosure(value, radius)
+        """Log of the sum, its terms scaled by the largest."""
+        known = 96.0 + 2.0 * summing(self.loss.size) + 8.0 * np.abs(self.log_p)
+        turning = 8.0 * (1.0 + np.abs(self.loss))
+        columns = np.column_stack([known, turning, np.ones(self.loss.size)])
+        total, sums, peak = turned_sums(s, self.loss, self.log_p, columns)
+        error = sums[:, 0] + (2.0 * s.real + np.abs(s.imag)) * sums[:, 1]
+        error = error + 8.0 * np.abs(peak) * sums[:, 2]
+        size = np.maximum(np.abs(total), 1e-300)
+        log = np.log(np.where(total == 0.0, 1e-300, total).astype(complex)) + peak
+        return log_enclosure(log, UNIT_ROUNDOFF * error / size, 4.0 * (1.0 + np.abs(log)))
 
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
         """The hockey-stick divergence, sum p (1 - e^{eps - l})_+ plus the infinite mass."""

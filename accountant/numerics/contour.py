@@ -248,7 +248,7 @@ def _length(parts: list[tuple[Smoothness, int]], step: float, needed: float, tau
     """Number of nodes until the cut tail is negligible; the cap when it never is."""
     few, many = 8.0, 4.0 * MAX_NODES
     for size in (9, 8):  # coarsely, then between two neighbours
-        counts = np.geomspace(few, many, size).astype(int)
+        counts = np.exp(np.linspace(math.log(few), math.log(many), size)).astype(int)
         reach = step * (counts - 1)
         enough = np.flatnonzero(needed + log_decay(parts, reach, tau) < np.log(math.pi * reach))
         if not enough.size:

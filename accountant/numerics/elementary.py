@@ -23,7 +23,7 @@ _NEAR_ZERO = 0.5
 _TINY = 1e-300  # stands for 0 in logs and quotients, whose error bounds then say so
 _EXP_TERMS = 16  # 2 * 0.5**16 / 18! is below 2**-67
 _LOG_RADIUS = 0.25
-_ROW = 32
+_FEW = 24
 _DUST = 1e-150
 _COLUMNS = 64  # few enough that no library starts threads
 _LOG_TERMS = 28  # 0.25**28 is 2**-56, divided by 15
@@ -56,14 +56,15 @@ def turned_sums(
         return _sum_of_turned(scale, phase), scale @ columns, peak
     log_size, phase = _turned(alpha[:1], growth, log_weights)
     peak = log_size.max(axis=1)
-    rows = -(-alpha.size // _ROW)
-    total, sums = np.zeros((rows, _ROW), dtype=complex), np.zeros((columns.shape[1], rows, _ROW))
+    row = math.isqrt(alpha.size) + 1
+    rows = -(-alpha.size // row)
+    total, sums = np.zeros((rows, row), dtype=complex), np.zeros((columns.shape[1], rows, row))
     for start in range(0, growth.size, _COLUMNS):
         part = slice(start, start + _COLUMNS)
         turn = 1j * step * growth[part]
-        first = np.multiply.outer(np.arange(_ROW), turn) + 1j * phase[0, part]
+        first = np.multiply.outer(np.arange(row), turn) + 1j * phase[0, part]
         first = _without_dust(first + (log_size[0, part] - peak))
-        second = _without_dust(np.multiply.outer(_ROW * np.arange(rows), turn))
+        second = _without_dust(np.multiply.outer(row * np.arange(rows), turn))
         total += _product(second, first.T)
         sums += _sizes(np.abs(second), np.abs(first), columns[part])
     flat = sums.reshape(columns.shape[1], -1)
@@ -93,7 +94,7 @@ def _sizes(second: Reals, first: Reals, columns: Reals) -> Reals:
 
 def _step_up(alpha: Complexes) -> float | None:
     """The step of many equally spaced points of a vertical line, exactly."""
-    if alpha.size < 4 * _ROW:
+    if alpha.size < _FEW:
         return None
     step = float(alpha.imag[1] - alpha.imag[0])
     spaced = alpha[0] + 1j * step * np.arange(alpha.size)

@@ -20,8 +20,9 @@ from accountant.pairs.product import Product
 _CHUNK = 1024
 _LOG_TOLERANCE = -34.0
 _SMALLEST, _LARGEST = 1e-9, 1e9
+_ALL = np.geomspace(_SMALLEST, _LARGEST, 400)
 _START = np.exp(0.2 * np.arange(-8.0, 6.0))
-_CLOSE = 1.05  # two neighbouring c around a crossing
+_CLOSE = 1.25  # two neighbouring c around a crossing
 _MOST_STEPS = 8
 _NOISE = 1e-3  # error of a term, relative to its size, in units of what is allowed for the sum
 _QUIET = 0.2
@@ -248,8 +249,7 @@ def _gaussian_guess(product: Product, excess: Callable[[Ridge], Reals]) -> float
     at = 1e-3
     value = float(survey(product, np.array([at])).value[0])
     variance = max(2.0 * value / (at * (1.0 + at)), 1e-300)
-    c = np.geomspace(_SMALLEST, _LARGEST, 400)
-    flat = np.full(c.shape, variance)
+    c, flat = _ALL, np.full(_ALL.shape, variance)
     beyond = excess(Ridge(c, 0.5 * variance * c * (c + 1), variance * (c + 0.5), flat)) >= 0
     return float(c[np.argmax(beyond)] if beyond.any() else c[-1])
 

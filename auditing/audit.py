@@ -40,7 +40,7 @@ from auditing.witnesses.witness import Question, Witness
 WITNESSES: tuple[Witness, ...] = (Thresholds(), Histogram(), LinearDiscriminant(), FloatGrid())
 
 _FIRST_LOOK = 0.1
-_FEW = 9.0
+_FEW = 60
 _MOST_TRAINING = 100_000
 _LEAST_TRAINING = 600
 _LEAST_SAMPLES = 5
@@ -197,7 +197,7 @@ class _Run:
 
 
 def _stages(run: _Run, trials: Trials) -> None:
-    few = min(run.planned // 2, round(_FEW * math.sqrt(run.planned)))
+    few = min(max(run.planned // 3, min(run.planned // 2, _FEW)), _LEAST_TRAINING)
     size = min(max(int(run.planned * run.pilot), few), _MOST_TRAINING)
     probe = trials.training(min(_PROBE, size))
     size = min(size, max(_LEAST_TRAINING, _MOST_NUMBERS // probe.features.shape[1]))

@@ -25,7 +25,7 @@ from auditing.witnesses.witness import Question, Witness
 
 # Standard errors of the training estimate taken off, and of the coming test at about 5 %.
 _CAUTION = 1.5
-_SURE = 2.5
+_SURE = 2.0
 _TEST = 1.65
 # The band has the events up to this many times smaller or larger than the best one in training.
 _WINDOW = 6.0
@@ -35,8 +35,8 @@ _BAND_PRICE = 4.0
 _MOST_THINNED = 20.0
 # Below this many trials one event with both its limits says more than a band of prefixes.
 _FEW = 500
-# A fitted score has to promise more than one that was there before, by this many errors.
-_HANDICAP = 0.5
+# A fitted score has to promise more than one that was there before, by this share.
+_HANDICAP = 0.1
 # Events whose violation is this close to the clearest one are told apart by their promise.
 _CLOSE = 2.0
 _RARER = 0.52
@@ -132,7 +132,8 @@ def plan_epsilon(
 ) -> EpsilonPlan:
     """The score, direction, order of the datasets and bound that promise most in training."""
     one_event: list[Ranked] = [*ranked]
-    guesses: list[Ranked] = [*ranked, *both_sides(ranked)]
+    plain = [item for item in ranked if not item[0].fitted]
+    guesses: list[Ranked] = [*ranked, *both_sides(ranked if trials < _FEW else plain)]
     plans = [
         best_event(one_event if method is Method.TWO_SAMPLE else guesses, claim, trials, method)
         for method in _methods(claim, trials)
@@ -168,8 +169,10 @@ def best_event(
     """The best plan of one kind in training, and the training counts of its event."""
     if not ranked:
         raise ParameterError("witnesses", (), "able to score the outputs", "add Thresholds()")
-    caution = _SURE if method is Method.BAND else _CAUTION
-    sure = [_promise(item, claim.delta_up, trials, method, caution) for item in ranked]
+    sure = [
+        _promise(item, claim.delta_up, trials, method, _first_caution(item[0], method))
+        for item in ranked
+    ]
     best = max(range(len(ranked)), key=lambda j: float(sure[j].max(initial=-math.inf)))
     promise = sure[best]
     if not promise.max(initial=-math.inf) > 0:
@@ -199,6 +202,11 @@ def _methods(claim: Claim, trials: int) -> tuple[Method, ...]:
     return (Method.BAND,) if thinned <= 1 else (Method.BAND, Method.TWO_SAMPLE)
 
 
+def _first_caution(question: Question | BothSides, method: Method) -> float:
+    """More where many thresholds of one sample compete; a fitted score is ranked on another one."""
+    return _SURE if method is Method.BAND and not question.fitted else _CAUTION
+
+
 def _clearness(counts: PrefixCounts) -> float:
     """Most standard errors that any event's hits are above half, as a whole score tells."""
     hits, inside = np.array(counts.hits), np.array(counts.inside)
@@ -212,7 +220,14 @@ def _promise(item: Ranked, delta: float, trials: int, method: Method, caution: f
     samples: exact limits, so that an event without hits on one side is judged rightly.
     """
     question, counts = item
-    caution += _HANDICAP if question.fitted else 0.0
+    share = 1.0 if not question.fitted else 1.0 - _HANDICAP
+    return share * _shown(counts, delta, trials, method, caution)
+
+
+def _shown(
+    counts: PrefixCounts, delta: float, trials: int, method: Method, caution: float
+) -> Floats:
+    """The same without looking at where the score is from."""
     hits, inside = np.array(counts.hits), np.array(counts.inside)
     errors = caution + _TEST * math.sqrt(counts.total / max(trials, 1))
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -7,7 +7,6 @@ from accountant.errors import NotImplied
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.guarantee import Guarantee
 from accountant.pairs.gaussian import GaussianPair
-from accountant.pairs.pair import Pair
 from accountant.pairs.product import Product
 from accountant.pairs.subsampled import Direction, SubsampledPair
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
@@ -55,8 +54,8 @@ def subsample_poisson(guarantee: Guarantee[R], scheme: Poisson) -> DominatingPai
         f"every record is drawn independently with probability {float(scheme.sampling_rate):g}"
     )
     return DominatingPair(
-        forward=Product.of(_subsampled(pair.forward, scheme, Direction.REMOVAL)),
-        backward=Product.of(_subsampled(pair.backward, scheme, Direction.ADDITION)),
+        forward=_subsampled(pair.forward, scheme, Direction.REMOVAL),
+        backward=_subsampled(pair.backward, scheme, Direction.ADDITION),
         relation=guarantee.relation,
         derivation=Derivation(
             rule="subsample/poisson",
@@ -69,15 +68,19 @@ def subsample_poisson(guarantee: Guarantee[R], scheme: Poisson) -> DominatingPai
     )
 
 
-def _subsampled(base: Product, scheme: Poisson, direction: Direction) -> Pair:
-    """The Gaussian's own pair where the base is Gaussian, else from the base's profile."""
+def _subsampled(base: Product, scheme: Poisson, direction: Direction) -> Product:
+    """Nothing for nothing, the Gaussian's own pair for Gaussians, else by the base's profile."""
+    if not base.factors:
+        return base
     squares = [
         f.pair.mu_squared * f.count for f in base.factors if isinstance(f.pair, GaussianPair)
     ]
     if len(squares) == len(base.factors):
-        return SubsampledGaussianPair(
+        gaussian = SubsampledGaussianPair(
             mu_squared=sum(squares[1:], squares[0]),
             sampling_rate=scheme.sampling_rate,
             removal=direction is Direction.REMOVAL,
         )
-    return SubsampledPair(base=base, sampling_rate=scheme.sampling_rate, direction=direction)
+        return Product.of(gaussian)
+    pair = SubsampledPair(base=base, sampling_rate=scheme.sampling_rate, direction=direction)
+    return Product.of(pair)

@@ -7,6 +7,7 @@ about width and time only.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from dataclasses import replace
 from fractions import Fraction
@@ -78,10 +79,11 @@ def closed_form(product: Product) -> Pair | None:
 
 
 def contour_at(product: Product, saddle: Saddle, most: int = MAX_NODES) -> Contour | LatticeContour:
-    """The contour that suits a saddle: on the lattice when there is one."""
+    """The contour that suits a saddle: on the lattice when there is one that is not too fine."""
     lattice = common_lattice(product, saddle.c)
     if lattice is not None:
-        return build_lattice(product, saddle, lattice)
+        with contextlib.suppress(NotCertified):
+            return build_lattice(product, saddle, lattice)
     return build(product, saddle, most)
 
 

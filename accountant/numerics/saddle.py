@@ -189,7 +189,8 @@ def find_saddle(
     while True:
         best, noise, points = _suited(ridge, epsilon, log_delta, log_tolerance)
         near = ridge.c[max(best - 1, 0) : best + 2]
-        if noise < _QUIET or near[-1] < _FINE * near[0]:
+        coarse = not set(points).isdisjoint(near.tolist())  # other points may be better
+        if not (coarse or noise > _QUIET) or near[-1] < _FINE * near[0]:
             break
         ridge = ridge.joined(survey(product, np.geomspace(near[0], near[-1], 8)))
     at = float(ridge.c[best]), float(ridge.value[best]), float(ridge.spread[best])

@@ -68,7 +68,7 @@ def _start(product: Product, rate: float) -> tuple[float, float]:
 
 def _minimise(heights: Callable[[Reals], Reals], x: float, width: float) -> float:
     """Where a convex function is least, by ever finer rows of points; only a guess."""
-    width = min(max(width, 1e-9), 50.0)
+    width = min(max(width, 1e-2), 50.0)  # the scale may be that of a single atom
     for _ in range(60):
         points = np.linspace(x - width, x + width, 9)
         best = int(np.argmin(heights(points)))

@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from accountant.errors import NotCertified, ParameterError
+from accountant.errors import ParameterError
 from accountant.relation import AddRemove
 from accountant.runs.finite import FiniteRuns
 from accountant.runs.fixed import FixedRuns
@@ -120,10 +120,3 @@ def test_the_score_decides() -> None:
     assert base.select_above(FixedRuns(count=3), threshold=math.inf).release(0.0) == (False, 0.0)
     with pytest.raises(ParameterError, match="score"):
         base.select_above(GEOMETRIC, threshold=1, score=lambda _: math.nan).release(0.0)
-
-
-def test_no_certificate_yet() -> None:
-    """Refused with an error of its own, not with a wrong certificate."""
-    stated = Gaussian(sigma=1, sensitivity=L2(1)).select_above(GEOMETRIC, threshold=1).guarantee()
-    with pytest.raises(NotCertified):
-        stated.certify(delta=1e-6)

@@ -10,8 +10,10 @@ import pytest
 
 from accountant.errors import NotCertified
 from accountant.numerics.saddle import (
+    alias_step,
     find_saddle,
     log_alias_excess,
+    real_bounds,
     saddle_at,
     short,
     survey,
@@ -104,3 +106,14 @@ def test_short_numbers() -> None:
         kept = short(value)
         assert abs(kept - value) <= 2.0**-19 * value
         assert Fraction(kept) * (2**33 - 1) == Fraction(kept * (2**33 - 1))
+
+
+def test_alias_points_stand_where_k_turns() -> None:
+    """Where K explodes within a few per cent, the ridge is refined: the sum stays short."""
+    pair = SubsampledGaussianPair(
+        mu_squared=Fraction(1), sampling_rate=Fraction(1, 1000), removal=True
+    )
+    product = Product((Factor(pair, 10**4),))
+    for target in (1e-6, 1e-30, 1e-100):
+        found = find_saddle(product, lambda one, x=target: math.log(x) - one.log_delta)  # type: ignore[misc]
+        assert alias_step(found, real_bounds(product, found)) > 0.01

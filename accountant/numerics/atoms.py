@@ -94,10 +94,10 @@ class Atoms:
         turning = 8.0 * (1.0 + np.abs(self.loss))
         columns = np.column_stack([known, turning, np.ones(self.loss.size)])
         total, sums, peak = turned_sums(s, self.loss, self.log_p, columns)
-        error = sums[:, 0] + (2.0 * s.real + np.abs(s.imag)) * sums[:, 1]
+        error = sums[:, 0] + 2.0 * np.abs(s) * sums[:, 1]
         error = error + 8.0 * np.abs(peak) * sums[:, 2]
         size = np.maximum(np.abs(total), 1e-300)
-        log = np.log(np.where(total == 0.0, 1e-300, total).astype(complex)) + peak
+        log = np.log(np.where(np.abs(total) < 1e-300, 1e-300, total).astype(complex)) + peak
         return log_enclosure(log, UNIT_ROUNDOFF * error / size, 4.0 * (1.0 + np.abs(log)))
 
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:

@@ -166,7 +166,8 @@ def _turned_back(terms: Complexes, step: float, epsilon: Reals) -> Reals:
     real = table.real @ cosine + table.imag @ sine
     imaginary = table.imag @ cosine - table.real @ sine
     outer = _SUMMED * step * np.multiply.outer(np.arange(rows), epsilon)
-    return np.asarray((real * np.cos(outer) + imaginary * np.sin(outer)).sum(axis=0))
+    each = (real * np.cos(outer) + imaginary * np.sin(outer)).T
+    return np.asarray(np.ascontiguousarray(each).sum(axis=1))  # along memory: in pairs
 
 
 def _hats(tau: float) -> tuple[float, float, float]:

@@ -49,7 +49,7 @@ def turned_sums(
         shape (n,) or (1,).
     """
     step = _step_up(alpha)
-    if step is None:
+    if step is None or growth.imag.min() < 0:
         log_size, phase = _turned(alpha, growth, log_weights)
         peak = log_size.max(axis=1)
         scale = np.exp(log_size - peak[:, None])

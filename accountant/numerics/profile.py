@@ -18,7 +18,7 @@ import numpy as np
 from accountant.bound import Bound
 from accountant.errors import NotCertified
 from accountant.numerics.contour import MAX_NODES, Contour, build
-from accountant.numerics.enclosure import Reals, down, up
+from accountant.numerics.enclosure import UNIT_ROUNDOFF, Reals, down, up
 from accountant.numerics.invert import invert
 from accountant.numerics.lattice import LatticeContour, build_lattice, common_lattice
 from accountant.numerics.residues import exponential_sum
@@ -259,7 +259,7 @@ def certainly_below(product: Product, epsilon: float, delta: float) -> bool:
     found = closed.profile(np.array([epsilon])) if closed is not None else None
     if found is not None:
         return float(found[1][0]) <= delta
-    log_delta = math.log(delta)
+    log_delta = math.nextafter(math.log(delta), -math.inf)
     try:
         saddle = find_saddle(above, lambda one: one.epsilon - epsilon)
         gap = log_delta - saddle.log_delta
@@ -287,8 +287,9 @@ def _upper_cgf(product: Product, c: float) -> float:
 
 def _chernoff(c: float, value: float, epsilon: float) -> float:
     """Chernoff's bound of log delta(epsilon) from an upper bound of K(c), rounded up."""
-    bound = value - c * epsilon + c * math.log(c) - (1 + c) * math.log1p(c)
-    return bound + 1e-12 * (1 + abs(c * epsilon))
+    entropy = math.log1p(c) + c * math.log1p(1 / c)
+    size = abs(value) + c * abs(epsilon) + entropy
+    return value - c * epsilon - entropy + 16 * UNIT_ROUNDOFF * size
 
 
 def _epsilon(product: Product, delta: float) -> Bound:

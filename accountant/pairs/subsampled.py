@@ -16,6 +16,7 @@ from accountant.pairs.product import Product
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from accountant.pairs.subsampled_profile import (
     addition_profile,
+    log_unsampled,
     removal_profile,
     replacement_profile,
 )
@@ -74,14 +75,14 @@ class SubsampledPair(TabulatedPair):
             Direction.ADDITION: addition_profile,
             Direction.REPLACEMENT: replacement_profile,
         }[self.direction]
-        return through(lambda x: deltas(self.base, x), float(self.sampling_rate), epsilon)
+        return through(lambda x: deltas(self.base, x), self.sampling_rate, epsilon)
 
     @property
     def end(self) -> float:
         """Through the theorem, from where the base's profile is below 1e-115 or constant."""
         rate = float(self.sampling_rate)
         if self.direction is Direction.ADDITION:
-            return -math.log1p(-rate) * (1 + 1e-12)
+            return -log_unsampled(self.sampling_rate) * (1 + 1e-12)
         base = min(epsilon(self.base, _TINY).upper, max(max_loss(self.base), 0.0))
         if math.isinf(base):
             base = min(max(max_loss(self.base), 0.0), 60.0)

@@ -31,13 +31,20 @@ from accountant.numerics.enclosure import (
 from accountant.numerics.smoothness import layers
 from accountant.pairs.gaussian import gaussian_profile
 from accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
-from accountant.pairs.subsampled_profile import addition_profile, removal_profile
+from accountant.pairs.subsampled_profile import (
+    addition_profile,
+    log_unsampled,
+    removal_profile,
+)
 
 _LARGE = -4.0  # log of a term beyond which M - 1 is no smaller than M: a plain sum is as good
 _MAX_NODES = 1 << 17
 _UNREACHABLE = 1 << 40
 _BLOCK = 1 << 20  # terms evaluated at once
 _SPREAD = 80.0
+_OFTEN = 0.5  # a sampling rate above which 1 + u is computed from 1 - q
+_LEFT = -math.log(2.0)
+_SHARPER = 9.0
 
 
 @final
@@ -107,7 +114,7 @@ class SubsampledGaussianPair(Pair):
         """Unbounded for removal, -log(1 - q) for addition."""
         if self.removal:
             return math.inf
-        return -math.log1p(-float(self.sampling_rate)) * (1 + 1e-15)
+        return -log_unsampled(self.sampling_rate) * (1 + 1e-15)
 
     def cgf(self, s: Complexes) -> Enclosure:
         """Log of the expectation by the trapezoid rule."""
@@ -156,14 +163,23 @@ class SubsampledGaussianPair(Pair):
         return value, sign * slope, square - slope * slope
 
     def _log_ratio(self, rule: _Rule) -> Numbers:
-        """log(1 + u) at the nodes, without overflow where e^l is huge."""
+        """log(1 + u) at the nodes, without overflow where e^l is huge.
+
+        Where q is above 1/2 and e^l below, 1 + u = (1 - q) + q e^l is a sum of two numbers next
+        to one side of the complex plane, below 3/4: its log errs by at most 36 c u times itself.
+        """
         mu, q = math.sqrt(self.mu_squared), float(self.sampling_rate)
         loss = _line(mu * rule.z - 0.5 * mu * mu, mu * rule.shift)
         near = loss.real < 30.0
         far = (
             math.log(q) + loss + log1p_complex((1.0 - q) / q * np.exp(-np.where(near, 30.0, loss)))
         )
-        return np.where(near, log1p_complex(q * np.expm1(np.where(near, loss, 0.0))), far)
+        found = np.where(near, log1p_complex(q * np.expm1(np.where(near, loss, 0.0))), far)
+        if q <= _OFTEN:
+            return found
+        left = loss.real < _LEFT
+        kept = float(1 - self.sampling_rate) + q * np.exp(np.where(left, loss, _LEFT))
+        return np.where(left, np.log(kept), found)
 
     def _small(self, alpha: Complexes, rule: _Rule, growth: Numbers) -> Enclosure:
         """Return log1p of the sum of second-order terms.
@@ -177,13 +193,17 @@ class SubsampledGaussianPair(Pair):
         weights = np.exp(rule.log_weights)
         z = np.minimum(rule.z, 600.0 / mu + 0.5 * mu)  # its weight is 0 beyond
         loss = _line(mu * z - 0.5 * mu * mu, mu * rule.shift)
-        curvature = log1p_minus_linear(q * np.expm1(loss))
+        shifted = q * np.expm1(loss)
+        curvature = log1p_minus_linear(shifted)
+        if q > _OFTEN:
+            curvature = np.where(loss.real < _LEFT, growth - shifted, curvature)
+        often = _SHARPER if q > _OFTEN else 1.0
         second = exp_minus_linear(alpha, growth, rule.log_weights)
         excess = second + alpha * complex((curvature * weights).sum())
 
         grown, blur = np.abs(growth), np.abs(rule.log_weights)
         moved = q * np.exp(loss.real - growth.real) * (mu * np.abs(z) + mu * mu)
-        moved = 6.0 * moved + 8.0 * ELEMENTARY_ULPS * grown
+        moved = 6.0 * moved + 8.0 * often * ELEMENTARY_ULPS * grown
         size = np.abs(alpha)
         far = size.min() * grown >= 1.0
         constant = np.where(far, 4.0 * ELEMENTARY_ULPS + 64 + 2.0 * blur, 0.0)
@@ -195,7 +215,7 @@ class SubsampledGaussianPair(Pair):
         exponent = np.maximum(tilts[:, None] * growth.real, 0.0) + rule.log_weights.real
         sums = np.exp(exponent) @ np.column_stack([constant, linear, square])
         sums = sums[np.searchsorted(tilts, alpha.real)]
-        flat = np.abs(weights * curvature) @ (36 * ELEMENTARY_ULPS + 64 + blur)
+        flat = np.abs(weights * curvature) @ (often * (36 * ELEMENTARY_ULPS + 64) + blur)
         spread = sums[:, 0] + size * (sums[:, 1] + float(flat) + size * sums[:, 2])
         return log1p_enclosure(excess, UNIT_ROUNDOFF * spread + math.exp(rule.log_truncation))
 
@@ -204,13 +224,15 @@ class SubsampledGaussianPair(Pair):
         mu = math.sqrt(self.mu_squared)
         steady = 8.0 * np.abs(rule.log_weights) + 16 * ELEMENTARY_ULPS + 2 * summing(rule.z.size)
         moving = 8.0 * np.abs(growth) + 4.0 * ELEMENTARY_ULPS * (mu * np.abs(rule.z) + mu * mu)
-        columns = np.column_stack([steady, moving + 4.0 * ELEMENTARY_ULPS * np.abs(growth)])
+        often = _SHARPER if float(self.sampling_rate) > _OFTEN else 1.0
+        moving += 4.0 * often * ELEMENTARY_ULPS * np.abs(growth)
+        columns = np.column_stack([steady, moving])
         total, sums, peak = turned_sums(alpha, growth, rule.log_weights, columns)
         error = UNIT_ROUNDOFF * (sums[:, 0] + np.abs(alpha) * sums[:, 1])
         size = np.maximum(np.abs(total), 1e-300)
         with np.errstate(over="ignore"):  # then the node is known to be unknown
             relative = (error + np.exp(rule.log_truncation - peak)) / size
-        value = np.log(np.where(total == 0.0, 1e-300, total).astype(complex)) + peak
+        value = np.log(np.where(size <= 1e-300, 1e-300, total).astype(complex)) + peak
         return log_enclosure(value, relative, 4.0 * (1.0 + np.abs(value)))
 
     def _rule(self, alpha: Complexes) -> _Rule:
@@ -271,7 +293,7 @@ class SubsampledGaussianPair(Pair):
         """
         mu, q = math.sqrt(self.mu_squared), float(self.sampling_rate)
         a = float(alpha.real.max())
-        lowered = min(float(alpha.real.min()), 0.0) * math.log1p(-q)
+        lowered = min(float(alpha.real.min()), 0.0) * log_unsampled(self.sampling_rate)
         linear = math.log(2.0 + 2.0 * q * (1.0 + float(np.abs(alpha).max())))
         base = float(np.logaddexp(linear, lowered))
         if a <= 1.0:
@@ -314,9 +336,9 @@ class SubsampledGaussianPair(Pair):
 
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
         """The Gaussian's profile at a shifted epsilon (pairs/subsampled_profile.py)."""
-        mu, q = math.sqrt(self.mu_squared), float(self.sampling_rate)
+        mu = math.sqrt(self.mu_squared)
         through = removal_profile if self.removal else addition_profile
-        return through(lambda x: gaussian_profile(mu, x), q, epsilon)
+        return through(lambda x: gaussian_profile(mu, x), self.sampling_rate, epsilon)
 
     def smoothness(self, c: float, moment: Bound) -> Smoothness:
         """Layers of the tilted loss density, and an envelope from a shifted contour.

@@ -6,13 +6,15 @@ Theorem 11; both lines are one regrouping of the integrand):
     removal:  H_t((1-q)Q + qP | Q) = q H_a(P|Q),  a = 1 + (t-1)/q   for t > 1 - q, else 1 - t;
     addition: H_t(P | (1-q)P + qQ) = r H_{qt/r}(P|Q), r = 1 - t(1-q) for r > 0, else 0.
 
-Arguments are rounded both ways, so the brackets stay rigorous: H decreases.
+Arguments are rounded both ways, so the brackets stay rigorous: H decreases. q is exact, as 1 - q
+is not to be had from a float next to 1.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 
@@ -22,8 +24,16 @@ Profile = Callable[[Reals], tuple[Reals, Reals]]
 _ULP = 4 * ELEMENTARY_ULPS * UNIT_ROUNDOFF
 
 
-def removal_profile(base: Profile, rate: float, epsilon: Reals) -> tuple[Reals, Reals]:
+def log_unsampled(sampling_rate: Fraction) -> float:
+    """log(1 - q), within 8 u of itself."""
+    if sampling_rate > Fraction(1, 2):
+        return math.log(1 - sampling_rate)
+    return math.log1p(-float(sampling_rate))
+
+
+def removal_profile(base: Profile, sampling_rate: Fraction, epsilon: Reals) -> tuple[Reals, Reals]:
     """Lower and upper ends for the pair ((1-q)Q + qP, Q)."""
+    rate = float(sampling_rate)
     ratio = np.expm1(epsilon) / rate
     inside = ratio > -1.0
     ratio = np.where(inside, ratio, 0.0)
@@ -41,11 +51,12 @@ def removal_profile(base: Profile, rate: float, epsilon: Reals) -> tuple[Reals, 
     )
 
 
-def addition_profile(base: Profile, rate: float, epsilon: Reals) -> tuple[Reals, Reals]:
+def addition_profile(base: Profile, sampling_rate: Fraction, epsilon: Reals) -> tuple[Reals, Reals]:
     """Lower and upper ends for the pair (P, (1-q)P + qQ)."""
-    grown = (1.0 - rate) * np.expm1(epsilon)
+    rate, other = float(sampling_rate), float(1 - sampling_rate)
+    grown = other * np.expm1(epsilon)
     rest = rate - grown
-    blur = _ULP * (rate + np.abs(grown) + (1.0 - rate) * np.exp(epsilon) * np.abs(epsilon))
+    blur = _ULP * (rate + np.abs(grown) + other * np.exp(epsilon) * np.abs(epsilon))
     inside = rest > blur
     safe = np.where(inside, rest, 1.0)
     argument = math.log(rate) + epsilon - np.log(safe)
@@ -59,7 +70,9 @@ def addition_profile(base: Profile, rate: float, epsilon: Reals) -> tuple[Reals,
     )
 
 
-def replacement_profile(base: Profile, rate: float, epsilon: Reals) -> tuple[Reals, Reals]:
+def replacement_profile(
+    base: Profile, sampling_rate: Fraction, epsilon: Reals
+) -> tuple[Reals, Reals]:
     """Lower and upper ends under replace-one, for samples of a fixed size.
 
     Statement: let every pair of neighbouring samples of the fixed size have profile at most
@@ -75,7 +88,7 @@ def replacement_profile(base: Profile, rate: float, epsilon: Reals) -> tuple[Rea
         H_t(A|B) = 1 - t + t H_{1/t}(B|A), and replace-one is symmetric.
     """
     size = np.abs(epsilon)
-    lower, upper = removal_profile(base, rate, size)
+    lower, upper = removal_profile(base, sampling_rate, size)
     t, rest = np.exp(-size), -np.expm1(-size)
     mirrored = epsilon < 0
     return (

@@ -72,8 +72,12 @@ class TestSubsampledGaussian(PairContract):
     profile_width = 1e-8
 
     def cases(self) -> Sequence[Case]:
-        """A rate near 0 and one near 1."""
-        return both(Fraction(1), Fraction(1, 100)) + both(Fraction(1), Fraction(99, 100))
+        """A rate near 0 and ones near 1."""
+        return (
+            both(Fraction(1), Fraction(1, 100))
+            + both(Fraction(1), Fraction(99, 100))
+            + both(Fraction(25), 1 - Fraction(1, 10**9))
+        )
 
 
 @pytest.mark.slow

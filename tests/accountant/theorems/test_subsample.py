@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
+import mpmath
 import pytest
 
 from accountant import (
@@ -14,6 +17,9 @@ from accountant import (
     ReplaceOne,
     WithoutReplacement,
 )
+from accountant.numerics import answers
+from accountant.pairs.product import Product
+from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from accountant.theorems.subsample_poisson import subsample_poisson
 from accountant.theorems.subsample_without_replacement import subsample_without_replacement
 
@@ -32,3 +38,29 @@ def test_a_fixed_size_sample_of_what_reveals_nothing_reveals_nothing() -> None:
         GDP(mu=0, relation=ReplaceOne()), WithoutReplacement(sample_size=1, population_size=10)
     )
     assert sampled.epsilon(delta=1e-6) == Bound.exactly(0.0)
+
+
+@pytest.mark.parametrize("missing", [Fraction(1, 10**6), Fraction(1, 10**13), Fraction(1, 10**18)])
+@pytest.mark.parametrize("share", [0.3, 0.9, 0.999])
+def test_rates_next_to_one(missing: Fraction, share: float) -> None:
+    """Addition against its formula at 50 digits: r H_{qt/r}(P|Q), r = 1 - t (1 - q)."""
+    pair = SubsampledGaussianPair(mu_squared=Fraction(25), sampling_rate=1 - missing, removal=False)
+    with mpmath.workdps(50):
+        rest = mpmath.mpf(missing.numerator) / missing.denominator
+        epsilon = float(-share * mpmath.log(rest))
+        t = mpmath.exp(epsilon)
+        r = 1 - t * rest
+        x = mpmath.log((1 - rest) * t / r)
+        true = r * (mpmath.ncdf(2.5 - x / 5) - mpmath.exp(x) * mpmath.ncdf(-2.5 - x / 5))
+        found = answers.delta(Product.of(pair), epsilon)
+        assert found.lower <= true <= found.upper
+        assert found.relative_width < 1e-9
+        assert -mpmath.log(rest) <= pair.max_loss
+
+
+@pytest.mark.parametrize("release", [GDP(mu=1), PureDP(epsilon=1)])
+def test_a_sample_of_nearly_everything_costs_no_more(release: Guarantee[Relation]) -> None:
+    """At a rate that no float tells from 1."""
+    sampled = subsample_poisson(release, Poisson(sampling_rate=1 - Fraction(1, 10**18)))
+    whole = release.epsilon(delta=1e-6)
+    assert sampled.epsilon(delta=1e-6).upper <= whole.upper * (1 + 1e-4)

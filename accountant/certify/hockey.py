@@ -22,7 +22,7 @@ from accountant.certify.table import Subject
 from accountant.errors import NotCertified
 from accountant.guarantees.points import Points
 from accountant.numerics.enclosure import Reals
-from accountant.numerics.profile import closed_form, infinite_mass, max_loss
+from accountant.numerics.profile import chernoff, closed_form, infinite_mass, max_loss
 from accountant.numerics.saddle import Saddle, find_saddle, short, total_cgf
 from accountant.pairs.product import Product
 from accountant.pairs.subsampled import SubsampledPair
@@ -160,8 +160,7 @@ def _chernoff_order(subject: Subject, point: Point) -> float | None:
         found = total_cgf(product, c + 0j)
     except NotCertified:
         return None
-    bound = found.value.real + found.radius - c * point.epsilon
-    bound += c * np.log(c) - (1 + c) * np.log1p(c)
+    bound = chernoff(c, found.value.real + found.radius, point.epsilon)
     best = int(np.argmin(bound))
     return float(c[best]) if bound[best] < math.log(point.delta) - 1e-6 else None
 

@@ -11,7 +11,7 @@ import numpy as np
 from accountant.numerics.elementary import (
     exp_minus_linear,
     log1p_enclosure,
-    log_enclosure,
+    log_of_sum,
     summing,
     turned_sums,
 )
@@ -96,9 +96,7 @@ class Atoms:
         total, sums, peak = turned_sums(s, self.loss, self.log_p, columns)
         error = sums[:, 0] + 2.0 * np.abs(s) * sums[:, 1]
         error = error + 8.0 * np.abs(peak) * sums[:, 2]
-        size = np.maximum(np.abs(total), 1e-300)
-        log = np.log(np.where(np.abs(total) < 1e-300, 1e-300, total).astype(complex)) + peak
-        return log_enclosure(log, UNIT_ROUNDOFF * error / size, 4.0 * (1.0 + np.abs(log)))
+        return log_of_sum(total, UNIT_ROUNDOFF * error, peak)
 
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
         """The hockey-stick divergence, sum p (1 - e^{eps - l})_+ plus the infinite mass."""

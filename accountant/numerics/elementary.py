@@ -247,6 +247,18 @@ def log1p_enclosure(excess: Complexes, error: Reals) -> Enclosure:
     return log_enclosure(value, relative, 4 * ELEMENTARY_ULPS * size)
 
 
+def log_of_sum(
+    total: Complexes, error: Reals | float, peak: Reals | float, ulps: float = 4.0
+) -> Enclosure:
+    """Enclose log(x e^peak) for every x within ``error`` of ``total``.
+
+    The log itself is within ``ulps`` u of what it stands for, relative to 1 + its size.
+    """
+    size = np.maximum(np.abs(total), _TINY)
+    value = np.log(np.where(size <= _TINY, _TINY, total).astype(complex)) + peak
+    return log_enclosure(value, error / size, ulps * (1.0 + np.abs(value)))
+
+
 def log_enclosure(value: Complexes, relative: Reals, ulps: Reals) -> Enclosure:
     """Enclose log x from a rounded log and a relative error of x.
 

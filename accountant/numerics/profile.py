@@ -261,35 +261,29 @@ def certainly_below(product: Product, epsilon: float, delta: float) -> bool:
         return float(found[1][0]) <= delta
     log_delta = math.nextafter(math.log(delta), -math.inf)
     try:
-        saddle = find_saddle(above, lambda one: one.epsilon - epsilon)
+        saddle = find_saddle(above, lambda one: one.epsilon - epsilon, log_tolerance=_SEPARATE)
         gap = log_delta - saddle.log_delta
         if gap < _ROUGH:
             return False
-        guess = _chernoff(saddle.c, saddle.value, epsilon)
-        if (
-            guess < log_delta
-            and _chernoff(saddle.c, _upper_cgf(above, saddle.c), epsilon) <= log_delta
-        ):
-            return True
+        c = np.array([saddle.c])
+        if chernoff(c, np.array([saddle.value]), epsilon)[0] < log_delta:  # as it seems
+            found_cgf = total_cgf(above, c + 0j)
+            upper = found_cgf.value.real + found_cgf.radius
+            if chernoff(c, upper, epsilon)[0] <= log_delta:
+                return True
         room = log_delta + math.log(max(-math.expm1(-gap), _LEAST_ROOM))
-        short = replace(saddle, epsilon=epsilon, log_delta=room, log_tolerance=_SEPARATE)
+        short = replace(saddle, epsilon=epsilon, log_delta=room)
         high = contour_at(above, short).log_profile(np.array([epsilon]))[1]
     except NotCertified:
         return False
     return float(high[0]) <= log_delta
 
 
-def _upper_cgf(product: Product, c: float) -> float:
-    """An upper bound of K at a real c."""
-    found = total_cgf(product, np.array([c + 0j]))
-    return float(found.value.real[0] + found.radius[0])
-
-
-def _chernoff(c: float, value: float, epsilon: float) -> float:
-    """Chernoff's bound of log delta(epsilon) from an upper bound of K(c), rounded up."""
-    entropy = math.log1p(c) + c * math.log1p(1 / c)
-    size = abs(value) + c * abs(epsilon) + entropy
-    return value - c * epsilon - entropy + 16 * UNIT_ROUNDOFF * size
+def chernoff(c: Reals, upper: Reals, epsilon: float) -> Reals:
+    """Chernoff's bounds of log delta(epsilon) from upper bounds of K(c), rounded up."""
+    entropy = np.log1p(c) + c * np.log1p(1 / c)
+    size = np.abs(upper) + c * abs(epsilon) + entropy
+    return np.asarray(upper - c * epsilon - entropy + 16 * UNIT_ROUNDOFF * size)
 
 
 def _epsilon(product: Product, delta: float) -> Bound:

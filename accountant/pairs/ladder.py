@@ -10,7 +10,7 @@ import numpy as np
 
 from accountant.bound import Bound
 from accountant.numerics.atoms import Atoms
-from accountant.numerics.elementary import log_enclosure
+from accountant.numerics.elementary import log_of_sum
 from accountant.numerics.enclosure import UNIT_ROUNDOFF, Complexes, Enclosure, Reals
 from accountant.numerics.smoothness import layers
 from accountant.pairs.gaussian import pure_mu
@@ -51,10 +51,8 @@ class LadderPair(Pair):
         folded = np.bincount(place, weights=np.exp(exponent), minlength=2 * half)
         ratio = np.fft.rfft(folded).conj()
         wobble = float(np.abs(exponent).max()) * 4.0 + 8.0 * math.log2(2 * half) + 64.0
-        size = np.maximum(np.abs(ratio), 1e-300)
-        value = np.log(np.where(np.abs(ratio) > 0, ratio, 1e-300)) + start.value.real[0]
-        relative = (wobble * UNIT_ROUNDOFF + start.radius[0]) / size
-        return log_enclosure(value, relative, 16.0 * (1.0 + np.abs(value)))
+        error = wobble * UNIT_ROUNDOFF + float(start.radius[0])
+        return log_of_sum(ratio, error, float(start.value.real[0]), ulps=16.0)
 
     def swapped(self) -> Pair:
         """(Q, P): masses p e^{-l}, losses -l, in increasing order."""

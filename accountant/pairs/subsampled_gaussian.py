@@ -16,7 +16,7 @@ from accountant.numerics.elementary import (
     log1p_complex,
     log1p_enclosure,
     log1p_minus_linear,
-    log_enclosure,
+    log_of_sum,
     summing,
     turned_sums,
 )
@@ -44,7 +44,6 @@ _BLOCK = 1 << 20  # terms evaluated at once
 _SPREAD = 80.0
 _OFTEN = 0.5  # a sampling rate above which 1 + u is computed from 1 - q
 _LEFT = -math.log(2.0)
-_SHARPER = 9.0
 
 
 @final
@@ -181,6 +180,11 @@ class SubsampledGaussianPair(Pair):
         kept = float(1 - self.sampling_rate) + q * np.exp(np.where(left, loss, _LEFT))
         return np.where(left, np.log(kept), found)
 
+    @property
+    def _harder(self) -> float:
+        """How many times more log(1 + u) and log(1 + u) - u may err than at small rates."""
+        return 9.0 if self.sampling_rate > _OFTEN else 1.0
+
     def _small(self, alpha: Complexes, rule: _Rule, growth: Numbers) -> Enclosure:
         """Return log1p of the sum of second-order terms.
 
@@ -197,13 +201,12 @@ class SubsampledGaussianPair(Pair):
         curvature = log1p_minus_linear(shifted)
         if q > _OFTEN:
             curvature = np.where(loss.real < _LEFT, growth - shifted, curvature)
-        often = _SHARPER if q > _OFTEN else 1.0
         second = exp_minus_linear(alpha, growth, rule.log_weights)
         excess = second + alpha * complex((curvature * weights).sum())
 
         grown, blur = np.abs(growth), np.abs(rule.log_weights)
         moved = q * np.exp(loss.real - growth.real) * (mu * np.abs(z) + mu * mu)
-        moved = 6.0 * moved + 8.0 * often * ELEMENTARY_ULPS * grown
+        moved = 6.0 * moved + 8.0 * self._harder * ELEMENTARY_ULPS * grown
         size = np.abs(alpha)
         far = size.min() * grown >= 1.0
         constant = np.where(far, 4.0 * ELEMENTARY_ULPS + 64 + 2.0 * blur, 0.0)
@@ -215,7 +218,7 @@ class SubsampledGaussianPair(Pair):
         exponent = np.maximum(tilts[:, None] * growth.real, 0.0) + rule.log_weights.real
         sums = np.exp(exponent) @ np.column_stack([constant, linear, square])
         sums = sums[np.searchsorted(tilts, alpha.real)]
-        flat = np.abs(weights * curvature) @ (often * (36 * ELEMENTARY_ULPS + 64) + blur)
+        flat = np.abs(weights * curvature) @ (self._harder * (36 * ELEMENTARY_ULPS + 64) + blur)
         spread = sums[:, 0] + size * (sums[:, 1] + float(flat) + size * sums[:, 2])
         return log1p_enclosure(excess, UNIT_ROUNDOFF * spread + math.exp(rule.log_truncation))
 
@@ -224,16 +227,12 @@ class SubsampledGaussianPair(Pair):
         mu = math.sqrt(self.mu_squared)
         steady = 8.0 * np.abs(rule.log_weights) + 16 * ELEMENTARY_ULPS + 2 * summing(rule.z.size)
         moving = 8.0 * np.abs(growth) + 4.0 * ELEMENTARY_ULPS * (mu * np.abs(rule.z) + mu * mu)
-        often = _SHARPER if float(self.sampling_rate) > _OFTEN else 1.0
-        moving += 4.0 * often * ELEMENTARY_ULPS * np.abs(growth)
+        moving += 4.0 * self._harder * ELEMENTARY_ULPS * np.abs(growth)
         columns = np.column_stack([steady, moving])
         total, sums, peak = turned_sums(alpha, growth, rule.log_weights, columns)
         error = UNIT_ROUNDOFF * (sums[:, 0] + np.abs(alpha) * sums[:, 1])
-        size = np.maximum(np.abs(total), 1e-300)
         with np.errstate(over="ignore"):  # then the node is known to be unknown
-            relative = (error + np.exp(rule.log_truncation - peak)) / size
-        value = np.log(np.where(size <= 1e-300, 1e-300, total).astype(complex)) + peak
-        return log_enclosure(value, relative, 4.0 * (1.0 + np.abs(value)))
+            return log_of_sum(total, error + np.exp(rule.log_truncation - peak), peak)
 
     def _rule(self, alpha: Complexes) -> _Rule:
         """Choose line, step and range so that the truncation is far below the rounding."""

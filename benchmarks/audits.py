@@ -23,6 +23,7 @@ from accountant import GDP, DominatingPair
 from accountant.pairs.laplace import LaplacePair
 from accountant.pairs.product import Product
 from auditing import Outcome
+from tests.auditing import samplers
 from tests.auditing.samplers import Case, gaussian, laplace, randomized_response
 from tests.auditing.test_broken import BROKEN
 
@@ -58,15 +59,8 @@ _MOST_NIGHTS = 60
 
 
 def alarms(case: Case, repeats: int) -> str:
-    """How many audits at 5 % alarmed, or bounded epsilon above the claim, which is the truth."""
-    wrong = 0
-    for seed in range(repeats):
-        report = auditing.audit(
-            case.draw, (case.data, case.neighbour), case.claim, samples=case.samples, seed=seed
-        )
-        above = report.epsilon_lower > report.epsilon_claimed
-        wrong += report.outcome is Outcome.VIOLATION or above
-    return f"{wrong} of {repeats}"
+    """How many audits of a control alarmed."""
+    return f"{samplers.alarms(case, repeats)} of {repeats}"
 
 
 def tightness(case: Case, repeats: int) -> str:

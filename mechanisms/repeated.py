@@ -13,12 +13,13 @@ from accountant.relation import R
 from accountant.theorems.compose import self_compose
 from mechanisms.outputs import Outputs
 from mechanisms.protocol import Mechanism
+from mechanisms.rerun import Rerun
 from mechanisms.rng import Rng
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Repeated(Mechanism[R]):
+class Repeated(Rerun[R]):
     """``count`` independent outputs of one mechanism, as an array; built by ``.repeat``.
 
     The count is fixed in advance: stopping after looking at an output needs a filter.
@@ -42,16 +43,6 @@ class Repeated(Mechanism[R]):
         if not isinstance(self.base, Mechanism):
             raise ParameterError("base", self.base, "a mechanism")
         object.__setattr__(self, "count", check.count(count=self.count))
-
-    @property
-    def relation(self) -> R:
-        """The base's relation."""
-        return self.base.relation
-
-    @property
-    def acts_on_records(self) -> bool:
-        """Whether the base does."""
-        return self.base.acts_on_records
 
     def guarantee(self) -> Guarantee[R]:
         """The ``count``-fold composition of the base's guarantee with itself."""

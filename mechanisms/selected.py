@@ -16,13 +16,14 @@ from accountant.theorems.select import select
 from mechanisms.exact import run_count
 from mechanisms.outputs import Outputs, join, unpack
 from mechanisms.protocol import Mechanism
+from mechanisms.rerun import Rerun
 from mechanisms.rng import Rng
 from mechanisms.score import Score, required_score, scored
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Selected(Mechanism[R]):
+class Selected(Rerun[R]):
     """The base run a random number of times, the output of largest score released.
 
     The other outputs, their scores and the number of runs are not released. The score sees an
@@ -60,16 +61,6 @@ class Selected(Mechanism[R]):
             raise ParameterError("base", self.base, "a mechanism")
         required_runs(self.runs)
         required_score(self.score)
-
-    @property
-    def relation(self) -> R:
-        """The base's relation."""
-        return self.base.relation
-
-    @property
-    def acts_on_records(self) -> bool:
-        """Whether the base does."""
-        return self.base.acts_on_records
 
     def guarantee(self) -> Guarantee[R]:
         """The base's guarantee, for the best of the runs, whatever the score."""

@@ -18,13 +18,14 @@ from accountant.theorems.select_above import select_above
 from mechanisms.exact import run_count
 from mechanisms.outputs import Outputs, join, unpack
 from mechanisms.protocol import Mechanism
+from mechanisms.rerun import Rerun
 from mechanisms.rng import Rng
 from mechanisms.score import Score, required_score, scored
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Thresholded(Mechanism[R]):
+class Thresholded(Rerun[R]):
     """The base run until an output's score reaches a threshold, at most a random number of times.
 
     An output is a pair (found, output): (True, the first that was good enough), or (False, a
@@ -60,16 +61,6 @@ class Thresholded(Mechanism[R]):
         if not isinstance(given, numbers.Real) or math.isnan(given):
             raise ParameterError("threshold", given, "a number")
         required_score(self.score)
-
-    @property
-    def relation(self) -> R:
-        """The base's relation."""
-        return self.base.relation
-
-    @property
-    def acts_on_records(self) -> bool:
-        """Whether the base does."""
-        return self.base.acts_on_records
 
     def guarantee(self) -> Guarantee[R]:
         """The base's guarantee, for the first good run, whatever the score and the threshold."""

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from auditing import Outcome, audit
+
 Draw = Callable[[Any, int, np.random.Generator], Any]
 Rng = np.random.Generator
 GRID = 2.0**30
@@ -29,6 +31,18 @@ class Case:
     claim: Any
     samples: int
     pilot: float = 0.1
+
+
+def alarms(case: Case, repeats: int) -> int:
+    """How many audits at 5 % alarm, or bound epsilon above the claim, which is the truth."""
+    wrong = 0
+    for seed in range(repeats):
+        report = audit(
+            case.draw, (case.data, case.neighbour), case.claim, samples=case.samples, seed=seed
+        )
+        above = report.epsilon_lower > report.epsilon_claimed
+        wrong += report.outcome is Outcome.VIOLATION or above
+    return wrong
 
 
 def rounded(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -263,14 +263,14 @@ class Search:
         return self._placed(math.sqrt(safe.place) * math.sqrt(unsafe.place))
 
     def _interpolated(self, safe: Sample, unsafe: Sample) -> float:
-        """Inverse quadratic, else linear, in logarithms, aimed just inside the limit."""
+        """Inverse cubic, else quadratic or linear, in logarithms, aimed just inside the limit."""
         usable = [s for s in self.samples.values() if _has_log(s)]
         if not _has_log(safe) or not _has_log(unsafe):
             return self._halfway(safe, unsafe)
         aim = math.log(self.limit) - (0.0 if self.whole else 0.5 * self.tolerance)
         usable.sort(key=lambda s: abs(math.log(s.cost) - aim))
         low, high = sorted((safe.place, unsafe.place))
-        for candidates in (usable[:3], [safe, unsafe]):
+        for candidates in (usable[:4], usable[:3], [safe, unsafe]):
             guess = _inverse_interpolation(candidates, aim)
             if low < guess < high:
                 return self._inside(guess, low, high)

@@ -17,7 +17,7 @@ is bounded from the values themselves (Lemma *tent*, ``_untilt``).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import final
 
@@ -36,9 +36,10 @@ from accountant.numerics.saddle import (
     log_alias_excess,
     real_bounds,
     short,
+    smoothnesses,
     total_cgf,
 )
-from accountant.numerics.smoothness import log_decay, smoothnesses
+from accountant.numerics.smoothness import log_decay
 from accountant.pairs.pair import Smoothness
 from accountant.pairs.product import Product
 
@@ -50,6 +51,7 @@ _ASKED = 16
 _FEWEST = 16
 _BLOCK = 1 << 23  # epsilons times nodes evaluated at once
 _SUMMED = 64
+_VAGUE = 0.25
 _TENT = 6.0  # half width of the tent, in units of tau
 _LARGEST_TAU = 100.0  # beyond, e^{6 tau} is no float, and the lower bound would be useless
 
@@ -76,6 +78,12 @@ class Contour:
     log_cut: float
     aliases: Reals
     tau: float
+    terms: _Terms = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """What all epsilons share."""
+        terms = _terms(self.s, self.log_kernel, self.radius, self.step)
+        object.__setattr__(self, "terms", terms)
 
     def log_brackets(self, epsilon: Reals) -> tuple[Reals, Reals]:
         """Log of a lower (possibly -inf) and an upper bound of delta at each epsilon.
@@ -91,21 +99,9 @@ class Contour:
         c = float(self.s[0].real)
         floor = float(self.log_kernel[0].real)
         shift = floor - c * epsilon
-        weight = np.where(np.arange(self.s.size) == 0, 1.0, 2.0) * (self.step / (2 * math.pi))
-        size = np.exp(self.log_kernel.real - floor) * weight
-        phase = np.abs(self.s) * np.abs(epsilon).max(initial=0.0)
-        rounding = np.abs(self.log_kernel) + phase + np.abs(shift).max(initial=0.0) + 8.0
-        wobble = self.radius + 4 * UNIT_ROUNDOFF * rounding
-        known = wobble < 0.5  # beyond, a term is only known by its size
-        wobble = np.where(known, wobble * (1.0 + wobble), 0.0) + 8 * ELEMENTARY_ULPS * UNIT_ROUNDOFF
-        growth = np.where(np.isinf(self.radius), 1.0, self.radius)
-        with np.errstate(over="ignore"):
-            size = np.where(known, size, size * np.exp(np.where(known, 0.0, growth)))
-        error = float((size * np.where(known, wobble, 1.0 + wobble)).sum())
-        error += 2 * _SUMMED * UNIT_ROUNDOFF * float(size.sum())
-        turn = self.log_kernel.imag
-        terms = np.where(known, size * (np.cos(turn) + 1j * np.sin(turn)), 0.0)
-        total = _turned_back(terms, self.step, epsilon)
+        largest = float(np.abs(epsilon).max(initial=0.0)), float(np.abs(shift).max(initial=0.0))
+        error = self.terms.error(*largest)
+        total = _turned_back(self.terms.known, self.step, epsilon)
         cut = np.exp(self.log_cut - floor)
         upper = total + error + cut
         period = 2 * math.pi / self.step * (1 - 1e-12)
@@ -149,6 +145,58 @@ class Contour:
             rest = (rest + np.exp(outside - center)) * (1 + 1e-14)
             value = np.maximum((1.0 - rest) / hat, 0.0)
             return np.asarray(np.log(value) + center - 1e-14)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Terms:
+    """The terms of the sum without e^{-s eps}, relative to e^{log_kernel} of the first.
+
+    Attributes:
+        known: shape (n,), those known to some digits, 0 for the others.
+        size: sum of the sizes of all of them.
+        moment: sum of their sizes times |s|.
+        reach: the largest |s|.
+        base: what bounds the error of the sum, epsilon's part left out.
+    """
+
+    known: Complexes
+    size: float
+    moment: float
+    reach: float
+    base: float
+
+    def error(self, epsilon: float, shift: float) -> float:
+        """How far the sum may be off, up to |epsilon| and |shift|.
+
+        A known term whose exponent is off by w + v, where w and v <= 1/4, is off by at most
+        (w + v)(1 + w + v) <= w (1 + w) + 2 v times its size; any other by twice its size.
+        """
+        slip = 4 * UNIT_ROUNDOFF * (self.reach * epsilon + shift)
+        if slip > _VAGUE or not math.isfinite(self.moment):
+            return self.base + 2.1 * self.size
+        return self.base + 8 * UNIT_ROUNDOFF * (self.moment * epsilon + shift * self.size)
+
+
+def _terms(s: Complexes, log_kernel: Complexes, radius: Reals, step: float) -> _Terms:
+    """The terms of a sum at nodes s, from the logs without weights and their radius."""
+    weight = np.where(np.arange(s.size) == 0, 1.0, 2.0) * (step / (2 * math.pi))
+    size = np.exp(log_kernel.real - log_kernel[0].real) * weight
+    wobble = radius + 4 * UNIT_ROUNDOFF * (np.abs(log_kernel) + 8.0)
+    known = wobble < _VAGUE  # beyond, a term is only known by its size
+    growth = np.where(known, 0.0, np.where(np.isinf(radius), 1.0, radius))
+    with np.errstate(over="ignore"):
+        size = size * np.exp(growth)
+    off = np.where(known, wobble * (1.0 + wobble), 1.0) + 8 * ELEMENTARY_ULPS * UNIT_ROUNDOFF
+    turn = log_kernel.imag
+    total = float(size.sum())
+    return _Terms(
+        known=np.where(known, size * (np.cos(turn) + 1j * np.sin(turn)), 0.0),
+        size=total,
+        moment=float((size * np.abs(s)).sum()),
+        reach=float(np.abs(s[-1])),
+        base=float((size * off).sum()) + 2 * _SUMMED * UNIT_ROUNDOFF * total,
+    )
 
 
 def _turned_back(terms: Complexes, step: float, epsilon: Reals) -> Reals:

@@ -37,38 +37,40 @@ def turned_sums(
     The first errs by at most u times the sum of |w e^{alpha g}| (16 c + 2 ``summing(m)`` +
     8 |alpha g| + 8 |log w|). Where alpha goes up a vertical line in equal steps and Im g >= 0,
     as w e^{alpha_0 g + i r d g} times e^{i p d g}: a product of matrices; what it leaves out
-    as too small is in the second.
+    as too small is in the second. Leading axes are for many sums at once.
 
     Args:
         alpha: shape (n,).
-        growth: shape (m,), g.
-        log_weights: shape (m,).
-        columns: shape (m, k), at or above 0.
+        growth: shape (..., m), g.
+        log_weights: shape (..., m).
+        columns: shape (..., m, k), at or above 0.
     Returns:
-        Both divided by e^peak, shapes (n,) and (n, k) or (1, k) where rows are equal; the peaks,
-        shape (n,) or (1,).
+        Both divided by e^peak, shapes (..., n) and (..., n, k) or (..., 1, k) where rows are
+        equal; the peaks, shape (..., n) or (..., 1).
     """
     step = _step_up(alpha)
     if step is None or growth.imag.min() < 0:
         log_size, phase = _turned(alpha, growth, log_weights)
-        peak = log_size.max(axis=1)
-        scale = np.exp(log_size - peak[:, None])
+        peak = log_size.max(axis=-1)
+        scale = np.exp(log_size - peak[..., None])
         return _sum_of_turned(scale, phase), scale @ columns, peak
     log_size, phase = _turned(alpha[:1], growth, log_weights)
-    peak = log_size.max(axis=1)
+    peak = log_size.max(axis=-1)
     row = math.isqrt(alpha.size) + 1
     rows = -(-alpha.size // row)
-    total, sums = np.zeros((rows, row), dtype=complex), np.zeros((columns.shape[1], rows, row))
-    for start in range(0, growth.size, _COLUMNS):
+    total = np.zeros((*growth.shape[:-1], rows, row), dtype=complex)
+    sums = np.zeros((*growth.shape[:-1], columns.shape[-1], rows, row))
+    for start in range(0, growth.shape[-1], _COLUMNS):
         part = slice(start, start + _COLUMNS)
-        turn = 1j * step * growth[part]
-        first = np.multiply.outer(np.arange(row), turn) + 1j * phase[0, part]
-        first = _without_dust(first + (log_size[0, part] - peak))
-        second = _without_dust(np.multiply.outer(row * np.arange(rows), turn))
-        total += _product(second, first.T)
-        sums += _sizes(np.abs(second), np.abs(first), columns[part])
-    flat = sums.reshape(columns.shape[1], -1)
-    return total.ravel()[: alpha.size], flat[:, : alpha.size].T + _DUST**0.75, peak
+        turn = 1j * step * growth[..., None, part]
+        first = np.arange(row)[:, None] * turn + 1j * phase[..., part]
+        first = _without_dust(first + (log_size[..., part] - peak[..., None]))
+        second = _without_dust(row * np.arange(rows)[:, None] * turn)
+        total += _product(second, first.swapaxes(-1, -2))
+        sums += _sizes(np.abs(second), np.abs(first), columns[..., part, :])
+    flat = sums.reshape(*sums.shape[:-2], -1)[..., : alpha.size]
+    whole = total.reshape(*total.shape[:-2], -1)[..., : alpha.size]
+    return whole, flat.swapaxes(-1, -2) + _DUST**0.75, peak
 
 
 def summing(terms: int) -> float:
@@ -88,8 +90,14 @@ def _product(one: Complexes, other: Complexes) -> Complexes:
 
 
 def _sizes(second: Reals, first: Reals, columns: Reals) -> Reals:
-    """Sums of moduli, shape (k, rows, row)."""
-    return np.stack([second @ (first * column).T for column in columns.T])
+    """Sums of moduli, shape (..., k, rows, row)."""
+    return np.stack(
+        [
+            second @ (first * columns[..., None, :, k]).swapaxes(-1, -2)
+            for k in range(columns.shape[-1])
+        ],
+        axis=-3,
+    )
 
 
 def _step_up(alpha: Complexes) -> float | None:
@@ -102,26 +110,27 @@ def _step_up(alpha: Complexes) -> float | None:
 
 
 def _turned(alpha: Complexes, growth: Numbers, log_weights: Numbers) -> tuple[Reals, Reals]:
-    """Log modulus and phase of w e^{alpha g}, shape (n, m), or (1, m) where rows are equal."""
-    tilt, turn = alpha.real, alpha.imag
+    """Log modulus and phase of w e^{alpha g}, shape (..., n, m), or n = 1 where rows are equal."""
+    tilt, turn = alpha.real[:, None], alpha.imag[:, None]
+    grown, turned = growth.real[..., None, :], growth.imag[..., None, :]
     same = not np.iscomplexobj(growth) and bool((tilt == tilt[0]).all())
-    log_size = np.multiply.outer(tilt[:1] if same else tilt, growth.real) + log_weights.real
-    phase = np.multiply.outer(turn, growth.real)
+    log_size = (tilt[:1] if same else tilt) * grown + log_weights.real[..., None, :]
+    phase = turn * grown
     if np.iscomplexobj(growth):
-        log_size = log_size - np.multiply.outer(turn, growth.imag)
-        phase += np.multiply.outer(tilt, growth.imag)
+        log_size = log_size - turn * turned
+        phase += tilt * turned
     if np.iscomplexobj(log_weights):
-        phase += log_weights.imag
+        phase += log_weights.imag[..., None, :]
     return log_size, phase
 
 
 def _sum_of_turned(scale: Reals, phase: Reals) -> Complexes:
     """Row by row, the sum of scale e^{i phase}, in pairs."""
     if not phase.any():
-        return np.asarray(np.broadcast_to(scale, phase.shape).sum(axis=1), dtype=complex)
-    total = np.empty(phase.shape[:1], dtype=complex)
-    total.real = (scale * np.cos(phase)).sum(axis=1)
-    total.imag = (scale * np.sin(phase)).sum(axis=1)
+        return np.asarray(np.broadcast_to(scale, phase.shape).sum(axis=-1), dtype=complex)
+    total = np.empty(phase.shape[:-1], dtype=complex)
+    total.real = (scale * np.cos(phase)).sum(axis=-1)
+    total.imag = (scale * np.sin(phase)).sum(axis=-1)
     return total
 
 
@@ -155,11 +164,10 @@ def exp_minus_linear(alpha: Complexes, growth: Numbers, log_weights: Numbers) ->
 
 def _by_moments(alpha: Complexes, growth: Numbers, log_weights: Numbers) -> Complexes:
     """The Taylor sum for all alpha at once."""
-    power = growth * np.exp(log_weights)
-    moments = []
-    for k in range(2, _EXP_TERMS + 3):
-        power = power * growth / k
-        moments.append(power.sum())
+    k = np.arange(2.0, _EXP_TERMS + 3)[:, None]
+    factors = growth / k
+    factors[0] *= growth * np.exp(log_weights)
+    moments = np.multiply.accumulate(factors, axis=0).sum(axis=1)
     total = np.full(alpha.shape, moments[-1], dtype=complex)
     for moment in moments[-2::-1]:
         total = moment + alpha * total

@@ -38,6 +38,26 @@ class Enclosure:
     radius: Reals
 
 
+def weighted_sum(each: Enclosure, counts: Reals) -> Enclosure:
+    """The sum over rows of count times value, errors added up, counts above 0.
+
+    Args:
+        each: shape (k, n).
+        counts: shape (k,), floats or whole numbers.
+    """
+    weights = np.asarray(counts)[:, None]
+    scaled = weights * each.value
+    value, size = scaled.sum(axis=0), np.abs(scaled).sum(axis=0)
+    radius = (weights * each.radius).sum(axis=0)
+    rounding = (len(counts) + 4) * UNIT_ROUNDOFF * size
+    lost = np.isinf(radius)
+    if lost.any():
+        known = np.where(np.isinf(each.radius), 0.0, each.radius)
+        ceiling = (scaled.real + weights * known).sum(axis=0)
+        value = np.where(lost, ceiling + 1e-12 * np.abs(ceiling) + rounding, value)
+    return Enclosure(value, radius * (1 + 1e-12) + rounding)
+
+
 def up(value: float) -> float:
     """The next float above."""
     return math.nextafter(value, math.inf)

@@ -12,6 +12,9 @@ from accountant.errors import NotCertified
 from accountant.numerics.enclosure import Reals
 
 _STEPS = 60
+_NARROW = 1e-14  # relative width at which a crossing is known well enough
+_SHARE = 0.01  # of the width of a bracket, by which its upper end may be below the target
+_BESIDE = np.append(0.5, 16.0 ** -np.arange(1.0, 10.0))  # of an interval, next to one end
 _AROUND = np.array([-1.0, -0.2, -0.02, 0.02, 0.2, 1.0])
 _COARSER = 16.0 ** np.arange(-12, -3)  # relative widths of a bracket that are tried at once
 _FINER = 2.0 ** np.arange(-3, 0)  # and then, relative to the narrowest of them that holds
@@ -38,7 +41,10 @@ def invert(
     """
 
     def to_upper(points: Reals) -> Reals:
-        return np.asarray(brackets(points)[1] - target[0])
+        low, high = brackets(points)
+        gap = high - target[0]
+        near = (gap <= 0) & (gap >= -_SHARE * np.where(np.isfinite(low), high - low, 0.0))
+        return np.where(near, 0.0, gap)
 
     def to_lower(points: Reals) -> Reals:
         return np.asarray(np.nextafter(brackets(points)[0] - target[1], -np.inf))
@@ -64,10 +70,11 @@ def _crossing(
 ) -> tuple[float, float]:
     """Close points with gap > 0 at the left (or the left is 0) and gap <= 0 at the right.
 
-    Past ``top`` the gap counts as negative. First several points around the start, with steps
-    of growing length where they do not straddle the crossing; then inverse interpolation
-    through the points nearest to it, with two companions as far away as its error is guessed
-    to be, so that both ends move.
+    Past ``top`` the gap counts as negative; where it is 0 the search ends. First several points
+    around the start, with steps of growing length where they do not straddle the crossing; then
+    inverse interpolation through the points nearest to it, with two companions as far away as
+    its error is guessed to be, so that both ends move; where only one does, with points at all
+    distances from it.
     """
     points = np.unique(np.clip(start + width * _AROUND, 0.0, top))
     values = gap(points)
@@ -79,22 +86,24 @@ def _crossing(
         points, values = np.array([low, high]), np.array([at_low, at_high])
     for _ in range(_STEPS):
         size = high - low
-        if size <= 2e-15 * high or low >= top * (1 - 1e-15):
+        if size <= _NARROW * high or low >= top * (1 - 1e-15) or (values == 0.0).any():
             break
         estimate, error = _inverse(points, values)
         if not low < estimate < high:
             estimate, error = 0.5 * (low + high), 0.25 * size
         error = min(max(2.0 * error, 2 * math.ulp(estimate)), 0.25 * size)
-        new = np.unique(np.clip(estimate + error * np.array([-1.0, 0.0, 1.0]), low, high))
-        found = gap(new)
-        points, values = np.append(points, new), np.append(values, found)
-        low = float(new[found > 0].max(initial=low))
-        high = float(new[(found <= 0) & (new > low)].min(initial=high))
-        if high - low > 0.5 * size:
-            new = np.array([0.5 * (low + high)])
+        new = estimate + error * np.array([-1.0, 0.0, 1.0])
+        before = low, high
+        for _ in range(2):
+            new = np.unique(np.clip(new, low, high))
             found = gap(new)
             points, values = np.append(points, new), np.append(values, found)
-            low, high = (float(new[0]), high) if found[0] > 0 else (low, float(new[0]))
+            low = float(new[found > 0].max(initial=low))
+            high = float(new[(found <= 0) & (new > low)].min(initial=high))
+            if (before[0] < low and high < before[1]) or (found == 0.0).any():
+                break
+            size = high - low  # all on one side: the crossing is close to them
+            new = low + size * _BESIDE if before[0] < low else high - size * _BESIDE
     return low, high
 
 
@@ -126,6 +135,8 @@ def _straddle(
     here, step = start, width
     while True:
         there = min(here + step, top) if right else max(here - step, 0.0)
+        if math.isinf(there):
+            raise NotCertified("delta stays above its target at every finite epsilon")
         if there == top and right:
             return here, top, at, -math.inf
         beyond = float(gap(np.array([there]))[0])
@@ -133,6 +144,4 @@ def _straddle(
             return here, there, at, beyond
         if not right and (beyond > 0 or there == 0.0):
             return (there, here, beyond, at) if beyond > 0 else (0.0, 0.0, 0.0, 0.0)
-        if math.isinf(there):
-            raise NotCertified("delta stays above its target at every finite epsilon")
         here, at, step = there, beyond, 2.5 * step

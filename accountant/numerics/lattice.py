@@ -39,9 +39,10 @@ from accountant.numerics.saddle import (
     log_alias_excess,
     real_bounds,
     short,
+    smoothnesses,
     total_cgf,
 )
-from accountant.numerics.smoothness import log_decay, smoothnesses
+from accountant.numerics.smoothness import log_decay
 from accountant.pairs.ladder import LadderPair
 from accountant.pairs.pair import Lattice
 from accountant.pairs.product import Product

@@ -22,7 +22,14 @@ from accountant.numerics.enclosure import UNIT_ROUNDOFF, Reals, down, up
 from accountant.numerics.invert import invert
 from accountant.numerics.lattice import LatticeContour, build_lattice, common_lattice
 from accountant.numerics.residues import exponential_sum
-from accountant.numerics.saddle import Saddle, find_saddle, saddle_at, total_cgf
+from accountant.numerics.saddle import (
+    Saddle,
+    around,
+    find_saddle,
+    saddle_at,
+    suited,
+    total_cgf,
+)
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.ladder import LadderPair
 from accountant.pairs.pair import Pair
@@ -261,18 +268,21 @@ def certainly_below(product: Product, epsilon: float, delta: float) -> bool:
         return float(found[1][0]) <= delta
     log_delta = math.nextafter(math.log(delta), -math.inf)
     try:
-        saddle = find_saddle(above, lambda one: one.epsilon - epsilon, log_tolerance=_SEPARATE)
-        gap = log_delta - saddle.log_delta
+        ridge, _, estimate = around(above, lambda one: one.epsilon - epsilon)
+        gap = log_delta - estimate
         if gap < _ROUGH:
             return False
-        c = np.array([saddle.c])
-        if chernoff(c, np.array([saddle.value]), epsilon)[0] < log_delta:  # as it seems
+        bounds = chernoff(ridge.c, ridge.value, epsilon)
+        best = int(np.argmin(bounds))
+        if bounds[best] < log_delta:  # as it seems
+            c = ridge.c[best : best + 1]
             found_cgf = total_cgf(above, c + 0j)
             upper = found_cgf.value.real + found_cgf.radius
             if chernoff(c, upper, epsilon)[0] <= log_delta:
                 return True
+        saddle = suited(above, ridge, epsilon, estimate, _SEPARATE)
         room = log_delta + math.log(max(-math.expm1(-gap), _LEAST_ROOM))
-        short = replace(saddle, epsilon=epsilon, log_delta=room)
+        short = replace(saddle, log_delta=room)
         high = contour_at(above, short).log_profile(np.array([epsilon]))[1]
     except NotCertified:
         return False

@@ -6,7 +6,7 @@ Nothing here is trusted: any c > 0 gives a valid contour, a good one gives a nar
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
@@ -14,11 +14,12 @@ import numpy as np
 
 from accountant.bound import Bound
 from accountant.errors import NotCertified
-from accountant.numerics.enclosure import UNIT_ROUNDOFF, Complexes, Enclosure, Reals
+from accountant.numerics.enclosure import Complexes, Enclosure, Reals, weighted_sum
+from accountant.pairs.pair import Smoothness
 from accountant.pairs.product import Product
 
 _CHUNK = 1024
-_LOG_TOLERANCE = -34.0
+_LOG_TOLERANCE = -28.0
 _SMALLEST, _LARGEST = 1e-9, 1e9
 _ALL = np.geomspace(_SMALLEST, _LARGEST, 400)
 _START = np.exp(0.2 * np.arange(-8.0, 6.0))
@@ -27,6 +28,7 @@ _MOST_STEPS = 8
 _NOISE = 1e-3  # error of a term, relative to its size, in units of what is allowed for the sum
 _QUIET = 0.2
 _FINE = 1.004
+_GAIN = 0.9
 
 
 def total_cgf(product: Product, s: Complexes) -> Enclosure:
@@ -37,23 +39,15 @@ def total_cgf(product: Product, s: Complexes) -> Enclosure:
             np.concatenate([one.value for one in parts]),
             np.concatenate([one.radius for one in parts]),
         )
-    return _total(product, (factor.pair.cgf(s) for factor in product.factors), s.shape)
+    return _total(product, [factor.pair.cgf(s) for factor in product.factors], s.shape)
 
 
-def _total(product: Product, each: Iterable[Enclosure], shape: tuple[int, ...]) -> Enclosure:
+def _total(product: Product, each: list[Enclosure], shape: tuple[int, ...]) -> Enclosure:
     """The same from K of each pair, in order."""
-    value = np.zeros(shape, dtype=complex)
-    radius, size, ceiling = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-    for factor, one in zip(product.factors, each, strict=True):
-        scaled = factor.count * one.value
-        value += scaled
-        size += np.abs(scaled)
-        radius += factor.count * one.radius
-        ceiling += scaled.real + factor.count * np.where(np.isinf(one.radius), 0.0, one.radius)
-    rounding = (len(product.factors) + 4) * UNIT_ROUNDOFF * size
-    lost = np.isinf(radius)
-    value = np.where(lost, ceiling + 1e-12 * np.abs(ceiling) + rounding, value)
-    return Enclosure(value, radius * (1 + 1e-12) + rounding)
+    if not each:
+        return Enclosure(np.zeros(shape, dtype=complex), np.zeros(shape))
+    every = Enclosure(np.stack([one.value for one in each]), np.stack([one.radius for one in each]))
+    return weighted_sum(every, np.array([float(factor.count) for factor in product.factors]))
 
 
 @final
@@ -174,33 +168,42 @@ def find_saddle(
 ) -> Saddle:
     """A tilt for the question at which a function that increases in c crosses 0.
 
-    Near the crossing, but where the terms of the sum are few and not much larger than their
-    sum. Where K is out of reach the crossing is taken to be below.
-
     Args:
         product: what is asked about.
         excess: of every point of a ridge, below 0 to the left of the crossing.
         known: epsilon and log delta of the question, better than the saddle-point estimates.
         log_tolerance: log of what may be cut and aliased, relative to delta.
     """
-    ridge, epsilon, log_delta = _around(product, excess)
-    if known is not None:
-        epsilon, log_delta = known
+    ridge, epsilon, log_delta = around(product, excess)
+    return suited(product, ridge, *(known or (epsilon, log_delta)), log_tolerance)
+
+
+def suited(
+    product: Product, ridge: Ridge, epsilon: float, log_delta: float, log_tolerance: float
+) -> Saddle:
+    """A tilt for delta(epsilon), from K around its saddle point.
+
+    Near there, but where the terms of the sum are few and not much larger than their sum. The
+    ridge is made finer as long as that gains something.
+    """
+    last = math.inf
     while True:
-        best, noise, points = _suited(ridge, epsilon, log_delta, log_tolerance)
+        best, cost, noise, points = _best(ridge, epsilon, log_delta, log_tolerance)
         near = ridge.c[max(best - 1, 0) : best + 2]
         coarse = not set(points).isdisjoint(near.tolist())  # other points may be better
-        if not (coarse or noise > _QUIET) or near[-1] < _FINE * near[0]:
+        if not (coarse or noise > _QUIET) or cost > _GAIN * last or near[-1] < _FINE * near[0]:
             break
+        last = cost
         ridge = ridge.joined(survey(product, np.geomspace(near[0], near[-1], 8)))
     at = float(ridge.c[best]), float(ridge.value[best]), float(ridge.spread[best])
     return Saddle(*at, epsilon, log_delta, points, log_tolerance)
 
 
-def _around(product: Product, excess: Callable[[Ridge], Reals]) -> tuple[Ridge, float, float]:
+def around(product: Product, excess: Callable[[Ridge], Reals]) -> tuple[Ridge, float, float]:
     """Points on both sides of the crossing; epsilon and log delta there, interpolated.
 
-    Starts from the Gaussian with the loss variance of the product.
+    Starts from the Gaussian with the loss variance of the product. Where K is out of reach the
+    crossing is taken to be below.
     """
     ridge = _start(product, _gaussian_guess(product, excess))
     stride = 1.6
@@ -255,10 +258,10 @@ def _gaussian_guess(product: Product, excess: Callable[[Ridge], Reals]) -> float
     return float(c[np.argmax(beyond)] if beyond.any() else c[-1])
 
 
-def _suited(
+def _best(
     ridge: Ridge, epsilon: float, log_delta: float, log_tolerance: float
-) -> tuple[int, float, tuple[float, ...]]:
-    """The point whose sum has fewest terms for its rounding, that error, and its alias points.
+) -> tuple[int, float, float, tuple[float, ...]]:
+    """The point whose sum has fewest terms for its rounding; both of them, its alias points.
 
     A period R leaves aliases of e^{K(c') - c' eps - |c - c'| R}, for the best c' on either
     side. The error is relative to delta, in units of what is allowed.
@@ -273,9 +276,11 @@ def _suited(
     longest = np.maximum(left.min(axis=1), right.min(axis=1))
     size = 1.0 + np.abs(ridge.value) + ridge.c * abs(epsilon)
     noise = _NOISE * size * np.exp(np.minimum(ridge.log_height(epsilon) - log_delta, 300.0))
-    best = int(np.argmin(longest * (1.0 + noise)))
+    cost = longest * (1.0 + noise)
+    best = int(np.argmin(cost))
     points = (float(c[left[best].argmin()]), float(c[right[best].argmin()]))
-    return best, float(noise[best]), tuple(point for point in points if point > 0)
+    ahead = tuple(point for point in points if point > 0)
+    return best, float(cost[best]), float(noise[best]), ahead
 
 
 def short(value: float) -> float:
@@ -317,6 +322,16 @@ def real_bounds(product: Product, saddle: Saddle) -> RealBounds:
         np.append(0.0, total.value.real + total.radius),
         tuple(Bound(float(value - radius), float(value + radius)) for value, radius in ends),
     )
+
+
+def smoothnesses(
+    product: Product, c: float, moments: tuple[Bound, ...]
+) -> list[tuple[Smoothness, int]]:
+    """What is known of each factor's tilted loss law, given K(c) of its pair, and its count."""
+    return [
+        (factor.pair.smoothness(c, moment), factor.count)
+        for factor, moment in zip(product.factors, moments, strict=True)
+    ]
 
 
 def alias_step(saddle: Saddle, known: RealBounds) -> float:

@@ -18,11 +18,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from accountant.bound import Bound
 from accountant.numerics.elementary import sinc_deficit
 from accountant.numerics.enclosure import Reals
 from accountant.pairs.pair import Smoothness
-from accountant.pairs.product import Product
 
 _SAFETY = 1.0 - 1e-9  # far above the rounding in heights and widths
 
@@ -49,16 +47,6 @@ def layers(heights: Reals, widths: Reals) -> tuple[Reals, Reals]:
     drops = levels - np.append(levels[1:], 0.0)
     keep = drops > 0
     return drops[keep] * reach[keep] * _SAFETY, reach[keep] * _SAFETY
-
-
-def smoothnesses(
-    product: Product, c: float, moments: tuple[Bound, ...]
-) -> list[tuple[Smoothness, int]]:
-    """What is known of each factor's tilted loss law, given K(c) of its pair, and its count."""
-    return [
-        (factor.pair.smoothness(c, moment), factor.count)
-        for factor, moment in zip(product.factors, moments, strict=True)
-    ]
 
 
 def log_decay(parts: list[tuple[Smoothness, int]], y: Reals, tau: float = 0.0) -> Reals:

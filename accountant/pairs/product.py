@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import final
 
 from accountant.pairs.pair import Pair
+from accountant.pairs.subsampled_gaussians import bundled
 
 
 @final
@@ -50,9 +51,15 @@ class Product:
         return Product.merge([Factor(f.pair.swapped(), f.count) for f in self.factors])
 
     def above(self) -> Product:
-        """Every pair replaced by one with an exact K that dominates it."""
-        return Product.merge([Factor(f.pair.above(f.count), f.count) for f in self.factors])
+        """Every pair replaced by one with an exact K that dominates it, to be asked at once."""
+        return _bundled([Factor(f.pair.above(f.count), f.count) for f in self.factors])
 
     def below(self) -> Product:
-        """Every pair replaced by one with an exact K that it dominates."""
-        return Product.merge([Factor(f.pair.below(f.count), f.count) for f in self.factors])
+        """Every pair replaced by one with an exact K that it dominates, to be asked at once."""
+        return _bundled([Factor(f.pair.below(f.count), f.count) for f in self.factors])
+
+
+def _bundled(factors: list[Factor]) -> Product:
+    """Equal pairs merged, many of a kind as one."""
+    merged = Product.merge(factors).factors
+    return Product(tuple(Factor(*one) for one in bundled([(f.pair, f.count) for f in merged])))

@@ -119,6 +119,16 @@ def test_unknown_nodes_count_in_full() -> None:
     assert low[0] <= gaussian(1.0) <= high[0]
 
 
+def test_an_epsilon_beyond_all_digits() -> None:
+    """The phases are lost, the sizes of the terms are not."""
+    made = trapezoid(0.3, 30)
+    low, high = made.log_brackets(np.array([1e16]))
+    chernoff = float(made.log_kernel[0].real) - 1.5e16
+    assert low[0] == -math.inf
+    assert abs(high[0] - chernoff) < 100
+    assert made.terms.error(1e16, 1.0) > made.terms.size > made.terms.error(1e3, 1e3)
+
+
 @pytest.mark.parametrize("tau", [0.003, 0.05, 0.4])
 def test_tent(tau: float) -> None:
     """With an extra mechanism, exact: mu = 1 and tau are one Gaussian, and _untilt undoes tau."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import flint
+import numpy as np
 import pytest
 
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
@@ -87,3 +88,20 @@ class TestExtremeSubsampledGaussian(TestSubsampledGaussian):
             + both(Fraction(1, 9), Fraction(1, 5))
             + both(Fraction(25), 1 - Fraction(1, 10**9))
         )
+
+
+@pytest.mark.parametrize("exponent", [1, 3, 9, 14, 16, 20, 40, 80, 150])
+@pytest.mark.parametrize("mu_squared", [Fraction(1, 4), Fraction(1), Fraction(9), Fraction(16)])
+def test_whole_powers_in_closed_form(mu_squared: Fraction, exponent: int) -> None:
+    """M(1) and M(2) of removal are polynomials in q, at rates that are hardly floats too."""
+    q, m = flint.arb(10) ** -exponent, ball(mu_squared)
+    second = q**2 * m.expm1()
+    third = 3 * second + q**3 * ((3 * m).exp() - 3 * m.exp() + 2)
+    pair = SubsampledGaussianPair(
+        mu_squared=mu_squared, sampling_rate=Fraction(1, 10**exponent), removal=True
+    )
+    found = pair.cgf(np.array([1.0, 2.0]) + 0j)
+    for value, radius, moment in zip(found.value, found.radius, (second, third), strict=True):
+        off = abs(flint.arb(float(value.real)) - moment.log1p())
+        assert off <= flint.arb(float(radius))
+        assert radius <= 1e-10 * abs(value)

@@ -1,0 +1,325 @@
+"""Quadrature for Gaussian mixtures over a Gaussian, many at once: one row a mixture.
+
+What the pairs of one and of many subsampled Gaussians share. W = (1-q) N(0,1) + q N(mu,1),
+u(z) = q (e^l - 1), l = mu z - mu^2/2, z standard normal; M = E[(1+u)^alpha], with
+alpha = s + 1 for the pair (W, N(0,1)) and alpha = -s for (N(0,1), W).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+import numpy as np
+
+from accountant.errors import NotCertified
+from accountant.numerics.elementary import (
+    log1p_complex,
+    log_of_sum,
+    summing,
+    turned_sums,
+)
+from accountant.numerics.enclosure import (
+    ELEMENTARY_ULPS,
+    UNIT_ROUNDOFF,
+    Complexes,
+    Enclosure,
+    Numbers,
+    Reals,
+)
+from accountant.numerics.smoothness import layers
+from accountant.pairs.subsampled_profile import log_unsampled
+
+_MAX_NODES = 1 << 17
+_SPREAD = 80.0
+_OFTEN = 0.5  # a sampling rate above which 1 + u is computed from 1 - q
+_LEFT = -math.log(2.0)
+_FAR = 30.0  # a log of u from which it is not computed
+_LARGEST_LOSS = 600.0
+_RAREST = 1e-240
+_STRIPS = np.array([[2.5, 8.0], [2.0, 5.0], [1.4, 4.0], [1.2, 2.0], [0.6, 1.5], [0.2, 1.0]])
+_REAL = 1.2  # a real rule is preferred to another of a step not so many times as long
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Trapezoid rules on the lines Im z = shift for E[f(z)], z standard normal.
+
+    Attributes:
+        z: shape (p, n), real parts of the nodes.
+        shift: shape (p,), imaginary part of all nodes.
+        log_weights: shape (p, n), log of step * phi(z + i shift), real when no shift is not 0.
+        log_truncation: shape (p,), log of a bound of what the rule leaves out.
+    """
+
+    z: Reals
+    shift: Reals
+    log_weights: Numbers
+    log_truncation: Reals
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class GaussianMixtures:
+    """Mixtures of the same direction.
+
+    Rounds: the trapezoid rule with step h on a line Im z = b, either b = 0 or, where Im alpha
+        is large, b > 0 (Im alpha >= 0 is assumed): there |(1+u)^{i Im alpha}| =
+        e^{-Im alpha arg(1+u)} <= 1 as arg(1+u) is in [0, mu b]. It errs by at most
+        2 N / (e^{2 pi a/h} - 1), N the L1 norm on the edges of the strip |Im z - b| < a
+        (Trefethen & Weideman, SIAM Review 56 (2014), Theorem 5.1), where with
+        theta = mu |Im z| < pi: |phi(z)| = phi(Re z) e^{(Im z)^2/2}, |arg(1+u)| <= theta, and
+        |1+u| is between cos(theta/2) and 1 times its real value.
+
+    Attributes:
+        mu: shape (p,), above 0.
+        q: shape (p,), in (0, 1].
+        unsampled: shape (p,), 1 - q rounded once.
+        log_unsampled: shape (p,), log(1 - q).
+        removal: whether the mixtures come first.
+    """
+
+    mu: Reals
+    q: Reals
+    unsampled: Reals
+    log_unsampled: Reals
+    removal: bool
+
+    @staticmethod
+    def of(
+        mu_squared: Sequence[Fraction], sampling_rates: Sequence[Fraction], *, removal: bool
+    ) -> GaussianMixtures:
+        """From exact parameters.
+
+        Raises:
+            NotCertified: a rate is so small that its powers are no floats.
+        """
+        if min(sampling_rates) < _RAREST:
+            raise NotCertified(
+                f"a sampling rate of {float(min(sampling_rates)):.3g} is out of reach, allowed "
+                f"are rates from {_RAREST:.0e} up"
+            )
+        return GaussianMixtures(
+            np.array([math.sqrt(one) for one in mu_squared]),
+            np.array([float(one) for one in sampling_rates]),
+            np.array([float(1 - one) for one in sampling_rates]),
+            np.array([log_unsampled(one) for one in sampling_rates]),
+            removal,
+        )
+
+    def alpha(self, s: Complexes) -> Complexes:
+        """The exponent of 1 + u in the first direction or the other."""
+        return s + 1.0 if self.removal else -s
+
+    def loss(self, z: Reals, shift: Reals) -> Numbers:
+        """The loss of the whole Gaussian at the nodes, shape (p, n)."""
+        mu = self.mu[:, None]
+        real = mu * z - 0.5 * mu * mu
+        return real + 1j * mu * shift[:, None] if shift.any() else real
+
+    def log_ratio(self, z: Reals, shift: Reals) -> Numbers:
+        """log(1 + u) at the nodes, shape (p, n), without overflow where e^l is huge.
+
+        Where q is above 1/2 and e^l below, 1 + u = (1 - q) + q e^l is a sum of two numbers next
+        to one side of the complex plane, below 3/4: its log errs by at most 36 c u times itself.
+        """
+        q, log_q, loss = self.q[:, None], np.log(self.q)[:, None], self.loss(z, shift)
+        limit = np.minimum(_FAR - log_q, _LARGEST_LOSS)
+        near = loss.real < limit
+        found = log1p_complex(q * np.expm1(np.where(near, loss, 0.0)))
+        if not near.all():
+            rest = self.unsampled[:, None] / q * np.exp(-np.where(near, limit, loss))
+            found = np.where(near, found, log_q + loss + log1p_complex(rest))
+        if (self.q <= _OFTEN).all():
+            return found
+        left = (loss.real < _LEFT) & (q > _OFTEN)
+        kept = self.unsampled[:, None] + q * np.exp(np.where(left, loss, _LEFT))
+        return np.where(left, np.log(kept), found)
+
+    @property
+    def harder(self) -> Reals:
+        """How many times more log(1 + u) and log(1 + u) - u may err than at small rates."""
+        return np.where(self.q > _OFTEN, 9.0, 1.0)
+
+    def slip(self, rule: Rule, growth: Numbers) -> Reals:
+        """How far log(1 + u) may be off at the nodes, in u, from rounding l and by itself.
+
+        The first moves it by |q e^l / (1 + u)| times the error of l.
+        """
+        mu, z = self.mu[:, None], np.abs(rule.z)
+        real = self.mu[:, None] * rule.z - 0.5 * mu * mu
+        ratio = np.exp(np.log(self.q)[:, None] + real - growth.real)
+        own = 8.0 * ELEMENTARY_ULPS * self.harder[:, None] * np.abs(growth)
+        return np.asarray(6.0 * ratio * (mu * z + mu * mu) + own)
+
+    def plain(self, alpha: Complexes, rule: Rule, growth: Numbers) -> Enclosure:
+        """Log M, shape (p, n), by the sum itself, from log(1 + u) at the nodes.
+
+        As good as any where M is not close to 1.
+        """
+        steady = 8.0 * np.abs(rule.log_weights) + 16 * ELEMENTARY_ULPS
+        steady += 2 * summing(rule.z.shape[1])
+        moving = 8.0 * np.abs(growth) + self.slip(rule, growth)
+        columns = np.stack([steady, moving], axis=-1)
+        total, sums, peak = turned_sums(alpha, growth, rule.log_weights, columns)
+        error = UNIT_ROUNDOFF * (sums[..., 0] + np.abs(alpha) * sums[..., 1])
+        with np.errstate(over="ignore"):  # then the node is known to be unknown
+            error = error + np.exp(rule.log_truncation[:, None] - peak)
+            return log_of_sum(total, error, peak)
+
+    def spread_out(self, alpha: Complexes) -> bool:
+        """Whether one rule would have to serve values of very different sizes."""
+        sizes = self.log_size(float(alpha.real.max())) - self.log_size(float(alpha.real.min()))
+        return bool((sizes > _SPREAD).any())
+
+    def rule(self, alpha: Complexes) -> Rule:
+        """Choose lines, steps and ranges so that truncation is far below rounding.
+
+        Raises:
+            NotCertified: too many nodes are needed.
+        """
+        order, turn = max(-float(alpha.real.min()), 0.0), float(alpha.imag.max())
+        log_norm, log_tail = self.log_moment_bounds(alpha)
+        wanted = 44.0 - 2.0 * np.log(self.q) - self.log_size(float(alpha.real.min()))
+        half = np.minimum(_STRIPS[:, :1] / self.mu, _STRIPS[:, 1:])
+        half = np.concatenate([half, half])
+        lifted = np.repeat([False, True], len(_STRIPS))[:, None]
+        edge = np.where(lifted, 2 * half, half)
+        allowed = (self.mu * edge <= 3.0) & ~(lifted & (half > 2.0))
+        bound = 0.5 * edge * edge + np.where(lifted, 0.0, turn * self.mu * half) + log_norm
+        bound -= order * np.log(np.cos(np.where(allowed, 0.5 * self.mu * edge, 0.0)))
+        steps = np.where(allowed, 2 * math.pi * half / (bound + wanted), 0.0)
+        best = np.argmax(np.where(lifted, steps, _REAL * steps), axis=0)
+        each = np.arange(best.size)
+        step, strip, norm = steps[best, each], half[best, each], bound[best, each]
+        shift = np.where(lifted[best, 0], strip, 0.0)
+        lift = 0.5 * shift * shift - order * np.log(np.cos(0.5 * self.mu * shift))
+        lift += math.log(16.0 + 16.0 * float(np.abs(alpha).max()))
+        ends = log_norm, log_tail
+        reaches = [np.sqrt(2 * (lift + one + wanted + 8.0)) + step for one in ends]
+        left = -reaches[0] - self.mu
+        right = self.mu * max(float(alpha.real.max()), 1.0) + reaches[1]
+        needed = (right - left) / step
+        hardest = int(np.argmax(needed))
+        if not needed[hardest] < _MAX_NODES:
+            raise NotCertified(
+                f"a subsampled Gaussian with noise multiplier {1 / self.mu[hardest]:.3g} at "
+                f"order {np.abs(alpha).max():.3g} needs {needed[hardest]:.0f} quadrature nodes, "
+                f"allowed are {_MAX_NODES}; use more noise"
+            )
+        z = left[:, None] + step[:, None] * np.arange(int(needed[hardest]) + 2)
+        points = z + 1j * shift[:, None] if shift.any() else z
+        log_weights = np.log(step / math.sqrt(2 * math.pi))[:, None] - 0.5 * points * points
+        lost = [math.log(4.0) + norm - 2 * math.pi * strip / step]
+        lost += [
+            lift + one - 0.5 * (reach - step) ** 2 for one, reach in zip(ends, reaches, strict=True)
+        ]
+        return Rule(z, shift, log_weights, np.logaddexp(np.logaddexp(lost[0], lost[1]), lost[2]))
+
+    def log_moment_bounds(self, alpha: Complexes) -> tuple[Reals, Reals]:
+        """Upper bounds of log(E|1+u|^a + 1 + 2 |alpha| q), a real, and of its tail's factor.
+
+        For a < 0, |1+u|^a <= (1-q)^a. For a >= 1 the expectation is summed over cells in z, on
+        which 1 + u is largest at the right and phi at the end nearer 0; beyond the cells and
+        for the tail's factor, (1-q+qx)^a <= 1-q+qx^a (convexity), whose last term is a normal
+        density centred at a mu, scaled by q e^{a(a-1)mu^2/2}. For 0 <= a < 1, (1-q+qx)^a <= 1+qx.
+        """
+        a = float(alpha.real.max())
+        lowered = min(float(alpha.real.min()), 0.0) * self.log_unsampled
+        linear = np.log(2.0 + 2.0 * self.q * (1.0 + float(np.abs(alpha).max())))
+        base = np.logaddexp(linear, lowered)
+        if a <= 1.0:
+            return base, base
+        raised = np.log(self.q) + 0.5 * a * (a - 1.0) * self.mu * self.mu
+        tail = np.logaddexp(base, raised)
+        if (raised < 4.0).all():
+            return tail, tail
+        end = a * self.mu + np.sqrt(2.0 * (np.maximum(raised, 0.0) + 9.0))
+        count = int(min(max(float((end * (2.0 + a * self.mu)).max()), 64), 4096))
+        z = end[:, None] * np.linspace(0.0, 1.0, count)
+        growth = self.log_ratio(z, np.zeros(end.shape)).real
+        cells = a * growth[:, 1:] - 0.5 * z[:, :-1] ** 2 + np.log(z[:, 1:2])
+        summed = np.logaddexp.reduce(cells, axis=1) + 1e-6
+        return np.where(raised < 4.0, tail, np.logaddexp(base, summed)), tail
+
+    def log_size(self, a: float) -> Reals:
+        """Lower bound of log M: (1-q+qx)^a >= (qx)^a. It steers, and is in no error bound."""
+        if a <= 1:
+            return np.zeros(self.mu.shape)
+        return np.maximum(a * np.log(self.q) + 0.5 * a * (a - 1.0) * self.mu**2, 0.0)
+
+    def steer(self, c: Reals) -> tuple[Reals, Reals, Reals]:
+        """K, K' and K'' at increasing c, each (p, n), by a coarse rule, E[u] = 0 subtracted."""
+        alpha, sign = (c + 1.0, 1.0) if self.removal else (-c, -1.0)
+        left, right = -9.0 - self.mu, self.mu * max(float(alpha[-1]), 1.0) + 9.0
+        nodes = int(((right - left) / np.minimum(0.4, 1.0 / self.mu)).max()) + 2
+        if nodes * c.size > _MAX_NODES:
+            raise NotCertified(f"a subsampled Gaussian at order {alpha[-1]:.3g} is out of reach")
+        step = (right - left) / (nodes - 1)
+        z = left[:, None] + step[:, None] * np.arange(nodes)
+        log_mass = np.log(step / math.sqrt(2 * math.pi))[:, None] - 0.5 * z * z
+        growth = self.log_ratio(z, np.zeros(step.shape)).real
+        exponent = alpha[:, None] * growth[:, None, :]
+        peak = np.maximum((exponent + log_mass[:, None, :]).max(axis=2), 0.0)
+        weight = np.exp(exponent + log_mass[:, None, :] - peak[..., None])
+        total = weight.sum(axis=2)
+        near = (peak == 0.0) & (total <= 2.0)
+        mass = np.exp(log_mass)
+        ahead = (mass * np.expm1(np.minimum(growth, _LARGEST_LOSS))).sum(axis=1)
+        drift = np.where(near, ahead[:, None], 0.0)
+        flat = mass[:, None, :]
+        rise = np.where(exponent < 1.0, np.expm1(np.minimum(exponent, 1.0)) * flat, weight - flat)
+        excess = np.where(near, rise.sum(axis=2) - alpha * drift, 0.0)
+        value = np.where(near, np.log1p(excess), peak + np.log(total))
+        slope = ((weight @ growth[..., None])[..., 0] - drift) / total
+        square = (weight @ (growth * growth)[..., None])[..., 0] / total
+        return value, sign * slope, square - slope * slope
+
+    def layers(self, c: float, upper: Reals) -> list[tuple[Reals, Reals]]:
+        """Layers of the density of each loss tilted by c, from upper bounds of K(c).
+
+        On a cell in z the density in nats is at least the smallest phi times the smallest power
+        of 1 + u (monotone in z), over the largest slope dL/dz = mu q e^l / (1 + u), which
+        increases in z.
+        """
+        alpha, z, real, log_phi = self._cells(c)
+        mu = self.mu[:, None]
+        log_slope = np.log(mu * self.q[:, None]) + mu * z - 0.5 * mu * mu - real
+        power = np.minimum(alpha * real[:, :-1], alpha * real[:, 1:])
+        low = np.minimum(log_phi[:, :-1], log_phi[:, 1:]) + power - log_slope[:, 1:]
+        heights = np.exp(low - upper[:, None])
+        return [layers(one, width) for one, width in zip(heights, np.diff(real), strict=True)]
+
+    def envelope(self, c: float, lower: Reals) -> tuple[Reals, Reals]:
+        """Heights and rates of the same laws, each (p, n), from lower bounds of K(c).
+
+        M on the line Im z = b is at most e^{b^2/2} E[|1+u|^{Re alpha} e^{-y arg(1+u)}]; with
+        mu b <= pi/2 both |1+u| and arg(1+u) increase in z, and |1+u| is at most its real value.
+        What lies outside the cells, 9 standard deviations out, is added without decay.
+        """
+        alpha, z, real, log_phi = self._cells(c)
+        shift = np.minimum(1.4 / self.mu, 1.0)
+        turned = self.log_ratio(z, shift)
+        power = alpha * (real[:, 1:] if self.removal else turned.real[:, :-1])
+        across = (z[:, :-1] < 0) & (z[:, 1:] > 0)
+        highest = np.maximum(log_phi[:, :-1], log_phi[:, 1:])
+        high = np.where(across, -0.5 * math.log(2 * math.pi), highest) + power
+        lift = 0.5 * shift * shift - lower
+        outside = lift + self.log_moment_bounds(np.array([alpha + 0j]))[1] - 40.5
+        last = 2.0 * np.exp(np.minimum(outside, _LARGEST_LOSS))
+        heights = np.column_stack([np.exp(lift[:, None] + high) * np.diff(z), last])
+        rates = np.column_stack([turned.imag[:, :-1] * (1 - 1e-9), np.zeros(last.shape)])
+        return heights * (1 + 1e-9), rates
+
+    def _cells(self, c: float) -> tuple[float, Reals, Reals, Reals]:
+        """Re alpha, ends of cells in z, log(1 + u) and log phi there."""
+        alpha = c + 1.0 if self.removal else -c
+        right = self.mu * max(alpha, 1.0) + 9.0
+        count = int(min(max(8 * (float(right.max()) + 9.0), 128), 2048))
+        z = (right + 9.0)[:, None] * np.linspace(0.0, 1.0, 1 + count) - 9.0
+        real = self.log_ratio(z, np.zeros(right.shape)).real
+        return alpha, z, real, -0.5 * z * z - 0.5 * math.log(2 * math.pi)

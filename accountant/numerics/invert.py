@@ -43,7 +43,8 @@ def invert(
     def to_upper(points: Reals) -> Reals:
         low, high = brackets(points)
         gap = high - target[0]
-        near = (gap <= 0) & (gap >= -_SHARE * np.where(np.isfinite(low), high - low, 0.0))
+        width = np.subtract(high, low, out=np.zeros(gap.shape), where=np.isfinite(low))
+        near = (gap <= 0) & (gap >= -_SHARE * width)
         return np.where(near, 0.0, gap)
 
     def to_lower(points: Reals) -> Reals:
@@ -104,7 +105,8 @@ def _crossing(
                 break
             size = high - low  # all on one side: the crossing is close to them
             new = low + size * _BESIDE if before[0] < low else high - size * _BESIDE
-    return low, high
+    close = points[values == 0.0]
+    return low, float(close.min()) if close.size else high
 
 
 def _inverse(points: Reals, values: Reals) -> tuple[float, float]:

@@ -49,6 +49,7 @@ _C_STEP = 0.12  # rounding of log c where contours are shared
 _C_STEPS = (-120, 160)
 _C_BACK = 2
 _MODERATE = 1 << 12
+_LEFTMOST, _LEFTWARDS = 1.0, 4.0
 
 
 def infinite_mass(product: Product) -> Bound:
@@ -92,6 +93,20 @@ def contour_at(product: Product, saddle: Saddle, most: int = MAX_NODES) -> Conto
         with contextlib.suppress(NotCertified):
             return build_lattice(product, saddle, lattice)
     return build(product, saddle, most)
+
+
+def _reachable(product: Product, saddle: Saddle) -> Contour | LatticeContour:
+    """The contour of a saddle, or of one further left where K is out of reach there.
+
+    Any contour gives a bracket: next to the largest loss its upper end has to do.
+    """
+    while True:
+        try:
+            return contour_at(product, saddle)
+        except NotCertified:
+            if saddle.c < _LEFTMOST:
+                raise
+        saddle = saddle_at(product, saddle.c / _LEFTWARDS)
 
 
 def delta(product: Product, epsilon: float) -> Bound:
@@ -238,15 +253,15 @@ def _log_profile(product: Product, point: Reals) -> tuple[Reals, Reals]:
         if high[0] - low[0] < _CLOSE:
             return low, high
     saddle = find_saddle(product, lambda one: one.epsilon - float(point[0]))
-    low, high = contour_at(product, saddle).log_profile(point)
+    low, high = _reachable(product, saddle).log_profile(point)
     for _ in range(_AGAIN):
         if high[0] - low[0] <= 10 * _LOOSE or high[0] < _HOPELESS:
             break
         better = _aimed(product, saddle, float(point[0]), float(high[0]))
         if better is None:
             break
-        saddle = better
-        other = contour_at(product, saddle).log_profile(point)
+        saddle, contour = better
+        other = contour.log_profile(point)
         low, high = np.maximum(low, other[0]), np.minimum(high, other[1])
     return low, high
 
@@ -329,7 +344,7 @@ def _exact_epsilon(
 def _contour_epsilon(product: Product, target: tuple[float, float], top: float) -> Bound:
     """From the contour at the saddle, and from others to its left while the bracket is wide."""
     saddle = find_saddle(product, lambda one: target[0] - one.log_delta)
-    contour = contour_at(product, saddle)
+    contour = _reachable(product, saddle)
     found = invert(contour.log_profile, target, max(saddle.epsilon, 0.0), 4.0 / saddle.c, top)
     for _ in range(_AGAIN):
         if found.relative_width <= _LOOSE or not 0 < found.upper < math.inf:
@@ -337,22 +352,27 @@ def _contour_epsilon(product: Product, target: tuple[float, float], top: float) 
         better = _aimed(product, saddle, found.upper, target[0])
         if better is None:
             break
-        saddle = better
-        brackets = contour_at(product, saddle).log_profile
-        other = invert(brackets, target, found.upper, 4.0 / saddle.c, top)
+        saddle, contour = better
+        other = invert(contour.log_profile, target, found.upper, 4.0 / saddle.c, top)
         found = Bound(max(found.lower, other.lower), min(found.upper, other.upper))
     return found
 
 
-def _aimed(product: Product, last: Saddle, epsilon: float, log_delta: float) -> Saddle | None:
-    """A better tilt, once the question is known; None where there is none.
+def _aimed(
+    product: Product, last: Saddle, epsilon: float, log_delta: float
+) -> tuple[Saddle, Contour | LatticeContour] | None:
+    """A better tilt and its contour, once the question is known; None where there is none.
 
     Not beside tables, whose own errors are larger than what is gained.
     """
     if any(isinstance(factor.pair, LadderPair) for factor in product.factors):
         return None
     aimed = find_saddle(product, lambda one: one.epsilon - epsilon, (epsilon, log_delta))
-    return aimed if abs(aimed.c - last.c) > _SAME * last.c else None
+    if abs(aimed.c - last.c) <= _SAME * last.c:
+        return None
+    with contextlib.suppress(NotCertified):
+        return aimed, contour_at(product, aimed)
+    return None
 
 
 def _capped(found: Bound, mass: Bound, delta: float, top: float) -> Bound:

@@ -6,6 +6,7 @@ import math
 import time
 from fractions import Fraction
 
+import mpmath
 import pytest
 
 from accountant.bound import Bound
@@ -117,3 +118,34 @@ def test_infinite_losses() -> None:
         assert answers.delta(product, 3.0) == Bound(1.0, 1.0)
         assert answers.epsilon(product, 0.5).lower == math.inf
         assert answers.renyi(product, 2.0).lower == math.inf
+
+
+@pytest.mark.parametrize("share", [0.5, 0.9, 0.99, 0.999, 0.99999, 1.0])
+@mpmath.workdps(40)  # type: ignore[untyped-decorator]  # mpmath has no types
+def test_two_additions_next_to_the_largest_loss(share: float) -> None:
+    """Where no order within reach is large enough, the upper end of a smaller one has to do.
+
+    The second step's part is in closed form: E (1 - a (1 - q + q x))_+ over log-normal x.
+    """
+    q = Fraction(1, 5)
+    pair = SubsampledGaussianPair(mu_squared=Fraction(1), sampling_rate=q, removal=False)
+    epsilon = share * 2 * pair.max_loss
+    rate, level = mpmath.mpf(1) / 5, mpmath.exp(mpmath.mpf(epsilon))
+
+    def rest(z: mpmath.mpf) -> mpmath.mpf:
+        a = level * (1 + rate * mpmath.expm1(z - mpmath.mpf(1) / 2))
+        highest = (1 / a - (1 - rate)) / rate
+        if highest <= 0:
+            return mpmath.mpf(0)
+        end = mpmath.log(highest) + mpmath.mpf(1) / 2
+        whole = (1 - a * (1 - rate)) * mpmath.ncdf(end) - a * rate * mpmath.ncdf(end - 1)
+        return whole * mpmath.npdf(z)
+
+    true = mpmath.mpf(0)
+    if share < 1:
+        last = mpmath.log(1 + (1 / (level * (1 - rate)) - 1) / rate) + mpmath.mpf(1) / 2
+        true = mpmath.quad(rest, [-30, -12, -8, -4, last])
+    found = answers.delta(Product((Factor(pair, 2),)), epsilon)
+
+    assert found.lower <= true * (1 + mpmath.mpf(10) ** -12)
+    assert true * (1 - mpmath.mpf(10) ** -12) <= found.upper <= 1.1 * true + 1e-19

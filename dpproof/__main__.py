@@ -37,13 +37,14 @@ def budget(file: str, *, out: str | None, as_json: bool) -> int:
     """What the pipeline in FILE costs, stage by stage and in total."""
     from dpproof import answers, parse  # noqa: PLC0415  # --help should not wait for the engine
     from dpproof.budget import spend  # noqa: PLC0415  # as above
-    from dpproof.certified import write  # noqa: PLC0415  # as above
     from dpproof.progress import progress  # noqa: PLC0415  # as above
 
     pipeline = parse.load(file)
     with progress(len(pipeline.stages) + 1) as step:
         spent = spend(pipeline, step)
     if out is not None:
+        from dpproof.certified import write  # noqa: PLC0415  # as above
+
         write(pipeline, out)
     if as_json:
         _print_json(answers.budget(spent))

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from accountant.bound import Bound
 from dpproof.budget import Budget
-from dpproof.solve import Solved
+
+if TYPE_CHECKING:  # a budget does not wait for the search
+    from dpproof.solve import Solved
 
 Json = dict[str, object]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group, RenderableType
@@ -14,8 +15,10 @@ from dpproof import words
 from dpproof.budget import SHARE_ORDER, Budget, StageCost
 from dpproof.rounding import above, below, exactly, percent_above
 from dpproof.section import shown
-from dpproof.solve import Solved
 from dpproof.vocabulary import PARAMETERS
+
+if TYPE_CHECKING:  # a budget does not wait for the search
+    from dpproof.solve import Solved
 
 
 def show(budget: Budget, console: Console) -> None:

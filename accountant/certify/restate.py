@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import Any, Final
 
 import numpy as np
-from scipy import special
 
 from accountant.certify.closed import has_closed_profile
 from accountant.certify.contour import quadratures
@@ -18,7 +17,7 @@ from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.numerics.enclosure import Reals
 from accountant.numerics.profile import deltas, max_loss
 from accountant.numerics.saddle import total_cgf
-from accountant.pairs.gaussian import GaussianPair, gaussian_profile
+from accountant.pairs.gaussian import GaussianPair, gaussian_tangent
 from accountant.pairs.pair import Pair
 from accountant.pairs.product import Product
 from accountant.pairs.subsampled import SubsampledPair
@@ -125,10 +124,7 @@ def _above_tangent(product: Product, grid: Reals, mu: float) -> Any:  # noqa: AN
     """On which cells an end of the profile's chord is above the tangent in the middle."""
     high = deltas(product, grid)[1]
     middle = 0.5 * (grid[:-1] + grid[1:])
-    value = gaussian_profile(mu, middle)[0]
-    slope = special.ndtr(-0.5 * mu - middle / mu) * np.exp(middle)
-    left = value - slope * np.expm1(grid[:-1] - middle)
-    right = value - slope * np.expm1(grid[1:] - middle)
+    left, right = (gaussian_tangent(mu, middle, end) for end in (grid[:-1], grid[1:]))
     return (high[:-1] > left * (1 - _SHARE)) | (high[1:] > right * (1 - _SHARE))
 
 

@@ -15,9 +15,9 @@ Complexes = NDArray[np.complexfloating[Any, Any]]
 Numbers = Reals | Complexes
 
 UNIT_ROUNDOFF = 2.0**-53
-# Assumed: numpy's and scipy's elementary functions (exp, expm1, log, log1p, sin, cos, atan2,
-# hypot, ndtr and their complex combinations used here) are within this many units in the last
-# place; spot checks against mpmath found at most 2.
+# Assumed: numpy's elementary functions (exp, expm1, log, log1p, sin, cos, atan2, hypot and their
+# complex combinations used here), and those of Python's math, are within this many units in the
+# last place; spot checks against mpmath found at most 2.
 ELEMENTARY_ULPS = 4
 
 

@@ -8,11 +8,10 @@ from collections.abc import Callable
 import numpy as np
 
 from accountant.bound import Bound
-from accountant.numerics import special
 from accountant.numerics.enclosure import Reals
 from accountant.numerics.profile import deltas, epsilon, infinite_mass, max_loss
 from accountant.numerics.saddle import find_saddle
-from accountant.pairs.gaussian import gaussian_profile
+from accountant.pairs.gaussian import gaussian_profile, gaussian_tangent
 from accountant.pairs.product import Product
 
 _GRID = 32
@@ -154,13 +153,8 @@ def _verified(product: Product, grid: Reals, high: Reals, best: float, general: 
 def _covered(grid: Reals, high: Reals, mu: float) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """Whether mu-GDP's tangent covers the chord, cell by cell."""
     middle = 0.5 * (grid[:-1] + grid[1:])
-    value = gaussian_profile(mu, middle)[0]
-    slope = special.ndtr(-0.5 * mu - middle / mu)
-    with np.errstate(over="ignore", invalid="ignore"):  # nan compares as not covered
-        t = np.exp(middle)
-        left = value + slope * (1 - 1e-12) * t * -np.expm1(grid[:-1] - middle)
-        right = value - slope * (1 + 1e-12) * t * np.expm1(grid[1:] - middle)
-    return (high[:-1] <= left) & (high[1:] <= right)
+    left, right = (gaussian_tangent(mu, middle, end) for end in (grid[:-1], grid[1:]))
+    return (high[:-1] <= left) & (high[1:] <= right)  # nan compares as not covered
 
 
 def _mu_at(grid: Reals, value: Reals) -> Reals:

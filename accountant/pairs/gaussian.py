@@ -136,6 +136,20 @@ def gaussian_profile(mu: float | Reals, epsilon: Reals) -> tuple[Reals, Reals]:
     return lower, upper
 
 
+def gaussian_tangent(mu: float, at: Reals, to: Reals) -> Reals:
+    """At or below the tangent in t = e^eps, drawn at ``at``, of mu-GDP's profile, seen at ``to``.
+
+    Statement: the profile has slope -Phi(-y) in t, y as in ``gaussian_profile``, and as
+        e^eps phi(y) = phi(x), t times that is phi(x) m(y).
+    Rounds: down, as ``gaussian_profile``; the parts round by less than 1e-12 besides.
+    """
+    x, y = at / mu - 0.5 * mu, at / mu + 0.5 * mu
+    with np.errstate(under="ignore", over="ignore", invalid="ignore"):
+        fall = 0.5 * np.exp(-0.5 * x * x) * special.erfcx(y / math.sqrt(2)) * np.expm1(to - at)
+        slack = 1e-12 + 4 * UNIT_ROUNDOFF * (x * x + np.abs(x) * (mu + 1.0))
+        return np.asarray(gaussian_profile(mu, at)[0] - fall - slack * np.abs(fall))
+
+
 def pure_mu(epsilon: float) -> float:
     """Upper end of the mu of pure epsilon-DP, 2 Phi^{-1}(e^eps / (1 + e^eps)).
 
@@ -143,8 +157,6 @@ def pure_mu(epsilon: float) -> float:
         1/(1 + e^eps), and every pure epsilon-DP trade-off lies above; G_mu is convex, meets
         (0, 1), (1, 0) and passes below the corner as soon as Phi(-mu/2) <= 1/(1 + e^eps).
     Source: Dong, Roth & Su (arXiv:1905.02383), Section 2.2 with Definition 2.6.
+    Rounds: up, by at most 1e-13 relative.
     """
-    if math.isinf(epsilon):
-        return math.inf
-    quantile = -special.ndtri_exp(-epsilon - math.log1p(math.exp(-epsilon)))
-    return 2.0 * quantile * (1 + 1e-12)
+    return 2.0 * special.log_odds_quantile(epsilon) * (1 + 5e-14)

@@ -10,11 +10,8 @@ from accountant.errors import NotImplied
 from accountant.guarantees.gdp import GDP
 from accountant.guarantees.pure_dp import PureDP
 from accountant.guarantees.rounding import floats_around
-from accountant.numerics import special
+from accountant.pairs.gaussian import pure_mu
 from accountant.relation import R
-
-_MARGIN = 1e-13  # measured against mpmath: both branches are within 4e-15 relative
-_SMALL = 1.0
 
 
 def pure_to_gdp(guarantee: PureDP[R]) -> GDP[R]:
@@ -27,8 +24,7 @@ def pure_to_gdp(guarantee: PureDP[R]) -> GDP[R]:
         a = 1/(1 + e^epsilon). A convex curve is below it iff it is at the three vertices, and
         G_mu(0) = 1, G_mu(1) = 0, while G_mu(a) = Phi(Phi^{-1}(1 - a) - mu) <= a iff
         mu >= 2 Phi^{-1}(1 - a).
-    Rounds: up, by at most 1e-13 relative. For epsilon < 1 as 2 sqrt(2) erfinv(tanh(epsilon/2)),
-        the same number without cancellation; else -2 Phi^{-1}(a) from log a.
+    Rounds: up, by at most 1e-13 relative.
     Checked by: rule ``convert/pure-gdp``.
 
     Args:
@@ -60,8 +56,4 @@ def _mu(epsilon: Fraction) -> Fraction:
     above = floats_around(epsilon)[1]
     if math.isinf(above):
         raise NotImplied("epsilon is beyond every float; it implies no usable mu")
-    if above < _SMALL:
-        mu = 2 * math.sqrt(2) * special.erfinv(math.tanh(0.5 * above))
-    else:
-        mu = -2 * special.ndtri_exp(-(above + math.log1p(math.exp(-above))))
-    return Fraction(mu * (1 + _MARGIN))
+    return Fraction(pure_mu(above))

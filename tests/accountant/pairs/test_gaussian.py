@@ -11,7 +11,7 @@ import flint
 import numpy as np
 import pytest
 
-from accountant.pairs.gaussian import GaussianPair, gaussian_profile, pure_mu
+from accountant.pairs.gaussian import GaussianPair, gaussian_profile, gaussian_tangent, pure_mu
 from tests.contracts.definition import Ball, Densities, ball
 from tests.contracts.pair_contract import Case, PairContract, gaussian_hockey_stick, normal_tail
 
@@ -62,13 +62,30 @@ def test_profile_at_any_scale(mu: float) -> None:
         assert upper - lower <= 1e-9 * upper * max(1.0, 1.0 / mu) + 1e-300
 
 
-@pytest.mark.parametrize("epsilon", [1e-12, 1e-3, 1.0, 30.0, 700.0, 5000.0])
+@pytest.mark.parametrize("epsilon", [1e-300, 1e-17, 1e-9, 1e-5, 1e-3, 1.0, 30.0, 700.0, 5000.0])
 def test_mu_of_pure_dp(epsilon: float) -> None:
-    """Phi(-mu/2) is at most the corner 1/(1 + e^eps), and hardly less."""
+    """Phi(-mu/2) is at most the corner 1/(1 + e^eps), and hardly less, however small epsilon."""
     mu = pure_mu(epsilon)
-    corner = 1 / (1 + ball(epsilon).exp())
-    assert normal_tail(ball(mu) / 2).lower() <= corner.upper()
-    assert corner.lower() <= normal_tail(ball(mu * (1 - 1e-8) - 1e-15) / 2).upper()
+    with flint.ctx.workprec(16384):
+        corner = 1 / (1 + ball(epsilon).exp())
+        assert normal_tail(ball(mu) / 2) < corner
+        assert corner < normal_tail(ball(mu) * ball(1 - 1e-12) / 2)
+
+
+@pytest.mark.parametrize("mu", [0.01, 1.0, 8.0, 30.0, 1e3])
+def test_tangent(mu: float) -> None:
+    """At or below the true tangent on both sides of where it touches, and close to it."""
+    spots = np.array([-0.4 * mu, 0.0, 1.0, 4.0, 12.0])
+    for at in (mu * spots + 0.5 * mu * mu).tolist():
+        for step in (-0.3, -1e-6, 1e-6, 0.3, 5.0):
+            found = float(gaussian_tangent(mu, np.array([at]), np.array([at + step]))[0])
+            with flint.ctx.workprec(4096):
+                slope = ball(at).exp() * normal_tail(ball(at) / ball(mu) + ball(mu) / 2)
+                rise = (ball(at + step) - ball(at)).expm1()
+                true = gaussian_hockey_stick(mu, at) - slope * rise
+                size = abs(true) + abs(slope * rise)
+            assert ball(found) < true
+            assert ball(found) > true - size * ball(1e-9) * max(1.0, 1.0 / mu) - ball(1e-319)
 
 
 def test_mu_of_infinite_epsilon() -> None:

@@ -124,8 +124,8 @@ def _above_tangent(product: Product, grid: Reals, mu: float) -> Any:  # noqa: AN
     """On which cells an end of the profile's chord is above the tangent in the middle."""
     high = deltas(product, grid)[1]
     middle = 0.5 * (grid[:-1] + grid[1:])
-    left, right = (gaussian_tangent(mu, middle, end) for end in (grid[:-1], grid[1:]))
-    return (high[:-1] > left * (1 - _SHARE)) | (high[1:] > right * (1 - _SHARE))
+    line = gaussian_tangent(mu, middle, np.stack([grid[:-1], grid[1:]]))
+    return (np.stack([high[:-1], high[1:]]) > line * (1 - _SHARE)).any(axis=0)
 
 
 def _cgf(product: Product, s: float) -> float:

@@ -12,7 +12,7 @@ from accountant.bound import Bound
 from accountant.check import Number
 from accountant.derivation import Derivation
 from accountant.errors import ParameterError
-from accountant.guarantees.rounding import ask_decreasing, ask_increasing
+from accountant.guarantees.rounding import ask_decreasing, ask_increasing, ask_power
 from accountant.numerics.enclosure import down, up
 from accountant.relation import AddRemove, R, Relation
 
@@ -124,7 +124,7 @@ class Guarantee(ABC, Generic[R]):
     def true_positive_rate(self, *, false_positive_rate: Number) -> Bound:
         """Largest power of any attack with this false-positive rate."""
         exact = check.probability(false_positive_rate=false_positive_rate)
-        return ask_increasing(self._true_positive_rate_below_one, exact)
+        return ask_power(self._true_positive_rate_below_one, exact)
 
     def _true_positive_rate_below_one(self, rate: float) -> Bound:
         return Bound.exactly(1.0) if rate >= 1.0 else self._true_positive_rate_at(rate)
@@ -135,7 +135,7 @@ class Guarantee(ABC, Generic[R]):
 
         Here a small value is bad, so the claim is the ``lower`` end.
         """
-        power = ask_increasing(
+        power = ask_power(
             self._true_positive_rate_below_one, check.probability(type_i_error=type_i_error)
         )
         return Bound(_one_minus(power.upper, down), _one_minus(power.lower, up))

@@ -48,11 +48,13 @@ class PairGuarantee(Guarantee[R], ABC):
 
     @final
     def _gdp_at(self, smallest_delta: float) -> Bound:
-        return self._worse(lambda product: answers.smallest_mu(product, smallest_delta))
+        pair = self.to_pair()
+        return answers.larger_mu(pair.forward, pair.backward, smallest_delta)
 
     @final
     def _true_positive_rate_at(self, false_positive_rate: float) -> Bound:
-        return self._worse(lambda product: answers.true_positive_rate(product, false_positive_rate))
+        pair = self.to_pair()
+        return answers.larger_power(pair.forward, pair.backward, false_positive_rate)
 
     @final
     def _worse(self, question: Callable[[Product], Bound]) -> Bound:

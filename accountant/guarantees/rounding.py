@@ -34,6 +34,19 @@ def ask_increasing(question: Callable[[float], Bound], at: Fraction) -> Bound:
     return Bound(question(below).lower, question(above).upper)
 
 
+def ask_power(question: Callable[[float], Bound], at: Fraction) -> Bound:
+    """Answer a question like power at a false-alarm rate, with one question.
+
+    Power grows and is at least 0, and that of one pair is concave: at a share of a rate it is at
+    least that share of the power, which stays true of the largest power of several pairs.
+    """
+    below, above = floats_around(at)
+    found = question(above)
+    if below == above:
+        return found
+    return Bound(max(found.lower * (below / above) * (1 - 1e-15), 0.0), found.upper)
+
+
 def ask_decreasing(question: Callable[[float], Bound], at: Fraction) -> Bound:
     """Answer a question that falls with its argument, at an argument that may be no float."""
     below, above = floats_around(at)

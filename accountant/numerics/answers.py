@@ -7,13 +7,19 @@ slowly; then a table of the pair's profile gives a second bracket, and both hold
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 
 from accountant.bound import Bound
 from accountant.errors import NotCertified
 from accountant.numerics import profile
 from accountant.numerics.profile import deltas
 from accountant.numerics.renyi import renyi, smallest_rho
-from accountant.numerics.testing import smallest_mu, true_positive_rate
+from accountant.numerics.testing import (
+    larger_mu,
+    larger_power,
+    smallest_mu,
+    true_positive_rate,
+)
 from accountant.pairs.product import Factor, Product
 from accountant.pairs.selected import SelectedPair
 from accountant.pairs.subsampled import tabulated
@@ -23,6 +29,8 @@ __all__ = [
     "deltas",
     "epsilon",
     "larger_epsilon",
+    "larger_mu",
+    "larger_power",
     "renyi",
     "smallest_mu",
     "smallest_rho",
@@ -37,13 +45,7 @@ def delta(product: Product, epsilon: float) -> Bound:
     selected = _selected(product)
     if selected is not None:
         return selected.delta(epsilon)
-    found = profile.delta(product, epsilon)
-    table = _tabulated(product)
-    if found.relative_width <= _WIDE or table == product:
-        return found
-    with contextlib.suppress(NotCertified):
-        return _both(found, profile.delta(table, epsilon))
-    return found
+    return _narrow(product, lambda one: profile.delta(one, epsilon))
 
 
 def epsilon(product: Product, delta: float) -> Bound:
@@ -51,12 +53,26 @@ def epsilon(product: Product, delta: float) -> Bound:
     selected = _selected(product)
     if selected is not None:
         return selected.epsilon(delta)
-    found = profile.epsilon(product, delta)
+    return _narrow(product, lambda one: profile.epsilon(one, delta))
+
+
+def _narrow(product: Product, question: Callable[[Product], Bound]) -> Bound:
+    """The answer, or both answers where a sum leaves a wide bracket and a table may help.
+
+    What separates the pairs above and below is no sum's doing, and more tables only add to it.
+    """
+    above, below = product.above(), product.below()
+    first = question(above)
+    second = first if below == above else question(below)
+    found = Bound(second.lower, first.upper)
+    if max(first.relative_width, second.relative_width) <= _WIDE:
+        return found
     table = _tabulated(product)
-    if found.relative_width <= _WIDE or table == product:
+    if table == product:
         return found
     with contextlib.suppress(NotCertified):
-        return _both(found, profile.epsilon(table, delta))
+        other = question(table)
+        return Bound(max(found.lower, other.lower), min(found.upper, other.upper))
     return found
 
 
@@ -84,8 +100,3 @@ def _selected(product: Product) -> SelectedPair | None:
 
 def _tabulated(product: Product) -> Product:
     return Product.merge([Factor(tabulated(f.pair), f.count) for f in product.factors])
-
-
-def _both(one: Bound, other: Bound) -> Bound:
-    """Two brackets of one number."""
-    return Bound(max(one.lower, other.lower), min(one.upper, other.upper))

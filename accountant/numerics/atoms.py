@@ -76,6 +76,22 @@ class Atoms:
         error += 4.0 * (self.infinite_mass + size * (self.infinite_mass + self.missing_mass))
         return log1p_enclosure(excess, UNIT_ROUNDOFF * error)
 
+    def steer(self, c: Reals) -> tuple[Reals, Reals, Reals]:
+        """About K, K' and K'' at real c: moments of the tilted masses."""
+        exponent = np.multiply.outer(c, self.loss)
+        tilted = exponent + self.log_p
+        peak = tilted.max(axis=1)
+        weight = np.exp(tilted - peak[:, None])
+        total = weight.sum(axis=1)
+        slope, square = ((weight @ power) / total for power in (self.loss, self.loss**2))
+        value = peak + np.log(total)
+        near = np.abs(exponent).max(axis=1) < _LARGE
+        if near.any():
+            value[near] = np.log1p(
+                np.expm1(exponent[near]) @ np.exp(self.log_p) - self.infinite_mass
+            )
+        return value, slope, square - slope**2
+
     def _near_one(self, low: float, high: float) -> bool:
         """Whether M is so close to 1 on the real interval that a plain sum would lose K.
 

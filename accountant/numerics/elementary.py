@@ -26,6 +26,7 @@ _LOG_RADIUS = 0.25
 _FEW = 24
 _DUST = 1e-150
 _COLUMNS = 64  # few enough that no library starts threads
+_AT_ONCE = 1 << 17
 _LOG_TERMS = 28  # 0.25**28 is 2**-56, divided by 15
 
 
@@ -36,7 +37,7 @@ def turned_sums(
 
     The first errs by at most u times the sum of |w e^{alpha g}| (16 c + 2 ``summing(m)`` +
     8 |alpha g| + 8 |log w|). Where alpha goes up a vertical line in equal steps and Im g >= 0,
-    as w e^{alpha_0 g + i r d g} times e^{i p d g}: a product of matrices; what it leaves out
+    as w e^{alpha_0 g + i r d g} times e^{i p d g}: products of matrices; what these leave out
     as too small is in the second. Leading axes are for many sums at once.
 
     Args:
@@ -56,6 +57,11 @@ def turned_sums(
         return _sum_of_turned(scale, phase), scale @ columns, peak
     log_size, phase = _turned(alpha[:1], growth, log_weights)
     peak = log_size.max(axis=-1)
+    if growth.ndim == 1 and not np.iscomplexobj(growth):
+        size = log_size[0] - peak
+        scale = np.where(size < math.log(_DUST), 0.0, np.exp(size))
+        total = _up_a_line(alpha.size, step * growth.real, scale, phase[0])
+        return total, (scale @ columns)[None, :] + _DUST**0.75, peak
     row = math.isqrt(alpha.size) + 1
     rows = -(-alpha.size // row)
     total = np.zeros((*growth.shape[:-1], rows, row), dtype=complex)
@@ -76,6 +82,27 @@ def turned_sums(
 def summing(terms: int) -> float:
     """A sum of so many terms errs by at most this many u of their total size, in any order."""
     return min(terms, _COLUMNS) + terms / _COLUMNS + 2.0
+
+
+def _up_a_line(size: int, turn: Reals, scale: Reals, phase: Reals) -> Complexes:
+    """Sums of scale e^{i (phase + k turn)} for k = 0..size-1: as above, many columns at once."""
+    row = math.isqrt(size) + 1
+    rows = -(-size // row)
+    total = np.zeros((rows, row), dtype=complex)
+    at_once = _COLUMNS * max(_AT_ONCE // (_COLUMNS * (row + rows)), 1)
+    for start in range(0, turn.size, at_once):
+        part = np.zeros((3, -(-min(at_once, turn.size - start) // _COLUMNS) * _COLUMNS))
+        for line, one in zip(part, (turn, scale, phase), strict=True):
+            piece = one[start : start + at_once]
+            line[: piece.size] = piece
+        turned, sized, begun = part.reshape(3, -1, 1, _COLUMNS)
+        inner = np.arange(row)[:, None] * turned + begun
+        outer = row * np.arange(rows)[:, None] * turned
+        cosine, sine = (sized * np.cos(inner)).mT, (sized * np.sin(inner)).mT
+        across, along = np.cos(outer), np.sin(outer)
+        total.real += (across @ cosine - along @ sine).sum(axis=0)
+        total.imag += (across @ sine + along @ cosine).sum(axis=0)
+    return np.asarray(total.ravel()[:size])
 
 
 def _without_dust(exponent: Complexes) -> Complexes:

@@ -176,17 +176,18 @@ def _glued(
 
 
 def _hull(loss: Reals, heights: Reals) -> Positions:
-    """Positions of the lower convex hull's corners in t = e^loss, by Andrew's scan."""
-    xs, ys = np.expm1(loss).tolist(), heights.tolist()
-    stack: list[int] = []
-    for k in range(len(xs)):
-        while len(stack) > 1:
-            i, j = stack[-2], stack[-1]
-            if (ys[j] - ys[i]) * (xs[k] - xs[j]) < (ys[k] - ys[j]) * (xs[j] - xs[i]):
-                break
-            stack.pop()
-        stack.append(k)
-    return np.array(stack, dtype=np.intp)
+    """Positions of the lower convex hull's corners in t = e^loss.
+
+    A point on or above the segment between any two others is no corner: drop all those above
+    that of their neighbours, until there are none.
+    """
+    x, left = np.expm1(loss), np.arange(loss.size)
+    while True:
+        run, rise = np.diff(x[left]), np.diff(heights[left])
+        corner = rise[:-1] * run[1:] < rise[1:] * run[:-1]
+        if corner.all():
+            return left
+        left = left[np.concatenate([[True], corner, [True]])]
 
 
 def _masses(loss: Reals, heights: _Long, corners: Positions) -> _Long:

@@ -2,20 +2,49 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+from bisect import bisect_left
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from accountant.bound import Bound
+from accountant.errors import NotCertified
 from accountant.numerics.enclosure import Reals
 from accountant.numerics.profile import deltas, epsilon, infinite_mass, max_loss
 from accountant.numerics.saddle import find_saddle
-from accountant.pairs.gaussian import gaussian_profile, gaussian_tangent
+from accountant.pairs.gaussian import GaussianPair, gaussian_profile, gaussian_tangent
 from accountant.pairs.product import Product
 
 _GRID = 32
 _MOST = 4000
+_ROW = 65
+_ROUNDS = 12
+_STEPS = 44
+_NARROW = 18  # 2**-22 is close enough
+_CLOSE = 1e-8
+_SHORT = 1.0 - np.geomspace(1e-9, 0.1, 9)  # of where delta is the smallest: it is more there
+_HALVINGS = 10
+_NEWTON = 6
+
+
+def larger_power(forward: Product, backward: Product, rate: float) -> Bound:
+    """The larger power of two directions.
+
+    The second is left out where a look around the first's guess shows that it is no larger.
+    """
+    first = true_positive_rate(forward, rate)
+    if backward == forward or first.lower >= 1.0:
+        return first
+    if rate > 0.0 and backward.factors:
+        above = backward.above()
+        x, width = _start(above, rate)
+        if float(_heights(above, rate, _row(x, width)).min()) <= first.lower:
+            return first
+    return first.maximum(true_positive_rate(backward, rate))
 
 
 def true_positive_rate(product: Product, false_positive_rate: float) -> Bound:
@@ -32,17 +61,19 @@ def true_positive_rate(product: Product, false_positive_rate: float) -> Bound:
 
     if not product.factors:
         return Bound.exactly(rate)
-
-    def heights(x: Reals) -> Reals:
-        return deltas(product, x)[1] + np.exp(x) * rate
-
-    x = _minimise(heights, *_start(product, rate))
-    upper = min(float(heights(np.array([x]))[0]) * (1 + 1e-15), 1.0)
-    for gap in (1e-6, 1e-5, 1e-4, 1e-3, 1e-2):
+    above = product.above()
+    x = _minimise(lambda x: _heights(above, rate, x), *_start(above, rate))
+    upper = min(float(_heights(above, rate, np.array([x]))[0]), 1.0)
+    for gap in (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1):
         lower = _below_minimum(product, rate, x, gap)
         if lower is not None:
             return Bound(max(min(lower, upper), rate), upper)
     return Bound(rate, upper)
+
+
+def _heights(product: Product, rate: float, x: Reals) -> Reals:
+    """At or above delta(t) + t rate, t = e^x, of a product whose K is exact."""
+    return np.asarray((deltas(product, x)[1] + np.exp(x) * rate) * (1 + 2e-15))
 
 
 def _start(product: Product, rate: float) -> tuple[float, float]:
@@ -52,33 +83,39 @@ def _start(product: Product, rate: float) -> tuple[float, float]:
     P(L > eps) = e^eps Q(L > eps) (c + 1) / c near the saddle c; below 0 in the swapped pair.
     """
     log_rate = math.log(rate)
-    right = find_saddle(
-        product.above(), lambda one: log_rate - np.log(one.c) - one.log_delta + one.epsilon
-    )
+    right = find_saddle(product, lambda one: log_rate - np.log(one.c) - one.log_delta + one.epsilon)
     if right.epsilon > 0.0:
-        return right.epsilon, 1.0 / right.c
+        return right.epsilon, _width(right.c)
     log_rest = math.log1p(-rate)
     left = find_saddle(
-        product.swapped().above(),
+        product.swapped(),
         lambda one: log_rest - np.log1p(one.c) - one.log_delta,
     )
-    return min(-left.epsilon, 0.0), 1.0 / left.c
+    return min(-left.epsilon, 0.0), _width(left.c)
+
+
+def _width(c: float) -> float:
+    """1 / c, within reason: the scale may be that of a single atom."""
+    return min(max(1.0 / c, 1e-2), 50.0)
 
 
 def _minimise(heights: Callable[[Reals], Reals], x: float, width: float) -> float:
     """Where a convex function is least, by ever finer rows of points; only a guess."""
-    width = min(max(width, 1e-2), 50.0)  # the scale may be that of a single atom
     for _ in range(60):
-        points = np.linspace(x - width, x + width, 9)
+        points = _row(x, width)
         best = int(np.argmin(heights(points)))
         x = float(points[best])
-        if 0 < best < 8:
+        if 0 < best < _ROW - 1:
+            width *= 2 / (_ROW - 1)
             if width < 1e-8 * max(1.0, abs(x)):
                 break
-            width /= 4
         else:
             width = min(2 * width, 50.0)
     return x
+
+
+def _row(x: float, width: float) -> Reals:
+    return np.linspace(x - width, x + width, _ROW)
 
 
 def _below_minimum(product: Product, rate: float, x: float, gap: float) -> float | None:
@@ -95,6 +132,30 @@ def _below_minimum(product: Product, rate: float, x: float, gap: float) -> float
     return float(min(low[1], from_right, from_left) * (1 - 1e-14))
 
 
+def larger_mu(forward: Product, backward: Product, smallest_delta: float) -> Bound:
+    """The larger of both directions' smallest mu.
+
+    The second is left out where a look shows that the first one's lower end covers it, too.
+    """
+    first = smallest_mu(forward, smallest_delta)
+    if backward == forward or _certainly_covered(backward, first.lower, smallest_delta):
+        return first
+    return first.maximum(smallest_mu(backward, smallest_delta))
+
+
+def _certainly_covered(product: Product, mu: float, smallest_delta: float) -> bool:
+    """Whether it is quick to prove delta(eps) <= max(delta_mu(eps), smallest_delta).
+
+    From where delta_mu is at most the smallest delta it is enough that delta is there.
+    """
+    if not (0.0 < mu < math.inf and smallest_delta > 0.0):
+        return False
+    end = epsilon(Product.of(GaussianPair(mu_squared=Fraction(mu) ** 2)), smallest_delta).upper
+    grid = _grid(end)
+    high = deltas(product.above(), grid)[1]
+    return bool(high[-1] <= smallest_delta and _covered(grid, high, mu).all())
+
+
 def smallest_mu(product: Product, smallest_delta: float = 0.0) -> Bound:
     """Smallest mu with delta(eps) <= max(delta_mu(eps), smallest_delta) for all eps >= 0.
 
@@ -108,60 +169,103 @@ def smallest_mu(product: Product, smallest_delta: float = 0.0) -> Bound:
         return Bound.exactly(math.inf)
     squares = sum(f.count * f.pair.gdp_bound**2 for f in product.factors)
     general = math.sqrt(squares) * (1 + 1e-14)
-    end = epsilon(product, max(smallest_delta, 1e-300)).upper
-    bounded = math.isfinite(max_loss(product)) and infinite_mass(product.above()).upper == 0.0
-    if smallest_delta == 0.0 and bounded:
-        end = max_loss(product)
+    above, below = product.above(), product.below()
+    mass, top = infinite_mass(above).upper, max_loss(above)
+    needed = max(smallest_delta, 1e-300)
+    endless = mass >= needed  # a table keeps some infinite mass
+    bounded = math.isfinite(top) and mass == 0.0
+    end = top if smallest_delta == 0.0 and bounded else _end(above, 2 * mass if endless else needed)
     if end <= 0.0:
         return Bound.exactly(0.0)
-    endless = math.isinf(end)  # a table keeps some infinite mass
-    if endless:
-        end = epsilon(product, 2 * infinite_mass(product.above()).upper).upper
-    end = max(end, 1e-12)
-    grid = np.union1d(np.linspace(0.0, end, _GRID), np.geomspace(end * 1e-4, end, _GRID))
-    low, high = deltas(product, grid)
-    best = float(_mu_at(grid, low).max())
+    grid = _grid(end)
+    high = deltas(above, grid)[1]
+    guess = _mu_at(grid, high)
+    quick = smallest_delta > 0.0 and below != above  # a table's other side is looked at briefly
+    places = np.append(grid[np.argsort(guess)[-3:]] if quick else grid, end * _SHORT)
+    low = deltas(below, places)[0]
+    best = float(_mu_at(places, np.where(low > smallest_delta, low, 0.0)).max())
     if endless or (smallest_delta == 0.0 and not bounded):
         return Bound(min(best, general), general)
-    verified = _verified(product, grid, high, best, general)
+    verified = _verified(above, grid, high, float(guess.max()), general)
     return Bound(min(best, verified), verified)
+
+
+def _end(product: Product, smallest_delta: float) -> float:
+    """Where delta is at most the smallest one, hardly further out than needed."""
+    log_delta = math.log(smallest_delta)
+    with contextlib.suppress(NotCertified):
+        x = max(find_saddle(product, lambda one: log_delta - one.log_delta).epsilon, 0.0)
+        width = 0.05 * x + 1e-3
+        for _ in range(_ROUNDS):
+            points = np.maximum(_row(x, width), 0.0)
+            over = np.flatnonzero(deltas(product, points)[1] > smallest_delta)
+            first = int(over[-1]) + 1 if over.size else 0
+            if first == _ROW:
+                x, width = x + width, 2 * width
+            elif first == 0 and points[0] > 0.0:
+                x, width = x - width, 2 * width
+            elif first == 0 or width < _CLOSE * x:
+                return float(points[first])
+            else:
+                x, width = float(points[first]), float(points[first] - points[first - 1])
+    return epsilon(product, smallest_delta).upper
+
+
+def _grid(end: float) -> Reals:
+    """From 0 to the end, evenly and finer next to 0."""
+    end = max(end, 1e-12)
+    return np.union1d(np.linspace(0.0, end, _GRID), np.geomspace(end * 1e-4, end, _GRID))
 
 
 def _verified(product: Product, grid: Reals, high: Reals, best: float, general: float) -> float:
     """The smallest mu above ``best`` for which every cell passes, refining the worst cells."""
-    previous = math.inf
-    for _ in range(12):
-        for step in range(2, 44):
-            mu = best * (1 + 2.0 ** (-40 + step))
-            if mu >= general:
-                return general
-            fails = ~_covered(grid, high, mu)
-            if not fails.any():
-                break
-        if step <= 18 or grid.size > _MOST or mu >= previous:
-            return min(mu, previous)
-        previous = mu
-        fails = ~_covered(grid, high, best * (1 + 2.0 ** (-42 + step)))
+    proved = general
+
+    def more(step: int) -> float:
+        return best * (1 + 2.0 ** (step - 40))
+
+    for _ in range(_ROUNDS):
+        steps = range(_STEPS)
+        first = bisect_left(steps, 1, key=lambda step: int(_covered(grid, high, more(step)).all()))
+        if first < _STEPS and more(first) < proved:
+            proved = more(first)
+        elif first < _STEPS or more(_STEPS) >= proved:
+            break
+        if first <= _NARROW or grid.size > _MOST:
+            break
+        fails = ~_covered(grid, high, more(first - 4))
         left, right = grid[:-1][fails], grid[1:][fails]
-        new = np.sort(np.concatenate([left + (right - left) * k / 8 for k in range(1, 8)]))
-        places = np.searchsorted(grid, new)
-        grid = np.insert(grid, places, new)
-        high = np.insert(high, places, deltas(product, new)[1])
-    return previous
+        new = np.concatenate([left + (right - left) * k / 8 for k in range(1, 8)])
+        grid = np.sort(np.concatenate([grid, new]))
+        high = deltas(product, grid)[1]  # of all points: the same contours serve them
+    return proved
 
 
-def _covered(grid: Reals, high: Reals, mu: float) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _covered(grid: Reals, high: Reals, mu: float) -> NDArray[np.bool_]:
     """Whether mu-GDP's tangent covers the chord, cell by cell."""
     middle = 0.5 * (grid[:-1] + grid[1:])
-    left, right = (gaussian_tangent(mu, middle, end) for end in (grid[:-1], grid[1:]))
-    return (high[:-1] <= left) & (high[1:] <= right)  # nan compares as not covered
+    line = gaussian_tangent(mu, middle, np.stack([grid[:-1], grid[1:]]))
+    return np.asarray((high[:-1] <= line[0]) & (high[1:] <= line[1]))  # nan is not covered
 
 
 def _mu_at(grid: Reals, value: Reals) -> Reals:
-    """A mu whose profile is at most the value at each point, by bisection on log mu."""
+    """A mu whose profile is at most the value at each point, and hardly less.
+
+    By bisection on log mu, then by Newton's steps for log delta in log mu.
+    """
     low, high = np.full(grid.shape, -40.0), np.full(grid.shape, 12.0)
-    for _ in range(60):
+    for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
         above = gaussian_profile(np.exp(middle), grid)[1] > value
         high, low = np.where(above, middle, high), np.where(above, low, middle)
-    return np.where(value > 0, np.exp(low), 0.0)
+    at = 0.5 * (low + high)
+    with np.errstate(all="ignore"):  # what is not finite is left where it is
+        for _ in range(_NEWTON):
+            mu = np.exp(at)
+            found = gaussian_profile(mu, grid)[1]
+            slope = mu * np.exp(-0.5 * (grid / mu - 0.5 * mu) ** 2) / math.sqrt(2 * math.pi)
+            step = np.log(value / found) * found / slope
+            at = np.clip(np.where(np.isfinite(step), at + step, at), low, high)
+    mu = np.exp(at) * (1 - 1e-12)
+    mu = np.where(gaussian_profile(mu, grid)[1] <= value, mu, np.exp(low))
+    return np.where(value > 0, mu, 0.0)

@@ -21,6 +21,8 @@ from accountant.numerics.enclosure import (
 from accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
 
 _TERMS = 12
+_FADED = 80.0  # nats below the largest term
+_CUT = 1e-30
 
 
 @final
@@ -60,10 +62,17 @@ class DiscreteGaussianPair(Pair):
         return Enclosure(value + ratio.value, ratio.radius + rounding)
 
     def _log_theta_ratio(self, s: Complexes) -> Enclosure:
-        """Log theta((s+1) shift) - log theta(0), common factors left out."""
+        """Log theta((s+1) shift) - log theta(0), common factors left out.
+
+        In the main period terms of the dual are at most e^{-2 pi^2 sigma^2 k (k-1)}, of the sum
+        itself e^{-k (k-2) / (2 sigma^2)}: those left out are below 1e-30 together.
+        """
         variance = float(self.sigma_squared)
         fraction = np.mod(s.real * self.shift, 1.0)
-        k = np.concatenate([np.arange(-_TERMS, 0), np.arange(1, _TERMS + 1)])
+        terms = _TERMS
+        if variance >= 1.0:
+            terms = 1 + math.isqrt(int(_FADED / (2 * math.pi**2 * variance)))
+        k = np.concatenate([np.arange(-terms, 0), np.arange(1, terms + 1)])
         if variance >= 1.0:
             each = -2.0 * math.pi**2 * variance * k * k
             exponent = each + 2.0 * math.pi * k * (1j * fraction - s.imag * self.shift)[:, None]
@@ -77,7 +86,7 @@ class DiscreteGaussianPair(Pair):
         error = (
             16 * ELEMENTARY_ULPS * UNIT_ROUNDOFF * (4.0 + np.abs(exponent) + np.abs(each) + slip)
         )
-        error = (np.exp(exponent.real) * error).sum(axis=1) + 1e-60
+        error = (np.exp(exponent.real) * error).sum(axis=1) + _CUT
         top = log1p_enclosure(np.exp(exponent).sum(axis=1), error)
         bottom = math.log1p(float(np.exp(each).sum()))
         rounding = 64 * UNIT_ROUNDOFF * (np.abs(lead) * 4.0 + bottom)

@@ -137,7 +137,7 @@ def gaussian_profile(mu: float | Reals, epsilon: Reals) -> tuple[Reals, Reals]:
 
 
 def gaussian_tangent(mu: float, at: Reals, to: Reals) -> Reals:
-    """At or below the tangent in t = e^eps, drawn at ``at``, of mu-GDP's profile, seen at ``to``.
+    """At or below the tangent in t = e^eps of mu-GDP's profile, drawn at ``at``, read at ``to``.
 
     Statement: the profile has slope -Phi(-y) in t, y as in ``gaussian_profile``, and as
         e^eps phi(y) = phi(x), t times that is phi(x) m(y).

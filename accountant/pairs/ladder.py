@@ -38,6 +38,10 @@ class LadderPair(Pair):
         """Log of the finite sum."""
         return self.atoms.cgf(s)
 
+    def steer(self, c: Reals) -> tuple[Reals, Reals, Reals]:
+        """Moments of the tilted masses."""
+        return self.atoms.steer(c)
+
     def cgf_on_period(self, c: float, half: int, span: float) -> Enclosure:
         """K(c + i k pi / (half span)) for k = 0..half, by a fast Fourier transform.
 
@@ -54,7 +58,7 @@ class LadderPair(Pair):
         error = wobble * UNIT_ROUNDOFF + float(start.radius[0])
         return log_of_sum(ratio, error, float(start.value.real[0]), ulps=16.0)
 
-    def swapped(self) -> Pair:
+    def swapped(self) -> LadderPair:
         """(Q, P): masses p e^{-l}, losses -l, in increasing order."""
         flipped = self.atoms
         log_q = (flipped.log_p - flipped.loss)[::-1]

@@ -68,6 +68,11 @@ class SubsampledPair(TabulatedPair):
         squares = sum(f.count * f.pair.gdp_bound**2 for f in self.base.factors)
         return math.sqrt(squares) * (1 + 1e-14)
 
+    @property
+    def leads(self) -> bool:
+        """Unless it is an addition, whose swapped pair is a removal."""
+        return self.direction is not Direction.ADDITION
+
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
         """By the theorem, from the base's profile."""
         through = {

@@ -61,6 +61,11 @@ class TabulatedPair(Pair, ABC):
         """
         return False
 
+    @property
+    def leads(self) -> bool:
+        """Whether tables are made for it; otherwise for the swapped pair, and turned around."""
+        return True
+
     def cgf(self, s: Complexes) -> Enclosure:
         """K of the pair above."""
         return self.above(1).cgf(s)
@@ -104,6 +109,9 @@ class TabulatedPair(Pair, ABC):
 def _tables(pair: TabulatedPair, *, few: bool) -> tuple[LadderPair, LadderPair]:
     """Both finite pairs, on multiples of one span."""
     other = pair.swapped()
+    if not pair.leads:
+        high, low = _tables(other, few=few)
+        return high.swapped(), low.swapped()
     total_variation = float(pair.profile(np.zeros(1))[1][0])
     ends = pair.end, other.end
     span = 2.0 ** math.floor(math.log2(max(total_variation, 1e-12) / _FINE))

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from accountant.numerics import elementary
 from accountant.numerics.elementary import (
     exp_minus_linear,
     log1p_complex,
@@ -101,8 +102,12 @@ def test_exp_minus_linear_of_a_row() -> None:
 
 @pytest.mark.parametrize("turned", [0.0, 0.4])
 @pytest.mark.parametrize("rise", [0.0, 1.0])
-def test_turned_sums(turned: float, rise: float) -> None:
-    """Within the stated error, whether computed row by row or as a product of matrices."""
+@pytest.mark.parametrize("at_once", [1, 1 << 17])
+def test_turned_sums(
+    turned: float, rise: float, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Within the stated error, row by row or as products of matrices, in parts or at once."""
+    monkeypatch.setattr(elementary, "_AT_ONCE", at_once)
     rng = np.random.default_rng(2)
     growth = rng.normal(size=300) + 1j * turned * rng.uniform(size=300)
     growth = growth if turned else growth.real

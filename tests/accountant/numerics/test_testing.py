@@ -6,15 +6,23 @@ import math
 from fractions import Fraction
 
 import flint
+import numpy as np
 import pytest
 from scipy import special
 
-from accountant.numerics.testing import smallest_mu, true_positive_rate
+from accountant.numerics import answers
+from accountant.numerics.testing import (
+    larger_mu,
+    larger_power,
+    smallest_mu,
+    true_positive_rate,
+)
 from accountant.pairs.finite import FinitePair
-from accountant.pairs.gaussian import GaussianPair
+from accountant.pairs.gaussian import GaussianPair, gaussian_profile
 from accountant.pairs.laplace import LaplacePair
 from accountant.pairs.product import Factor, Product
 from accountant.pairs.randomized_response import RandomizedResponsePair
+from accountant.pairs.subsampled import Direction, SubsampledPair
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from tests.contracts.definition import ball
 from tests.contracts.pair_contract import normal_tail
@@ -111,3 +119,59 @@ def test_forgiven_delta() -> None:
     leaky = Product.of(RandomizedResponsePair(epsilon=Fraction(1), infinite=Fraction(1, 100)))
     assert smallest_mu(leaky).lower == math.inf
     assert smallest_mu(leaky, 0.02).upper < math.inf
+
+
+STEP = SubsampledGaussianPair(mu_squared=Fraction(1), sampling_rate=Fraction(1, 100), removal=True)
+SMALL = Product.of(RandomizedResponsePair(epsilon=Fraction(1, 2)))
+LARGE = Product.of(RandomizedResponsePair(epsilon=Fraction(1)))
+
+
+@pytest.mark.parametrize("smallest_delta", [0.0, 1e-6])
+@pytest.mark.parametrize("turned", [False, True])
+def test_larger_mu(smallest_delta: float, *, turned: bool) -> None:
+    """That of the worse direction, whichever comes first, and of two that hardly differ."""
+    pair = Product((Factor(STEP, 100),))
+    for one, other in ((SMALL, LARGE), (pair, pair.swapped()), (LARGE, LARGE)):
+        directions = (other, one) if turned else (one, other)
+        found = larger_mu(*directions, smallest_delta)
+        both = [smallest_mu(direction, smallest_delta) for direction in directions]
+        assert found.lower <= max(each.upper for each in both)
+        assert max(each.lower for each in both) <= found.upper
+        assert found.upper <= max(each.upper for each in both)
+
+
+@pytest.mark.parametrize("rate", [0.0, 1e-9, 0.01, 0.3, 1.0])
+@pytest.mark.parametrize("turned", [False, True])
+def test_larger_power(rate: float, *, turned: bool) -> None:
+    """That of the worse direction, whichever comes first, and of two that hardly differ."""
+    pair = Product((Factor(STEP, 100),))
+    for one, other in ((SMALL, LARGE), (pair, pair.swapped()), (Product(()), LARGE)):
+        directions = (other, one) if turned else (one, other)
+        found = larger_power(*directions, rate)
+        both = [true_positive_rate(direction, rate) for direction in directions]
+        assert max(each.lower for each in both) <= found.upper
+        assert found.upper == pytest.approx(max(each.upper for each in both), rel=1e-9)
+
+
+@pytest.mark.parametrize("smallest_delta", [1e-12, 1e-4, 0.1])
+def test_mu_above_a_delta(smallest_delta: float) -> None:
+    """The lower end needs it at an epsilon where delta is more, the upper end nowhere else."""
+    product = Product((Factor(STEP, 1000),))
+    found = smallest_mu(product, smallest_delta)
+    end = answers.epsilon(product, smallest_delta)
+    for share in (0.0, 0.1, 0.5, 0.9, 0.999):
+        x = share * end.lower
+        true = answers.delta(product, x)
+        assert true.lower <= gaussian_profile(found.upper, np.array([x]))[1][0]
+    assert found.relative_width < 1e-3
+    shares = np.linspace(0.0, 1.0, 50) * end.lower
+    covered = gaussian_profile(found.lower * (1 - 1e-3), shares)[1]
+    assert any(answers.delta(product, x).lower > y for x, y in zip(shares, covered, strict=True))
+
+
+def test_infinite_mass_of_a_table_leaves_the_bound() -> None:
+    """Where a table keeps infinite mass, mu is that of the bases together."""
+    base = Product.of(GaussianPair(mu_squared=Fraction(1)), LaplacePair(epsilon=Fraction(1)))
+    pair = SubsampledPair(base=base, sampling_rate=Fraction(1, 10), direction=Direction.REMOVAL)
+    found = smallest_mu(Product.of(pair))
+    assert 0.0 < found.lower <= found.upper == pytest.approx(pair.gdp_bound, rel=1e-12)

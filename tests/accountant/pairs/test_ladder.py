@@ -82,6 +82,18 @@ class TestLadder(PairContract):
         assert np.array_equal(one.index, other.index)
         assert np.allclose(one.atoms.log_p, other.atoms.log_p, rtol=0, atol=1e-13)
 
+    def test_steering(self) -> None:
+        """K, K' and K'' as differences of K have them, also where K is tiny."""
+        c = np.array([0.05, 0.5, 20.0])
+        for pair in ladders():
+            step = 1e-4 * c
+            left, value, right = (pair.cgf(at + 0j).value.real for at in (c - step, c, c + step))
+            found = pair.steer(c)
+            assert np.allclose(found[0], value, rtol=1e-9, atol=0)
+            assert np.allclose(found[1], (right - left) / (2 * step), rtol=1e-5, atol=0)
+            second = (right - 2 * value + left) / step**2
+            assert np.allclose(found[2], second, rtol=1e-2, atol=0)
+
     def test_fourier_transform(self) -> None:
         """K over a whole period by the transform agrees with K node by node."""
         for pair in ladders():

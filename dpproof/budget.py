@@ -102,7 +102,7 @@ def spend(pipeline: Pipeline, step: Step = lambda _: None) -> Budget:
     step("total")
     with placed(pipeline.file):
         whole = total(guarantees)
-        epsilon = whole.epsilon(delta=pipeline.delta)
+        epsilon = alone[0] if len(alone) == 1 else whole.epsilon(delta=pipeline.delta)
         shares = _shares(guarantees)
         return Budget(
             pipeline=pipeline,
@@ -150,6 +150,8 @@ def _shares(guarantees: Sequence[Guarantee[Relation]]) -> list[float | None]:
 
     A low order looks at the bulk of the loss; a high one would see rare large losses alone.
     """
+    if len(guarantees) == 1:
+        return [1.0]
     costs = [guarantee.rdp(order=SHARE_ORDER).lower for guarantee in guarantees]
     whole = math.fsum(costs)
     if not 0 < whole < math.inf:

@@ -49,6 +49,10 @@ class DiscreteLaplacePair(Pair):
         """Log of the finite sum."""
         return _atoms(self).cgf(s)
 
+    def steer(self, c: Reals) -> tuple[Reals, Reals, Reals]:
+        """Moments of the tilted masses."""
+        return _atoms(self).steer(c)
+
     def swapped(self) -> Pair:
         """Itself, by symmetry."""
         return self

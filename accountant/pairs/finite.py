@@ -43,6 +43,10 @@ class FinitePair(Pair):
         """Log of the finite sum."""
         return _atoms(self).cgf(s)
 
+    def steer(self, c: Reals) -> tuple[Reals, Reals, Reals]:
+        """Moments of the tilted masses."""
+        return _atoms(self).steer(c)
+
     def swapped(self) -> Pair:
         """(Q, P)."""
         return FinitePair(p=self.q, q=self.p)

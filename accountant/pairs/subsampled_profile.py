@@ -31,6 +31,12 @@ def log_unsampled(sampling_rate: Fraction) -> float:
     return math.log1p(-float(sampling_rate))
 
 
+def _blurred(base: Profile, argument: Reals, slack: Reals) -> tuple[Reals, Reals]:
+    """Ends that hold for every argument so near; asked together, as they share the work."""
+    found = base(np.concatenate([argument + slack, argument - slack]))
+    return found[0][: argument.size], found[1][argument.size :]
+
+
 def removal_profile(base: Profile, sampling_rate: Fraction, epsilon: Reals) -> tuple[Reals, Reals]:
     """Lower and upper ends for the pair ((1-q)Q + qP, Q)."""
     rate = float(sampling_rate)
@@ -43,7 +49,7 @@ def removal_profile(base: Profile, sampling_rate: Fraction, epsilon: Reals) -> t
         + (np.abs(ratio) + np.exp(epsilon) / rate * np.abs(epsilon)) / (1.0 + ratio)
     )
     slack = np.minimum(slack, 1e3)
-    lower, upper = base(argument + slack)[0], base(argument - slack)[1]
+    lower, upper = _blurred(base, argument, slack)
     outside = -np.expm1(epsilon)
     return (
         np.where(inside, rate * lower, outside) * (1 - _ULP),
@@ -63,7 +69,7 @@ def addition_profile(base: Profile, sampling_rate: Fraction, epsilon: Reals) -> 
     slack = np.minimum(
         _ULP * (np.abs(epsilon) + abs(math.log(rate)) + np.abs(argument)) + 2 * blur / safe, 1e3
     )
-    lower, upper = base(argument + slack)[0], base(argument - slack)[1]
+    lower, upper = _blurred(base, argument, slack)
     return (
         np.where(inside, np.maximum(rest - blur, 0.0) * lower, 0.0),
         np.where(inside, (rest + blur) * upper, np.maximum(rest + blur, 0.0)),

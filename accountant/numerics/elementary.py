@@ -85,9 +85,13 @@ def summing(terms: int) -> float:
 
 
 def _up_a_line(size: int, turn: Reals, scale: Reals, phase: Reals) -> Complexes:
-    """Sums of scale e^{i (phase + k turn)} for k = 0..size-1: as above, many columns at once."""
-    row = math.isqrt(size) + 1
-    rows = -(-size // row)
+    """Sums of scale e^{i (phase + k turn)} for k = 0..size-1: as above, many columns at once.
+
+    With k = p row + r, |r| <= row / 2, as sines and cosines of -r follow from those of r.
+    """
+    reach = max(math.isqrt(size // 2), 1)
+    row = 2 * reach + 1
+    rows = 1 - (reach - size + 1) // row
     total = np.zeros((rows, row), dtype=complex)
     at_once = _COLUMNS * max(_AT_ONCE // (_COLUMNS * (row + rows)), 1)
     for start in range(0, turn.size, at_once):
@@ -96,13 +100,23 @@ def _up_a_line(size: int, turn: Reals, scale: Reals, phase: Reals) -> Complexes:
             piece = one[start : start + at_once]
             line[: piece.size] = piece
         turned, sized, begun = part.reshape(3, -1, 1, _COLUMNS)
-        inner = np.arange(row)[:, None] * turned + begun
-        outer = row * np.arange(rows)[:, None] * turned
-        cosine, sine = (sized * np.cos(inner)).mT, (sized * np.sin(inner)).mT
-        across, along = np.cos(outer), np.sin(outer)
+        across, along = _circle(1.0 * row * np.arange(rows), turned)
+        cosine, sine = _circle(np.arange(reach + 1.0), turned)
+        cosine = np.concatenate([cosine[:, :0:-1], cosine], axis=1)
+        sine = np.concatenate([-sine[:, :0:-1], sine], axis=1)
+        even, odd = sized * np.cos(begun), sized * np.sin(begun)
+        cosine, sine = (even * cosine - odd * sine).mT, (even * sine + odd * cosine).mT
         total.real += (across @ cosine - along @ sine).sum(axis=0)
         total.imag += (across @ sine + along @ cosine).sum(axis=0)
-    return np.asarray(total.ravel()[:size])
+    return np.asarray(total.ravel()[reach : reach + size])
+
+
+def _circle(times: Reals, turned: Reals) -> tuple[Reals, Reals]:
+    """Cosine and sine of whole multiples, the first of which is none."""
+    angle = times[1:, None] * turned
+    shape = (turned.shape[0], 1, turned.shape[2])
+    cosine = np.concatenate([np.ones(shape), np.cos(angle)], axis=1)
+    return cosine, np.concatenate([np.zeros(shape), np.sin(angle)], axis=1)
 
 
 def _without_dust(exponent: Complexes) -> Complexes:

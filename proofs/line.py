@@ -17,6 +17,7 @@ from proofs.arithmetic import ball
 from proofs.fields import Fields
 from proofs.pairs.gaussian import GaussianPair
 from proofs.pairs.pair import Moments, Product
+from proofs.residues import finite_profile, work
 
 
 @final
@@ -133,11 +134,13 @@ def outside(found: Sequence[Moments], product: Product) -> arb:
 
 
 def closed_profile(product: Product) -> Callable[[arb], arb] | None:
-    """The profile of one pair with a closed formula, or of Gaussians, whose product is one."""
+    """The profile of one pair with a formula, of Gaussians, which are one, or a finite sum."""
     if not product:
         return lambda _: arb(0)
     squares = [n * pair.mu_squared for pair, n in product if isinstance(pair, GaussianPair)]
     single, count = product[0]
     if len(squares) == len(product):
         return GaussianPair(sum(squares, Fraction(0))).profile
-    return None if len(product) > 1 or count > 1 else single.profile
+    if len(product) == count == 1:
+        return single.profile
+    return finite_profile(product) if work(product) else None

@@ -1,4 +1,4 @@
-"""A closed profile as proof: one pair, once, or Gaussians."""
+"""A closed profile as proof: one pair, once, Gaussians, or a few bounded pairs."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from accountant.pairs.finite import FinitePair
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.laplace import LaplacePair
 from accountant.pairs.logistic import LogisticPair
+from accountant.pairs.pair import Pair
 from accountant.pairs.product import Product
 from accountant.pairs.randomized_response import RandomizedResponsePair
 from accountant.pairs.subsampled import SubsampledPair
@@ -25,6 +26,8 @@ from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from proofs.certificate import Step
 
 _MANY = 900.0
+_MAX_TERMS, _MAX_COUNT = 2_000, 100
+_MAX_WORK = 1 << 23
 _CLOSED = (
     DiscreteGaussianPair
     | DiscreteLaplacePair
@@ -54,14 +57,16 @@ class Closed:
         return fact_step("closed", self.product, points, {})
 
 
-def has_closed_profile(product: Product) -> bool:
-    """Whether the checker has a formula for it."""
+def has_closed_profile(product: Product, *, values: int = 1) -> bool:
+    """Whether the checker has a formula for it, short enough for so many values."""
     single = closed_form(product)
     if isinstance(single, SubsampledPair):
-        return has_closed_profile(single.base)
+        return has_closed_profile(single.base, values=values)
     if isinstance(single, DiscreteLaplacePair | DiscreteGaussianPair):
         return _terms(single) < _MANY
-    return not product.factors or isinstance(single, _CLOSED)
+    if not product.factors or isinstance(single, _CLOSED):
+        return True
+    return 0 < _sum_work(product) * values <= _MAX_WORK
 
 
 def _terms(pair: DiscreteLaplacePair | DiscreteGaussianPair) -> float:
@@ -69,3 +74,29 @@ def _terms(pair: DiscreteLaplacePair | DiscreteGaussianPair) -> float:
     if isinstance(pair, DiscreteLaplacePair):
         return float(pair.shift)
     return 32.0 * math.sqrt(pair.sigma_squared)
+
+
+def _sum_work(product: Product) -> int:
+    """What the checker counts for one value of a finite sum; 0 where that is too long."""
+    lengths = [(_exponentials(factor.pair), factor.count) for factor in product.factors]
+    short = all(0 < length <= _MAX_TERMS for length, _ in lengths)
+    if not short or sum(count for _, count in lengths) > _MAX_COUNT:
+        return 0
+    terms = math.prod(math.comb(count + length - 1, count) for length, count in lengths)
+    smooth = (f.count for f in product.factors if isinstance(f.pair, LaplacePair | LogisticPair))
+    return terms * (sum(smooth) + 8) if terms <= _MAX_TERMS else 0
+
+
+def _exponentials(pair: Pair) -> int:
+    """How many exponentials the moment generating function of one pair has, 0 if it is no sum."""
+    match pair:
+        case LaplacePair() | LogisticPair():
+            return 2
+        case RandomizedResponsePair():
+            return min(pair.categories, 3)
+        case FinitePair():
+            return sum(1 for a, b in zip(pair.p, pair.q, strict=True) if a and b)
+        case DiscreteLaplacePair():
+            return pair.shift + 1
+        case _:
+            return 0

@@ -84,10 +84,11 @@ Maker = Callable[[Points], Step]
 
 def _direction(product: Product, point: Point) -> tuple[Maker, int]:
     """A way to state the fact about one product, and how much slack it needs."""
+    if point.epsilon * (1 + 1e-9) >= max_loss(product):
+        with contextlib.suppress(NotCertified):  # just before the largest loss
+            return _first(Bounded(product), point)
     if has_closed_profile(product):
         return _first(Closed(product), point)
-    if point.epsilon * (1 + 1e-9) >= max_loss(product):
-        return _first(Bounded(product), point)
     if not any(isinstance(factor.pair, SubsampledPair) for factor in product.factors):
         return _summed(Subject.plain(product), point)
     single = closed_form(product)

@@ -47,17 +47,14 @@ def gdp_witness(pair: DominatingPair[Any], mu: float, squared: Fraction) -> Obje
     if parts and lists[0] == lists[1] and max(sums) <= squared:
         return {"parts": [show_rational(Fraction(part)) for part in parts], "epsilons": []}
     directions = [pair.forward, pair.backward]
-    if not all(has_closed_profile(one) for one in directions):
-        raise NotCertified(
-            "certificates show mu-GDP of a product of pairs only where the pairs' own mu add up in "
-            "squares; certify epsilon or delta, or convert the parts"
-        )
+    _require_closed(directions, 1)
     end = max(max_loss(one) for one in directions) * (1 + 1e-12)
     grid = _refined(
         np.linspace(0.0, end, _CELLS),
         lambda points: np.any([_above_tangent(one, points, mu) for one in directions], axis=0),
         lambda left, right: 0.5 * (left + right),
     )
+    _require_closed(directions, 8 * grid.size)
     return {"parts": [], "epsilons": [show_rational(Fraction(x)) for x in grid.tolist()]}
 
 
@@ -96,6 +93,15 @@ def zcdp_witness(pair: DominatingPair[Any], rho: float) -> Object:
         for s in grid.tolist()
     ]
     return {"orders": listed}
+
+
+def _require_closed(products: list[Product], values: int) -> None:
+    if not all(has_closed_profile(one, values=values) for one in products):
+        raise NotCertified(
+            "certificates show mu-GDP of a product of pairs only where the pairs' own mu add up in "
+            "squares, or where few of them have bounded losses; certify epsilon or delta, or "
+            "convert the parts"
+        )
 
 
 def _refined(

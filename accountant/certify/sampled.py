@@ -107,7 +107,7 @@ def _end(pair: SubsampledPair, negligible: float) -> float:
 
 def _lines(pair: SubsampledPair, epsilon: Reals, negligible: float) -> tuple[Object, ...]:
     """Lines that bound the base's profile at the points, each for as many as it serves well."""
-    if has_closed_profile(pair.base):
+    if has_closed_profile(pair.base, values=4 * epsilon.size):
         return ()
     scale, argument = _argument(pair, epsilon)
     with np.errstate(divide="ignore"):

@@ -49,11 +49,11 @@ Side: TypeAlias = tuple[Fraction, list[object]]
 
 
 def closed(step: Application) -> tuple[str, ...]:
-    """One pair with a profile in closed form, or Gaussians, whose product is one Gaussian."""
+    """One pair with a profile in closed form, Gaussians, which are one, or a few bounded pairs."""
     claim = _fact(step)
     profile = closed_profile(claim.product)
     if profile is None:
-        raise RefusedError("the rule takes one pair, once, or Gaussian pairs")
+        raise RefusedError("the rule takes one pair, once, Gaussian pairs, or a few bounded ones")
     step.budget.spend(profile_work(claim.product))
     return _at_least(lambda: profile(ball(claim.epsilon)), claim)
 

@@ -25,6 +25,7 @@ from proofs.pairs.pair import Product
 from proofs.pairs.sampled import SampledPair
 from proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
 from proofs.pairs.table import read_table
+from proofs.residues import work
 from proofs.rules.rule import Application
 from proofs.statement import HockeyStick
 
@@ -57,11 +58,11 @@ def lattice(step: Application) -> tuple[str, ...]:
 
 
 def closed(step: Application) -> tuple[str, ...]:
-    """One pair with a profile in closed form, or Gaussians, whose product is one Gaussian."""
+    """One pair with a profile in closed form, Gaussians, which are one, or a few bounded pairs."""
     claim = _fact(step)
     profile = closed_profile(claim.product)
     if profile is None:
-        raise RefusedError("the rule takes one pair, once, or Gaussian pairs")
+        raise RefusedError("the rule takes one pair, once, Gaussian pairs, or a few bounded ones")
     step.budget.spend(len(claim.points) * profile_work(claim.product))
     return _at_most(lambda: _at_ball(profile), claim)
 
@@ -219,7 +220,7 @@ def _work(pair: object, hint: object) -> tuple[int, int]:
 
 def profile_work(product: Product) -> int:
     """About how many operations one value of a closed profile takes."""
-    known = 20
+    known = 20 + work(product)
     for one, _ in product:
         if isinstance(one, FinitePair):
             known += len(one.p)

@@ -104,6 +104,13 @@ def two_releases(rate: float = 0.125) -> Any:  # noqa: ANN401  # a mechanism wit
     return both.subsample(Poisson(sampling_rate=rate))
 
 
+def _rough() -> Guarantee[Any]:
+    """Two Laplace releases and an answer on one Poisson sample, ten times."""
+    parts = [Laplace(scale=scale, sensitivity=L1(1)) for scale in (2, 5)]
+    both = mechanism_compose(*parts, RandomizedResponse(epsilon=0.5, categories=3))
+    return both.subsample(Poisson(sampling_rate=0.125)).repeat(10).guarantee()
+
+
 def _samples() -> Guarantee[Any]:
     return compose(two_releases(0.02).repeat(200).guarantee(), GDP(mu=0.25))
 
@@ -132,6 +139,7 @@ COMPUTATIONS: dict[str, Callable[[], Guarantee[Any]]] = {
     "points": _points,
     "concentrated": _concentrated,
     "restated": _restated,
+    "rough": _rough,
     "sample": lambda: two_releases().guarantee(),
     "samples": _samples,
     "subsets": _subsets,

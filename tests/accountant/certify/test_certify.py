@@ -79,6 +79,13 @@ MORE: dict[str, Callable[[], Guarantee[Any]]] = {
         .repeat(100)
         .guarantee()
     ),
+    "laplaces on one sample": lambda: (
+        Laplace(scale=10, sensitivity=L1(1))
+        .repeat(4)
+        .subsample(Poisson(sampling_rate=0.125))
+        .guarantee()
+    ),
+    "few": lambda: self_compose(Laplace(scale=2, sensitivity=L1(1)).guarantee(), 7),
     "group": lambda: group(Laplace(scale=5, sensitivity=L1(1)).guarantee(), size=3),
 }
 
@@ -225,9 +232,11 @@ def test_one_of_them_is_given() -> None:
         (lambda: self_compose(Laplace(scale=2, sensitivity=L1(1)).guarantee(), 20), (ZCDP,)),
         (training, (GDP, ZCDP)),
         (lambda: BoundedRange(epsilon=1), (GDP,)),
+        (lambda: compose(PureDP(epsilon=0.25), BoundedRange(epsilon=0.5)), (GDP, ZCDP)),
+        (lambda: self_compose(PureDP(epsilon=0.5), 5), (GDP, ZCDP)),
         (lambda: RandomizedResponse(epsilon=1, categories=4).repeat(10).guarantee(), (ZCDP,)),
     ],
-    ids=["trade-off", "laplace", "laplaces", "training", "range", "answers"],
+    ids=["trade-off", "laplace", "laplaces", "training", "range", "two", "pures", "answers"],
 )
 def test_one_number(make: Callable[[], Guarantee[Any]], notions: tuple[Any, ...]) -> None:
     """The smallest mu and rho of a product are certified exactly as they are stated."""
@@ -250,7 +259,7 @@ def test_what_no_rule_covers_is_refused() -> None:
 
 def test_numbers_that_no_sum_and_no_formula_shows() -> None:
     """The mu of several rough releases and the rho of samples are refused, with a way out."""
-    many = convert(self_compose(PureDP(epsilon=0.5), 5), to=GDP)
+    many = convert(RandomizedResponse(epsilon=1, categories=4).repeat(70).guarantee(), to=GDP)
     with pytest.raises(NotCertified, match="certify epsilon or delta"):
         many.certify()
 

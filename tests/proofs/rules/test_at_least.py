@@ -76,7 +76,7 @@ CASES = [
     closed([LAPLACE], "1/2", "22119921/100000000"),
     closed([LAPLACE], "1/2", "221199217/1000000000", CLAIM),
     closed([LAPLACE], "1", "1/1000000", CLAIM),
-    closed([LAPLACE, ONE], "1", "0", "one pair, once"),
+    closed([LAPLACE, ONE], "1", "0", "few bounded"),
     closed([], "0", "0"),
     closed([], "0", "1/9", CLAIM),
     line(near(GAUSS_TEN, DOWN)),

@@ -13,6 +13,7 @@ from tests.proofs.support import Case, Object, certificate, fact, factor, gaussi
 ONE = gaussian("1")
 LAPLACE = factor("laplace", epsilon="1")
 RESPONSE = factor("randomized-response", 20, epsilon="1/2", categories=2, infinite="0")
+HALF, ZERO = Fraction(1, 2), Fraction(0)
 LOW = {"c": "1/2", "step": "1/16", "nodes": 60, "tau": "0", "factors": [None]}
 LINE = {"c": "2", "step": "1/4", "nodes": 40, "tau": "0", "factors": [None]}
 FOLD = {"c": "1", "span": "1", "nodes": 20, "factors": [None]}
@@ -72,7 +73,17 @@ CLOSED = [
     Case("hockey-stick/closed", fact([LAPLACE], "1/2", "22119921/100000000"), why="is at least"),
     Case("hockey-stick/closed", fact([LAPLACE], "1", "0")),
     Case("hockey-stick/closed", fact([LAPLACE, ONE], "1", "1"), why="one pair, once"),
-    Case("hockey-stick/closed", fact([{**LAPLACE, "count": 2}], "1", "1"), why="one pair, once"),
+    Case("hockey-stick/closed", fact([gaussian("1"), LAPLACE], "1", "1"), why="few bounded ones"),
+    Case("hockey-stick/closed", fact([{**LAPLACE, "count": 101}], "1", "1"), why="few bounded"),
+    Case(
+        "hockey-stick/closed",
+        fact([{**RESPONSE, "count": 2}], "0", near(response_delta(2, HALF, ZERO), "1/100000000")),
+    ),
+    Case(
+        "hockey-stick/closed",
+        fact([{**RESPONSE, "count": 2}], "0", near(response_delta(2, HALF, ZERO), "-1/100000000")),
+        why="is at least",
+    ),
     # (1 - e^{-1})/(1 + e^{-1}) = 0.46211715726...
     Case(
         "hockey-stick/closed",

@@ -10,6 +10,7 @@ from tests.proofs.rules.test_dominate import finite, response
 from tests.proofs.support import Case, Object, factor, gaussian, pairs, said
 
 LAPLACE = factor("laplace", epsilon="1/2")
+TWICE = factor("laplace", 2, epsilon="1/2")
 SUBSAMPLED = [
     factor("subsampled-gaussian", mu_squared="1", sampling_rate="1/10", removal=way)
     for way in (True, False)
@@ -70,7 +71,11 @@ CASES = [
     Case(GDP, mu("1/3"), [pairs([LAPLACE])], by(), "increase from 0"),
     Case(GDP, mu("0"), [pairs([LAPLACE])], by(epsilons=GRID), "mu above 0"),
     Case(GDP, mu("1/3"), [pairs([LAPLACE])], by(epsilons=GRID[:-1]), "the largest loss"),
-    Case(GDP, mu("9"), [pairs([{**LAPLACE, "count": 2}])], by(epsilons=GRID), "closed form"),
+    # Two of them: mu^2 = 0.50062..., less than twice 0.3156
+    Case(GDP, mu("13/25"), [pairs([TWICE])], by(epsilons=[*GRID, "5/8", "3/4", "7/8", "1"])),
+    Case(GDP, mu("1/2"), [pairs([TWICE])], by(epsilons=[*GRID, "3/4", "1"]), "the profile at"),
+    Case(GDP, mu("9"), [pairs([TWICE])], by(epsilons=GRID), "the largest loss"),
+    Case(GDP, mu("9"), [pairs([{**LAPLACE, "count": 101}])], by(epsilons=GRID), "closed form"),
     Case(GDP, mu("1/3"), [said("pure-dp", epsilon="1/2")], by(epsilons=GRID), "wants Pairs"),
     # K'(0) = 0.10653... for the Laplace pair, tanh bound 0.12246...
     Case(ZCDP, rho("1/8"), [pairs([LAPLACE])], at()),

@@ -23,7 +23,14 @@ ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("accountant/theorems", "accountant/guarantees", "mechanisms")
 FIELD = re.compile(r"^(\w[\w ]*): *(.*(?:\n(?: +.*)?)*?)(?=\n\S|\Z)", re.MULTILINE)
 APPLIED = {
-    "convert/notion-rdp": ("convert/pair-rdp", "convert/zcdp-rdp", "convert/rdp-rdp"),
+    "convert/notion-approx": ("convert/pair-approx", "convert/renyi-approx", "convert/point"),
+    "convert/notion-profile": ("convert/pair-profile", "convert/renyi-profile"),
+    "convert/notion-rdp": (
+        "convert/pair-rdp",
+        "convert/zcdp-rdp",
+        "convert/rdp-rdp",
+        "convert/bounded-range-rdp",
+    ),
     "select/pair": ("select/profile",),
 }
 HEAD = """# Theorems

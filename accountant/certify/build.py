@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Final, final
 
-from accountant.certify.hockey import Point, prove
+from accountant.certify.converted import Shown
+from accountant.certify.hockey import Point, distinct, prove
 from accountant.certify.json_form import Object, conclusion, run_law
-from accountant.certify.renyi import best_order, rdp_witness, selected_witness
+from accountant.certify.renyi import ROOM, rdp_witness, renyi_point, selected_witness
 from accountant.certify.restate import gdp_witness, zcdp_witness
 from accountant.certify.selection import selected
 from accountant.certify.threshold import stopped
 from accountant.derivation import Derivation
 from accountant.errors import NotCertified
 from accountant.guarantees.approx_dp import ApproxDP
+from accountant.guarantees.bounded_range import BoundedRange
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.gdp import GDP
 from accountant.guarantees.guarantee import Guarantee
@@ -28,11 +30,9 @@ from accountant.guarantees.rdp import RDP
 from accountant.guarantees.renyi_guarantee import RenyiGuarantee
 from accountant.guarantees.rounding import floats_around
 from accountant.guarantees.zcdp import ZCDP
-from accountant.pairs.product import Product
 from accountant.runs.law import RunLaw
 from proofs.certificate import Json, Step, show_rational
 
-_ROOM: Final = Fraction(1, 2**30)  # what a proof may give away
 _SELECTIONS: Final = {"select/pair": selected, "select/above": stopped}
 _SAME_NAME: Final = frozenset(
     {
@@ -96,6 +96,7 @@ _SAME_NAME: Final = frozenset(
 class Steps:
     """The steps so far; a derivation that was added already is cited, not repeated."""
 
+    shown: Mapping[int, Shown] = field(default_factory=dict)  # by id of the derivation
     listed: list[Step] = field(default_factory=list)
     _places: dict[int, tuple[int, int]] = field(default_factory=dict)
     _kept: list[Derivation] = field(default_factory=list)  # an id is only good for what lives
@@ -115,7 +116,8 @@ class Steps:
             if id(node) in self._places or not missing:
                 stack.pop()
                 if id(node) not in self._places:
-                    self._places[id(node)] = self._node(node)
+                    proof = self.shown.get(id(node))
+                    self._places[id(node)] = self._shown(proof) if proof else self._node(node)
                     self._kept.append(node)
             else:
                 stack.extend(reversed(missing))
@@ -169,6 +171,15 @@ class Steps:
             )
         return self.add(node.rule, conclusion(node.conclusion, steps), places, parameters), steps
 
+    def _shown(self, shown: Shown) -> tuple[int, int]:
+        """The steps that show a conversion to raised numbers."""
+        premise, apart = self._places[id(shown.premise.derivation)]
+        before = len(self.listed) - 1
+        for step in shown.steps(apart):
+            places = (before + one if one else premise for one in step.premises)
+            self.listed.append(replace(step, premises=tuple(sorted(places))))
+        return len(self.listed) - 1, apart * shown.size
+
     def _to_pure(self, node: Derivation, found: Guarantee[Any], steps: int) -> tuple[int, int]:
         """The largest loss of the pairs of what is known."""
         known = node.premises[0].conclusion
@@ -201,6 +212,8 @@ class Steps:
             return self.add("convert/zcdp-rdp", said, places, {}), steps
         if isinstance(known, RDP):
             return self.add("convert/rdp-rdp", said, places, {}), steps
+        if isinstance(known, BoundedRange):
+            return self.add("convert/bounded-range-rdp", said, places, {}), steps
         if not isinstance(known, PairGuarantee) or not isinstance(found, RDP):
             raise NotCertified(f"no rule leads from {node.premises[0].statement} to Renyi points")
         pair = known.to_pair()
@@ -257,7 +270,7 @@ def prove_divergence(steps: Steps, guarantee: Guarantee[Any], order: Fraction) -
             f"{guarantee.describe()} has no finite Renyi divergence at order {float(order):g}"
         )
     exact = guarantee.divergence_up(order) if isinstance(guarantee, RenyiGuarantee) else None
-    least = Fraction(value) * (1 + _ROOM) + _ROOM**2 if exact is None else exact
+    least = Fraction(value) * (1 + ROOM) + ROOM**2 if exact is None else exact
     claim = RDP(points=((order, least),), relation=guarantee.relation)
     if isinstance(guarantee, RenyiGuarantee):
         rule = "convert/zcdp-rdp" if isinstance(guarantee, ZCDP) else "convert/rdp-rdp"
@@ -267,17 +280,11 @@ def prove_divergence(steps: Steps, guarantee: Guarantee[Any], order: Fraction) -
         pair = guarantee.to_pair()
         place, apart = steps.derive(pair.derivation)
         steps.add("convert/pair-rdp", conclusion(claim, apart), [place], rdp_witness(pair, [order]))
+    elif isinstance(guarantee, BoundedRange):
+        place, apart = steps.derive(guarantee.derivation)
+        steps.add("convert/bounded-range-rdp", conclusion(claim, apart), [place], {})
     else:
-        raise NotCertified(
-            f"{guarantee.describe()} says more of Renyi divergences than its pair; convert it "
-            "with to=ZCDP and certify that"
-        )
-
-
-def distinct(pair: DominatingPair[Any]) -> list[Product]:
-    """The different directions, forward first."""
-    same = pair.forward == pair.backward
-    return [pair.forward] if same else [pair.forward, pair.backward]
+        raise NotCertified(f"certificates do not know {type(guarantee).__name__}")
 
 
 def _prove_pair(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:
@@ -332,13 +339,8 @@ def _prove_stated(steps: Steps, guarantee: PairGuarantee[Any], point: Point) -> 
 
 def _prove_renyi(steps: Steps, guarantee: RenyiGuarantee[Any], point: Point) -> None:
     place, apart = steps.derive(guarantee.derivation)
-    order = best_order(guarantee, point.epsilon, point.delta if point.moves else 0.0)
-    epsilon, delta = Fraction(point.epsilon), Fraction(point.delta)
-    if point.moves:
-        epsilon *= 1 + _ROOM
-    else:
-        delta *= 1 + _ROOM
-    claim = ApproxDP(epsilon=epsilon, delta=min(delta, Fraction(1)), relation=guarantee.relation)
+    epsilon, delta, order = renyi_point(guarantee, point)
+    claim = ApproxDP(epsilon=epsilon, delta=delta, relation=guarantee.relation)
     witness: Object = {"order": show_rational(order)}
     steps.add("convert/renyi-approx", conclusion(claim, apart), [place], witness)
 

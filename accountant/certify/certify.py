@@ -6,9 +6,10 @@ import math
 from typing import Any
 
 from accountant import check
-from accountant.certify.build import Steps, distinct, prove_divergence, prove_point
-from accountant.certify.hockey import Point
+from accountant.certify.build import Steps, prove_divergence, prove_point
+from accountant.certify.hockey import Point, distinct
 from accountant.certify.lower import lower_fact
+from accountant.certify.raised import raised
 from accountant.check import Number
 from accountant.errors import NotCertified, ParameterError
 from accountant.guarantees.guarantee import Guarantee, renyi_order
@@ -49,7 +50,8 @@ def certify(
         return Certificate((_lower(guarantee, delta, epsilon),))
     if lower:
         raise ParameterError("lower", lower, "with delta or epsilon")
-    steps = Steps()
+    guarantee, shown = raised(guarantee)
+    steps = Steps(shown)
     if order is not None:
         prove_divergence(steps, guarantee, renyi_order(order=order))
     elif delta is not None:

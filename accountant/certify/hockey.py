@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from accountant.certify.proof import Proof, fact_step
 from accountant.certify.sampled import once, subject
 from accountant.certify.table import Subject
 from accountant.errors import NotCertified
+from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.points import Points
 from accountant.numerics.enclosure import Reals
 from accountant.numerics.profile import chernoff, closed_form, infinite_mass, max_loss
@@ -58,6 +59,12 @@ class Point:
         if not self.moves:
             return np.full(_SLACKS.shape, self.epsilon), log_delta + _SLACKS
         return self.epsilon + _SLACKS * max(self.epsilon, _SMALL_EPSILON), log_delta
+
+
+def distinct(pair: DominatingPair[Any]) -> list[Product]:
+    """The different directions, forward first."""
+    same = pair.forward == pair.backward
+    return [pair.forward] if same else [pair.forward, pair.backward]
 
 
 def prove(products: list[Product], point: Point) -> tuple[Fraction, Fraction, list[Step]]:

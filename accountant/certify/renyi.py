@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from accountant.certify.contour import quadratures
+from accountant.certify.hockey import Point
 from accountant.certify.json_form import Object, run_law
 from accountant.certify.sampled import subject
 from accountant.errors import NotCertified
@@ -17,6 +18,7 @@ from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.rdp import DEFAULT_ORDERS, RDP
 from accountant.guarantees.renyi_bounds import epsilon_terms, log_delta_terms, total_variation
 from accountant.guarantees.renyi_guarantee import RenyiGuarantee
+from accountant.numerics.answers import renyi
 from accountant.numerics.enclosure import Reals
 from accountant.numerics.profile import max_loss
 from accountant.pairs.pair import Pair
@@ -25,6 +27,7 @@ from accountant.runs.law import RunLaw
 from accountant.runs.truncated_negative_binomial import TruncatedNegativeBinomial
 from proofs.certificate import Json, show_rational
 
+ROOM: Final = Fraction(1, 2**30)  # what a proof may give away
 _TRIALS = 1.0 + np.geomspace(1e-6, 1e9, 200)
 _REFINEMENTS = 6
 _NEXT_TO_ONE = 1 + Fraction(1, 2**44)
@@ -84,6 +87,44 @@ def _refuse_unbounded(pair: Pair) -> None:
             "certificates bound a sampled pair by a table, which says nothing of Renyi divergences "
             "where its base's losses are unbounded; ask for epsilon or delta"
         )
+
+
+def has_tables(pair: DominatingPair[Any]) -> bool:
+    """Whether the checker computes divergences of a pair from tables of its own."""
+    factors = (*pair.forward.factors, *pair.backward.factors)
+    return any(isinstance(factor.pair, SubsampledPair) for factor in factors)
+
+
+def tabulated_points(
+    pair: DominatingPair[Any], orders: list[Fraction]
+) -> list[tuple[Fraction, Fraction]]:
+    """Divergences of the tables that ``rdp_witness`` describes, the larger of both directions."""
+    products = {
+        subject(product, fine=_POINTS, negligible=0.0).used
+        for product in (pair.forward, pair.backward)
+    }
+    return [
+        (order, max(Fraction(renyi(one, float(order)).upper) * (1 + ROOM) for one in products))
+        for order in orders
+    ]
+
+
+def renyi_point(
+    guarantee: RenyiGuarantee[Any], point: Point
+) -> tuple[Fraction, Fraction, Fraction]:
+    """Epsilon and delta near a point, and the order that proves them; 1 for total variation."""
+    epsilon, delta = Fraction(point.epsilon), Fraction(point.delta)
+    if point.moves and point.epsilon:
+        order = best_order(guarantee, point.epsilon, point.delta)
+        return epsilon * (1 + ROOM), delta, order
+    order = best_order(guarantee, point.epsilon, 0.0)
+    terms = log_delta_terms(
+        np.array([float(order)]), np.array([_value(guarantee, order)]), point.epsilon
+    )
+    first = guarantee.points[0][0] if isinstance(guarantee, RDP) else _NEXT_TO_ONE
+    if total_variation(_value(guarantee, first)) <= math.exp(min(terms[0], 0.0)):
+        order = Fraction(1)
+    return epsilon, delta if point.moves else min(delta * (1 + ROOM), Fraction(1)), order
 
 
 def best_order(guarantee: RenyiGuarantee[Any], epsilon: float, delta: float) -> Fraction:

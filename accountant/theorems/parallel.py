@@ -13,6 +13,7 @@ from accountant.guarantees.bounded_range import BoundedRange
 from accountant.guarantees.gdp import GDP
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.parts import required
+from accountant.guarantees.points import Points
 from accountant.guarantees.privacy_profile import PrivacyProfile
 from accountant.guarantees.pure_dp import PureDP
 from accountant.guarantees.rdp import RDP, shared_orders
@@ -21,6 +22,7 @@ from accountant.guarantees.stated import rederived
 from accountant.guarantees.zcdp import ZCDP
 from accountant.relation import R
 from accountant.theorems.convert_notion_profile import notion_to_profile
+from accountant.theorems.convert_notion_rdp import notion_to_rdp
 
 _SOURCE = "McSherry, SIGMOD 2009, Theorem 4; proved in parallel_compose for every notion"
 _ASSUMPTION = "which part a record belongs to depends on that record alone"
@@ -69,11 +71,15 @@ def parallel_compose(
             "from one part to another and change two; state the parts under add-remove and use "
             "group with size=2, as replacing is removing and adding"
         )
+    compared: Sequence[Guarantee[R]] = parts
     worst = _worst(parts)
-    if worst is None and epsilons is not None:
-        profiles = [notion_to_profile(part, epsilons=epsilons) for part in parts]
-        columns = zip(*(profile.points for profile in profiles), strict=True)
-        points = [(column[0][0], max(delta for _, delta in column)) for column in columns]
+    if worst is None and all(isinstance(part, RenyiGuarantee) for part in parts):
+        orders = shared_orders(parts)
+        compared = curves = [notion_to_rdp(part, orders=orders) for part in parts]
+        worst = RDP(points=_largest([curve.points for curve in curves]), relation=relation)
+    elif worst is None and epsilons is not None:
+        compared = profiles = [notion_to_profile(part, epsilons=epsilons) for part in parts]
+        points = _largest([profile.points for profile in profiles])
         worst = PrivacyProfile(points=points, relation=relation)
     if worst is None:
         names = ", ".join(sorted({type(part).__name__ for part in parts}))
@@ -85,7 +91,7 @@ def parallel_compose(
         rule="parallel",
         statement=f"{worst.describe()}, the worst of {len(parts)} disjoint parts",
         source=_SOURCE,
-        premises=tuple(part.derivation for part in parts),
+        premises=tuple(part.derivation for part in compared),
         assumptions=(_ASSUMPTION,),
     )
     return rederived(worst, derivation)
@@ -120,10 +126,13 @@ def _worst(parts: Sequence[Guarantee[R]]) -> Guarantee[R] | None:
             delta=max(part.stated_delta for part in approximate),
             relation=relation,
         )
-    if all(isinstance(part, RenyiGuarantee) for part in parts):
-        points = [
-            (order, max(part.rdp(order=order).upper for part in parts))
-            for order in shared_orders(parts)
-        ]
-        return RDP(points=points, relation=relation)
+    listed = _all(parts, PrivacyProfile)
+    if listed and len({tuple(x for x, _ in part.points) for part in listed}) == 1:
+        return PrivacyProfile(points=_largest([part.points for part in listed]), relation=relation)
     return None
+
+
+def _largest(tables: Sequence[Points]) -> Points:
+    """The largest value at each of the arguments that all tables list."""
+    columns = zip(*tables, strict=True)
+    return tuple((column[0][0], max(value for _, value in column)) for column in columns)

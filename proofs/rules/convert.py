@@ -72,6 +72,19 @@ def bounded_range_to_zcdp(step: Application) -> tuple[str, ...]:
     return ()
 
 
+def bounded_range_to_rdp(step: Application) -> tuple[str, ...]:
+    """At order a the divergence of losses at both ends of the range, epsilon, or a epsilon^2/8.
+
+    Source: Dong, Durfee & Rogers (arXiv:1909.13830). Proof: proofs/conversions.md, section 8.
+    """
+    epsilon = step.only(BoundedRange).epsilon
+    for order, value in step.concludes(RDP).points:
+        if value < min(epsilon, epsilon * epsilon * order / 8):
+            ends = partial(_both_ends, epsilon, order)
+            require_at_most(ends, partial(ball, value), f"the divergence at order {order}")
+    return ()
+
+
 def gdp_to_zcdp(step: Application) -> tuple[str, ...]:
     """With rho = mu^2/2. Source: Mironov (arXiv:1702.07476), Proposition 7."""
     step.expect(ZCDP(step.only(GDP).mu_squared / 2))
@@ -147,13 +160,18 @@ def pair_to_approx(step: Application) -> tuple[str, ...]:
 
 
 def pair_to_profile(step: Application) -> tuple[str, ...]:
-    """The same at several points: the bounds of one direction's points after the other's."""
+    """The same at several points, each at or above a bound of every different direction."""
     points = step.concludes(Profile).points
     pairs, facts = split(step)
-    if len(facts) % len(points):
-        raise RefusedError("the rule takes one bound for each point and direction")
-    for place, (epsilon, delta) in enumerate(points):
-        _bounded_at(step, epsilon, delta, pairs, facts[place :: len(points)])
+    both = {pairs.forward, pairs.backward}
+    if {fact.product for fact in facts} != both or len(set(facts)) < len(facts):
+        raise RefusedError("the rule takes bounds of the products of the pairs, each once")
+    for product in both:
+        known = [point for fact in facts if fact.product == product for point in fact.points]
+        step.budget.spend(len(points) * len(known))
+        for epsilon, delta in points:
+            if not any(x <= epsilon and y <= delta for x, y in known):
+                raise RefusedError(f"no bound of each direction at epsilon = {epsilon}")
     return ()
 
 
@@ -195,9 +213,10 @@ def rdp_to_rdp(step: Application) -> tuple[str, ...]:
 
 
 def renyi_to_approx(step: Application) -> tuple[str, ...]:
-    """For delta >= e^{(a-1)(R - eps)} (1 - 1/a)^a / (a - 1) at one order a.
+    """For delta >= e^{(a-1)(R - eps)} (1 - 1/a)^a / (a - 1) at one order a, or total variation.
 
-    Source: Canonne, Kamath & Steinke (arXiv:2004.00010), Proposition 12.
+    Source: Canonne, Kamath & Steinke (arXiv:2004.00010), Proposition 12. At a = 1, by Pinsker and
+    by Bretagnolle & Huber, sqrt(R/2) and sqrt(1 - e^-R).
     """
     claim = step.concludes(ApproxDP)
     _renyi_delta(step, claim.epsilon, claim.delta, step.witness.rational("order"))
@@ -251,21 +270,33 @@ def _renyi_at_most(
 
 def _renyi_delta(step: Application, epsilon: Fraction, delta: Fraction, order: Fraction) -> None:
     (premise,) = step.every(object, most=1)
-    if order <= 1:
-        raise RefusedError("a Renyi order must be above 1")
+    if order < 1:
+        raise RefusedError("a Renyi order must be at or above 1")
     if isinstance(premise, ZCDP):
         value = premise.rho * order
     elif isinstance(premise, RDP):
         step.budget.spend(8 * len(premise.points))
-        value = divergence(premise.points, order)
+        known = premise.points  # divergences grow with the order
+        value = divergence(known, order) if order > 1 else known[0][1]
     else:
         raise RefusedError("the rule takes zCDP or Renyi divergences")
 
     def bound() -> arb:
+        if order == 1:
+            return ball(value / 2).sqrt().min((-ball(-value).expm1()).sqrt())
         a = ball(order)
         return (ball((order - 1) * (value - epsilon)) + a * (1 - 1 / a).log()).exp() / (a - 1)
 
     require_at_most(bound, lambda: ball(delta), "delta")
+
+
+def _both_ends(epsilon: Fraction, order: Fraction) -> arb:
+    """Log x + log((e^{a eps} - 1)/(e^eps - 1)/a)/(a - 1), x = (1 - 1/a) e^{-eps} (e^{a eps} - 1) /
+    (e^{(a-1) eps} - 1).
+    """  # noqa: D205  # two definitions are one sentence
+    high, low, one = (ball(x * epsilon).expm1() for x in (order, order - 1, Fraction(1)))
+    share = ball(1 - 1 / order) * ball(-epsilon).exp() * high / low
+    return share.log() + (high / one / ball(order)).log() / ball(order - 1)
 
 
 def _at_least_tanh(step: Application, epsilon: Fraction) -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import pairwise
 from typing import Final, TypeVar
 
 from flint import arb
@@ -16,7 +20,17 @@ from proofs.pairs.logistic import LogisticPair
 from proofs.pairs.pair import Pair, Product
 from proofs.rules.compose import divergence
 from proofs.rules.rule import Application
-from proofs.statement import GDP, RDP, ZCDP, ApproxDP, BoundedRange, Pairs, PureDP
+from proofs.statement import (
+    GDP,
+    RDP,
+    ZCDP,
+    ApproxDP,
+    BoundedRange,
+    Pairs,
+    Points,
+    PureDP,
+    TradeOff,
+)
 
 C = TypeVar("C")
 MAX_CHAIN: Final = 1_000
@@ -96,6 +110,45 @@ def pair(step: Application) -> tuple[str, ...]:
     scaled = _scaled(claim.forward, size)
     step.expect(Pairs(scaled, scaled))
     return ()
+
+
+def trade_off(step: Application) -> tuple[str, ...]:
+    """1 - f(1 - g) for power: f-DP for j steps, g-DP for k steps -> h-DP for j + k, h <= g(1 - f).
+
+    g(1 - f) is a convex polygon; a convex polygon is below it if it is at its corners.
+    Source: Dong, Roth & Su (arXiv:1905.02383), Theorem 2.14.
+    """
+    names, apart = set(step.mechanisms), sum(premise.steps for premise in step.premises)
+    curves = [p.claim.points for p in step.premises if isinstance(p.claim, TradeOff)]
+    if not len(curves) == len(step.premises) == 2 or len(names) > 1:
+        raise RefusedError("the rule takes two trade-offs of one mechanism")
+    if step.conclusion.steps != apart:
+        raise RefusedError("the conclusion is about another distance")
+    inner, outer = curves
+    claim = step.concludes(TradeOff).points
+    step.budget.spend(16 * (len(inner) + len(outer)))
+    for place, power in _corners(inner, [x for x, _ in outer]):
+        if _at(claim, place) > _at(outer, power):
+            raise RefusedError(f"the curve is not below the premises' at type-I error {place}")
+    return ()
+
+
+def _corners(inner: Points, places: list[Fraction]) -> Iterator[tuple[Fraction, Fraction]]:
+    """Type-I errors with the power of the curve there: its corners, and where power is a place."""
+    for (left, high), (right, low) in pairwise(inner):
+        yield left, 1 - high
+        for power in places[bisect_right(places, 1 - high) : bisect_left(places, 1 - low)]:
+            yield left + (right - left) * (high - 1 + power) / (high - low), power
+    yield inner[-1][0], Fraction(1)
+
+
+def _at(curve: Points, place: Fraction) -> Fraction:
+    """The height of a polygon, 0 after its end."""
+    after = bisect_left(curve, place, key=lambda point: point[0])
+    if after == len(curve):
+        return Fraction(0)
+    (left, high), (right, low) = curve[max(after - 1, 0)], curve[after]
+    return low if after == 0 else high + (low - high) * (place - left) / (right - left)
 
 
 def _one(step: Application, kind: type[C]) -> tuple[C, int]:

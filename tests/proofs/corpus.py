@@ -96,6 +96,15 @@ def _concentrated() -> Guarantee[Any]:
     return compose(noise, convert(PureDP(epsilon=0.5), to=ZCDP))
 
 
+def _converted() -> Guarantee[Any]:
+    parts = [
+        convert(training(1_000), to=PrivacyProfile, epsilons=[1, 2, 3]),
+        convert(ZCDP(rho=0.03125), to=ApproxDP, delta=1e-9),
+        convert(Laplace(scale=5, sensitivity=L1(1)).guarantee(), to=ApproxDP, delta=1e-9),
+    ]
+    return compose(*parts)
+
+
 def two_releases(rate: float = 0.125) -> Any:  # noqa: ANN401  # a mechanism with its data's type
     """A Gaussian and a Laplace release on one Poisson sample."""
     both = mechanism_compose(
@@ -140,6 +149,7 @@ COMPUTATIONS: dict[str, Callable[[], Guarantee[Any]]] = {
     "concentrated": _concentrated,
     "restated": _restated,
     "rough": _rough,
+    "converted": _converted,
     "sample": lambda: two_releases().guarantee(),
     "samples": _samples,
     "subsets": _subsets,

@@ -66,6 +66,7 @@ class Case:
         premises: what it is claimed from.
         witness: parameters and hints.
         why: words of the refusal; empty when the step is to be accepted.
+        twice: whether the first premise is cited twice.
     """
 
     rule: str
@@ -73,13 +74,14 @@ class Case:
     premises: Sequence[Object] = ()
     witness: Object = field(default_factory=dict)
     why: str = ""
+    twice: bool = False
 
     def verdict(self) -> Verdict:
         """What the checker says."""
         given = [stated(premise) for premise in self.premises]
         step = Step(
             rule=self.rule,
-            premises=tuple(range(len(given))),
+            premises=(0,) * self.twice + tuple(range(len(given))),
             witness=self.witness,
             conclusion=self.conclusion,
         )

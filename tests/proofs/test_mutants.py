@@ -21,6 +21,8 @@ LONG = {
     "tuned": 1,
     "restated": 7,
     "samples": 23,
+    "rough": 41,
+    "converted": 11,
     "stopped": 1,
 }  # every n-th mutant
 

@@ -188,16 +188,6 @@ def test_divergence_at_an_order(name: str) -> None:
     assert value <= guarantee.rdp(order=2).upper * (1 + Fraction(CLOSE))
 
 
-def test_renyi_divergence_of_a_range_is_its_own() -> None:
-    """Bounded range says more than its pair, so the pair is not used."""
-    with pytest.raises(NotCertified, match="to=ZCDP"):
-        BoundedRange(epsilon=1).certify(order=2)
-
-    assert isinstance(
-        proofs.check(convert(BoundedRange(epsilon=1), to=ZCDP).certify(order=2)), VerifiedUnder
-    )
-
-
 @pytest.mark.parametrize(
     ("guarantee", "notion"),
     [
@@ -251,10 +241,10 @@ def test_one_number(make: Callable[[], Guarantee[Any]], notions: tuple[Any, ...]
 
 def test_what_no_rule_covers_is_refused() -> None:
     """A theorem without a rule is named; nothing is certified around it."""
-    point = convert(training(), to=ApproxDP, delta=1e-6)
+    curve = group(TradeOff(points=((0, 1), (0.25, 0.25), (1, 0))), size=2)
 
-    with pytest.raises(NotCertified, match="convert/notion-approx"):
-        point.certify(delta=DELTA)
+    with pytest.raises(NotCertified, match="group/trade-off"):
+        curve.certify(delta=DELTA)
 
 
 def test_numbers_that_no_sum_and_no_formula_shows() -> None:

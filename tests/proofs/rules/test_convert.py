@@ -11,6 +11,7 @@ from tests.proofs.support import (
     certificate,
     fact,
     factor,
+    facts,
     gaussian,
     pairs,
     said,
@@ -20,7 +21,7 @@ from tests.proofs.support import (
 OTHER = "not the one that follows"
 PURE, GDP, ZCDP = said("pure-dp", epsilon="1"), said("gdp", mu_squared="1"), said("zcdp", rho="1")
 RANGE = said("bounded-range", epsilon="1")
-ORDER = {"order": "8"}
+ORDER, ONE_ORDER = {"order": "8"}, {"order": "1"}
 
 
 def approx(epsilon: str, delta: str) -> Object:
@@ -59,6 +60,26 @@ EXACT = [
         "convert/bounded-range-zcdp",
         said("zcdp", rho="100"),
         [said("bounded-range", epsilon="100")],
+    ),
+    # At order 2 both ends of a range of 1 give 0.24022..., the line 1/4; above 8 the range is less
+    Case("convert/bounded-range-rdp", listed("rdp", ("2", "1/4"), ("9", "1")), [RANGE]),
+    Case("convert/bounded-range-rdp", listed("rdp", ("2", "961/4000"), ("9", "333/500")), [RANGE]),
+    Case("convert/bounded-range-rdp", listed("rdp", ("2", "6/25")), [RANGE], why="divergence at"),
+    Case(
+        "convert/bounded-range-rdp",
+        listed("rdp", ("2", "1/4"), ("9", "133/200")),
+        [RANGE],
+        why="divergence at order 9",
+    ),
+    Case(
+        "convert/bounded-range-rdp",
+        listed("rdp", ("2", "0")),
+        [said("bounded-range", epsilon="0")],
+    ),
+    Case("convert/bounded-range-rdp", listed("rdp", ("2", "1")), [PURE], why="wants Bounded"),
+    Case("convert/bounded-range-rdp", RANGE, [RANGE], why="wants RDP"),
+    Case(
+        "convert/bounded-range-rdp", listed("rdp", ("2", "0")), [RANGE], why="divergence at order 2"
     ),
     # mu = 2 Phi^-1(e/(1+e)) = 1.2320348..., mu^2 = 1.51791...
     Case("convert/pure-gdp", said("gdp", mu_squared="15180/10000"), [PURE], why="lowest terms"),
@@ -146,7 +167,24 @@ RENYI = [
         ORDER,
         "above all",
     ),
-    Case("convert/renyi-approx", approx("10", "1/1000"), [ZCDP], {"order": "1"}, "above 1"),
+    Case("convert/renyi-approx", approx("10", "1/1000"), [ZCDP], {"order": "1/2"}, "or above 1"),
+    # Total variation: sqrt(1/18) = 0.2357..., and sqrt(1 - e^-4) = 0.99079... below sqrt(2)
+    Case("convert/renyi-approx", approx("0", "59/250"), [said("zcdp", rho="1/9")], {"order": "1"}),
+    Case(
+        "convert/renyi-approx",
+        approx("0", "47/200"),
+        [said("zcdp", rho="1/9")],
+        {"order": "1"},
+        "delta is at least",
+    ),
+    Case("convert/renyi-approx", approx("0", "991/1000"), [listed("rdp", ("9", "4"))], ONE_ORDER),
+    Case(
+        "convert/renyi-approx",
+        approx("0", "99/100"),
+        [listed("rdp", ("9", "4"))],
+        ONE_ORDER,
+        "delta is at least",
+    ),
     Case("convert/renyi-approx", approx("10", "1/1000"), [GDP], ORDER, "zCDP or Renyi"),
     Case(
         "convert/renyi-profile",
@@ -251,6 +289,7 @@ LEFT = _closed(FORWARD, "1", "1/2")
 RIGHT = _closed(BACKWARD, "1", "1/2")
 
 
+BOTH_WAYS = [stated(facts(way, ("1", "1/2"), ("2", "1/3"))) for way in (FORWARD, BACKWARD)]
 POINTS: list[tuple[Object, list[Step], str]] = [
         (approx("1", "1/2"), [LEFT, RIGHT], ""),
         (approx("1", "1/2"), [LEFT], "no bound of each direction"),
@@ -261,10 +300,18 @@ POINTS: list[tuple[Object, list[Step], str]] = [
         (approx("1", "1/3"), [LEFT, RIGHT], "no bound of each direction"),
         (approx("1", "1/2"), [], "no bound of each direction"),
         (listed("privacy-profile", ("1", "1/2")), [LEFT, RIGHT], ""),
+        (listed("privacy-profile", ("1", "1/2")), [RIGHT, LEFT], ""),
+        (listed("privacy-profile", ("3/2", "1/2"), ("2", "2/3")), [LEFT, RIGHT], ""),
         (listed("privacy-profile", ("1", "1/2"), ("2", "1/3")),
          [LEFT, _closed(FORWARD, "2", "1/3"), RIGHT, _closed(BACKWARD, "2", "1/3")], ""),
+        (listed("privacy-profile", ("1", "1/2"), ("2", "1/3")), [BOTH_WAYS[0], BOTH_WAYS[1]], ""),
+        (listed("privacy-profile", ("1", "1/2"), ("2", "1/4")), BOTH_WAYS, "no bound of each"),
+        (listed("privacy-profile", ("1/2", "1/2")), BOTH_WAYS, "no bound of each"),
         (listed("privacy-profile", ("1", "1/2"), ("2", "1/3")), [LEFT, RIGHT], "no bound of each"),
-        (listed("privacy-profile", ("1", "1/2"), ("2", "1/3")), [LEFT], "one bound for each point"),
+        (listed("privacy-profile", ("1", "1/2")), [LEFT], "each once"),
+        (listed("privacy-profile", ("1", "1/2")), [LEFT, RIGHT, RIGHT], "each once"),
+        (listed("privacy-profile", ("1", "1/2")), [*BOTH_WAYS, _closed([], "1", "0")], "each once"),
+        (listed("privacy-profile", ("1", "1/2")), [], "each once"),
     ]  # fmt: skip
 
 

@@ -20,10 +20,64 @@ def rdp(*points: tuple[str, str], steps: int = 1) -> Object:
     return said("rdp", points=[list(point) for point in points], steps=steps)
 
 
+def curve(*points: tuple[str, str], steps: int = 1) -> Object:
+    """A trade-off."""
+    return said("trade-off", points=[list(point) for point in points], steps=steps)
+
+
+ANSWER = curve(("0", "1"), ("1/4", "1/4"), ("1", "0"))
+CHAINED = (("0", "1"), ("1/12", "1/4"), ("1/4", "1/12"), ("1", "0"))
+TOLD = curve(("0", "1/2"), ("1/2", "0"))
+SAME, TRADE = ("0", "1"), "group/trade-off"
 LAPLACE = factor("laplace", epsilon="1")
 LINE = rdp(("2", "2"), ("4", "4"))  # 1-zCDP, as far as it is listed
 
 CASES = [
+    # Odds of 3 twice: 1 - f takes 1/12 to 1/4 and 1/4 to 3/4.
+    Case(TRADE, curve(*CHAINED, steps=2), [ANSWER], twice=True),
+    Case(TRADE, curve(SAME, ("1/12", "1/12"), ("1", "0"), steps=2), [ANSWER], twice=True),
+    Case(
+        TRADE,
+        curve(SAME, ("1/8", "1/8"), ("1", "0"), steps=2),
+        [ANSWER],
+        why="not below",
+        twice=True,
+    ),
+    Case(
+        TRADE,
+        curve(SAME, ("1/12", "251/1000"), ("1/4", "1/12"), ("1", "0"), steps=2),
+        [ANSWER],
+        why="not below",
+        twice=True,
+    ),
+    Case(
+        TRADE,
+        curve(SAME, ("1/12", "1/4"), ("1/4", "43/500"), ("1", "0"), steps=2),
+        [ANSWER],
+        why="not below",
+        twice=True,
+    ),
+    Case(TRADE, curve(*CHAINED, steps=2), [ANSWER, ANSWER], why="of one mechanism"),
+    Case(TRADE, curve(*CHAINED, steps=2), [ANSWER], why="two trade-offs"),
+    Case(TRADE, curve(*CHAINED, steps=2), [said("gdp", mu_squared="1")], why="two", twice=True),
+    Case(TRADE, curve(*CHAINED, steps=3), [ANSWER], why="another distance", twice=True),
+    Case(TRADE, said("gdp", mu_squared="9", steps=2), [ANSWER], why="wants TradeOff", twice=True),
+    # Half told at each step: after two all may be.
+    Case(TRADE, curve(("0", "0"), steps=2), [TOLD], twice=True),
+    Case(TRADE, curve(("0", "1/9"), ("1/9", "0"), steps=2), [TOLD], why="not below", twice=True),
+    Case(
+        TRADE,
+        curve(("0", "0"), steps=4),
+        [curve(("0", "0"), steps=2)],
+        twice=True,
+    ),
+    Case(
+        TRADE,
+        curve(("0", "1/2"), ("3/4", "0"), ("1", "0"), steps=2),
+        [curve(("0", "3/4"), ("1/2", "1/4"), ("3/4", "0"), ("1", "0"))],
+        twice=True,
+        why="not below",
+    ),
     Case("group/approx-dp", approx("2", "1", 3), [approx("1", "1/2")], TWO, "another distance"),
     Case(
         "group/pair",

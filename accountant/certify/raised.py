@@ -1,0 +1,118 @@
+"""A guarantee with every conversion inside its derivation raised to numbers that proofs reach."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias
+
+from accountant.certify.converted import SHOWN, Shown
+from accountant.derivation import Derivation
+from accountant.errors import NotCertified
+from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.rdp import RDP
+from accountant.sampling import Poisson, WithoutReplacement
+from accountant.theorems.compose import compose, self_compose
+from accountant.theorems.compose_rdp import compose_rdp
+from accountant.theorems.convert_approx_pure import approx_to_pure
+from accountant.theorems.convert_bounded_range_pure import bounded_range_to_pure
+from accountant.theorems.convert_bounded_range_zcdp import bounded_range_to_zcdp
+from accountant.theorems.convert_gdp_zcdp import gdp_to_zcdp
+from accountant.theorems.convert_notion_pair import notion_to_pair
+from accountant.theorems.convert_notion_rdp import notion_to_rdp
+from accountant.theorems.convert_pair_gdp import pair_to_gdp
+from accountant.theorems.convert_pair_pure import pair_to_pure
+from accountant.theorems.convert_pair_zcdp import pair_to_zcdp
+from accountant.theorems.convert_profile_trade_off import profile_to_trade_off
+from accountant.theorems.convert_pure_approx import pure_to_approx
+from accountant.theorems.convert_pure_bounded_range import pure_to_bounded_range
+from accountant.theorems.convert_pure_gdp import pure_to_gdp
+from accountant.theorems.convert_pure_zcdp import pure_to_zcdp
+from accountant.theorems.group import group
+from accountant.theorems.parallel import parallel_compose
+from accountant.theorems.post_process import post_process
+from accountant.theorems.subsample_poisson import subsample_poisson
+from accountant.theorems.subsample_without_replacement import subsample_without_replacement
+
+Parts: TypeAlias = list[Any]
+Parameters: TypeAlias = Mapping[str, Any]
+_AGAIN: Final[Mapping[str, Callable[[Parts, Parameters], Guarantee[Any]]]] = {
+    "dominate": lambda parts, _: notion_to_pair(parts[0]),
+    "compose": lambda parts, _: compose(*parts),
+    "compose/rdp": lambda parts, given: compose_rdp(parts, orders=given["orders"]),
+    "repeat": lambda parts, given: self_compose(parts[0], given["count"]),
+    "parallel": lambda parts, _: parallel_compose(*parts),
+    "post-process": lambda parts, given: post_process(parts[0], description=given["description"]),
+    "group": lambda parts, given: group(parts[0], size=given["size"]),
+    "subsample/poisson": lambda parts, given: subsample_poisson(parts[0], Poisson(**given)),
+    "subsample/without-replacement": lambda parts, given: subsample_without_replacement(
+        parts[0], WithoutReplacement(**given)
+    ),
+    "convert/notion-rdp": lambda parts, given: notion_to_rdp(parts[0], orders=given["orders"]),
+    "convert/pure-approx": lambda parts, _: pure_to_approx(parts[0]),
+    "convert/approx-pure": lambda parts, _: approx_to_pure(parts[0]),
+    "convert/pure-bounded-range": lambda parts, _: pure_to_bounded_range(parts[0]),
+    "convert/pure-zcdp": lambda parts, _: pure_to_zcdp(parts[0]),
+    "convert/pure-gdp": lambda parts, _: pure_to_gdp(parts[0]),
+    "convert/bounded-range-pure": lambda parts, _: bounded_range_to_pure(parts[0]),
+    "convert/bounded-range-zcdp": lambda parts, _: bounded_range_to_zcdp(parts[0]),
+    "convert/gdp-zcdp": lambda parts, _: gdp_to_zcdp(parts[0]),
+    "convert/profile-trade-off": lambda parts, _: profile_to_trade_off(parts[0]),
+    "convert/pair-pure": lambda parts, _: pair_to_pure(parts[0]),
+    "convert/pair-gdp": lambda parts, _: pair_to_gdp(parts[0]),
+    "convert/pair-zcdp": lambda parts, _: pair_to_zcdp(parts[0]),
+}
+"""Every theorem, by its rule or the first word of it, as a function of premises and parameters."""
+
+
+def raised(guarantee: Guarantee[Any]) -> tuple[Guarantee[Any], dict[int, Shown]]:
+    """The same computation from raised numbers, itself where there are none.
+
+    Returns:
+        The guarantee, and what shows the raised numbers, by the id of their derivations.
+    Raises:
+        NotCertified: no proof comes near a number, or what was made of it cannot be made again.
+    """
+    found: dict[int, Guarantee[Any]] = {}
+    shown: dict[int, Shown] = {}
+    stack = [guarantee.derivation]
+    while stack:
+        node = stack[-1]
+        missing = [one for one in node.premises if id(one) not in found]
+        if missing and id(node) not in found:
+            stack.extend(reversed(missing))
+            continue
+        stack.pop()
+        if id(node) not in found:
+            found[id(node)] = _raised(node, [found[id(one)] for one in node.premises], shown)
+    return found[id(guarantee.derivation)], shown
+
+
+def _raised(
+    node: Derivation, premises: list[Guarantee[Any]], shown: dict[int, Shown]
+) -> Guarantee[Any]:
+    """What one theorem gives for raised premises."""
+    if not isinstance(node.conclusion, Guarantee):
+        raise NotCertified(f"the derivation does not say what {node.rule} concludes")
+    if node.rule in SHOWN:
+        proof = SHOWN[node.rule](node, premises[0])
+        if proof is not None:
+            shown[id(proof.guarantee.derivation)] = proof
+            return proof.guarantee
+    same = zip(premises, node.premises, strict=True)
+    if all(one.derivation is old for one, old in same):
+        return node.conclusion
+    return _again(node, premises)
+
+
+def _again(node: Derivation, premises: list[Guarantee[Any]]) -> Guarantee[Any]:
+    """One theorem, applied to other premises with the parameters it had."""
+    theorem = _AGAIN.get(node.rule) or _AGAIN.get(node.rule.split("/")[0])
+    if theorem is None:
+        raise NotCertified(
+            f"{node.rule} is not certified of numbers that come from a conversion; certify what "
+            "it was applied to"
+        )
+    given = dict(node.parameters)
+    if isinstance(node.conclusion, RDP):
+        given["orders"] = [order for order, _ in node.conclusion.points]  # type: ignore[assignment]
+    return theorem(premises, given)

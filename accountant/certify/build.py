@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Final, final
 
-from accountant.certify.converted import Shown
 from accountant.certify.hockey import Point, distinct, prove
 from accountant.certify.json_form import Object, conclusion, run_law
 from accountant.certify.renyi import ROOM, rdp_witness, renyi_point, selected_witness
 from accountant.certify.restate import gdp_witness, zcdp_witness
 from accountant.certify.selection import selected
+from accountant.certify.shown import Shown
 from accountant.certify.threshold import stopped
 from accountant.derivation import Derivation
 from accountant.errors import NotCertified

@@ -7,15 +7,17 @@ little more, so what is certified is a conversion to slightly larger numbers.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any, Final, final
+from typing import Any, Final
 
+from accountant.certify.chain import to_group
 from accountant.certify.closed import Closed, has_closed_profile
 from accountant.certify.curve import facts
 from accountant.certify.hockey import Point, distinct, prove
 from accountant.certify.json_form import Object, conclusion
 from accountant.certify.renyi import has_tables, rdp_witness, renyi_point, tabulated_points
+from accountant.certify.shown import Shown
 from accountant.derivation import Derivation
 from accountant.guarantees.approx_dp import ApproxDP
 from accountant.guarantees.guarantee import Guarantee
@@ -30,25 +32,6 @@ from proofs.certificate import Step, show_rational
 _CLOSE: Final = 1 + Fraction(1, 10**6)  # what a line that serves many points may give away
 
 _NOTHING: Final = Fraction(1, 2**300)  # what is left of a delta of 0 where balls do not decide
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """A guarantee with the steps that prove it.
-
-    Attributes:
-        guarantee: what is proved.
-        premise: from what.
-        steps: how far apart the premise's datasets are -> steps, the last of which concludes;
-            premise 0 stands for the premise, k for the k-th of these steps.
-        size: how many times further apart the conclusion's datasets are.
-    """
-
-    guarantee: Guarantee[Any]
-    premise: Guarantee[Any]
-    steps: Callable[[int], Sequence[Step]]
-    size: int = 1
 
 
 def to_approx(node: Derivation, known: Guarantee[Any]) -> Shown | None:
@@ -123,6 +106,7 @@ SHOWN: Final[Mapping[str, Callable[[Derivation, Guarantee[Any]], Shown | None]]]
     "convert/notion-approx": to_approx,
     "convert/notion-profile": to_profile,
     "convert/notion-rdp": to_rdp,
+    "group/trade-off": to_group,
 }
 """Theorems whose numbers are raised; None where the number is exact, or no rule is known."""
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
-from accountant.certify.converted import SHOWN, Shown
+from accountant.certify.converted import SHOWN
+from accountant.certify.shown import Shown
 from accountant.derivation import Derivation
 from accountant.errors import NotCertified
 from accountant.guarantees.guarantee import Guarantee

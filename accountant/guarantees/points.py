@@ -10,6 +10,7 @@ from accountant.check import Number
 from accountant.errors import ParameterError
 from accountant.pairs.finite import FinitePair
 
+_BITS = 160
 _ALLOWED = "a sequence of one pair of numbers or more"
 Points = tuple[tuple[Fraction, Fraction], ...]
 
@@ -64,6 +65,36 @@ def value_at(curve: Points, place: Fraction) -> Fraction:
         if place <= right:
             return high + (low - high) * (place - left) / (right - left)
     return curve[-1][1]
+
+
+def chained(inner: Points, outer: Points) -> Points:
+    """Vertices of a -> outer(1 - inner(a)) for two trade-off curves, both coordinates rounded down.
+
+    The lower convex hull of lowered points is below a falling convex curve.
+    """
+    # Where the inner power passes a vertex of the outer curve a new vertex appears.
+    places = {type_i for type_i, _ in inner}
+    for (left, high), (right, low) in pairwise(inner):
+        for vertex, _ in outer:
+            if low < 1 - vertex < high:
+                places.add(left + (high - (1 - vertex)) * (right - left) / (high - low))
+    points = [(place, value_at(outer, 1 - value_at(inner, place))) for place in places]
+    return shortened([*points, (Fraction(1), Fraction(0))])
+
+
+def shortened(points: Sequence[tuple[Fraction, Fraction]]) -> Points:
+    """A trade-off curve at or below one, of 160 significant bits, up to the first 0."""
+    hull = lower_hull([(_down(x), _down(y)) for x, y in points])
+    return hull[: next(i for i, (_, y) in enumerate(hull) if y == 0) + 1]
+
+
+def _down(value: Fraction) -> Fraction:
+    """At most 2**-159 relative below; exact when that many bits hold it."""
+    excess = value.denominator.bit_length() - value.numerator.bit_length()
+    shift = max(0, excess + _BITS)
+    lowered = (value.numerator << shift) // value.denominator
+    candidate = Fraction(lowered, 1 << shift)
+    return value if value.denominator.bit_length() <= _BITS else candidate
 
 
 def symmetric(curve: Points) -> Points:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-from itertools import pairwise
-
 from accountant import check
 from accountant.derivation import Derivation
 from accountant.errors import NotImplied
-from accountant.guarantees.points import Points, lower_hull, value_at
+from accountant.guarantees.points import chained
 from accountant.guarantees.trade_off import TradeOff
 from accountant.relation import R
 
-_BITS = 160
 _MAX_SIZE = 1000
 
 
@@ -45,6 +41,8 @@ def group_trade_off(guarantee: TradeOff[R], *, size: int) -> TradeOff[R]:
         [0.0, 0.08333333333333333, 0.25, 1.0]
     """
     times = check.count(size=size)
+    if times == 1:
+        return guarantee
     points = guarantee.points
     if times > _MAX_SIZE:
         raise NotImplied(
@@ -52,7 +50,7 @@ def group_trade_off(guarantee: TradeOff[R], *, size: int) -> TradeOff[R]:
             "or ZCDP, which scale by a formula"
         )
     for _ in range(times - 1):
-        points = _after(points, guarantee.points)
+        points = chained(points, guarantee.points)
         if len(points) == 1:
             break  # everything can be told: nothing is left to lose
     derivation = Derivation(
@@ -63,26 +61,3 @@ def group_trade_off(guarantee: TradeOff[R], *, size: int) -> TradeOff[R]:
         parameters=(("size", times),),
     )
     return TradeOff(points=points, relation=guarantee.relation, derivation=derivation)
-
-
-def _after(inner: Points, outer: Points) -> Points:
-    """Vertices of a -> outer(1 - inner(a)), rounded down."""
-    # Where the inner power passes a vertex of the outer curve a new vertex appears.
-    places = {type_i for type_i, _ in inner}
-    for (left, high), (right, low) in pairwise(inner):
-        for vertex, _ in outer:
-            if low < 1 - vertex < high:
-                places.add(left + (high - (1 - vertex)) * (right - left) / (high - low))
-    points = [(place, value_at(outer, 1 - value_at(inner, place))) for place in places]
-    lowered = [(_down(x), _down(y)) for x, y in points]
-    hull = lower_hull([*lowered, (Fraction(1), Fraction(0))])
-    return hull[: next(i for i, (_, y) in enumerate(hull) if y == 0) + 1]
-
-
-def _down(value: Fraction) -> Fraction:
-    """At most 2**-159 relative below; exact when that many bits hold it."""
-    excess = value.denominator.bit_length() - value.numerator.bit_length()
-    shift = max(0, excess + _BITS)
-    lowered = (value.numerator << shift) // value.denominator
-    candidate = Fraction(lowered, 1 << shift)
-    return value if value.denominator.bit_length() <= _BITS else candidate

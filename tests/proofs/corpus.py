@@ -150,6 +150,7 @@ COMPUTATIONS: dict[str, Callable[[], Guarantee[Any]]] = {
     "restated": _restated,
     "rough": _rough,
     "converted": _converted,
+    "chained": lambda: group(TradeOff(points=((0, 1), (0.25, 0.25), (1, 0))), size=3),
     "sample": lambda: two_releases().guarantee(),
     "samples": _samples,
     "subsets": _subsets,

@@ -11,7 +11,17 @@ from proofs import Rejected, VerifiedUnder, check_text
 from tests.proofs.corpus import FOLDER
 from tests.proofs.mutants import hints, mutants
 
-QUICK = ("choices", "groups", "disjoint", "concentrated", "noises", "chosen", "sample", "subsets")
+QUICK = (
+    "chained",
+    "choices",
+    "groups",
+    "disjoint",
+    "concentrated",
+    "noises",
+    "chosen",
+    "sample",
+    "subsets",
+)
 LONG = {
     "training": 1,
     "integers": 1,

@@ -33,6 +33,7 @@ from accountant import (
     group,
     self_compose,
 )
+from accountant.derivation import Derivation
 from accountant.theorems.convert_profile_trade_off import profile_to_trade_off
 from mechanisms import DiscreteGaussian, Gaussian, Laplace, RandomizedResponse
 from proofs import Certificate, Rejected, VerifiedUnder
@@ -241,10 +242,10 @@ def test_one_number(make: Callable[[], Guarantee[Any]], notions: tuple[Any, ...]
 
 def test_what_no_rule_covers_is_refused() -> None:
     """A theorem without a rule is named; nothing is certified around it."""
-    curve = group(TradeOff(points=((0, 1), (0.25, 0.25), (1, 0))), size=2)
+    node = Derivation(rule="magic/gdp", statement="a trick", source="nowhere")
 
-    with pytest.raises(NotCertified, match="group/trade-off"):
-        curve.certify(delta=DELTA)
+    with pytest.raises(NotCertified, match="magic/gdp"):
+        GDP(mu=1, derivation=node).certify(delta=DELTA)
 
 
 def test_numbers_that_no_sum_and_no_formula_shows() -> None:

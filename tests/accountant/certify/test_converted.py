@@ -34,8 +34,10 @@ from accountant import (
     select,
     self_compose,
 )
+from accountant.certify import chain
 from accountant.certify.raised import _AGAIN, _again, raised
 from accountant.derivation import Derivation
+from accountant.guarantees.points import value_at
 from accountant.theorems.subsample_poisson import subsample_poisson
 from accountant.theorems.subsample_without_replacement import subsample_without_replacement
 from mechanisms import Laplace
@@ -43,6 +45,7 @@ from proofs import VerifiedUnder
 from tests.proofs.corpus import COMPUTATIONS, training
 
 CLOSE = Fraction(1, 10**6)
+CURVE = TradeOff(points=((0, 1), (0.25, 0.25), (1, 0)))
 EPSILONS = [0, 0.5, 1, 2, 3, 4, 6]
 
 
@@ -94,6 +97,13 @@ CASES: dict[str, tuple[Callable[[], Guarantee[Any]], float]] = {
     "range": (
         lambda: compose(convert(BoundedRange(epsilon=1), to=RDP, orders=[2, 8]), ZCDP(rho=0.1)),
         1e-2,
+    ),
+    "curve of a group": (lambda: group(CURVE, size=5), 1e-3),
+    "curves of groups": (
+        lambda: self_compose(
+            group(convert(GDP(mu=0.25), to=PrivacyProfile, epsilons=[0, 0.5, 1]), size=3), 2
+        ),
+        0.3,
     ),
     "sample": (lambda: subsample_poisson(_point(), Poisson(sampling_rate=0.1)), 1e-6),
     "subset": (_subset, 1e-6),
@@ -185,6 +195,37 @@ def test_every_theorem_can_be_applied_again() -> None:
             assert _again(node, premises) == node.conclusion  # type: ignore[arg-type]
 
     assert seen == set(_AGAIN)
+
+
+@pytest.mark.parametrize("size", [2, 3, 6, 11])
+def test_curves_of_groups_are_lowered_a_hair(size: int) -> None:
+    """Every corner of the certified curve is at or below the theorem's, and next to it."""
+    exact = group(CURVE, size=size)
+    lowered, _ = raised(exact)
+    assert isinstance(exact, TradeOff)
+    assert isinstance(lowered, TradeOff)
+
+    for place, height in lowered.points:
+        assert height <= value_at(exact.points, place)
+    for place, height in exact.points:
+        assert value_at(lowered.points, place) >= height * (1 - CLOSE) - Fraction(1, 10**11)
+
+
+def test_curves_of_groups_stay_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A chain of curves with too many corners is refused."""
+    monkeypatch.setattr(chain, "_MOST_POINTS", 4)
+
+    assert isinstance(proofs.check(group(CURVE, size=2).certify()), VerifiedUnder)
+    with pytest.raises(NotCertified, match="more than 4 corners"):
+        group(CURVE, size=5).certify()
+
+
+def test_roundings_along_a_chain_are_covered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A curve that is not below its premises' is not certified."""
+    monkeypatch.setattr(chain, "_lowered", lambda curve, _: ((0, 1), curve[-1]))
+
+    with pytest.raises(NotCertified, match="roundings"):
+        group(CURVE, size=3).certify()
 
 
 def test_what_needs_no_raising_stays() -> None:

@@ -29,8 +29,8 @@ from accountant.pairs.product import Product
 from accountant.pairs.subsampled import SubsampledPair
 from proofs.certificate import Step, show_rational
 
-_SLACKS = 2.0 ** np.arange(-30, -6, 3)
-_WIDEST_SLACK = 6e-7  # what a proof may give away before a longer one is tried
+_SLACKS = 2.0 ** np.arange(-30, -6)
+_WIDEST_SLACK = 2.0**-20  # what a proof may give away before a longer one is tried
 _SMALL_EPSILON = 1e-3
 _FINENESS = (256, 1024)  # points of a table for a typical loss, tried in this order
 _NEGLIGIBLE = 1e-10  # what infinite losses of tables may add, relative to delta
@@ -127,21 +127,17 @@ def _summed(used: Subject, point: Point) -> tuple[Maker, int]:
 
 def _along(subject: Subject, saddle: Saddle, point: Point) -> tuple[Maker, int]:
     """A contour, and longer ones as long as they are worth it."""
-    most = EASY_NODES
     limit = _MAX_WORK // max(subject.work, 8)
+    most, found = min(EASY_NODES, limit), None
     while True:
-        proof = line(subject, saddle, min(most, limit))
-        try:
+        proof = line(subject, saddle, most)
+        with contextlib.suppress(NotCertified):  # a longer one may do
             found = _first(proof, point)
-        except NotCertified:
-            if 4 * most > limit or proof.contour.tau == 0.0:
-                raise
-        else:
-            if found[1] == 0 or _SLACKS[found[1]] <= _WIDEST_SLACK or 4 * most > limit:
-                return found
-            if proof.contour.tau == 0.0:
-                return found
-        most *= 4
+        if found is not None and _SLACKS[found[1]] <= _WIDEST_SLACK:
+            return found
+        if most == limit or proof.contour.tau == 0.0:
+            return found or _first(proof, point)
+        most = min(2 * most, limit)
 
 
 def _first(proof: Proof, point: Point) -> tuple[Maker, int]:

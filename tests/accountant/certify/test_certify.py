@@ -37,11 +37,11 @@ from accountant.derivation import Derivation
 from accountant.theorems.convert_profile_trade_off import profile_to_trade_off
 from mechanisms import DiscreteGaussian, Gaussian, Laplace, RandomizedResponse
 from proofs import Certificate, Rejected, VerifiedUnder
-from tests.proofs.corpus import COMPUTATIONS, DELTA, training
+from tests.proofs.corpus import COMPUTATIONS, DELTA, training, two_releases
 
 CLOSE = 1e-6
 TABLES = ("sample", "samples", "subsets")  # of losses without a bound
-LONG = {"samples", "sampled answers"}
+LONG = {"samples", "sampled answers", "five samples", "rough"}
 SAMPLED = Gaussian(sigma=1, sensitivity=L2(1)).subsample(Poisson(sampling_rate=0.25))
 MORE: dict[str, Callable[[], Guarantee[Any]]] = {
     "gdp": lambda: GDP(mu=1),
@@ -80,6 +80,7 @@ MORE: dict[str, Callable[[], Guarantee[Any]]] = {
         .repeat(100)
         .guarantee()
     ),
+    "five samples": lambda: two_releases().repeat(5).guarantee(),
     "laplaces on one sample": lambda: (
         Laplace(scale=10, sensitivity=L1(1))
         .repeat(4)

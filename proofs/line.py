@@ -15,6 +15,7 @@ from flint import acb, acb_poly, arb, ctx
 
 from proofs.arithmetic import ball
 from proofs.fields import Fields
+from proofs.grid import cells, lattice_profile
 from proofs.pairs.gaussian import GaussianPair
 from proofs.pairs.pair import Moments, Product
 from proofs.residues import finite_profile, work
@@ -143,4 +144,6 @@ def closed_profile(product: Product) -> Callable[[arb], arb] | None:
         return GaussianPair(sum(squares, Fraction(0))).profile
     if len(product) == count == 1:
         return single.profile
+    if cells(product):
+        return lattice_profile(product)
     return finite_profile(product) if work(product) else None

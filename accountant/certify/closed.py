@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import final
 
 import numpy as np
@@ -27,7 +28,8 @@ from proofs.certificate import Step
 
 _MANY = 900.0
 _MAX_TERMS, _MAX_COUNT = 2_000, 100
-_MAX_WORK = 1 << 23
+_MAX_CELLS, _BITS = 4_000, 72
+_MAX_WORK = 1 << 22
 _CLOSED = (
     DiscreteGaussianPair
     | DiscreteLaplacePair
@@ -66,7 +68,7 @@ def has_closed_profile(product: Product, *, values: int = 1) -> bool:
         return _terms(single) < _MANY
     if not product.factors or isinstance(single, _CLOSED):
         return True
-    return 0 < _sum_work(product) * values <= _MAX_WORK
+    return 0 < (_cells(product) or _sum_work(product)) * values <= _MAX_WORK
 
 
 def _terms(pair: DiscreteLaplacePair | DiscreteGaussianPair) -> float:
@@ -74,6 +76,34 @@ def _terms(pair: DiscreteLaplacePair | DiscreteGaussianPair) -> float:
     if isinstance(pair, DiscreteLaplacePair):
         return float(pair.shift)
     return 32.0 * math.sqrt(pair.sigma_squared)
+
+
+def _cells(product: Product) -> int:
+    """How many losses the checker adds up where all lie on one lattice; 0 for too many."""
+    listed = [(_lattice(factor.pair), factor.count) for factor in product.factors]
+    known = [(one, count) for one, count in listed if one is not None]
+    if len(known) < len(listed):
+        return 0
+    span = Fraction(
+        math.gcd(*(step.numerator for (step, _), _ in known)),
+        math.lcm(*(step.denominator for (step, _), _ in known)),
+    )
+    total = sum(count * last * int(step / span) for (step, last), count in known)
+    return total + 1 if total < _MAX_CELLS else 0
+
+
+def _lattice(pair: Pair) -> tuple[Fraction, int] | None:
+    """The span of one pair's losses, and how many spans the checker's reach over."""
+    match pair:
+        case RandomizedResponsePair():
+            return (2 * pair.epsilon, 1) if pair.categories == 2 else (pair.epsilon, 2)
+        case DiscreteLaplacePair():
+            return 2 / pair.scale, pair.shift
+        case DiscreteGaussianPair():
+            reach = math.isqrt(int(2 * pair.sigma_squared * _BITS)) + 1
+            return pair.shift / pair.sigma_squared, 2 * reach
+        case _:
+            return None
 
 
 def _sum_work(product: Product) -> int:

@@ -101,12 +101,16 @@ def _direction(product: Product, point: Point) -> tuple[Maker, int]:
     single = closed_form(product)
     if isinstance(single, SubsampledPair):
         return _first(once(single, point.epsilon), point)
-    for fine in _FINENESS[:-1]:
-        with contextlib.suppress(NotCertified):  # a finer table may do
-            found = _summed(_table(product, point, fine), point)
-            if _SLACKS[found[1]] <= _WIDEST_SLACK:
-                return found
-    return _summed(_table(product, point, _FINENESS[-1]), point)
+    found: list[tuple[Maker, int]] = []
+    for fine in _FINENESS:
+        if not found or _SLACKS[found[-1][1]] > _WIDEST_SLACK:
+            with contextlib.suppress(NotCertified):  # another table may do
+                found.append(_summed(_table(product, point, fine), point))
+    return min(found, key=_slack) if found else _summed(_table(product, point, fine), point)
+
+
+def _slack(found: tuple[Maker, int]) -> int:
+    return found[1]
 
 
 def _table(product: Product, point: Point, fine: int) -> Subject:

@@ -96,7 +96,8 @@ def zcdp_witness(pair: DominatingPair[Any], rho: float) -> Object:
 
 
 def _require_closed(products: list[Product], values: int) -> None:
-    if not all(has_closed_profile(one, values=values) for one in products):
+    bounded = all(np.isfinite(max_loss(one)) for one in products)
+    if not bounded or not all(has_closed_profile(one, values=values) for one in products):
         raise NotCertified(
             "certificates show mu-GDP of a product of pairs only where the pairs' own mu add up in "
             "squares, or where few of them have bounded losses; certify epsilon or delta, or "

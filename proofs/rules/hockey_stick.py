@@ -17,6 +17,7 @@ from flint import acb, arb, ctx
 from proofs.arithmetic import ball, require_at_most
 from proofs.errors import RefusedError
 from proofs.fields import Fields
+from proofs.grid import cells
 from proofs.line import closed_profile, moments, on_circle, outside, read_line, total
 from proofs.pairs.discrete_gaussian import MAX_REACH, DiscreteGaussianPair
 from proofs.pairs.discrete_laplace import MAX_LOSSES, DiscreteLaplacePair
@@ -220,7 +221,9 @@ def _work(pair: object, hint: object) -> tuple[int, int]:
 
 def profile_work(product: Product) -> int:
     """About how many operations one value of a closed profile takes."""
-    known = 20 + work(product)
+    if sum(count for _, count in product) > 1:
+        return 20 + (cells(product) or work(product))
+    known = 20
     for one, _ in product:
         if isinstance(one, FinitePair):
             known += len(one.p)

@@ -13,7 +13,7 @@ from proofs.residues import finite_profile
 from proofs.rules import RULES, mechanisms
 from proofs.statement import GDP
 from tests.architecture.tree import ROOT
-from tests.proofs import test_kernel, test_residues, test_tables
+from tests.proofs import test_grid, test_kernel, test_residues, test_tables
 from tests.proofs.branches import traced, untaken
 from tests.proofs.corpus import FOLDER
 from tests.proofs.rules import (
@@ -33,7 +33,7 @@ from tests.proofs.rules import (
 FILES = [
     ROOT / "proofs" / "kernel.py",
     ROOT / "proofs" / "runs.py",
-    *(ROOT / "proofs" / name for name in ("kernel.py", "line.py", "residues.py")),
+    *(ROOT / "proofs" / name for name in ("kernel.py", "grid.py", "line.py", "residues.py")),
     *(ROOT / "proofs" / "pairs" / name for name in ("sampled.py", "table.py")),
     *sorted((ROOT / "proofs" / "rules").glob("*.py")),
 ]
@@ -82,15 +82,26 @@ def _everything() -> None:
         test_convert.test_points_need_one_pair_about_the_same_datasets(step)
     test_hockey_stick.test_a_bound_has_no_premise()
     test_tables.test_only_a_table_has_a_lattice()
+    _profiles()
+    mechanisms.stated(GDP)
+    test_at_least.test_only_pairs_that_are_known_exactly()
+    test_at_least.test_no_rule_restates_a_lower_bound("at-least/closed")
+
+
+def _profiles() -> None:
     for product, _, _ in test_residues.CASES:
         finite_profile(product)(arb(0))
+    for row in test_grid.CELLS:
+        test_grid.test_cells(*row)
+    for epsilon in test_grid.PLACES:
+        test_grid.test_bounded_losses(((test_grid.WHOLE, 2), (test_grid.COIN, 1)), epsilon)
+        test_grid.test_one_pair(test_grid.ANSWER, epsilon)
+        test_grid.test_one_pair(test_grid.GAUSS, epsilon)
+    test_grid.test_an_epsilon_that_is_a_loss()
     for row in test_residues.WORK:
         test_residues.test_long_sums_are_left_out(*row)
     test_residues.test_whole_noise(Fraction(0))
     test_residues.test_an_epsilon_that_is_a_loss()
-    mechanisms.stated(GDP)
-    test_at_least.test_only_pairs_that_are_known_exactly()
-    test_at_least.test_no_rule_restates_a_lower_bound("at-least/closed")
 
 
 def test_every_branch_is_taken() -> None:

@@ -80,6 +80,11 @@ MORE: dict[str, Callable[[], Guarantee[Any]]] = {
         .repeat(100)
         .guarantee()
     ),
+    "whole noise on one sample": lambda: (
+        DiscreteGaussian(sigma=4, sensitivity=L2(1.5))
+        .subsample(Poisson(sampling_rate=0.05))
+        .guarantee()
+    ),
     "five samples": lambda: two_releases().repeat(5).guarantee(),
     "laplaces on one sample": lambda: (
         Laplace(scale=10, sensitivity=L1(1))

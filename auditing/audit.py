@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, final
 
+import numpy as np
+
 from accountant import check
 from accountant.check import Number
 from accountant.errors import ParameterError
@@ -21,13 +23,14 @@ from auditing.bounds.event_bound import significance_of
 from auditing.claim import Claim
 from auditing.counts import PrefixCounts
 from auditing.drawing import Drawing, OutOfTime
-from auditing.evidence import log_evidence
+from auditing.evidence import log_evidence, seen
 from auditing.identity import identity
 from auditing.pair import Pair
 from auditing.plan import CurvePlan, EpsilonPlan, plan_curve, plan_epsilon, questions
 from auditing.power import detectable_epsilon, detectable_mu
 from auditing.report import Finding, Outcome, Overview, Report
 from auditing.sampler import FeatureMap, Sampler
+from auditing.sharp import sharpened
 from auditing.trial_store import TrialStore
 from auditing.trials import Training, Trials
 from auditing.witnesses.both_sides import BothSides
@@ -73,10 +76,11 @@ def audit(
         that the outcome is a violation, or ``epsilon_lower`` exceeds the true epsilon at delta, is
         at most ``significance``, at every sample size.
     Design: a fair coin decides where every trial runs. The pilot, a tenth of the trials or up to
-        half of a few, chooses one test: the prefix band of one score for epsilon at delta, and
-        for a curve also one of its tangents, half the significance each. The test is made twice:
-        with a tenth of the significance on the first few of the other trials, where a gross
-        violation ends the audit, and with the rest of it on all of them.
+        half of a few, chooses the tests: for epsilon at delta the prefix band of one score, and
+        beside it one event of a smooth score (``sharpened``); for a curve also one of its
+        tangents, half the significance for either. Where the pilot would refute the claim, were
+        it a test, a tenth of the significance is spent on the first few of the other trials and
+        a gross violation ends the audit; what is left of it is for all of them.
 
     Args:
         sampler: ``(data, size, rng) -> outputs``, first axis = outputs, independent.
@@ -203,17 +207,21 @@ def _stages(run: _Run, trials: Trials) -> None:
     size = min(size, max(_LEAST_TRAINING, _MOST_NUMBERS // probe.features.shape[1]))
     training = trials.training_after(probe, size)
     left = run.planned - size
-    test = _chosen(run, training, left)
-    first = trials.testing(min(left, max(size // 2, 1))).tally(test.asked)
-    test.gain(run, first)
-    test.make(run, first, run.significance * _FIRST_LOOK)
-    left -= first[0].total
+    test, level = _chosen(run, training, left), run.significance
+    counts: list[PrefixCounts] | None = None
+    if test.promises(run.claim, level * _FIRST_LOOK):
+        counts = trials.testing(min(left, max(size // 2, 1))).tally(test.asked)
+        test.gain(run, counts)
+        test.make(run, counts, level * _FIRST_LOOK)
+        left -= counts[0].total
+        level *= 1 - _FIRST_LOOK
     if left and not run.violated:
         more = trials.testing(left).tally(test.asked)
         test.gain(run, more)
-        counts = [early.plus(late) for early, late in zip(first, more, strict=True)]
-        test.make(run, counts, run.significance * (1 - _FIRST_LOOK))
-        test.judge(run, counts, run.significance * (1 - _FIRST_LOOK))
+        if counts is not None:
+            more = [early.plus(late) for early, late in zip(counts, more, strict=True)]
+        test.make(run, more, level)
+        test.judge(run, more, level)
 
 
 def _chosen(run: _Run, training: Training, trials: int) -> _Test:
@@ -221,7 +229,10 @@ def _chosen(run: _Run, training: Training, trials: int) -> _Test:
     ranked = list(questions(run.witnesses, *training.halves()))
     epsilon, curve = plan_epsilon(ranked, run.claim, trials), plan_curve(ranked, run.claim)
     shown = epsilon if curve is None else curve
-    return _Test(training, epsilon, curve, shown.question.overview(training.features))
+    plans = sharpened(
+        epsilon, ranked, training, run.claim, trials=trials, significance=run.significance
+    )
+    return _Test(training, plans, curve, shown.question.overview(training.features))
 
 
 @final
@@ -231,31 +242,46 @@ class _Test:
 
     Attributes:
         training: what chose it, and predicts for the bets.
-        epsilon: a bound of epsilon.
+        plans: bounds of epsilon, whose shares add up to 1.
         curve: a test of one tangent, where a curve is claimed.
         overview: what is shown and decides nothing.
     """
 
     training: Training
-    epsilon: EpsilonPlan
+    plans: tuple[EpsilonPlan, ...]
     curve: CurvePlan | None
     overview: Question
 
     @property
     def asked(self) -> list[Question | BothSides]:
-        """Every question, the curve's second where there is one; the overview and the bet last."""
+        """Every plan's question, the curve's where there is one, the overview's and the bet's."""
         middle = [] if self.curve is None else [self.curve.question]
-        return [self.epsilon.question, *middle, self.overview, self.bet]
+        return [*(plan.question for plan in self.plans), *middle, self.overview, self.bet]
 
     @property
     def bet(self) -> Question:
         """What is bet on: events, one end of the score where both are guessed."""
-        question = self.epsilon.question
-        return question.first if isinstance(question, BothSides) else question
+        return self.plans[0].question.sides[0]
+
+    def promises(self, claim: Claim, level: float) -> bool:
+        """Whether the training samples would refute the claim at a level, were they tested."""
+        share = level if self.curve is None else level / 2
+        if self.curve is not None:
+            past = seen(self.curve.question, self.training)
+            if self.curve.p_value(past, share) <= share:
+                return True
+        return math.isfinite(claim.epsilon) and any(
+            plan.cautious(share).refutes(
+                seen(plan.question, self.training).event(plan.position),
+                epsilon=claim.epsilon,
+                delta=claim.delta,
+            )
+            for plan in self.plans
+        )
 
     def gain(self, run: _Run, counts: Sequence[PrefixCounts]) -> None:
         """Multiply in the e-value of trials that no bet was made on before."""
-        curve = [] if self.curve is None else [counts[1]]
+        curve = [] if self.curve is None else [counts[-3]]
         run.log_evidence += log_evidence(
             self.training, run.claim, self.bet, self.curve, [counts[-1], *curve]
         )
@@ -263,17 +289,21 @@ class _Test:
     def make(self, run: _Run, counts: Sequence[PrefixCounts], level: float) -> None:
         """Test at a level, shared equally where there are two tests."""
         share = level if self.curve is None else level / 2
-        run.findings.append(_epsilon_finding(run, self.epsilon, counts[0], share))
+        for plan, counted in zip(self.plans, counts, strict=False):
+            run.findings.append(_epsilon_finding(run, plan, counted, share))
         if self.curve is not None:
-            run.findings.append(_curve_finding(self.curve, counts[1], share))
+            run.findings.append(_curve_finding(self.curve, counts[-3], share))
         run.overview = Overview(str(self.overview.score), _order(self.overview), counts[-2])
 
     def judge(self, run: _Run, counts: Sequence[PrefixCounts], level: float) -> None:
         """Say what would have been found, and whether the pair could have shown it."""
         share = level if self.curve is None else level / 2
-        run.detectable_epsilon = detectable_epsilon(self.epsilon, counts[0], run.claim, share)
+        run.detectable_epsilon = min(
+            detectable_epsilon(plan, counted, run.claim, share)
+            for plan, counted in zip(self.plans, counts, strict=False)
+        )
         if self.curve is not None:
-            run.detectable_mu = detectable_mu(self.curve.tangent, counts[1], share)
+            run.detectable_mu = detectable_mu(self.curve.tangent, counts[-3], share)
         _note_alike(run, counts[-2], level)
 
 
@@ -285,7 +315,7 @@ def _epsilon_finding(run: _Run, plan: EpsilonPlan, counts: PrefixCounts, level: 
         event=plan.question.describe(plan.position),
         order=_order(plan.question),
         counts=counts.event(plan.position),
-        significance=level,
+        significance=plan.share * level,
         refutes=lower > run.claim.epsilon,
         epsilon_lower=lower,
     )
@@ -312,12 +342,12 @@ def _order(question: Question | BothSides) -> str:
 def _note_alike(run: _Run, counts: PrefixCounts, level: float) -> None:
     """Say so when the pair shows much less than the claim allows: then it cannot refute it."""
     share = level / (4 * max(1, len(counts.inside)))
-    apart = 0.0
-    for position in range(len(counts.inside)):
-        event = counts.event(position)
-        for this in (event, event.reversed()):
-            high = float(upper_limit(this.hits, this.trials, share))
-            apart = max(apart, high - float(lower_limit(this.other_hits, this.other_trials, share)))
+    hits, others = np.array(counts.hits), np.array(counts.inside) - np.array(counts.hits)
+    n1, n0 = np.full(hits.shape, counts.trials), np.full(hits.shape, counts.other_trials)
+    apart = max(
+        float(np.max(upper_limit(k, n, share) - lower_limit(k0, m, share), initial=0.0))
+        for k, n, k0, m in ((hits, n1, others, n0), (others, n0, hits, n1))
+    )
     allowed = run.claim.guarantee.advantage().lower
     if apart < allowed / 2:
         run.notes.append(

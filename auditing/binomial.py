@@ -63,11 +63,8 @@ def exp_up(epsilon: float) -> float:
 
 def quantile(probability: float, n: int, p: float) -> int:
     """The smallest k with Pr(Bin(n, p) <= k) >= probability; for planning, not for bounds."""
-    low, high = -1, n
-    while high - low > 1:
-        middle = (low + high) // 2
-        if float(special().bdtr(middle, n, p)) >= probability:
-            high = middle
-        else:
-            low = middle
-    return high
+    if p >= 1.0:
+        return n
+    if float(special().bdtr(0, n, p)) >= probability:
+        return 0
+    return int(np.clip(np.ceil(special().bdtrik(probability, n, p)), 0, n))

@@ -13,12 +13,13 @@ from auditing.claim import Claim, Tangent
 from auditing.counts import EventCounts, PrefixCounts
 from auditing.plan import CurvePlan
 from auditing.trials import Training
+from auditing.witnesses.both_sides import BothSides
 from auditing.witnesses.witness import Question
 
 _GROWTH = 1.1
 _LARGEST = 600.0
 
-# No audit's e-value is below this, in logarithm: two stages, each with what nobody bets.
+# No audit's e-value is below this, in logarithm: at most two stages, each with what nobody bets.
 LEAST = 2 * unbet() - 1e-9
 
 
@@ -44,15 +45,14 @@ def log_evidence(
     if math.isfinite(claim.epsilon):
         logs = [_best_bet(question, training, claim, counts[0])]
     if curve is not None:
-        seen = _seen(curve.question, training).event(0)
-        bet = _bet(seen, curve.tangent)
+        bet = _bet(seen(curve.question, training).event(0), curve.tangent)
         logs.append(bet.log_evidence(counts[1].event(0)))
     return EProcess.mixed(np.array(logs))
 
 
 def _best_bet(question: Question, training: Training, claim: Claim, counts: PrefixCounts) -> float:
     """What the bet earns that would have earned most in training, of one on each event."""
-    past = _seen(question, training)
+    past = seen(question, training)
     against = [past.event(position) for position in range(len(past.inside))]
     bets = [_bet(event, _tangent(event, claim)) for event in against]
     earned = [bet.log_evidence(event) for bet, event in zip(bets, against, strict=True)]
@@ -60,24 +60,25 @@ def _best_bet(question: Question, training: Training, claim: Claim, counts: Pref
     return bets[best].log_evidence(counts.event(best))
 
 
-def _tangent(seen: EventCounts, claim: Claim) -> Tangent:
+def _tangent(past: EventCounts, claim: Claim) -> Tangent:
     """The claim at its own epsilon, with the room that a tenth more epsilon would make."""
-    q = _frequency(seen.other_hits, seen.other_trials)
+    q = _frequency(past.other_hits, past.other_trials)
     here, more = (math.exp(min(a * claim.epsilon, _LARGEST)) for a in (1.0, _GROWTH))
     return Tangent(claim.epsilon, claim.delta_up, (more - here) * q)
 
 
-def _seen(question: Question, training: Training) -> PrefixCounts:
+def seen(question: Question | BothSides, training: Training) -> PrefixCounts:
+    """What training showed of a question."""
     inside, hits = question.count(training.features, training.labels)
     on_data = int(training.labels.sum())
     return question.counts(inside, hits, on_data, len(training) - on_data)
 
 
-def _bet(seen: EventCounts, tangent: Tangent) -> EventBet:
-    p = _frequency(seen.hits, seen.trials)
-    q = _frequency(seen.other_hits, seen.other_trials)
+def _bet(past: EventCounts, tangent: Tangent) -> EventBet:
+    p = _frequency(past.hits, past.trials)
+    q = _frequency(past.other_hits, past.other_trials)
     grown = math.exp(min(tangent.epsilon, _LARGEST)) * q + tangent.delta + tangent.room
-    p = min(max(p, grown), _frequency(seen.trials, seen.trials))
+    p = min(max(p, grown), _frequency(past.trials, past.trials))
     return EventBet(epsilon=tangent.epsilon, delta=tangent.delta, p=p, q=q)
 
 

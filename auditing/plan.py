@@ -13,7 +13,7 @@ import numpy as np
 
 from accountant.errors import ParameterError
 from auditing.binomial import Floats, lower_limit, upper_limit
-from auditing.bounds.event_bound import EventBound
+from auditing.bounds.event_bound import EventBound, largest_refuted
 from auditing.bounds.prefix_band import PrefixBand
 from auditing.bounds.randomised_label import RandomisedLabel
 from auditing.bounds.two_sample import TwoSample
@@ -34,9 +34,9 @@ _BAND_PRICE = 4.0
 # Beyond this many expected trials in the part of delta, thinning costs more than a single event.
 _MOST_THINNED = 20.0
 # Below this many trials one event with both its limits says more than a band of prefixes.
-_FEW = 500
+FEW = 500
 # A fitted score has to promise more than one that was there before, by this share.
-_HANDICAP = 0.1
+HANDICAP = 0.1
 # Events whose violation is this close to the clearest one are told apart by their promise.
 _CLOSE = 2.0
 _RARER = 0.52
@@ -63,12 +63,14 @@ class EpsilonPlan:
         position: the event that looked best in training.
         epsilon: what it showed there, cautiously.
         method: the bound.
+        share: part of the significance that it is made with.
     """
 
     question: Question | BothSides
     position: int
     epsilon: float
     method: Method
+    share: float = 1.0
 
     @property
     def weight(self) -> float:
@@ -78,7 +80,8 @@ class EpsilonPlan:
     def lower_bound(self, counts: PrefixCounts, claim: Claim, significance: float) -> float:
         """The lower confidence bound from fresh counts."""
         if self.method is Method.BAND:
-            return PrefixBand(significance=significance).epsilon(counts, delta=claim.delta)
+            level = self.share * significance
+            return PrefixBand(significance=level).epsilon(counts, delta=claim.delta)
         return self.bound(significance).epsilon(counts.event(self.position), delta=claim.delta)
 
     def cautious(self, significance: float) -> EventBound:
@@ -86,10 +89,11 @@ class EpsilonPlan:
         return self.bound(significance / (_BAND_PRICE if self.method is Method.BAND else 1.0))
 
     def bound(self, significance: float) -> EventBound:
-        """The bound from one event."""
+        """The bound from one event, at the plan's share of a significance."""
+        level = self.share * significance
         if self.method is Method.TWO_SAMPLE:
-            return TwoSample(significance=significance, weight=self.weight)
-        return RandomisedLabel(significance=significance)
+            return TwoSample(significance=level, weight=self.weight)
+        return RandomisedLabel(significance=level)
 
 
 @final
@@ -133,7 +137,7 @@ def plan_epsilon(
     """The score, direction, order of the datasets and bound that promise most in training."""
     one_event: list[Ranked] = [*ranked]
     plain = [item for item in ranked if not item[0].fitted]
-    guesses: list[Ranked] = [*ranked, *both_sides(ranked if trials < _FEW else plain)]
+    guesses: list[Ranked] = [*ranked, *both_sides(ranked if trials < FEW else plain)]
     plans = [
         best_event(one_event if method is Method.TWO_SAMPLE else guesses, claim, trials, method)
         for method in _methods(claim, trials)
@@ -144,10 +148,13 @@ def plan_epsilon(
     level = _normal_tail(_CAUTION + _TEST)
     return max(
         plans,
-        key=lambda item: (
-            item[0].cautious(level).epsilon(_scaled(item[1], trials), delta=claim.delta)
-        ),
+        key=lambda item: _roughly(item[0].cautious(level), _scaled(item[1], trials), claim),
     )[0]
+
+
+def _roughly(bound: EventBound, counts: EventCounts, claim: Claim) -> float:
+    """The bound to a hundredth."""
+    return largest_refuted(lambda e: bound.refutes(counts, epsilon=e, delta=claim.delta), 0.01)
 
 
 def _scaled(counts: EventCounts, trials: int) -> EventCounts:
@@ -176,7 +183,7 @@ def best_event(
     best = max(range(len(ranked)), key=lambda j: float(sure[j].max(initial=-math.inf)))
     promise = sure[best]
     if not promise.max(initial=-math.inf) > 0:
-        best = max(range(len(ranked)), key=lambda j: _clearness(ranked[j][1]))
+        best = max(range(len(ranked)), key=lambda j: clearness(ranked[j][1]))
         promise = _promise(ranked[best], claim.delta_up, trials, method, _CAUTION)
     question, counts = ranked[best]
     position = int(np.argmax(promise))
@@ -197,7 +204,7 @@ def _methods(claim: Claim, trials: int) -> tuple[Method, ...]:
     thinned = trials * claim.delta_up / 2
     if thinned > _MOST_THINNED:
         return (Method.TWO_SAMPLE,)
-    if trials < _FEW:
+    if trials < FEW:
         return (Method.LABEL, Method.TWO_SAMPLE)
     return (Method.BAND,) if thinned <= 1 else (Method.BAND, Method.TWO_SAMPLE)
 
@@ -207,7 +214,7 @@ def _first_caution(question: Question | BothSides, method: Method) -> float:
     return _SURE if method is Method.BAND and not question.fitted else _CAUTION
 
 
-def _clearness(counts: PrefixCounts) -> float:
+def clearness(counts: PrefixCounts) -> float:
     """Most standard errors that any event's hits are above half, as a whole score tells."""
     hits, inside = np.array(counts.hits), np.array(counts.inside)
     return float(np.max((2 * hits - inside) / np.sqrt(np.maximum(inside, 1)), initial=0.0))
@@ -220,7 +227,7 @@ def _promise(item: Ranked, delta: float, trials: int, method: Method, caution: f
     samples: exact limits, so that an event without hits on one side is judged rightly.
     """
     question, counts = item
-    share = 1.0 if not question.fitted else 1.0 - _HANDICAP
+    share = 1.0 if not question.fitted else 1.0 - HANDICAP
     return share * _shown(counts, delta, trials, method, caution)
 
 

@@ -56,9 +56,9 @@ def _rejector(
     if plan.method is not Method.BAND:
         bound = plan.bound(significance)
         return lambda event: bound.refutes(event, epsilon=epsilon, delta=delta)
-    marked = counts.design.marked(delta)
-    paid, removed = thinned(counts.total, marked, 0.1 * significance)
-    level = (significance - paid) / max(1, len(counts.inside))  # the band is never worse than this
+    share = plan.share * significance
+    paid, removed = thinned(counts.total, counts.design.marked(delta), 0.1 * share)
+    level = (share - paid) / max(1, len(counts.inside))  # the band is never worse than this
     bias = logistic_up(epsilon)
     return lambda event: (
         float(tail_up(event.hits - removed, event.hits - removed + event.other_hits, bias)) <= level

@@ -43,13 +43,18 @@ class BothSides:
         return self.first.thresholds
 
     @property
+    def sides(self) -> tuple[Question, ...]:
+        """Both questions."""
+        return self.first, self.second
+
+    @property
     def swapped(self) -> bool:
         """Whether the first question guesses D'."""
         return self.first.swapped
 
     def only(self, position: int | slice) -> BothSides:
         """Some of the pairs of events."""
-        return BothSides(self.first.only(position), self.second.only(position))
+        return BothSides(self.first.only(position), self.second.only(position), self.fitted)
 
     def overview(self, training: Floats) -> Question:
         """All of the score's curve, from the first end."""

@@ -78,6 +78,11 @@ class Question:
         ranks = np.unique(np.minimum(_RATIO ** np.arange(steps), len(values)).astype(int))
         return Question(score, upwards, swapped, np.unique(values[ranks - 1])[::-1])
 
+    @property
+    def sides(self) -> tuple[Question, ...]:
+        """The question itself; one that asks at both ends of a score has two."""
+        return (self,)
+
     def overview(self, training: Floats) -> Question:
         """The same score with few thresholds that show all of its curve, its tails too."""
         values = np.sort(_signed(self.score, training, upwards=self.upwards))[::-1]
@@ -89,7 +94,7 @@ class Question:
     def only(self, position: int | slice) -> Question:
         """Some of the events."""
         chosen = position if isinstance(position, slice) else slice(position, position + 1)
-        return Question(self.score, self.upwards, self.swapped, self.thresholds[chosen])
+        return replace(self, thresholds=self.thresholds[chosen])
 
     def describe(self, position: int) -> str:
         """One of the events in words."""

@@ -199,7 +199,7 @@ def test_refuses_chunks_of_another_size(tmp_path: Path) -> None:
     run(tmp_path / "it")
     with closing(sqlite3.connect(tmp_path / "it")) as database, database:
         database.execute("UPDATE chunks SET position = position + 1000 WHERE position = 0")
-        database.execute("UPDATE chunks SET position = 0 WHERE position = 3")
+        database.execute("UPDATE chunks SET position = 0 WHERE position = 2")
     with pytest.raises(StoreRefused, match="trials at 0"):
         run(tmp_path / "it")
 

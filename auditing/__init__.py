@@ -41,6 +41,7 @@ from auditing.store import EvidenceStore, fingerprint
 from auditing.witnesses.coordinates import Thresholds
 from auditing.witnesses.float_grid import FloatGrid
 from auditing.witnesses.histogram import Histogram
+from auditing.witnesses.independent import Independent
 from auditing.witnesses.learned import Boosting, Logistic, learned
 from auditing.witnesses.linear import LinearDiscriminant
 from auditing.witnesses.witness import Score, Witness
@@ -64,6 +65,7 @@ __all__ = [  # noqa: RUF022  # plain order, as a test of the surface compares
     "GaussianEvent",
     "Guesses",
     "Histogram",
+    "Independent",
     "Inspection",
     "LinearDiscriminant",
     "Logistic",

@@ -37,10 +37,17 @@ from auditing.witnesses.both_sides import BothSides
 from auditing.witnesses.coordinates import Thresholds
 from auditing.witnesses.float_grid import FloatGrid
 from auditing.witnesses.histogram import Histogram
+from auditing.witnesses.independent import Independent
 from auditing.witnesses.linear import LinearDiscriminant
 from auditing.witnesses.witness import Question, Witness
 
-WITNESSES: tuple[Witness, ...] = (Thresholds(), Histogram(), LinearDiscriminant(), FloatGrid())
+WITNESSES: tuple[Witness, ...] = (
+    Thresholds(),
+    Histogram(),
+    LinearDiscriminant(),
+    Independent(),
+    FloatGrid(),
+)
 
 _FIRST_LOOK = 0.1
 _FEW = 60

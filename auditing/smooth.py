@@ -80,6 +80,11 @@ class SmoothOdds:
             square += self.weight[j] * (odds**2 + (self.error[j] * apart) ** 2)
         return mean, np.sqrt(np.maximum(square - mean**2, 0.0))
 
+    def knots(self) -> tuple[Floats, Floats]:
+        """Where the log-odds bend, and their values there: between these they are straight."""
+        places = np.unique(np.concatenate([self.left, self.right]))
+        return places, self(places)[0]
+
 
 def _lines(scores: Floats) -> list[tuple[float, float, float]]:
     """Intervals in which a line may rise, and how likely each is beforehand; scores increase."""

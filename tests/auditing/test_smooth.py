@@ -91,3 +91,11 @@ def test_scores_that_do_not_differ_have_no_odds() -> None:
     smooth = SmoothOdds.of(np.array([-np.inf, 1.0, 2.0, np.inf]), labels)
     assert smooth is not None
     assert np.isfinite(smooth(np.array([-np.inf, 1.5, np.inf]))).all()
+
+
+def test_odds_are_straight_between_their_knots() -> None:
+    """Interpolation gives the same odds, outside of all scores too."""
+    smooth = fitted(drawn(laplace(1.0)))
+    at = np.linspace(-20, 20, 997)
+
+    assert np.interp(at, *smooth.knots()) == pytest.approx(smooth(at)[0], abs=1e-9)

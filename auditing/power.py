@@ -45,7 +45,11 @@ def detectable_epsilon(
         p = math.exp(epsilon) * q + delta
         return 0 <= q <= p <= 1 and found(_unlucky(counts, p, q))
 
-    return min(_smallest(partial(finds, frequency=r), claimed) for r in frequencies)
+    best = math.inf
+    for r in frequencies:
+        if math.isinf(best) or finds(best, r):
+            best = min(best, _smallest(partial(finds, frequency=r), claimed))
+    return best
 
 
 def _rejector(
@@ -96,9 +100,9 @@ def _unlucky_guesses(counts: PrefixCounts, frequency: float, right: float) -> Ev
 
 def _smallest(finds: Callable[[float], bool], start: float) -> float:
     """Smallest value above ``start`` that is found, to 1 %; inf when none up to 60 is."""
-    low, step = start, max(start, 0.1) / 32
+    low, step = start, max(start, 0.1) / 16
     while not finds(low + step):
-        low, step = low + step, step * 1.5
+        low, step = low + step, step * 2
         if low > 60.0:
             return math.inf
     high = low + step
@@ -113,7 +117,7 @@ def _smallest(finds: Callable[[float], bool], start: float) -> float:
 def _gaussian_share(mu: float, frequency: float) -> float:
     """Q(S) when the mean of Q(S) and Phi(Phi^-1(Q(S)) + mu) is the frequency."""
     low, high = 0.0, frequency
-    for _ in range(60):
+    for _ in range(_STEPS):
         middle = 0.5 * (low + high)
         mean = 0.5 * (middle + _normal(_normal_quantile(middle) + mu))
         low, high = (middle, high) if mean < frequency else (low, middle)

@@ -10,13 +10,14 @@ import numpy as np
 from accountant import check
 from accountant.check import Number
 from accountant.guarantees.rounding import floats_around
-from auditing.binomial import Floats, exp_up, lower_limit, tail_up, upper_limit
+from auditing.binomial import Floats, exp_up, lower_limit, masses_up, tail_up, upper_limit
 from auditing.bounds.event_bound import LARGEST_EPSILON, EventBound, significance_of
 from auditing.counts import EventCounts
 
 _CELLS = 64
 _BLOCKS = 192
 _REACH = 9.0
+_FEW = 1 << 10
 _SUM_MARGIN = 4e-12
 
 
@@ -33,8 +34,8 @@ class TwoSample(EventBound):
     Proof of the maximum: {T >= t} grows with k1 and falls with k0, so its probability grows with
         p and falls with q; on a cell [a, a'] it is at most the one at p = e^eps a' + delta,
         q = a. In the sum over k0, blocks of values are taken at their smallest, for the same
-        reason, and what lies outside the summed window counts in full. The region does not
-        depend on eps, so the p-value grows with eps.
+        reason, and what lies outside the summed window counts in full; of few trials every value
+        is summed. The region does not depend on eps, so the p-value grows with eps.
     Rounds: the p-value up.
     Use: a claimed curve delta(eps) says P(S) <= e^eps Q(S) + delta(eps) at every eps; one eps
         fixed in advance is a test of the curve. The power is best with w near e^eps.
@@ -73,17 +74,31 @@ class TwoSample(EventBound):
     def _at_least(self, counts: EventCounts, p: Floats, q: Floats) -> Floats:
         """Upper bound of Pr(T >= observed) for each (p, q), shapes (cells,)."""
         n1, n0 = counts.trials, counts.other_trials
+        if max(n1, n0) <= _FEW:
+            return self._of_few(counts, p, q)
         first, last = _window(n0, q)
         blocks = np.linspace(0.0, 1.0, min(_BLOCKS, n0 + 1) + 1)
         starts = np.floor(first[:, None] + blocks * (last - first + 1)[:, None])
         lowest = starts[:, :-1]
         masses = _between(n0, q[:, None], starts)
-        change = self.weight * (n1 / n0) * (lowest - counts.other_hits)
-        rounding = 1e-9 + 1e-13 * np.abs(change)
-        needed = np.ceil(counts.hits + change - rounding)
-        summed = np.sum(masses * tail_up(needed, n1, p[:, None]), axis=1)
+        summed = np.sum(masses * tail_up(self._needed(counts, lowest), n1, p[:, None]), axis=1)
         outside = tail_up(last + 1, n0, q) + _below(n0, q, first)
         return np.asarray(summed + outside + _SUM_MARGIN)
+
+    def _of_few(self, counts: EventCounts, p: Floats, q: Floats) -> Floats:
+        """The same with a table of all probabilities."""
+        tails = masses_up(counts.trials, p)[:, ::-1].cumsum(axis=1)[:, ::-1]
+        tails = np.pad(np.minimum(tails, 1.0), ((0, 0), (0, 1)))
+        others = np.arange(counts.other_trials + 1.0)
+        needed = np.clip(self._needed(counts, others), 0, counts.trials + 1).astype(np.int64)
+        summed = np.sum(masses_up(counts.other_trials, q) * tails[:, needed], axis=1)
+        return np.asarray(summed + _SUM_MARGIN)
+
+    def _needed(self, counts: EventCounts, others: Floats) -> Floats:
+        """Fewest hits with T >= observed, given so many other hits."""
+        ratio = self.weight * (counts.trials / counts.other_trials)
+        change = ratio * (others - counts.other_hits)
+        return np.ceil(counts.hits + change - 1e-9 - 1e-13 * np.abs(change))
 
 
 def _window(n: int, q: Floats) -> tuple[Floats, Floats]:

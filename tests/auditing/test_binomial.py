@@ -5,9 +5,19 @@ from __future__ import annotations
 import math
 
 import mpmath
+import numpy as np
 import pytest
+from scipy import stats
 
-from auditing.binomial import exp_up, logistic_up, lower_limit, tail_up, upper_limit
+from auditing.binomial import (
+    exp_up,
+    logistic_up,
+    lower_limit,
+    masses_up,
+    quantile,
+    tail_up,
+    upper_limit,
+)
 
 CASES = [(1, 10, 0.3), (7, 10, 0.3), (10, 10, 0.9), (300, 1_000, 0.25), (1_100, 2_000, 0.5)]
 
@@ -62,3 +72,35 @@ def test_logistic_and_exponential_round_up(epsilon: float) -> None:
         bias = exponential / (1 + exponential)
     assert exponential <= exp_up(epsilon) <= exponential * (1 + mpmath.mpf("1e-14"))
     assert bias <= logistic_up(epsilon) <= bias * (1 + mpmath.mpf("1e-14"))
+
+
+@pytest.mark.parametrize(("n", "p"), [(1, 0.3), (40, 1e-9), (1_024, 0.5), (4_096, 0.97)])
+def test_masses_are_just_above_the_truth(n: int, p: float) -> None:
+    """At or above 50 digits, by less than 2e-9 of it; all of them are there."""
+    (masses,) = masses_up(n, np.array([p]))
+    with mpmath.workdps(50):
+        for k in {0, 1, n // 3, n // 2, round(n * p), n}:
+            truth = mpmath.binomial(n, k) * mpmath.mpf(p) ** k * (1 - mpmath.mpf(p)) ** (n - k)
+            if truth > 1e-300:
+                assert truth <= masses[k] <= truth * (1 + mpmath.mpf("2e-9"))
+
+    assert masses.size == n + 1
+    assert masses.sum() == pytest.approx(1)
+
+
+def test_masses_of_what_is_certain() -> None:
+    """All of it at one end."""
+    never, always = masses_up(9, np.array([0.0, 1.0]))
+
+    assert never[0] == pytest.approx(1)
+    assert always[9] == pytest.approx(1)
+    assert never[1:].max() < 1e-200
+    assert always[:9].max() < 1e-14
+
+
+@pytest.mark.parametrize("p", [0.0, 1e-300, 0.01, 0.5, 0.999, 1.0])
+@pytest.mark.parametrize("n", [0, 1, 30, 1_000])
+def test_quantile_is_the_smallest(n: int, p: float) -> None:
+    """As scipy's statistics have it."""
+    for probability in (0.025, 0.5, 0.975):
+        assert quantile(probability, n, p) == max(stats.binom.ppf(probability, n, p), 0)

@@ -13,6 +13,7 @@ from scipy import stats
 
 from accountant.errors import ParameterError
 from auditing import Design, EventCounts, RandomisedLabel, Rectangle, TwoSample
+from auditing.bounds import two_sample
 from auditing.bounds.event_bound import EventBound
 from auditing.bounds.randomised_label import thinned
 
@@ -132,6 +133,25 @@ def test_never_more_than_the_samples_can_show(bound: EventBound) -> None:
     lower = bound.epsilon(EventCounts(500, 500, 0, 500))
 
     assert 3 < lower < math.log(1_000 / SIGNIFICANCE)
+
+
+def test_few_trials_are_summed_and_many_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sum over every value is at most the one over blocks, and close to it."""
+    bound = TwoSample(significance=SIGNIFICANCE, weight=2)
+    rng = np.random.default_rng(1)
+    for trials in (1, 7, 60, 700, 1_000):
+        for _ in range(4):
+            counts = EventCounts(
+                int(rng.integers(trials + 1)), trials, int(rng.integers(trials // 2 + 1)), trials
+            )
+            for delta in (0, 0.01):
+                monkeypatch.undo()
+                summed = bound.p_value(counts, epsilon=0.5, delta=delta)
+                monkeypatch.setattr(two_sample, "_FEW", 0)
+                blocks = bound.p_value(counts, epsilon=0.5, delta=delta)
+
+                assert summed <= blocks + 1e-8
+                assert summed >= 0.95 * blocks - 1e-3
 
 
 def test_labels_have_to_be_coins() -> None:

@@ -15,6 +15,10 @@ worker processes. Random seeds are fresh.
 With ``--audit-store`` an audit takes half of that, and the other half is for the evidence of all
 runs of the same code and claim: e-values multiply in a file, and the test fails when the product
 reaches 2 / share. Audits with a given seed add nothing to it.
+
+Time: with ``--audit-session-seconds`` an audit may take as much as every test that has not begun:
+an equal part of what is left of the session's, added up over worker processes. What it does not
+use is for later ones.
 """
 
 from __future__ import annotations
@@ -23,8 +27,9 @@ import json
 import math
 import sqlite3
 import tempfile
+import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
@@ -53,6 +58,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--audit-seconds", type=float, default=None, help="time budget of one audit (none)"
     )
     group.addoption(
+        "--audit-session-seconds",
+        type=float,
+        default=None,
+        help="time budget of all audits of the session, divided among them (none)",
+    )
+    group.addoption(
         "--audit-seed", type=int, default=None, help="replay: the seed that a report printed"
     )
     group.addoption(
@@ -70,6 +81,9 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     if not 0 < config.getoption("--audit-budget") < 1:
         raise pytest.UsageError("--audit-budget: expected a probability above 0 and below 1")
+    session_seconds = config.getoption("--audit-session-seconds")
+    if session_seconds is not None and not 0 < session_seconds < math.inf:
+        raise pytest.UsageError("--audit-session-seconds: expected seconds above 0")
     config.pluginmanager.register(_Session(config), _SESSION)
 
 
@@ -127,6 +141,26 @@ class _Session:
         budget = float(self.config.getoption("--audit-budget"))
         return budget / len(self.tests) / (made * (made + 1))
 
+    @contextmanager
+    def timed(self, test: str, own: float | None) -> Iterator[float | None]:
+        """Seconds that the next audit of a test may take: its own budget or its part of the rest.
+
+        They are taken from the session's before it begins, and corrected when it has ended.
+        """
+        total = self.config.getoption("--audit-session-seconds")
+        if total is None:
+            yield own
+            return
+        ledger = self.ledger_and_store()[0]
+        audit, part = _reserve(ledger, test, self.tests, total)
+        started = time.monotonic()
+        try:
+            yield part if own is None else min(own, part)
+        finally:
+            with _opened(ledger) as database:
+                taken = time.monotonic() - started, audit
+                database.execute("UPDATE taken SET seconds = ? WHERE id = ?", taken)
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take the reports of a finished test, from whichever process it ran in."""
         if report.when == "call":
@@ -155,15 +189,35 @@ class _Session:
             )
 
 
+@contextmanager
+def _opened(ledger: str) -> Iterator[sqlite3.Connection]:
+    """The counts of the session, for one transaction."""
+    with closing(sqlite3.connect(ledger, timeout=60.0, isolation_level=None)) as database:
+        database.execute("BEGIN IMMEDIATE")
+        database.execute("CREATE TABLE IF NOT EXISTS made (test TEXT)")
+        database.execute(
+            "CREATE TABLE IF NOT EXISTS taken (id INTEGER PRIMARY KEY, test TEXT, seconds REAL)"
+        )
+        yield database
+        database.execute("COMMIT")
+
+
 def _count(ledger: str, test: str) -> int:
     """How many audits of a test have begun, this one too."""
-    with closing(sqlite3.connect(ledger, timeout=60.0, isolation_level=None)) as database:
-        database.execute("CREATE TABLE IF NOT EXISTS made (test TEXT)")
-        database.execute("BEGIN IMMEDIATE")
+    with _opened(ledger) as database:
         database.execute("INSERT INTO made VALUES (?)", (test,))
         (made,) = database.execute("SELECT count(*) FROM made WHERE test = ?", (test,)).fetchone()
-        database.execute("COMMIT")
     return int(made)
+
+
+def _reserve(ledger: str, test: str, tests: frozenset[str], total: float) -> tuple[int, float]:
+    """Seconds for an audit, and what they are corrected by; a thousandth where none are left."""
+    with _opened(ledger) as database:
+        begun = {name for (name,) in database.execute("SELECT DISTINCT test FROM taken")}
+        (taken,) = database.execute("SELECT total(seconds) FROM taken").fetchone()
+        part = max((total - taken) / (len(tests - begun - {test}) + 1), 1e-3)
+        row = database.execute("INSERT INTO taken (test, seconds) VALUES (?, ?)", (test, part))
+    return int(row.lastrowid or 0), part
 
 
 def _evidence(made: dict[str, Any]) -> str:
@@ -204,7 +258,9 @@ def audit(
         fresh = chosen.get("seed") is None and chosen.get("store") is None
         runs = _Runs(request.node.nodeid, len(made) + 1, store if fresh else None)
         runs.begin(sampler, claim, chosen)
-        report = auditing.audit(sampler, pair, claim, **{**chosen, "significance": level})
+        with session.timed(request.node.nodeid, chosen.get("seconds")) as seconds:
+            chosen |= {"significance": level, "seconds": seconds}
+            report = auditing.audit(sampler, pair, claim, **chosen)
         made.append(report)
         evidence = runs.finish(report, level)
         _record(record_property, report, evidence)

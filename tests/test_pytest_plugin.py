@@ -136,6 +136,54 @@ def test_workers_share_one_budget(tmp_path: Path, options: tuple[str, ...]) -> N
     assert sum(shares) < 1e-9
 
 
+TIMED = """
+import auditing
+import pytest
+
+def noise(value, size, rng):
+    return value + rng.normal(size=size).round(3)
+
+@pytest.mark.parametrize("own", [None, None, 60, None])
+def test_time(audit, monkeypatch, own):
+    given, real = [], auditing.audit
+
+    def recorded(*arguments, **options):
+        given.append(options["seconds"])
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(auditing, "audit", recorded)
+    for _ in range(2):
+        audit(noise, (0.0, 1.0), (9, 0.1), samples=20, seconds=own)
+    print("SECONDS", *given)
+"""
+
+
+def test_time_of_a_session_is_divided(tmp_path: Path) -> None:
+    """Equal parts of what is left for all tests that have not begun; the shorter budget holds."""
+    result = run(tmp_path, "--audit-session-seconds=1e6", "-s", "-p", "no:randomly", text=TIMED)
+    lines = [line.split()[1:] for line in result.stdout.splitlines() if "SECONDS" in line]
+    seconds = [float(part) for line in lines for part in line]
+
+    expected = [1e6 / 4, 1e6 / 4, 1e6 / 3, 1e6 / 3, 60, 60, 1e6, 1e6]
+    assert seconds == pytest.approx(expected, abs=2e3), result.stdout
+
+
+def test_an_audit_without_time_is_inconclusive(tmp_path: Path) -> None:
+    """The session ends soon, with skipped tests and no failure."""
+    result = run(tmp_path, "--audit-session-seconds=1e-9", text=TIMED)
+
+    assert result.returncode == pytest.ExitCode.OK, result.stdout
+    assert "4 skipped" in result.stdout
+
+
+def test_refuses_no_time_for_a_session(tmp_path: Path) -> None:
+    """Zero seconds, or a negative number of them, are an error."""
+    for seconds in ("0", "-3", "nan"):
+        result = run(tmp_path, f"--audit-session-seconds={seconds}")
+
+        assert result.returncode == pytest.ExitCode.USAGE_ERROR
+
+
 def test_a_share_has_to_be_known_in_advance(tmp_path: Path) -> None:
     """A test that asks for the fixture while it runs was not counted, and is refused."""
     text = "def test_it(request):\n    request.getfixturevalue('audit')(None, (0, 1), (1, 0))\n"

@@ -24,7 +24,7 @@ from accountant.pairs.laplace import LaplacePair
 from accountant.pairs.product import Product
 from auditing import Outcome
 from tests.auditing import samplers
-from tests.auditing.samplers import Case, gaussian, laplace, randomized_response
+from tests.auditing.samplers import Case, gaussian, laplace, randomized_response, subsampled_run
 from tests.auditing.test_broken import BROKEN
 
 LAPLACE = DominatingPair(forward=Product.of(LaplacePair(epsilon=Fraction(1))))
@@ -47,6 +47,8 @@ TIGHTNESS = [
     ),
     *(Case(f"Laplace {e}", laplace(1 / e), 0.0, 1.0, (e, 0), 10_000) for e in (0.5, 1, 2, 4)),
     *(Case(f"Gaussian {e}, 1e-5", gaussian(EXACT[e]), 0.0, 1.0, (e, 1e-5), 10_000) for e in EXACT),
+    Case("500 steps", subsampled_run(0.01, 1, 500), 1.0, 0.0, (1.32604, 1e-5), 10_000),
+    Case("1000 steps", subsampled_run(0.01, 0.8, 1_000), 1.0, 0.0, (3.14101, 1e-5), 10_000),
 ]
 SMALL = [
     Case("Laplace, 10 % short", laplace(1 / 1.1), 0.0, 1.0, (1, 0), 10_000),

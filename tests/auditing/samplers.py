@@ -199,3 +199,17 @@ def poisson_subsampled(rate: float, sigma: float) -> Draw:
         return rounded(chosen @ records + rng.normal(scale=sigma, size=size))
 
     return draw
+
+
+def subsampled_run(rate: float, sigma: float, steps: int) -> Draw:
+    """Log-likelihood ratio of many subsampled Gaussian steps with a record and without."""
+
+    def draw(present: float, size: int, rng: Rng) -> NDArray[np.float64]:
+        ratios = np.empty(size)
+        for row in range(size):
+            noisy = rng.normal(scale=sigma, size=steps)
+            noisy += present * (rng.random(steps) < rate)
+            ratios[row] = np.log1p(rate * np.expm1((noisy - 0.5) / sigma**2)).sum()
+        return rounded(ratios)
+
+    return draw

@@ -29,6 +29,11 @@ class Runs(ABC):
         return True
 
     @property
+    def largest(self) -> int | None:
+        """At or above every number of runs; None where there is no such number."""
+        return None
+
+    @property
     def work(self) -> int:
         """About how many multiplications one value of phi takes."""
         return 8
@@ -56,15 +61,16 @@ class TruncatedNegativeBinomial(Runs):
 
     def phi(self, order: int, z: arb) -> arb:
         """With expm1, so that a small eta keeps its digits."""
-        eta, log_gamma, gap = ball(self.eta), ball(self.gamma).log(), 1 - ball(1 - self.gamma) * z
+        eta, gamma = ball(self.eta), ball(self.gamma)
+        log_gamma, gap = gamma.log(), 1 - (1 - gamma) * z
         if not order:
             if not self.eta:
                 return gap.log() / log_gamma
             return (-eta * gap.log()).expm1() / (-eta * log_gamma).expm1()
-        mean = -ball((1 - self.gamma) / self.gamma)
+        mean = -(1 - gamma) / gamma
         mean *= eta / (eta * log_gamma).expm1() if self.eta else 1 / log_gamma
         first = mean * ((eta + 1) * (log_gamma - gap.log())).exp()
-        return first if order == 1 else first * ball((self.eta + 1) * (1 - self.gamma)) / gap
+        return first if order == 1 else first * (eta + 1) * (1 - gamma) / gap
 
     def describe(self) -> str:
         """Both parameters."""
@@ -95,6 +101,11 @@ class Binomial(Runs):
 
     trials: int
     probability: Fraction
+
+    @property
+    def largest(self) -> int | None:
+        """Every trial."""
+        return self.trials
 
     def phi(self, order: int, z: arb) -> arb:
         """For every z."""
@@ -127,6 +138,11 @@ class Finite(Runs):
     def corner_is_worst(self) -> bool:
         """Not in general."""
         return False
+
+    @property
+    def largest(self) -> int | None:
+        """The last of the list."""
+        return len(self.probabilities) - 1
 
     @property
     def work(self) -> int:

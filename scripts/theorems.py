@@ -31,7 +31,7 @@ APPLIED = {
         "convert/rdp-rdp",
         "convert/bounded-range-rdp",
     ),
-    "select/pair": ("select/profile",),
+    "select/pair": ("select/pair", "select/profile"),
 }
 HEAD = """# Theorems
 

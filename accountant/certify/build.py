@@ -2,38 +2,32 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Final, final
 
-from accountant.certify.hockey import Point, distinct, prove
+from accountant.certify.best import best
+from accountant.certify.coarse import coarse
 from accountant.certify.json_form import Object, conclusion, run_law
-from accountant.certify.renyi import ROOM, rdp_witness, renyi_point, selected_witness
+from accountant.certify.renyi import rdp_witness, selected_witness
 from accountant.certify.restate import gdp_witness, zcdp_witness
-from accountant.certify.selection import selected
 from accountant.certify.shown import Shown
-from accountant.certify.threshold import stopped
+from accountant.certify.stand_in import StandIns, alone, both_ways
 from accountant.derivation import Derivation
 from accountant.errors import NotCertified
-from accountant.guarantees.approx_dp import ApproxDP
 from accountant.guarantees.bounded_range import BoundedRange
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.gdp import GDP
 from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee, PairGuarantee
+from accountant.guarantees.pair_guarantee import PairGuarantee
 from accountant.guarantees.points import lower_hull
-from accountant.guarantees.privacy_profile import PrivacyProfile
-from accountant.guarantees.pure_dp import PureDP
 from accountant.guarantees.rdp import RDP
 from accountant.guarantees.renyi_guarantee import RenyiGuarantee
-from accountant.guarantees.rounding import floats_around
 from accountant.guarantees.zcdp import ZCDP
 from accountant.runs.law import RunLaw
 from proofs.certificate import Json, Step, show_rational
 
-_SELECTIONS: Final = {"select/pair": selected, "select/above": stopped}
 _SAME_NAME: Final = frozenset(
     {
         "mechanism/gaussian",
@@ -94,9 +88,16 @@ _SAME_NAME: Final = frozenset(
 @final
 @dataclass(slots=True)
 class Steps:
-    """The steps so far; a derivation that was added already is cited, not repeated."""
+    """The steps so far; a derivation that was added already is cited, not repeated.
 
-    shown: Mapping[int, Shown] = field(default_factory=dict)  # by id of the derivation
+    Attributes:
+        shown: conversions to raised numbers, by id of their derivation.
+        tail: what losses of a selection may add to delta that are counted as infinite.
+    """
+
+    shown: Mapping[int, Shown] = field(default_factory=dict)
+    tail: float = 0.0
+    stand_ins: StandIns = field(default_factory=StandIns)
     listed: list[Step] = field(default_factory=list)
     _places: dict[int, tuple[int, int]] = field(default_factory=dict)
     _kept: list[Derivation] = field(default_factory=list)  # an id is only good for what lives
@@ -112,12 +113,12 @@ class Steps:
         stack = [derivation]
         while stack:
             node = stack[-1]
-            missing = [one for one in node.premises if id(one) not in self._places]
+            needed = node.premises[: 1 if node.rule == "select/pair" else None]
+            missing = [one for one in needed if id(one) not in self._places]
             if id(node) in self._places or not missing:
                 stack.pop()
                 if id(node) not in self._places:
-                    proof = self.shown.get(id(node))
-                    self._places[id(node)] = self._shown(proof) if proof else self._node(node)
+                    self._places[id(node)] = self._step(node)
                     self._kept.append(node)
             else:
                 stack.extend(reversed(missing))
@@ -135,6 +136,13 @@ class Steps:
         """Add facts, which have no premises."""
         self.listed.extend(steps)
         return list(range(len(self.listed) - len(steps), len(self.listed)))
+
+    def _step(self, node: Derivation) -> tuple[int, int]:
+        """A derivation whose premises are there already, by what shows it."""
+        proof = self.shown.get(id(node))
+        if proof:
+            return self._shown(proof)
+        return self._best(node) if node.rule == "select/pair" else self._node(node)
 
     def _node(self, node: Derivation) -> tuple[int, int]:
         """One theorem application whose premises are there already."""
@@ -169,7 +177,31 @@ class Steps:
                 f"no rule of the certificates covers {node.rule} ({node.statement}) yet; certify "
                 "what it was applied to"
             )
-        return self.add(node.rule, conclusion(node.conclusion, steps), places, parameters), steps
+        said = conclusion(self.stand_ins.known_as(node.conclusion), steps)
+        return self.add(node.rule, said, places, parameters), steps
+
+    def _best(self, node: Derivation) -> tuple[int, int]:
+        """A finite pair above the base, if it is none, and one above the best of the runs."""
+        base, found = node.premises[0].conclusion, node.conclusion
+        runs = law_of(dict(node.parameters))
+        place, steps = self._places[id(node.premises[0])]
+        if not isinstance(base, DominatingPair) or not isinstance(found, DominatingPair):
+            raise NotCertified(f"the derivation does not say what was selected from: {base}")
+        if not (self.tail and base.forward.factors and base.backward.factors):
+            raise NotCertified(
+                f"no rule of the certificates covers {node.rule} ({node.statement}) where delta is "
+                "0 or not asked for, or a base reveals nothing"
+            )
+        base = self.stand_ins.of(base)
+        forward, backward = alone(base.forward), alone(base.backward)
+        if forward is None or backward is None:
+            forward, backward, facts = coarse(base, self.tail / max(runs.mean, 1.0))
+            above = conclusion(both_ways(base, forward, backward), steps)
+            place = self.add("dominate/pair", above, [place, *self.facts(facts)], {})
+        forward, backward, witness = best(forward, backward, runs, self.tail)
+        self.stand_ins.add(found, forward, backward)
+        said = conclusion(both_ways(found, forward, backward), steps)
+        return self.add("select/pair", said, [place], witness), steps
 
     def _shown(self, shown: Shown) -> tuple[int, int]:
         """The steps that show a conversion to raised numbers."""
@@ -182,19 +214,12 @@ class Steps:
 
     def _to_pure(self, node: Derivation, found: Guarantee[Any], steps: int) -> tuple[int, int]:
         """The largest loss of the pairs of what is known."""
-        known = node.premises[0].conclusion
-        if not isinstance(known, PairGuarantee):
-            raise NotCertified(f"no rule leads from {node.premises[0].statement} to a largest loss")
-        place, _ = self.derive(known.to_pair().derivation)
+        _, place = self._pair(node)
         return self.add("convert/pair-pure", conclusion(found, steps), [place], {}), steps
 
     def _restated(self, node: Derivation, found: Guarantee[Any], steps: int) -> tuple[int, int]:
         """The smallest mu or rho of the pairs of what is known."""
-        known = node.premises[0].conclusion
-        if not isinstance(known, PairGuarantee):
-            raise NotCertified(f"no rule leads from {node.premises[0].statement} to {node.rule}")
-        pair = known.to_pair()
-        place, _ = self.derive(pair.derivation)
+        pair, place = self._pair(node)
         if isinstance(found, GDP):
             witness = gdp_witness(pair, float(found.mu), found.mu_squared)
         elif isinstance(found, ZCDP):
@@ -214,12 +239,22 @@ class Steps:
             return self.add("convert/rdp-rdp", said, places, {}), steps
         if isinstance(known, BoundedRange):
             return self.add("convert/bounded-range-rdp", said, places, {}), steps
-        if not isinstance(known, PairGuarantee) or not isinstance(found, RDP):
-            raise NotCertified(f"no rule leads from {node.premises[0].statement} to Renyi points")
+        pair, place = self._pair(node)
+        orders = [order for order, _ in found.points] if isinstance(found, RDP) else []
+        return self.add("convert/pair-rdp", said, [place], rdp_witness(pair, orders)), steps
+
+    def _pair(self, node: Derivation) -> tuple[DominatingPair[Any], int]:
+        """The pairs of what is known, where they are added, if nothing stands in for them."""
+        known = node.premises[0].conclusion
+        if not isinstance(known, PairGuarantee):
+            raise NotCertified(f"no rule leads from {node.premises[0].statement} to {node.rule}")
         pair = known.to_pair()
         place, _ = self.derive(pair.derivation)
-        orders = [order for order, _ in found.points]
-        return self.add("convert/pair-rdp", said, [place], rdp_witness(pair, orders)), steps
+        if self.stand_ins.of(pair) != pair:
+            raise NotCertified(
+                f"{node.rule} of a selection is not certified; ask for epsilon or delta"
+            )
+        return pair, place
 
     def _to_selected_rdp(
         self, node: Derivation, found: Guarantee[Any], places: list[int], steps: int
@@ -234,118 +269,15 @@ class Steps:
         )
         corners = RDP(points=[(x + 1, y / x) for x, y in scaled if x], relation=found.relation)
         hints = [(names[order], order) for order, _ in corners.points]
-        witness = selected_witness(base, _law(given), hints)
+        witness = selected_witness(base, law_of(given), hints)
         place = self.add("select/rdp", conclusion(corners, steps), places, witness)
         if corners.points == found.points:
             return place, steps
         return self.add("convert/rdp-rdp", conclusion(found, steps), [place], {}), steps
 
 
-def prove_point(steps: Steps, guarantee: Guarantee[Any], point: Point) -> None:
-    """Add the steps that prove a guarantee and a point (epsilon, delta) of it.
-
-    Raises:
-        NotCertified: no rule covers some theorem, or no proof comes near the point.
-    """
-    if isinstance(guarantee, PairGuarantee):
-        if _is_stated(guarantee, point):
-            _prove_stated(steps, guarantee, point)
-        else:
-            _prove_pair(steps, guarantee.to_pair(), point)
-    elif isinstance(guarantee, RenyiGuarantee):
-        _prove_renyi(steps, guarantee, point)
-    else:
-        raise NotCertified(f"certificates do not know {type(guarantee).__name__}")
-
-
-def prove_divergence(steps: Steps, guarantee: Guarantee[Any], order: Fraction) -> None:
-    """Add the steps that prove a guarantee's Renyi divergence at one order.
-
-    Raises:
-        NotCertified: it is infinite or unknown, or no rule covers some theorem.
-    """
-    value = guarantee.rdp(order=order).upper
-    if math.isinf(value):
-        raise NotCertified(
-            f"{guarantee.describe()} has no finite Renyi divergence at order {float(order):g}"
-        )
-    exact = guarantee.divergence_up(order) if isinstance(guarantee, RenyiGuarantee) else None
-    least = Fraction(value) * (1 + ROOM) + ROOM**2 if exact is None else exact
-    claim = RDP(points=((order, least),), relation=guarantee.relation)
-    if isinstance(guarantee, RenyiGuarantee):
-        rule = "convert/zcdp-rdp" if isinstance(guarantee, ZCDP) else "convert/rdp-rdp"
-        place, apart = steps.derive(guarantee.derivation)
-        steps.add(rule, conclusion(claim, apart), [place], {})
-    elif isinstance(guarantee, FaithfulPairGuarantee):
-        pair = guarantee.to_pair()
-        place, apart = steps.derive(pair.derivation)
-        steps.add("convert/pair-rdp", conclusion(claim, apart), [place], rdp_witness(pair, [order]))
-    elif isinstance(guarantee, BoundedRange):
-        place, apart = steps.derive(guarantee.derivation)
-        steps.add("convert/bounded-range-rdp", conclusion(claim, apart), [place], {})
-    else:
-        raise NotCertified(f"certificates do not know {type(guarantee).__name__}")
-
-
-def _prove_pair(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:
-    if pair.derivation.rule in _SELECTIONS:
-        _prove_selection(steps, pair, point)
-        return
-    place, apart = steps.derive(pair.derivation)
-    epsilon, delta, facts = prove(distinct(pair), point)
-    claim = ApproxDP(epsilon=epsilon, delta=delta, relation=pair.relation)
-    places = steps.facts(facts)
-    steps.add("convert/pair-approx", conclusion(claim, apart), [place, *places], {})
-
-
-def _prove_selection(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:
-    """By the checker's bound, or where a pure base has a smaller epsilon, by that."""
-    base, *pure = pair.derivation.premises
-    runs = _law(dict(pair.derivation.parameters))
-    if not isinstance(base.conclusion, DominatingPair):
-        raise NotCertified(f"the derivation does not say what was selected from: {base.statement}")
-    closed = [one.conclusion for one in pure if runs.corner_is_worst]
-    show = _SELECTIONS[pair.derivation.rule]
-    found = None if closed and not point.delta else show(base.conclusion, runs, point)
-    for one in closed:
-        if isinstance(one, PureDP) and (found is None or one.stated_epsilon <= found.epsilon):
-            least = max(floats_around(one.stated_epsilon)[1], point.epsilon)
-            _prove_stated(steps, one, Point(least, point.delta, moves=False))
-            return
-    if found is None:
-        raise NotCertified(f"no closed form is known of {pair.derivation.statement}")
-    place, apart = steps.derive(base)
-    profile = PrivacyProfile(points=((found.epsilon, found.delta),), relation=pair.relation)
-    places = steps.facts(found.facts)
-    shown = steps.add(found.rule, conclusion(profile, apart), [place, *places], found.witness)
-    claim = ApproxDP(epsilon=found.epsilon, delta=found.delta, relation=pair.relation)
-    steps.add("convert/point", conclusion(claim, apart), [shown], {})
-
-
-def _is_stated(guarantee: PairGuarantee[Any], point: Point) -> bool:
-    return any(
-        x <= Fraction(point.epsilon) and y <= Fraction(point.delta)
-        for x, y in guarantee.stated_points()
-    )
-
-
-def _prove_stated(steps: Steps, guarantee: PairGuarantee[Any], point: Point) -> None:
-    place, apart = steps.derive(guarantee.derivation)
-    claim = ApproxDP(
-        epsilon=Fraction(point.epsilon), delta=Fraction(point.delta), relation=guarantee.relation
-    )
-    steps.add("convert/point", conclusion(claim, apart), [place], {})
-
-
-def _prove_renyi(steps: Steps, guarantee: RenyiGuarantee[Any], point: Point) -> None:
-    place, apart = steps.derive(guarantee.derivation)
-    epsilon, delta, order = renyi_point(guarantee, point)
-    claim = ApproxDP(epsilon=epsilon, delta=delta, relation=guarantee.relation)
-    witness: Object = {"order": show_rational(order)}
-    steps.add("convert/renyi-approx", conclusion(claim, apart), [place], witness)
-
-
-def _law(parameters: Mapping[str, object]) -> RunLaw:
+def law_of(parameters: Mapping[str, object]) -> RunLaw:
+    """The law of the number of runs among a theorem's parameters."""
     runs = parameters["runs"]
     if not isinstance(runs, RunLaw):
         raise NotCertified(f"the derivation does not say how many runs there are: {runs!r}")

@@ -6,9 +6,10 @@ import math
 from typing import Any
 
 from accountant import check
-from accountant.certify.build import Steps, prove_divergence, prove_point
+from accountant.certify.build import Steps
 from accountant.certify.hockey import Point, distinct
 from accountant.certify.lower import lower_fact
+from accountant.certify.prove import prove_divergence, prove_point
 from accountant.certify.raised import raised
 from accountant.check import Number
 from accountant.errors import NotCertified, ParameterError

@@ -15,7 +15,9 @@ from typing import final
 import numpy as np
 
 from accountant.numerics.enclosure import Complexes, Reals
+from accountant.pairs.finite import FinitePair
 from accountant.pairs.ladder import LadderPair
+from accountant.pairs.pair import Pair
 from accountant.pairs.product import Factor, Product
 from proofs.certificate import Json, show_rational
 
@@ -183,4 +185,10 @@ class Subject:
     @property
     def work(self) -> int:
         """About how many operations M takes at one node."""
-        return sum(8 if table is None else 8 + table.work for table in self.tables)
+        both = zip(self.said.factors, self.tables, strict=True)
+        return sum(8 + (_terms(one.pair) if table is None else table.work) for one, table in both)
+
+
+def _terms(pair: Pair) -> int:
+    """What the checker adds up where it does not by a table."""
+    return 4 * len(pair.p) if isinstance(pair, FinitePair) else 0

@@ -63,6 +63,23 @@ class FinitePair(Pair):
         gaps = (ball(a) - t * ball(b) for a, b in zip(self.p, self.q, strict=True))
         return sum((gap.nonnegative_part() for gap in gaps), arb(0))
 
+    def corners(self) -> list[tuple[Fraction, Fraction]]:
+        """Ratios t = p/q, increasing, where the profile bends, each with the profile there.
+
+        In t the profile is 1 at 0, linear between the corners, and constant after the last.
+        """
+        ratios = sorted({a / b for a, b in zip(self.p, self.q, strict=True) if a and b})
+        jumps = dict.fromkeys(ratios, Fraction(0))
+        for a, b in zip(self.p, self.q, strict=True):
+            if a and b:
+                jumps[a / b] += b
+        height, steep, found = self.infinite, Fraction(0), []
+        for place, t in reversed(list(enumerate(ratios))):
+            height += steep * (ratios[place + 1] - t) if steep else 0
+            steep += jumps[t]
+            found.append((t, height))
+        return found[::-1]
+
     def swapped(self) -> Pair:
         """The masses exchanged."""
         return FinitePair(self.q, self.p)

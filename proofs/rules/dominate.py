@@ -66,9 +66,8 @@ def privacy_profile(step: Application) -> tuple[str, ...]:
     ((pair, count),) = claim.forward
     if not isinstance(pair, FinitePair) or count != 1:
         raise RefusedError("the rule concludes one finite pair, once")
-    for corner in sorted({a / b for a, b in zip(pair.p, pair.q, strict=True) if a and b}):
-        above = sum(a - corner * b for a, b in zip(pair.p, pair.q, strict=True) if a > corner * b)
-        if not certainly_below(points, corner, Fraction(above)):
+    for corner, above in pair.corners():
+        if not certainly_below(points, corner, above):
             raise RefusedError(f"the pair's profile is not above the points at ratio {corner}")
     return ()
 

@@ -27,6 +27,7 @@ from tests.proofs.rules import (
     test_restate,
     test_sampled,
     test_select,
+    test_select_pair,
     test_subsample,
 )
 
@@ -60,6 +61,8 @@ TABLES = [
     *test_select.RENYI,
     *test_select.PROFILES,
     *test_select.ABOVE,
+    *test_select_pair.ABOVE,
+    *test_select_pair.BEST,
     *test_subsample.CASES,
 ]
 

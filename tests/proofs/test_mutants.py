@@ -34,6 +34,7 @@ LONG = {
     "rough": 41,
     "converted": 11,
     "stopped": 1,
+    "mixed": 1,
 }  # every n-th mutant
 
 

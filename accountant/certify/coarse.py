@@ -1,0 +1,69 @@
+"""Finite pairs above a base, from bounds of its profile that the checker repeats."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from accountant.certify.curve import facts
+from accountant.certify.finite import above, point, ratios
+from accountant.certify.known import LOG_BITS
+from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.numerics.profile import max_loss
+from accountant.numerics.selection.outcomes import curve
+from accountant.pairs.finite import FinitePair
+from accountant.pairs.product import Product
+from proofs.certificate import Step
+
+_SEEN = 1e-6  # of the losses below 0
+_PAST = 1e-8
+_COUNT = 512
+
+
+def coarse(base: DominatingPair[Any], tail: float) -> tuple[FinitePair, FinitePair, list[Step]]:
+    """A finite pair above each direction, forward first, and the facts that show it.
+
+    Args:
+        base: products whose profiles the checker can bound.
+        tail: the mass of losses that may be counted as infinite.
+    """
+    ways = {base.forward: base.backward, base.backward: base.forward}
+    grids = {ahead: _grid(ahead, behind, tail) for ahead, behind in ways.items()}
+    wanted: dict[Product, set[Fraction]] = {product: set() for product in ways}
+    for ahead, behind in ways.items():
+        for t in grids[ahead]:
+            wanted[ahead if t >= 1 else behind].add(_place(t))
+    steps: list[Step] = []
+    heights = {}
+    for product, places in wanted.items():
+        points, shown = facts(product, sorted(places))
+        heights[product] = dict(points)
+        steps.extend(shown)
+    pairs = {}
+    for ahead, behind in ways.items():
+        both = ((t, heights[ahead if t >= 1 else behind].get(_place(t))) for t in grids[ahead])
+        pairs[ahead] = above([point(t, float(one)) for t, one in both if one is not None])
+    return pairs[base.forward], pairs[base.backward], steps
+
+
+def _grid(ahead: Product, behind: Product, tail: float) -> list[Fraction]:
+    """Ratios up to where the profile has fallen to the tail, and down to where little is left."""
+    ends = [_end(ahead, tail), _end(behind, max(tail, _SEEN))]
+    largest = [max_loss(one) * (1 + _PAST) for one in (ahead, behind)]
+    listed = zip((1.0, -1.0), largest, ends, strict=True)
+    extra = [sign * top for sign, top, end in listed if 0.0 < top < end * (1 + 2 * _PAST)]
+    return ratios(ends[1], ends[0], extra, count=_COUNT)
+
+
+def _end(product: Product, tail: float) -> float:
+    """A loss beyond which the profile falls by little more."""
+    side = curve(product).forward
+    return float(side.loss[int(np.argmax(side.upper <= side.upper[-1] + tail))])
+
+
+def _place(t: Fraction) -> Fraction:
+    """The size of log t, rounded down."""
+    return Fraction(math.floor(math.ldexp(abs(math.log(t)), LOG_BITS)), 1 << LOG_BITS)

@@ -1,0 +1,199 @@
+"""The steps that prove one number of a guarantee: a point of its profile, or a divergence."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any, Final
+
+from accountant.certify.build import Steps, law_of
+from accountant.certify.hockey import Point, distinct, prove
+from accountant.certify.json_form import Object, conclusion
+from accountant.certify.renyi import ROOM, rdp_witness, renyi_point
+from accountant.certify.selection import selected
+from accountant.certify.threshold import stopped
+from accountant.errors import NotCertified
+from accountant.guarantees.approx_dp import ApproxDP
+from accountant.guarantees.bounded_range import BoundedRange
+from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee, PairGuarantee
+from accountant.guarantees.privacy_profile import PrivacyProfile
+from accountant.guarantees.pure_dp import PureDP
+from accountant.guarantees.rdp import RDP
+from accountant.guarantees.renyi_guarantee import RenyiGuarantee
+from accountant.guarantees.rounding import floats_around
+from accountant.guarantees.zcdp import ZCDP
+from proofs.certificate import show_rational
+
+_NEAR: Final = 1e-4  # relative to epsilon, and a tenth of what it is to delta
+_TAIL: Final = 1e-6  # of delta
+
+
+def prove_point(steps: Steps, guarantee: Guarantee[Any], point: Point) -> None:
+    """Add the steps that prove a guarantee and a point (epsilon, delta) of it.
+
+    Raises:
+        NotCertified: no rule covers some theorem, or no proof comes near the point.
+    """
+    if isinstance(guarantee, PairGuarantee):
+        if _is_stated(guarantee, point):
+            _prove_stated(steps, guarantee, point)
+        else:
+            _prove_pair(steps, guarantee.to_pair(), point)
+    elif isinstance(guarantee, RenyiGuarantee):
+        _prove_renyi(steps, guarantee, point)
+    else:
+        raise NotCertified(f"certificates do not know {type(guarantee).__name__}")
+
+
+def prove_divergence(steps: Steps, guarantee: Guarantee[Any], order: Fraction) -> None:
+    """Add the steps that prove a guarantee's Renyi divergence at one order.
+
+    Raises:
+        NotCertified: it is infinite or unknown, or no rule covers some theorem.
+    """
+    value = guarantee.rdp(order=order).upper
+    if math.isinf(value):
+        raise NotCertified(
+            f"{guarantee.describe()} has no finite Renyi divergence at order {float(order):g}"
+        )
+    exact = guarantee.divergence_up(order) if isinstance(guarantee, RenyiGuarantee) else None
+    least = Fraction(value) * (1 + ROOM) + ROOM**2 if exact is None else exact
+    claim = RDP(points=((order, least),), relation=guarantee.relation)
+    if isinstance(guarantee, RenyiGuarantee):
+        rule = "convert/zcdp-rdp" if isinstance(guarantee, ZCDP) else "convert/rdp-rdp"
+        place, apart = steps.derive(guarantee.derivation)
+        steps.add(rule, conclusion(claim, apart), [place], {})
+    elif isinstance(guarantee, FaithfulPairGuarantee):
+        pair = guarantee.to_pair()
+        place, apart = steps.derive(pair.derivation)
+        steps.add("convert/pair-rdp", conclusion(claim, apart), [place], rdp_witness(pair, [order]))
+    elif isinstance(guarantee, BoundedRange):
+        place, apart = steps.derive(guarantee.derivation)
+        steps.add("convert/bounded-range-rdp", conclusion(claim, apart), [place], {})
+    else:
+        raise NotCertified(f"certificates do not know {type(guarantee).__name__}")
+
+
+def _prove_pair(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:
+    if pair.derivation.rule in _WAYS:
+        _prove_selection(steps, pair, point)
+    else:
+        _prove_product(steps, pair, point)
+
+
+def _prove_product(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:
+    """By sums over the product of the pairs, or of what stands in for them."""
+    count = sum(factor.count for factor in pair.forward.factors)
+    steps.tail = _TAIL * point.delta / max(count, 1)
+    place, apart = steps.derive(pair.derivation)
+    used = steps.stand_ins.of(pair)
+    if used != pair:
+        point = _asked_again(used, point)
+    epsilon, delta, facts = prove(distinct(used), point)
+    claim = ApproxDP(epsilon=epsilon, delta=delta, relation=pair.relation)
+    places = steps.facts(facts)
+    steps.add("convert/pair-approx", conclusion(claim, apart), [place, *places], {})
+
+
+def _asked_again(pair: DominatingPair[Any], point: Point) -> Point:
+    """The same question about what stands in."""
+    if not point.moves:
+        return Point(point.epsilon, pair.delta(epsilon=point.epsilon).upper, moves=False)
+    found = pair.epsilon(delta=point.delta).upper
+    if math.isinf(found):
+        raise NotCertified(
+            f"no finite pair that the checker knows proves delta = {point.delta:.6g}; ask at a "
+            "larger delta"
+        )
+    return Point(found, point.delta, moves=True)
+
+
+def _prove_selection(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:
+    """By the first way that comes near the point, else by the best of all."""
+    tries: list[Steps] = []
+    refusal = NotCertified(f"no rule is known for {pair.derivation.statement}")
+    for prove_it in _WAYS[pair.derivation.rule]:
+        trial = Steps(shown=steps.shown)
+        try:
+            prove_it(trial, pair, point)
+        except NotCertified as error:
+            refusal = error
+            continue
+        tries.append(trial)
+        if _is_near(trial, point):
+            break
+    if not tries:
+        raise refusal
+    steps.listed.extend(min(tries, key=_claimed).listed)
+
+
+def _claimed(trial: Steps) -> tuple[Fraction, Fraction]:
+    said = trial.listed[-1].conclusion
+    epsilon, delta = (Fraction(str(said[name])) for name in ("epsilon", "delta"))
+    return epsilon, delta
+
+
+def _is_near(trial: Steps, point: Point) -> bool:
+    epsilon, delta = _claimed(trial)
+    if point.moves:
+        return epsilon <= point.epsilon * (1 + _NEAR)
+    return delta <= point.delta * (1 + 10 * _NEAR)
+
+
+def _prove_pure(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:
+    """What a selection from a pure base has at delta = 0."""
+    runs = law_of(dict(pair.derivation.parameters))
+    for one in pair.derivation.premises[1:]:
+        if isinstance(one.conclusion, PureDP) and runs.corner_is_worst:
+            least = max(floats_around(one.conclusion.stated_epsilon)[1], point.epsilon)
+            if point.moves or least == point.epsilon:
+                _prove_stated(steps, one.conclusion, Point(least, point.delta, moves=False))
+                return
+    raise NotCertified(f"no closed form is known of {pair.derivation.statement}")
+
+
+def _prove_shown(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:
+    """By the checker's bound of a selection alone."""
+    base = pair.derivation.premises[0]
+    if not isinstance(base.conclusion, DominatingPair):
+        raise NotCertified(f"the derivation does not say what was selected from: {base.statement}")
+    show = _SHOWN[pair.derivation.rule]
+    found = show(base.conclusion, law_of(dict(pair.derivation.parameters)), point)
+    place, apart = steps.derive(base)
+    profile = PrivacyProfile(points=((found.epsilon, found.delta),), relation=pair.relation)
+    places = steps.facts(found.facts)
+    shown = steps.add(found.rule, conclusion(profile, apart), [place, *places], found.witness)
+    claim = ApproxDP(epsilon=found.epsilon, delta=found.delta, relation=pair.relation)
+    steps.add("convert/point", conclusion(claim, apart), [shown], {})
+
+
+_SHOWN: Final = {"select/pair": selected, "select/above": stopped}
+_WAYS: Final = {
+    "select/pair": (_prove_pure, _prove_shown, _prove_product),
+    "select/above": (_prove_pure, _prove_shown),
+}
+
+
+def _is_stated(guarantee: PairGuarantee[Any], point: Point) -> bool:
+    return any(
+        x <= Fraction(point.epsilon) and y <= Fraction(point.delta)
+        for x, y in guarantee.stated_points()
+    )
+
+
+def _prove_stated(steps: Steps, guarantee: PairGuarantee[Any], point: Point) -> None:
+    place, apart = steps.derive(guarantee.derivation)
+    claim = ApproxDP(
+        epsilon=Fraction(point.epsilon), delta=Fraction(point.delta), relation=guarantee.relation
+    )
+    steps.add("convert/point", conclusion(claim, apart), [place], {})
+
+
+def _prove_renyi(steps: Steps, guarantee: RenyiGuarantee[Any], point: Point) -> None:
+    place, apart = steps.derive(guarantee.derivation)
+    epsilon, delta, order = renyi_point(guarantee, point)
+    claim = ApproxDP(epsilon=epsilon, delta=delta, relation=guarantee.relation)
+    witness: Object = {"order": show_rational(order)}
+    steps.add("convert/renyi-approx", conclusion(claim, apart), [place], witness)

@@ -1,0 +1,59 @@
+"""Finite pairs above other profiles: what every rule that concludes one has to show.
+
+In t = e^eps a profile g is convex, falls, and is 1 at t = 0. That of a finite pair is 1 at 0,
+linear between its corners and constant after the last. So if it is at or above g at its corners,
+then everywhere. For t < 1, g(t) = 1 - t + t g'(1/t) with g' the profile of the swapped neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+
+from flint import arb, ctx
+
+from proofs.arithmetic import ball, require_at_most, show
+from proofs.errors import RefusedError
+from proofs.pairs.finite import FinitePair
+from proofs.pairs.pair import Product
+from proofs.rules.known import Levels, height, known, levels
+from proofs.rules.rule import Application
+from proofs.statement import Pairs, Points
+
+
+def above(step: Application) -> tuple[str, ...]:
+    """Pairs and bounds of their profiles -> a finite pair above each direction.
+
+    Between two ratios at which H_t is known it is at most its chord. Proof: proofs/sampled.md,
+    Section 3.
+    """
+    claim, ways = step.concludes(Pairs), known(step)
+    both = [ways["forward"], ways.get("backward", ways["forward"])]
+    for product, points in zip((claim.forward, claim.backward), both, strict=True):
+        pair = alone(product, "concludes")
+        step.budget.spend(32 * len(pair.p) + 8 * len(points))
+        bound = _chords(points)
+        for t, allowed in pair.corners():
+            what = f"the profile at ratio {show(t)}"
+            require_at_most(partial(bound, t), partial(ball, allowed), what)
+    return ()
+
+
+def _chords(points: Points) -> Callable[[Fraction], arb]:
+    """What bounds at some ratios say of every other."""
+    made: dict[int, Levels] = {}
+
+    def bound(t: Fraction) -> arb:
+        if ctx.prec not in made:
+            made[ctx.prec] = levels(points)
+        return height(made[ctx.prec], ball(t))
+
+    return bound
+
+
+def alone(product: Product, verb: str) -> FinitePair:
+    """The one finite pair, once, that a product consists of."""
+    if len(product) == 1 and isinstance(product[0][0], FinitePair) and product[0][1] == 1:
+        return product[0][0]
+    raise RefusedError(f"the rule {verb} one finite pair, once, in each direction")

@@ -1,0 +1,199 @@
+"""Finite pairs above a base, and above the best of some runs of finite pairs."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from accountant.runs.finite import FiniteRuns
+from accountant.runs.fixed import FixedRuns
+from accountant.runs.law import RunLaw
+from accountant.runs.truncated_negative_binomial import TruncatedNegativeBinomial
+from proofs.pairs.finite import FinitePair
+from proofs.rules import select_pair
+from proofs.runs import read_runs
+from tests.proofs.rules.test_dominate import finite
+from tests.proofs.rules.test_select import BASE, EDGE, FEW, GEOMETRIC, TILTED, TWO
+from tests.proofs.support import Case, Object, gaussian, pairs, said
+from tests.proofs.test_selection import Runs as Masses
+from tests.proofs.test_selection import drawn_masses, halved, worst_of_all_orders
+
+TOLD = finite(["1/2", "1/2", "0"], ["0", "1/2", "1/2"])
+LESS = finite(["1/9", "8/9", "0"], ["0", "8/9", "1/9"])
+WIDE = finite(["1/100", "37/50", "1/4", "0"], ["0", "1/4", "37/50", "1/100"])
+SHORT = finite(["1/100", "7/10", "29/100", "0"], ["0", "29/100", "7/10", "1/100"])
+TIGHT = finite(["3/4", "1/4"], ["1/4", "3/4"])
+SURE = finite(["1"], ["1"])
+
+
+def above(
+    forward: Object,
+    why: str = "",
+    *,
+    backward: Object | None = None,
+    premises: tuple[Object, ...] = (BASE, EDGE),
+    **witness: Any,  # noqa: ANN401  # JSON is anything
+) -> Case:
+    """A finite pair above randomised response at 1: at most 1/2, and 0 from e on."""
+    conclusion = pairs([forward], None if backward is None else [backward])
+    return Case("dominate/pair", conclusion, premises, witness, why)
+
+
+# The ratio of WIDE is 74/25 > e, that of SHORT 70/29 < e, where the chord is above 1/100.
+ABOVE = [
+    above(WIDE),
+    above(TOLD),
+    above(SHORT, "the profile at ratio 29/70"),
+    above(LESS, "the profile at ratio 1 is at least 0.5"),
+    above(SURE, "the profile at ratio 1"),
+    above(TIGHT, "the profile at ratio 1/3: 512 bits"),
+    above(WIDE, "the profile at ratio 1 ", backward=LESS),
+    above(LESS, "the profile at ratio 1 ", backward=WIDE),
+    above(gaussian("1"), "concludes one finite pair"),
+    above({**WIDE, "count": 2}, "concludes one finite pair"),
+    Case("dominate/pair", pairs([WIDE, TOLD]), [BASE, EDGE], why="concludes one finite pair"),
+    Case("dominate/pair", pairs([]), [BASE, EDGE], why="concludes one finite pair"),
+    Case("dominate/pair", said("pure-dp", epsilon="1"), [BASE, EDGE], why="wants Pairs"),
+    above(WIDE, "takes bounds of the profile", premises=(BASE,)),
+    above(WIDE, "each once", premises=(BASE, EDGE, EDGE)),
+    above(WIDE, "pairs and hockey-stick", premises=(EDGE,)),
+    above(WIDE, "unknown fields", runs=TWO),
+    above(TOLD, premises=TILTED),
+    above(TOLD, "the profile at ratio 1 ", backward=LESS, premises=TILTED),
+    above(LESS, "the profile at ratio 1 ", backward=TOLD, premises=TILTED),
+]
+
+QUARTERS = ["0", "1/4", "1/2", "3/4", "1"]
+CUTS: Object = {"parts": [1, 1], "masses": QUARTERS}
+RESPONSE = pairs([TIGHT])
+AT_ONE = finite(["27/100", "73/100", "0"], ["0", "73/100", "27/100"])
+UNDER = finite(["6/25", "19/25", "0"], ["0", "19/25", "6/25"])
+AT_EIGHT = finite(["8/9", "1/9"], ["1/9", "8/9"])
+AT_FOUR = finite(["4/5", "1/5"], ["1/5", "4/5"])
+
+
+def best(
+    forward: Object,
+    why: str = "",
+    *,
+    backward: Object | None = None,
+    premises: tuple[Object, ...] = (RESPONSE,),
+    way: Object | None = None,
+    **witness: Any,  # noqa: ANN401
+) -> Case:
+    """At most two runs of randomised response with odds of 3, unless told otherwise."""
+    hints = {"runs": FEW, "forward": way or CUTS} | witness
+    conclusion = pairs([forward], None if backward is None else [backward])
+    return Case("select/pair", conclusion, premises, hints, why)
+
+
+# phi = (2 + z + z^2)/4, and phi' is its own tangent, so that nothing is lost at t = 1: the sum is
+# phi(3/4) - phi(1/4) = 1/4. From t = 6 on it is 0.
+BEST = [
+    best(AT_ONE),
+    best(AT_EIGHT),
+    best(TOLD),
+    best(UNDER, "the profile at ratio 1 may be 0.25000000000000000, above 6/25"),
+    best(AT_FOUR, "the profile at ratio 0.25 may be"),
+    best(SURE, "the profile at ratio 1 may be"),
+    best(AT_ONE, "at ratio 1 may be", backward=UNDER),
+    best(UNDER, "at ratio 1 may be", backward=AT_ONE),
+    best(AT_ONE, "at ratio 1 may be", runs=TWO),
+    best(AT_ONE, "at ratio 1 may be", runs=GEOMETRIC),
+    best(AT_ONE, "at ratio 1 may be", way={"parts": [1, 1], "masses": ["0", "1"]}),
+    best(AT_ONE, way={"parts": [3, 2], "masses": QUARTERS}),
+    best(AT_ONE, "number of parts", way={"parts": [1], "masses": QUARTERS}),
+    best(AT_ONE, "number of parts", way={"parts": [1, 1, 1], "masses": QUARTERS}),
+    best(AT_ONE, "number of parts", way={"parts": [1, 0], "masses": QUARTERS}),
+    best(AT_ONE, "whole numbers", way={"parts": [1, True], "masses": QUARTERS}),
+    best(AT_ONE, "more work", way={"parts": [1, 10**9], "masses": QUARTERS}),
+    best(AT_ONE, "grow from 0 to 1", way={"parts": [1, 1], "masses": QUARTERS[1:]}),
+    best(AT_ONE, "grow from 0 to 1", way={"parts": [1, 1], "masses": QUARTERS[:-1]}),
+    best(AT_ONE, "grow from 0 to 1", way={"parts": [1, 1], "masses": ["0", "1/2", "1/2", "1"]}),
+    best(AT_ONE, "grow from 0 to 1", way={"parts": [1, 1], "masses": ["0"]}),
+    best(AT_ONE, "unknown fields", way={**CUTS, "more": []}),
+    best(AT_ONE, "unknown fields", more=CUTS),
+    best(AT_ONE, "takes one finite pair", premises=(BASE,)),
+    best(AT_ONE, "takes one finite pair", premises=(pairs([{**TIGHT, "count": 2}]),)),
+    best(AT_ONE, "takes 1 to 1 premises", premises=(RESPONSE, RESPONSE)),
+    best(AT_ONE, "takes 1 to 1 premises", premises=()),
+    best(AT_ONE, "different distance", premises=(pairs([TIGHT], steps=2),)),
+    best(AT_ONE, "wants Pairs", premises=(said("pure-dp", epsilon="1"),)),
+    best({**AT_ONE, "count": 2}, "concludes one finite pair"),
+    best(gaussian("1"), "concludes one finite pair"),
+]
+
+
+FIFTH = finite(["1/5", "4/5", "0"], ["0", "4/5", "1/5"])
+SIXTH = finite(["1/6", "5/6", "0"], ["0", "5/6", "1/6"])
+BACK = finite(["1/100", "59/75", "61/300", "0"], ["0", "59/150", "61/150", "1/5"])
+TWO_WAYS = pairs([finite(["1/4", "3/4"], ["0", "1"])], [finite(["0", "1"], ["1/4", "3/4"])])
+OTHER_WAYS = pairs([finite(["0", "1"], ["1/4", "3/4"])], [finite(["1/4", "3/4"], ["0", "1"])])
+SINGLE: Object = {"parts": [1], "masses": QUARTERS}
+
+
+def told(
+    forward: Object,
+    backward: Object,
+    why: str = "",
+    base: Object = TWO_WAYS,
+    hint: Object | None = SINGLE,
+) -> Case:
+    """A base that may betray one direction: there the sum is 11/64 at every t, else 0 at t = 2."""
+    conclusion = pairs([forward], [backward])
+    hints = {"runs": FEW, "forward": CUTS} | ({} if hint is None else {"backward": hint})
+    return Case("select/pair", conclusion, [base], hints, why)
+
+
+BEST += [
+    told(FIFTH, FIFTH),
+    told(FIFTH, BACK),
+    told(BACK, FIFTH, "the profile at ratio 2 may be 0.171875"),
+    told(SIXTH, FIFTH, "the profile at ratio 1 may be 0.171875"),
+    told(FIFTH, SIXTH, "the profile at ratio 1 may be 0.171875"),
+    told(FIFTH, BACK, "number of parts", base=OTHER_WAYS),
+    told(FIFTH, BACK, "has no backward", hint=None),
+    told(FIFTH, BACK, "number of parts", hint=CUTS),
+]
+
+
+@pytest.mark.parametrize("case", [*ABOVE, *BEST], ids=str)
+def test_finite_pairs(case: Case) -> None:
+    """A pair is refused as soon as its profile is below the bound at a corner."""
+    case.holds()
+
+
+def _law(document: Object, law: RunLaw, masses: list[float]) -> tuple[Masses, Object]:
+    return Masses(law, np.array(masses)), document
+
+
+HALF: Object = {"kind": "truncated-negative-binomial", "eta": "1", "gamma": "1/2"}
+LAWS = [
+    _law(TWO, FixedRuns(count=2), [0.0, 0.0, 1.0]),
+    _law(FEW, FiniteRuns(probabilities=[Fraction(1, 2), *[Fraction(1, 4)] * 2]), [0.5, 0.25, 0.25]),
+    _law(
+        HALF,
+        TruncatedNegativeBinomial(eta=1, gamma=Fraction(1, 2)),
+        [0.0, *(0.5**k for k in range(1, 60))],
+    ),
+]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_every_order_is_below_the_sum(seed: int) -> None:
+    """Orders of small mechanisms' outcomes, enumerated: the worst is just below."""
+    rng = np.random.default_rng(70_000 + seed)
+    runs, document = LAWS[seed % len(LAWS)]
+    p, q = drawn_masses(rng, int(rng.integers(2, 4)))
+    base = FinitePair(tuple(p), tuple(q))
+    parts = tuple([12] * sum(one > 0 for one in p))
+    masses = tuple(Fraction(k, 48) for k in range(49))
+    bound = select_pair.sums(read_runs(document), base, parts, masses)
+    for t in (1, Fraction(3, 2), 4):
+        truth = worst_of_all_orders(runs, halved(p, 6), halved(q, 6), float(np.log(float(t))))
+        found = float(bound(Fraction(t)))
+        assert truth <= found + 1e-12, (p, q, t)
+        assert found <= truth + 0.05, (p, q, t)

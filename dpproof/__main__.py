@@ -91,13 +91,14 @@ def calibrate(file: str, stage: str, parameter: str, *, as_json: bool) -> int:
 @commands.command()
 @click.argument("file")
 @click.option("-o", "--output", "out", type=OUT, required=True, help="Where to write it.")
-def certify(file: str, out: str) -> int:
+@click.option("--lower", is_flag=True, help="Certify the lower end: it is no better than that.")
+def certify(file: str, *, out: str, lower: bool) -> int:
     """Write a certificate of what the pipeline in FILE costs in total, at its delta."""
     from dpproof import parse  # noqa: PLC0415  # as in budget
     from dpproof.certified import write  # noqa: PLC0415  # as in budget
     from proofs.__main__ import lines  # noqa: PLC0415  # as in budget
 
-    click.echo("\n".join(lines(write(parse.load(file), out))))
+    click.echo("\n".join(lines(write(parse.load(file), out, lower=lower))))
     return HOLDS
 
 

@@ -11,9 +11,13 @@ from dpproof.pipeline import Pipeline
 from proofs import Rejected, Verified, VerifiedUnder, check
 
 
-def write(pipeline: Pipeline, out: str) -> Verified | VerifiedUnder:
+def write(pipeline: Pipeline, out: str, *, lower: bool = False) -> Verified | VerifiedUnder:
     """Certify epsilon of the pipeline at its delta, check the certificate, write it.
 
+    Args:
+        pipeline: what runs.
+        out: the certificate's file.
+        lower: certify the lower end, a fact about the pair that dominates the pipeline.
     Raises:
         InputError: a stage is refused, no rule covers a step of it, or the file cannot be written.
     """
@@ -22,7 +26,7 @@ def write(pipeline: Pipeline, out: str) -> Verified | VerifiedUnder:
         for stage in pipeline.stages:
             with placed(stage.place):
                 guarantees.append(stage.guarantee(pipeline.relation))
-        certificate = total(guarantees).certify(delta=pipeline.delta)
+        certificate = total(guarantees).certify(delta=pipeline.delta, lower=lower)
         verdict = check(certificate)
         if isinstance(verdict, Rejected):
             raise NotCertified(

@@ -59,6 +59,31 @@ def test_budget_certifies_too(command: Command, out: Path) -> None:
     assert upper <= int(top) / int(bottom) <= upper * (1 + 1e-6)
 
 
+def test_the_lower_end(command: Command, out: Path) -> None:
+    """A fact about the dominating pair, which assumes nothing, just below the upper end."""
+    made = command.run("certify", command.file(PIPELINE), "--lower", "-o", str(out))
+    checked = command.run("check", str(out))
+    spent = command.run("budget", command.file(PIPELINE), "--json")
+    claim = Certificate.from_json(out.read_text(encoding="utf-8")).claim
+    top, bottom = str(claim["epsilon"]).split("/")
+
+    assert (made.status, made.err) == (0, "")
+    assert made.out == checked.out
+    assert checked.out.startswith("Verified: hockey-stick divergence at 6.9125")
+    assert claim["notion"] == "hockey-stick-at-least"
+    assert 0 <= 1 - int(top) / int(bottom) / spent.json["epsilon"]["lower"] < 1e-6
+
+
+def test_a_lower_end_that_no_rule_shows(command: Command, out: Path) -> None:
+    """Refused in one line, and nothing is written."""
+    selects = 'select = { runs = "truncated-negative-binomial", eta = 1, gamma = 0.1 }\n'
+    refused = command.run("certify", command.file(PIPELINE + selects), "--lower", "-o", str(out))
+
+    assert refused.status == 2
+    assert len(refused.err.splitlines()) == 1
+    assert not out.exists()
+
+
 def test_a_rejected_certificate_is_status_1(command: Command, out: Path) -> None:
     """A wrong certificate is told from bad input."""
     command.run("certify", command.file(PIPELINE), "-o", str(out))

@@ -44,6 +44,7 @@ _Long = NDArray[np.longdouble]
 _MARGINS = (1e-13, 1e-11, 1e-8, 1e-6)  # relative changes of the heights, tried in this order
 _SMALLEST = 1e-300  # heights above 0 are raised to it: below, floats lose their digits
 _HOPELESS = 1e-3
+_LARGEST = 700.0  # a loss whose exponential is a float
 _LONG_ROUNDOFF = float(np.finfo(np.longdouble).eps)
 
 
@@ -77,10 +78,12 @@ def above(forward: Side, backward: Side) -> tuple[Atoms, Positions]:
         for ``forward.loss[k]``, -k for the loss ``-backward.loss[k]``.
 
     Raises:
-        NotCertified: rounding is not covered even by a relative margin of 1e-6.
+        NotCertified: losses are too large, or rounding is not covered even by a relative margin
+            of 1e-6.
     """
     wanted = []
     for side in (forward, backward):
+        _in_reach(side.loss)
         upper = np.where(side.upper > 0, np.clip(side.upper, _SMALLEST, 1.0), 0.0)
         wanted.append(np.minimum.accumulate(upper))
     wanted[0][0] = wanted[1][0] = max(wanted[0][0], wanted[1][0])
@@ -101,7 +104,12 @@ def below(forward: Side, backward: Side) -> tuple[Atoms, Positions]:
 
 
 def gaps(loss: Reals, heights: Reals) -> Reals:
-    """How far a profile through these heights can be below its chord on each cell, at most."""
+    """How far a profile through these heights can be below its chord on each cell, at most.
+
+    Raises:
+        NotCertified: losses are too large.
+    """
+    _in_reach(loss)
     width = _widths(loss)
     chord = np.diff(heights) / width
     before = np.concatenate([[-1.0], chord[:-1]])
@@ -110,6 +118,16 @@ def gaps(loss: Reals, heights: Reals) -> Reals:
     return np.asarray(
         width * np.maximum(chord - before, 0.0) * np.maximum(after - chord, 0.0) / spread
     )
+
+
+def _in_reach(loss: Reals) -> None:
+    """Refuse losses whose exponentials are no floats."""
+    largest = float(loss.max(initial=0.0))
+    if largest > _LARGEST:
+        raise NotCertified(
+            f"a table of losses up to {largest:.4g} is out of reach, allowed are losses up to "
+            f"{_LARGEST:.4g}; use more noise"
+        )
 
 
 def _lowered(side: Side) -> Reals:

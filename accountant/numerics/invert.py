@@ -30,7 +30,8 @@ def invert(
     """Bracket of the smallest epsilon in [0, top] where delta reaches the target.
 
     A point where the upper bound of log delta is at most the target is an upper end, one
-    where the lower bound is at least the target a lower end, whatever lies between.
+    where the lower bound is at least the target a lower end, whatever lies between. A bound that
+    is no number says nothing.
 
     Args:
         brackets: rigorous logs of delta at an array of epsilons.
@@ -42,13 +43,14 @@ def invert(
 
     def to_upper(points: Reals) -> Reals:
         low, high = brackets(points)
-        gap = high - target[0]
+        gap = np.where(np.isnan(high), np.inf, high) - target[0]
         width = np.subtract(high, low, out=np.zeros(gap.shape), where=np.isfinite(low))
         near = (gap <= 0) & (gap >= -_SHARE * width)
         return np.where(near, 0.0, gap)
 
     def to_lower(points: Reals) -> Reals:
-        return np.asarray(np.nextafter(brackets(points)[0] - target[1], -np.inf))
+        low = brackets(points)[0]
+        return np.nextafter(np.where(np.isnan(low), -np.inf, low) - target[1], -np.inf)
 
     _, right = _crossing(to_upper, start, width, top)
     left, scale = 0.0, max(right, 1e-3 * width)

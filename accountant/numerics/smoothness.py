@@ -34,6 +34,8 @@ def layers(heights: Reals, widths: Reals) -> tuple[Reals, Reals]:
     Returns:
         Masses and widths of the layers, each shape (m,); the widths increase downwards.
     """
+    if not heights.size:
+        return heights, widths
     peak = int(np.argmax(heights))
     single = np.concatenate(
         [

@@ -39,7 +39,8 @@ _OFTEN = 0.5  # a sampling rate above which 1 + u is computed from 1 - q
 _LEFT = -math.log(2.0)
 _FAR = 30.0  # a log of u from which it is not computed
 _LARGEST_LOSS = 600.0
-_RAREST = 1e-240
+_RAREST = 1e-100
+_DISTINCT = 1e-5  # a difference so large, relative to its ends, has 9 digits
 _STRIPS = np.array([[2.5, 8.0], [2.0, 5.0], [1.4, 4.0], [1.2, 2.0], [0.6, 1.5], [0.2, 1.0]])
 _REAL = 1.2  # a real rule is preferred to another of a step not so many times as long
 
@@ -284,15 +285,17 @@ class GaussianMixtures:
 
         On a cell in z the density in nats is at least the smallest phi times the smallest power
         of 1 + u (monotone in z), over the largest slope dL/dz = mu q e^l / (1 + u), which
-        increases in z.
+        increases in z. Cells whose length has no digits count as empty.
         """
         alpha, z, real, log_phi = self._cells(c)
         mu = self.mu[:, None]
         log_slope = np.log(mu * self.q[:, None]) + mu * z - 0.5 * mu * mu - real
         power = np.minimum(alpha * real[:, :-1], alpha * real[:, 1:])
         low = np.minimum(log_phi[:, :-1], log_phi[:, 1:]) + power - log_slope[:, 1:]
-        heights = np.exp(low - upper[:, None])
-        return [layers(one, width) for one, width in zip(heights, np.diff(real), strict=True)]
+        width = np.diff(real)
+        known = width > _DISTINCT * np.maximum(np.abs(real[:, :-1]), np.abs(real[:, 1:]))
+        heights = np.where(known, np.exp(np.minimum(low - upper[:, None], _LARGEST_LOSS)), 0.0)
+        return [layers(*one) for one in zip(heights, width, strict=True)]
 
     def envelope(self, c: float, lower: Reals) -> tuple[Reals, Reals]:
         """Heights and rates of the same laws, each (p, n), from lower bounds of K(c).

@@ -39,6 +39,7 @@ _UNREACHABLE = 1 << 40
 _BLOCK = 1 << 20  # terms evaluated at once
 _OFTEN = 0.5  # a sampling rate above which log(1 + u) - u is their difference
 _LEFT = -math.log(2.0)
+_LIKELY = 0.7  # a log of q e^l from which u is not small
 
 
 @final
@@ -179,19 +180,22 @@ def _small(
     With g = log(1+u) a term is w (e^{alpha g} - 1 - alpha g + alpha (g - u)). An error
     d in u (from rounding l) moves it by |alpha ((1+u)^{alpha-1} - 1)| d / |1+u|, at most
     2 |alpha| min(|alpha g|, 1) max(e^{Re alpha Re g}, 1) d / |1+u|, as Im alpha Im g >= 0.
-    Where |alpha g| >= 1 the rounding of a term is linear in |alpha g|, not quadratic.
+    Where |alpha g| >= 1 the rounding of a term is linear in |alpha g|, not quadratic. Where
+    q e^l is large, w u is e^{log w + log q + l} - q w, so that neither e^l is out of range nor w
+    lost; |u| is at most 9 |g - u| there.
     """
-    mu, q = float(mixture.mu[0]), float(mixture.q[0])
-    growth, log_weights = log_ratio[0], rule.log_weights[0]
-    weights = np.exp(log_weights)
-    z = np.minimum(rule.z, 600.0 / mu + 0.5 * mu)  # its weight is 0 beyond
-    loss = mixture.loss(z, rule.shift)[0]
-    shifted = q * np.expm1(loss)
+    q, growth, log_weights = float(mixture.q[0]), log_ratio[0], rule.log_weights[0]
+    weights, loss = np.exp(log_weights), mixture.loss(rule.z, rule.shift)[0]
+    log_likely = math.log(q) + loss
+    large = log_likely.real > _LIKELY
+    shifted = q * np.expm1(np.where(large, 0.0, loss))
     curvature = log1p_minus_linear(shifted)
     if q > _OFTEN:
         curvature = np.where(loss.real < _LEFT, growth - shifted, curvature)
+    weighted = weights * growth - (np.exp(log_weights + log_likely) - q * weights)
+    bent = np.where(large, weighted, weights * curvature)
     second = exp_minus_linear(alpha, growth, log_weights)
-    excess = second + alpha * complex((curvature * weights).sum())
+    excess = second + alpha * complex(bent.sum())
 
     grown, blur, moved = np.abs(growth), np.abs(log_weights), mixture.slip(rule, log_ratio)[0]
     size = np.abs(alpha)
@@ -203,7 +207,9 @@ def _small(
     exponent = np.maximum(tilts[:, None] * growth.real, 0.0) + log_weights.real
     sums = np.exp(exponent) @ np.column_stack([constant, linear, square])
     sums = sums[np.searchsorted(tilts, alpha.real)]
-    flat = np.abs(weights * curvature) @ (mixture.harder * (36 * ELEMENTARY_ULPS + 64) + blur)
+    digits = mixture.harder * (36 * ELEMENTARY_ULPS + 64) + blur
+    digits = digits + np.where(large, 9.0 * (blur + np.abs(log_likely) + np.abs(loss) + 16.0), 0.0)
+    flat = np.abs(bent) @ digits
     spread = sums[:, 0] + size * (sums[:, 1] + float(flat) + size * sums[:, 2])
     truncation = math.exp(rule.log_truncation[0])
     return log1p_enclosure(excess, UNIT_ROUNDOFF * spread + truncation)

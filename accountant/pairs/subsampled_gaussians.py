@@ -211,7 +211,9 @@ def _flipped(pair: SubsampledGaussianPair) -> SubsampledGaussianPair:
 
 def _merged(masses: Reals, widths: Reals) -> tuple[Reals, Reals]:
     """Layers of about equal width as one, as narrow as the narrowest of them may be."""
-    log_width = np.log(np.maximum(widths, 1e-300))
+    if not widths.size:
+        return masses, widths
+    log_width = np.log(widths)
     step = np.floor(log_width / _WIDTH - 1e-9)
     step = np.maximum(step - (step.max() - _NARROW / _WIDTH), 0.0).astype(int)
     least = math.floor(float(log_width.max()) / _WIDTH - 1e-9) - _NARROW / _WIDTH

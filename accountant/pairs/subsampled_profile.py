@@ -21,6 +21,8 @@ import numpy as np
 from accountant.numerics.enclosure import ELEMENTARY_ULPS, UNIT_ROUNDOFF, Reals
 
 Profile = Callable[[Reals], tuple[Reals, Reals]]
+_LARGE = 1.0  # an epsilon from which t - 1 + q is as good as (t - 1) / q
+_FAR = 600.0  # an epsilon from which e^-epsilon is nothing beside 1
 _ULP = 4 * ELEMENTARY_ULPS * UNIT_ROUNDOFF
 
 
@@ -39,18 +41,21 @@ def _blurred(base: Profile, argument: Reals, slack: Reals) -> tuple[Reals, Reals
 
 def removal_profile(base: Profile, sampling_rate: Fraction, epsilon: Reals) -> tuple[Reals, Reals]:
     """Lower and upper ends for the pair ((1-q)Q + qP, Q)."""
-    rate = float(sampling_rate)
-    ratio = np.expm1(epsilon) / rate
+    rate, log_rate = float(sampling_rate), math.log(sampling_rate)
+    near, far = np.minimum(epsilon, _LARGE), np.maximum(epsilon, _LARGE)
+    ratio = np.expm1(near) / rate
     inside = ratio > -1.0
     ratio = np.where(inside, ratio, 0.0)
-    argument = np.log1p(ratio)
+    large = far + np.log1p(-float(1 - sampling_rate) * np.exp(-far)) - log_rate
+    argument = np.where(epsilon > _LARGE, large, np.log1p(ratio))
     slack = _ULP * (
         np.abs(argument)
-        + (np.abs(ratio) + np.exp(epsilon) / rate * np.abs(epsilon)) / (1.0 + ratio)
+        + (np.abs(ratio) + np.exp(near) / rate * np.abs(near)) / (1.0 + ratio)
+        + np.where(epsilon > _LARGE, far + abs(log_rate), 0.0)
     )
     slack = np.minimum(slack, 1e3)
     lower, upper = _blurred(base, argument, slack)
-    outside = -np.expm1(epsilon)
+    outside = -np.expm1(near)
     return (
         np.where(inside, rate * lower, outside) * (1 - _ULP),
         np.where(inside, rate * upper, outside) * (1 + _ULP),
@@ -60,9 +65,10 @@ def removal_profile(base: Profile, sampling_rate: Fraction, epsilon: Reals) -> t
 def addition_profile(base: Profile, sampling_rate: Fraction, epsilon: Reals) -> tuple[Reals, Reals]:
     """Lower and upper ends for the pair (P, (1-q)P + qQ)."""
     rate, other = float(sampling_rate), float(1 - sampling_rate)
-    grown = other * np.expm1(epsilon)
+    near = np.minimum(epsilon, _FAR)  # rest is below 0 from there, as 1 - q is above e^-600
+    grown = other * np.expm1(near)
     rest = rate - grown
-    blur = _ULP * (rate + np.abs(grown) + other * np.exp(epsilon) * np.abs(epsilon))
+    blur = _ULP * (rate + np.abs(grown) + other * np.exp(near) * np.abs(epsilon))
     inside = rest > blur
     safe = np.where(inside, rest, 1.0)
     argument = math.log(rate) + epsilon - np.log(safe)

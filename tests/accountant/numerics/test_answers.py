@@ -149,3 +149,21 @@ def test_two_additions_next_to_the_largest_loss(share: float) -> None:
 
     assert found.lower <= true * (1 + mpmath.mpf(10) ** -12)
     assert true * (1 - mpmath.mpf(10) ** -12) <= found.upper <= 1.1 * true + 1e-19
+
+
+@pytest.mark.parametrize("mu", [30, 40, 60])
+def test_a_sample_that_reveals_everything(mu: int) -> None:
+    """Then delta(eps) is q + (1 - q) times the other release's at eps - log(1 - q)."""
+    q, rest = Fraction(1, 1000), GaussianPair(mu_squared=Fraction(1))
+    sampled = SubsampledGaussianPair(mu_squared=Fraction(mu * mu), sampling_rate=q, removal=True)
+    product = Product((Factor(sampled, 1), Factor(rest, 1)))
+    shift = math.log1p(-1e-3)
+    alone = answers.epsilon(Product.of(rest), float(Fraction(1, 10**4) / (1 - q)))
+    found = answers.epsilon(product, 1.1e-3)
+    delta = answers.delta(product, 1.0)
+    unsampled = answers.delta(Product.of(rest), 1.0 - shift)
+
+    assert found.lower - 1e-6 <= alone.upper + shift
+    assert alone.lower + shift <= found.upper + 1e-6 <= alone.upper + shift + 1e-3
+    assert delta.lower - 1e-9 <= 1e-3 + 0.999 * unsampled.upper
+    assert 1e-3 + 0.999 * unsampled.lower <= delta.upper + 1e-9

@@ -194,3 +194,9 @@ def test_huge_smoothing_gives_no_lower_bound() -> None:
     made = dataclasses.replace(trapezoid(0.3, 30), tau=1000.0)
     low = made._untilt(np.array([1.0]), *(np.array([-1.0]),) * 3)
     assert low[0] == -math.inf
+
+
+def test_a_tent_too_wide_says_nothing() -> None:
+    """Where the extra mechanism's noise exceeds the tent, no lower end follows."""
+    wide = dataclasses.replace(trapezoid(0.1, 120), tau=25.0)
+    assert wide.log_profile(np.array([1.0]))[0][0] == -math.inf

@@ -60,7 +60,7 @@ def test_noise_costs_few_calls() -> None:
 
 
 def test_ends() -> None:
-    """Below the target from the start; never below it before the largest loss; never at all."""
+    """Below the target from the start, or never; what is no number is not below it."""
     calls: list[int] = []
     low = invert(lambda x: (x * 0 - 20.0, x * 0 - 19.0), (-10.0, -10.0), 1.0, 1.0, math.inf)
     top = invert(lambda x: (x * 0 - 2.0, x * 0 - 1.0), (-10.0, -10.0), 1.0, 1.0, 30.0)
@@ -69,6 +69,8 @@ def test_ends() -> None:
     assert (low.lower, low.upper) == (0.0, 0.0)
     assert top.lower <= top.upper == 30.0
     assert beyond.lower <= beyond.upper == 4.0
+    with pytest.raises(NotCertified, match="stays above"):
+        invert(lambda x: (x * math.nan, x * math.nan), (-10.0, -10.0), 1.0, 1.0, math.inf)
     with pytest.raises(NotCertified, match="stays above"):
         invert(lambda x: (x * 0 - 2.0, x * 0 - 1.0), (-10.0, -10.0), 1.0, 1.0, math.inf)
 

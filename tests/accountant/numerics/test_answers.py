@@ -151,7 +151,7 @@ def test_two_additions_next_to_the_largest_loss(share: float) -> None:
     assert true * (1 - mpmath.mpf(10) ** -12) <= found.upper <= 1.1 * true + 1e-19
 
 
-@pytest.mark.parametrize("mu", [30, 40, 60])
+@pytest.mark.parametrize("mu", [60, pytest.param(30, marks=pytest.mark.slow)])
 def test_a_sample_that_reveals_everything(mu: int) -> None:
     """Then delta(eps) is q + (1 - q) times the other release's at eps - log(1 - q)."""
     q, rest = Fraction(1, 1000), GaussianPair(mu_squared=Fraction(1))

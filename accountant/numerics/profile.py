@@ -30,6 +30,7 @@ from accountant.numerics.saddle import (
     suited,
     total_cgf,
 )
+from accountant.numerics.together import together
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.ladder import LadderPair
 from accountant.pairs.pair import Pair
@@ -122,8 +123,8 @@ def delta(product: Product, epsilon: float) -> Bound:
             min((gap + t * other.upper) * (1 + 1e-15), 1.0),
         )
     above, below = product.above(), product.below()
-    upper = _delta(above, epsilon)
-    lower = upper if above == below else _delta(below, epsilon)
+    upper = together(lambda one: _delta(one, epsilon), above)
+    lower = upper if above == below else together(lambda one: _delta(one, epsilon), below)
     return Bound(lower.lower, upper.upper)
 
 
@@ -166,7 +167,7 @@ def deltas(product: Product, epsilon: Reals) -> tuple[Reals, Reals]:
 
 def _ends(product: Product, epsilon: Reals) -> tuple[Reals, Reals]:
     """The same for increasing epsilons >= 0."""
-    above, below = product.above(), product.below()
+    above, below = product.above().bundled(), product.below().bundled()
     low, high = _deltas(above, epsilon)
     return (low if above == below else _deltas(below, epsilon)[0]), high
 
@@ -240,8 +241,8 @@ def _contour_near(product: Product, step: int) -> tuple[Contour | LatticeContour
 def epsilon(product: Product, delta: float) -> Bound:
     """The smallest epsilon >= 0 at which one direction's profile is at most delta."""
     above, below = product.above(), product.below()
-    upper = _epsilon(above, delta)
-    lower = upper if above == below else _epsilon(below, delta)
+    upper = together(lambda one: _epsilon(one, delta), above)
+    lower = upper if above == below else together(lambda one: _epsilon(one, delta), below)
     return Bound(lower.lower, upper.upper)
 
 
@@ -272,7 +273,7 @@ def certainly_below(product: Product, epsilon: float, delta: float) -> bool:
     By a closed profile, by Chernoff's delta(eps) <= M(c) e^{-c eps} c^c / (1+c)^{1+c}, or by a
     sum that is short, as it need not tell delta more closely than from the one given.
     """
-    above = product.above()
+    above = product.above().bundled()
     if not 0 < epsilon < math.inf or infinite_mass(above).upper > 0 or not delta > 0:
         return False
     if epsilon >= max_loss(above):

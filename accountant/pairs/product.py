@@ -51,15 +51,14 @@ class Product:
         return Product.merge([Factor(f.pair.swapped(), f.count) for f in self.factors])
 
     def above(self) -> Product:
-        """Every pair replaced by one with an exact K that dominates it, to be asked at once."""
-        return _bundled([Factor(f.pair.above(f.count), f.count) for f in self.factors])
+        """Every pair replaced by one with an exact K that dominates it."""
+        return Product.merge([Factor(f.pair.above(f.count), f.count) for f in self.factors])
 
     def below(self) -> Product:
-        """Every pair replaced by one with an exact K that it dominates, to be asked at once."""
-        return _bundled([Factor(f.pair.below(f.count), f.count) for f in self.factors])
+        """Every pair replaced by one with an exact K that it dominates."""
+        return Product.merge([Factor(f.pair.below(f.count), f.count) for f in self.factors])
 
-
-def _bundled(factors: list[Factor]) -> Product:
-    """Equal pairs merged, many of a kind as one."""
-    merged = Product.merge(factors).factors
-    return Product(tuple(Factor(*one) for one in bundled([(f.pair, f.count) for f in merged])))
+    def bundled(self) -> Product:
+        """The same product, many pairs of a kind as one, so that they are computed at once."""
+        parts = bundled([(factor.pair, factor.count) for factor in self.factors])
+        return Product(tuple(Factor(pair, count) for pair, count in parts))

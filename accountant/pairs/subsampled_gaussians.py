@@ -1,6 +1,7 @@
 """The product of many subsampled Gaussian pairs as one pair, so that they share each array.
 
-The answers are those of the product: K is the sum of K of the parts, with its error.
+K is the sum of K of the parts, with its error: plain sums of M, known to fewer digits than each
+part's own, and of what makes the losses smooth only the layers.
 """
 
 from __future__ import annotations

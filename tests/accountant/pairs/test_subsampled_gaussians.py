@@ -196,10 +196,10 @@ def test_the_answers_are_the_same(*, removal: bool, monkeypatch: pytest.MonkeyPa
             answers.renyi(product, 8.0),
         ]
 
-    assert len(product.above().factors) == 2
+    assert len(product.bundled().factors) == 2
     together = ask()
     monkeypatch.setattr(subsampled_gaussians, "_MANY", 1000)
-    assert len(product.above().factors) == 25
+    assert len(product.bundled().factors) == 25
     apart = ask()
     for one, other in zip(together, apart, strict=True):
         assert one.lower <= other.upper
@@ -215,3 +215,25 @@ def test_rates_that_are_hardly_floats_are_refused() -> None:
     )
     with pytest.raises(NotCertified, match="1e-250 is out of reach"):
         pair.cgf(np.ones(1, dtype=complex))
+
+
+def test_a_wide_answer_is_asked_for_one_by_one() -> None:
+    """Little is left of tiny rates when M is summed plainly; each by itself stays narrow."""
+    product = Product(
+        tuple(
+            Factor(
+                SubsampledGaussianPair(
+                    mu_squared=Fraction(4, 100) * Fraction(13, 10) ** i,
+                    sampling_rate=Fraction(13 + 3 * i, 10**5),
+                    removal=True,
+                ),
+                1,
+            )
+            for i in range(17)
+        )
+    )
+    bundle = product.bundled()
+
+    assert len(bundle.factors) == 1
+    assert answers.epsilon(bundle, 5.9e-5).relative_width > 1e-3
+    assert answers.epsilon(product, 5.9e-5).relative_width < 1e-6

@@ -29,6 +29,7 @@ _NOISE = 1e-3  # error of a term, relative to its size, in units of what is allo
 _QUIET = 0.2
 _FINE = 1.004
 _GAIN = 0.9
+_LONGEST = 1e100
 
 
 def total_cgf(product: Product, s: Complexes) -> Enclosure:
@@ -335,13 +336,19 @@ def smoothnesses(
 
 
 def alias_step(saddle: Saddle, known: RealBounds) -> float:
-    """The largest step whose aliases are negligible against the estimate of delta."""
+    """The largest step whose aliases are negligible against the estimate of delta.
+
+    Raises:
+        NotCertified: it would vanish, next to the largest loss.
+    """
     c = short(saddle.c)
     needed = known.upper - known.points * saddle.epsilon - saddle.log_delta - saddle.log_tolerance
     gap = np.abs(known.points - c)
     period = 0.0
     for side in (known.points < c, known.points > c):
         period = max(period, float(np.min(np.maximum(needed[side], 4.0) / gap[side])))
+    if not period < _LONGEST:
+        raise NotCertified(f"order {1 + c:.6g} is out of reach next to the largest loss")
     return short(2 * math.pi / period)
 
 

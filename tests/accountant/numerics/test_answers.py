@@ -151,6 +151,21 @@ def test_two_additions_next_to_the_largest_loss(share: float) -> None:
     assert true * (1 - mpmath.mpf(10) ** -12) <= found.upper <= 1.1 * true + 1e-19
 
 
+@pytest.mark.parametrize("share", [1e-9, 1e-12, 1e-15])
+def test_two_coins_next_to_their_largest_loss(share: float) -> None:
+    """Where a contour's step would vanish there is a bracket all the same."""
+    pair = FinitePair(
+        p=(Fraction(1, 451), Fraction(450, 451)), q=(Fraction(1, 533), Fraction(532, 533))
+    )
+    product = Product((Factor(pair, 2),))
+    top = 2 * math.log(533 / 451)
+    found = answers.delta(product, (1 - share) * top)
+    true = -((1 / 451) ** 2) * math.expm1(-share * top)
+
+    assert found.lower <= true * (1 + 1e-3) + 1e-20
+    assert true * (1 - 1e-3) - 1e-20 <= found.upper < 1e-5
+
+
 @pytest.mark.parametrize("mu", [60, pytest.param(30, marks=pytest.mark.slow)])
 def test_a_sample_that_reveals_everything(mu: int) -> None:
     """Then delta(eps) is q + (1 - q) times the other release's at eps - log(1 - q)."""

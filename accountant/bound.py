@@ -61,9 +61,18 @@ class Bound:
         """Both ends equal: the value is known exactly."""
         return Bound(value, value)
 
+    @staticmethod
+    def of(value: float | Bound) -> Bound:
+        """A number that is known exactly, or by the bracket given."""
+        return value if isinstance(value, Bound) else Bound.exactly(value)
+
     def maximum(self, other: Bound) -> Bound:
         """Bracket of the larger of two numbers, each known by its bracket."""
         return Bound(max(self.lower, other.lower), max(self.upper, other.upper))
+
+    def meet(self, other: Bound) -> Bound:
+        """What two brackets of the same number leave possible."""
+        return Bound(max(self.lower, other.lower), min(self.upper, other.upper))
 
     def widened(self, relative: float) -> Bound:
         """Push both ends outwards by a relative margin."""

@@ -22,8 +22,9 @@ from accountant.certify.table import Subject
 from accountant.errors import NotCertified
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.points import Points
+from accountant.numerics.below import chernoff
 from accountant.numerics.enclosure import Reals
-from accountant.numerics.profile import chernoff, closed_form, infinite_mass, max_loss
+from accountant.numerics.profile import closed_form, infinite_mass, max_loss
 from accountant.numerics.saddle import Saddle, find_saddle, short, total_cgf
 from accountant.pairs.product import Product
 from accountant.pairs.subsampled import SubsampledPair

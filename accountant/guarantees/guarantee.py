@@ -12,7 +12,12 @@ from accountant.bound import Bound
 from accountant.check import Number
 from accountant.derivation import Derivation
 from accountant.errors import ParameterError
-from accountant.guarantees.rounding import ask_decreasing, ask_increasing, ask_power
+from accountant.guarantees.rounding import (
+    ask_decreasing,
+    ask_increasing,
+    ask_power,
+    floats_around,
+)
 from accountant.numerics.enclosure import down, up
 from accountant.relation import AddRemove, R, Relation
 
@@ -57,8 +62,8 @@ class Guarantee(ABC, Generic[R]):
         """The smallest rho such that the mechanism is rho-zCDP, +inf when there is none."""
 
     @abstractmethod
-    def _epsilon_at(self, delta: float) -> Bound:
-        """epsilon(delta) for delta in [0, 1)."""
+    def _epsilon_at(self, delta: Bound) -> Bound:
+        """epsilon(delta) for a delta known by its bracket in [0, 1)."""
 
     @abstractmethod
     def _delta_at(self, epsilon: float) -> Bound:
@@ -79,13 +84,12 @@ class Guarantee(ABC, Generic[R]):
     @final
     def epsilon(self, *, delta: Number) -> Bound:
         """Smallest epsilon >= 0, in nats, such that the mechanism is (epsilon, delta)-DP."""
-        exact = check.probability(delta=delta)
-        if exact == 1:
+        below, above = floats_around(check.probability(delta=delta))
+        if below == 1.0:
             return Bound.exactly(0.0)
-        return ask_decreasing(self._epsilon_below_one, exact)
-
-    def _epsilon_below_one(self, delta: float) -> Bound:
-        return Bound.exactly(0.0) if delta >= 1.0 else self._epsilon_at(delta)
+        if above == 1.0:
+            return Bound(0.0, self._epsilon_at(Bound.exactly(below)).upper)
+        return self._epsilon_at(Bound(below, above))
 
     @final
     def delta(self, *, epsilon: Number) -> Bound:

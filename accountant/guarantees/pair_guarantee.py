@@ -30,11 +30,14 @@ class PairGuarantee(Guarantee[R], ABC):
         """
 
     @final
-    def _epsilon_at(self, delta: float) -> Bound:
+    def _epsilon_at(self, delta: Bound) -> Bound:
         pair = self.to_pair()
         answer = answers.larger_epsilon(pair.forward, pair.backward, delta)
-        exact = [x for x, y in self.stated_points() if y <= Fraction(delta)]
-        return _at_most(answer, min(exact, default=None))
+        stated = [
+            min((x for x, y in self.stated_points() if y <= Fraction(end)), default=None)
+            for end in (delta.upper, delta.lower)
+        ]
+        return Bound(_at_most(answer, stated[0]).lower, _at_most(answer, stated[1]).upper)
 
     @final
     def _delta_at(self, epsilon: float) -> Bound:

@@ -21,6 +21,7 @@ from accountant.guarantees.renyi_guarantee import RenyiGuarantee
 from accountant.guarantees.rounding import floats_around, show
 from accountant.guarantees.stated import derived, stated
 from accountant.numerics.enclosure import UNIT_ROUNDOFF, Reals
+from accountant.numerics.points import distinct
 from accountant.relation import AddRemove, R, Relation
 
 _BETWEEN = 60
@@ -131,7 +132,7 @@ class RDP(RenyiGuarantee[R]):
         known = floats_around(self.largest_order)[0]
         stated_orders = np.array([floats_around(order)[0] for order, _ in self.points])
         between = 1.0 + np.geomspace(min(stated_orders[0] - 1.0, 1e-3), known - 1.0, _BETWEEN)
-        orders = np.unique(np.concatenate([stated_orders, np.minimum(between, known)]))
+        orders = distinct(np.concatenate([stated_orders, np.minimum(between, known)]))
         return orders[orders > 1.0]
 
     def _gaussian_rho(self) -> Fraction:

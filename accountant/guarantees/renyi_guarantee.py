@@ -63,14 +63,14 @@ class RenyiGuarantee(Guarantee[R], ABC):
         )
 
     @final
-    def _epsilon_at(self, delta: float) -> Bound:
+    def _epsilon_at(self, delta: Bound) -> Bound:
         lower = self._witness(lambda product: answers.epsilon(product, delta), 0.0)
-        if delta >= self._total_variation():
+        if delta.lower >= self._total_variation():
             return Bound(min(lower, 0.0), 0.0)
-        if delta == 0.0:
+        if delta.lower == 0.0:
             return Bound(lower, math.inf)
         upper = self._least(
-            lambda orders, values: renyi_bounds.epsilon_terms(orders, values, delta)
+            lambda orders, values: renyi_bounds.epsilon_terms(orders, values, delta.lower)
         )
         return Bound(lower, max(0.0, upper))
 

@@ -6,12 +6,12 @@ slowly; then a table of the pair's profile gives a second bracket, and both hold
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 
 from accountant.bound import Bound
 from accountant.errors import NotCertified
 from accountant.numerics import profile
+from accountant.numerics.below import certainly_below
 from accountant.numerics.profile import deltas
 from accountant.numerics.renyi import renyi, smallest_rho
 from accountant.numerics.testing import (
@@ -48,8 +48,13 @@ def delta(product: Product, epsilon: float) -> Bound:
     return _narrow(product, lambda one: profile.delta(one, epsilon))
 
 
-def epsilon(product: Product, delta: float) -> Bound:
-    """The smallest epsilon >= 0 at which one direction's profile is at most delta."""
+def epsilon(product: Product, delta: float | Bound) -> Bound:
+    """The smallest epsilon >= 0 at which one direction's profile is at most delta.
+
+    Args:
+        product: one direction.
+        delta: a number, or the bracket of one, in [0, 1].
+    """
     selected = _selected(product)
     if selected is not None:
         return selected.epsilon(delta)
@@ -70,22 +75,26 @@ def _narrow(product: Product, question: Callable[[Product], Bound]) -> Bound:
     table = _tabulated(product)
     if table == product:
         return found
-    with contextlib.suppress(NotCertified):
+    try:
         other = question(table)
-        return Bound(max(found.lower, other.lower), min(found.upper, other.upper))
-    return found
+    except NotCertified:
+        return found
+    return found.meet(other)
 
 
-def larger_epsilon(forward: Product, backward: Product, delta: float) -> Bound:
+def larger_epsilon(forward: Product, backward: Product, delta: float | Bound) -> Bound:
     """The larger epsilon of two directions.
 
     The second is left out where a look at the first one's lower end shows that it is no larger.
     """
+    least = Bound.of(delta).lower
     first = epsilon(forward, delta)
     selected = _selected(backward)
-    if selected is not None and backward != forward and selected.delta(first.upper).upper <= delta:
-        return Bound(first.lower, first.upper)
-    if backward == forward or profile.certainly_below(backward, first.lower, delta):
+    if backward == forward:
+        return first
+    if selected is not None and selected.delta(first.upper).upper <= least:
+        return first
+    if certainly_below(backward, first.lower, least):
         return first
     return first.maximum(epsilon(backward, delta))
 

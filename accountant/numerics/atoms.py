@@ -21,7 +21,9 @@ from accountant.numerics.enclosure import (
     Complexes,
     Enclosure,
     Reals,
+    joined,
 )
+from accountant.numerics.points import distinct
 
 _LARGE = 1.0
 _FADED = 0.5
@@ -54,11 +56,7 @@ class Atoms:
         -infinite_mass - s (infinite_mass - missing_mass).
         """
         if s.size > 1 and s.size * self.loss.size > _BLOCK:
-            parts = [self.cgf(part) for part in np.array_split(s, 2)]
-            return Enclosure(
-                np.concatenate([part.value for part in parts]),
-                np.concatenate([part.radius for part in parts]),
-            )
+            return joined([self.cgf(part) for part in np.array_split(s, 2)])
         if not self._near_one(float(s.real.min()), float(s.real.max())):
             return self._plain(s)
         flat = float(exp_minus_linear(np.array([-1.0 + 0j]), self.loss, self.log_p)[0].real)
@@ -67,7 +65,7 @@ class Atoms:
         excess = excess - self.infinite_mass + s * drift
         coefficient = 13 * ELEMENTARY_ULPS + 100 + 22 * np.abs(self.log_p)
         square = self.loss * self.loss * coefficient
-        tilts = np.unique(s.real)
+        tilts = distinct(s.real)
         tilt = np.exp(np.maximum(tilts[:, None] * self.loss, 0.0) + self.log_p) @ square
         tilt = tilt[np.searchsorted(tilts, s.real)]
         down = float(np.exp(np.maximum(-self.loss, 0.0) + self.log_p) @ square)

@@ -108,11 +108,14 @@ class Contour:
         excess = log_alias_excess(self.aliases, c, period, epsilon)
         with np.errstate(over="ignore"):
             lower = total - error - cut - np.exp(excess - shift)
-        margin = 8 * UNIT_ROUNDOFF * (np.abs(shift) + 4.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             log_lower = np.where(lower > 0, np.log(np.maximum(lower, 1e-300)), -np.inf)
             log_upper = np.where(upper > 0, np.log(upper), np.inf)  # also where it is nan
-            return log_lower + shift - margin, log_upper + shift + margin
+            rounding = 8 * UNIT_ROUNDOFF * (np.abs(shift) + 4.0)
+            return (
+                log_lower + shift - rounding - 8 * UNIT_ROUNDOFF * np.abs(log_lower),
+                log_upper + shift + rounding + 8 * UNIT_ROUNDOFF * np.abs(log_upper),
+            )
 
     def log_profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
         """Log bounds of delta of the product itself."""

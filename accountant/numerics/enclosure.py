@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, final
@@ -38,6 +39,14 @@ class Enclosure:
     radius: Reals
 
 
+def joined(parts: Sequence[Enclosure]) -> Enclosure:
+    """One after the other."""
+    return Enclosure(
+        np.concatenate([part.value for part in parts]),
+        np.concatenate([part.radius for part in parts]),
+    )
+
+
 def weighted_sum(each: Enclosure, counts: Reals) -> Enclosure:
     """The sum over rows of count times value, errors added up, counts above 0.
 
@@ -66,6 +75,20 @@ def up(value: float) -> float:
 def down(value: float) -> float:
     """The next float below."""
     return math.nextafter(value, -math.inf)
+
+
+def log_down(difference: Reals) -> Reals:
+    """Lower bound of the log of a difference that was rounded once, -inf where it is below 0."""
+    with np.errstate(divide="ignore"):
+        log = np.log(np.maximum(difference, 0.0))
+    return np.asarray(log - 8 * UNIT_ROUNDOFF * (1.0 + np.abs(log)))
+
+
+def log_up(difference: Reals) -> Reals:
+    """Upper bound of the same."""
+    with np.errstate(divide="ignore"):
+        log = np.log(np.maximum(difference, 0.0))
+    return np.asarray(log + np.where(np.isinf(log), 0.0, 8 * UNIT_ROUNDOFF * (1.0 + np.abs(log))))
 
 
 def float_up(value: Fraction) -> float:

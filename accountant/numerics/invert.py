@@ -10,6 +10,7 @@ import numpy as np
 from accountant.bound import Bound
 from accountant.errors import NotCertified
 from accountant.numerics.enclosure import Reals
+from accountant.numerics.points import distinct
 
 _STEPS = 60
 _NARROW = 1e-14  # relative width at which a crossing is known well enough
@@ -79,7 +80,7 @@ def _crossing(
     its error is guessed to be, so that both ends move; where only one does, with points at all
     distances from it.
     """
-    points = np.unique(np.clip(start + width * _AROUND, 0.0, top))
+    points = distinct(np.clip(start + width * _AROUND, 0.0, top))
     values = gap(points)
     rising = int((values > 0).sum())
     if 0 < rising < points.size and (values[:rising] > 0).all():
@@ -95,10 +96,10 @@ def _crossing(
         if not low < estimate < high:
             estimate, error = 0.5 * (low + high), 0.25 * size
         error = min(max(2.0 * error, 2 * math.ulp(estimate)), 0.25 * size)
-        new = estimate + error * np.array([-1.0, 0.0, 1.0])
+        new: Reals = estimate + error * np.array([-1.0, 0.0, 1.0])
         before = low, high
         for _ in range(2):
-            new = np.unique(np.clip(new, low, high))
+            new = distinct(np.clip(new, low, high))
             found = gap(new)
             points, values = np.append(points, new), np.append(values, found)
             low = float(new[found > 0].max(initial=low))
@@ -116,10 +117,11 @@ def _inverse(points: Reals, values: Reals) -> tuple[float, float]:
 
     Neville's scheme through the four values nearest to 0, against that through three.
     """
-    order = np.argsort(np.abs(values))
-    _, first = np.unique(values[order], return_index=True)
-    near = order[np.sort(first)][:4]
-    x, y = points[near].tolist(), values[near].tolist()
+    nearest = np.argsort(np.abs(values))
+    places: dict[float, float] = {}
+    for value, point in zip(values[nearest].tolist(), points[nearest].tolist(), strict=True):
+        places.setdefault(value, point)
+    y, x = list(places)[:4], list(places.values())[:4]
     if len(x) < 2 or not math.isfinite(sum(y)):
         return math.nan, 0.0
     last = x[0]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -18,17 +17,14 @@ import numpy as np
 from accountant.bound import Bound
 from accountant.errors import NotCertified
 from accountant.numerics.contour import MAX_NODES, Contour, build
-from accountant.numerics.enclosure import UNIT_ROUNDOFF, Reals, down, up
+from accountant.numerics.enclosure import Reals, down, log_down, log_up, up
 from accountant.numerics.invert import invert
 from accountant.numerics.lattice import LatticeContour, build_lattice, common_lattice
 from accountant.numerics.residues import exponential_sum
 from accountant.numerics.saddle import (
     Saddle,
-    around,
     find_saddle,
     saddle_at,
-    suited,
-    total_cgf,
 )
 from accountant.numerics.together import together
 from accountant.pairs.gaussian import GaussianPair
@@ -41,9 +37,6 @@ _ZERO = 1e-12
 _FAR = 1e100  # delta is evaluated no further out
 _LOOSE = 1e-9
 _AGAIN = 2
-_ROUGH = -0.5  # how far below log delta its estimate may be, on a lattice say
-_LEAST_ROOM = 0.02
-_SEPARATE = -5.0  # of what is cut and aliased, where two deltas are only told apart
 _SAME = 0.01
 _HOPELESS = -690.0
 _C_STEP = 0.12  # rounding of log c where contours are shared
@@ -238,11 +231,11 @@ def _contour_near(product: Product, step: int) -> tuple[Contour | LatticeContour
     raise NotCertified("K cannot be computed at any order that suits this question")
 
 
-def epsilon(product: Product, delta: float) -> Bound:
+def epsilon(product: Product, delta: float | Bound) -> Bound:
     """The smallest epsilon >= 0 at which one direction's profile is at most delta."""
-    above, below = product.above(), product.below()
-    upper = together(lambda one: _epsilon(one, delta), above)
-    lower = upper if above == below else together(lambda one: _epsilon(one, delta), below)
+    above, below, level = product.above(), product.below(), Bound.of(delta)
+    upper = together(lambda one: _epsilon(one, level), above)
+    lower = upper if above == below else together(lambda one: _epsilon(one, level), below)
     return Bound(lower.lower, upper.upper)
 
 
@@ -267,63 +260,22 @@ def _log_profile(product: Product, point: Reals) -> tuple[Reals, Reals]:
     return low, high
 
 
-def certainly_below(product: Product, epsilon: float, delta: float) -> bool:
-    """Whether it is quick to prove that delta(epsilon) <= delta.
-
-    By a closed profile, by Chernoff's delta(eps) <= M(c) e^{-c eps} c^c / (1+c)^{1+c}, or by a
-    sum that is short, as it need not tell delta more closely than from the one given.
-    """
-    above = product.above().bundled()
-    if not 0 < epsilon < math.inf or infinite_mass(above).upper > 0 or not delta > 0:
-        return False
-    if epsilon >= max_loss(above):
-        return True
-    closed = closed_form(above)
-    found = closed.profile(np.array([epsilon])) if closed is not None else None
-    if found is not None:
-        return float(found[1][0]) <= delta
-    log_delta = math.nextafter(math.log(delta), -math.inf)
-    try:
-        ridge, _, estimate = around(above, lambda one: one.epsilon - epsilon)
-        gap = log_delta - estimate
-        if gap < _ROUGH:
-            return False
-        bounds = chernoff(ridge.c, ridge.value, epsilon)
-        best = int(np.argmin(bounds))
-        if bounds[best] < log_delta:  # as it seems
-            c = ridge.c[best : best + 1]
-            found_cgf = total_cgf(above, c + 0j)
-            upper = found_cgf.value.real + found_cgf.radius
-            if chernoff(c, upper, epsilon)[0] <= log_delta:
-                return True
-        saddle = suited(above, ridge, epsilon, estimate, _SEPARATE)
-        room = log_delta + math.log(max(-math.expm1(-gap), _LEAST_ROOM))
-        short = replace(saddle, log_delta=room)
-        high = contour_at(above, short).log_profile(np.array([epsilon]))[1]
-    except NotCertified:
-        return False
-    return float(high[0]) <= log_delta
-
-
-def chernoff(c: Reals, upper: Reals, epsilon: float) -> Reals:
-    """Chernoff's bounds of log delta(epsilon) from upper bounds of K(c), rounded up."""
-    entropy = np.log1p(c) + c * np.log1p(1 / c)
-    size = np.abs(upper) + c * abs(epsilon) + entropy
-    return np.asarray(upper - c * epsilon - entropy + 16 * UNIT_ROUNDOFF * size)
-
-
-def _epsilon(product: Product, delta: float) -> Bound:
+def _epsilon(product: Product, delta: Bound) -> Bound:
     """The same for a product whose K is exact."""
-    if delta >= 1.0:
+    if delta.lower >= 1.0:
         return Bound.exactly(0.0)
     mass, top = infinite_mass(product), max(max_loss(product), 0.0)
-    if delta < mass.lower:
+    if delta.upper < mass.lower:
         return Bound.exactly(math.inf)
     if top == 0.0:
-        return Bound(0.0, 0.0 if mass.upper <= delta else math.inf)
-    if delta == 0.0:
-        return Bound(_epsilon(product, 1e-300).lower, top)
-    target = math.log(max(delta - mass.upper, 1e-300)), math.log(max(delta - mass.lower, 1e-300))
+        return Bound(0.0, 0.0 if mass.upper <= delta.lower else math.inf)
+    if delta.lower == 0.0:
+        least = Bound.exactly(max(delta.upper, 1e-300))
+        return Bound(_epsilon(product, least).lower, top if mass.upper == 0.0 else math.inf)
+    target = (
+        log_down(np.maximum(delta.lower - mass.upper, 1e-300)).item(),
+        log_up(np.maximum(delta.upper - mass.lower, 1e-300)).item(),
+    )
     exact = _exact_epsilon(product, mass, target, top)
     return _capped(exact or _contour_epsilon(product, target, top), mass, delta, top)
 
@@ -354,8 +306,7 @@ def _contour_epsilon(product: Product, target: tuple[float, float], top: float) 
         if better is None:
             break
         saddle, contour = better
-        other = invert(contour.log_profile, target, found.upper, 4.0 / saddle.c, top)
-        found = Bound(max(found.lower, other.lower), min(found.upper, other.upper))
+        found = found.meet(invert(contour.log_profile, target, found.upper, 4.0 / saddle.c, top))
     return found
 
 
@@ -376,9 +327,9 @@ def _aimed(
     return None
 
 
-def _capped(found: Bound, mass: Bound, delta: float, top: float) -> Bound:
+def _capped(found: Bound, mass: Bound, delta: Bound, top: float) -> Bound:
     """Losses end at ``top``: delta there is the infinite mass."""
-    if mass.upper <= delta:
+    if mass.upper <= delta.lower:
         return Bound(min(found.lower, top), min(found.upper, top))
     return Bound(found.lower, math.inf)
 
@@ -388,8 +339,4 @@ def _logs(pair: Pair, mass: Bound, epsilon: Reals) -> tuple[Reals, Reals]:
     found = pair.profile(epsilon)
     if found is None:
         raise AssertionError("only called for pairs with a closed profile")
-    with np.errstate(divide="ignore"):
-        return (
-            np.log(np.maximum(found[0] - mass.upper, 0.0)),
-            np.log(np.maximum(found[1] - mass.lower, 0.0)),
-        )
+    return log_down(found[0] - mass.upper), log_up(found[1] - mass.lower)

@@ -9,6 +9,7 @@ import numpy as np
 from accountant.bound import Bound
 from accountant.errors import NotCertified
 from accountant.numerics.enclosure import Reals
+from accountant.numerics.points import distinct
 from accountant.numerics.profile import infinite_mass, max_loss
 from accountant.numerics.saddle import total_cgf
 from accountant.pairs.product import Product
@@ -86,7 +87,7 @@ def _split(grid: Reals, loose: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Re
     parts = [grid]
     left, right = grid[:-1][loose], grid[1:][loose]
     parts += [left + (right - left) * k / 8 for k in range(1, 8)]
-    return np.unique(np.concatenate(parts))
+    return distinct(np.concatenate(parts))
 
 
 def _cgf(product: Product, s: Reals) -> tuple[Reals, Reals]:

@@ -1,6 +1,8 @@
 """Where to put the contour: real-axis values of K, and the tilt that suits a question.
 
-Nothing here is trusted: any c > 0 gives a valid contour, a good one gives a narrow bracket.
+The search is not trusted: any c > 0 gives a valid contour, a good one gives a narrow bracket.
+``total_cgf``, ``real_bounds``, ``smoothnesses`` and ``log_alias_excess`` are rigorous: a contour
+relies on them.
 """
 
 from __future__ import annotations
@@ -14,7 +16,8 @@ import numpy as np
 
 from accountant.bound import Bound
 from accountant.errors import NotCertified
-from accountant.numerics.enclosure import Complexes, Enclosure, Reals, weighted_sum
+from accountant.numerics.enclosure import Complexes, Enclosure, Reals, joined, weighted_sum
+from accountant.numerics.points import distinct
 from accountant.pairs.pair import Smoothness
 from accountant.pairs.product import Product
 
@@ -35,11 +38,7 @@ _LONGEST = 1e100
 def total_cgf(product: Product, s: Complexes) -> Enclosure:
     """K of the product: the counts times K of each pair, errors added up."""
     if s.size > _CHUNK:
-        parts = [total_cgf(product, s[i : i + _CHUNK]) for i in range(0, s.size, _CHUNK)]
-        return Enclosure(
-            np.concatenate([one.value for one in parts]),
-            np.concatenate([one.radius for one in parts]),
-        )
+        return joined([total_cgf(product, s[i : i + _CHUNK]) for i in range(0, s.size, _CHUNK)])
     return _total(product, [factor.pair.cgf(s) for factor in product.factors], s.shape)
 
 
@@ -90,12 +89,14 @@ class Ridge:
 
     def joined(self, other: Ridge) -> Ridge:
         """Both, in order."""
-        c, first = np.unique(np.concatenate([self.c, other.c]), return_index=True)
+        c = np.concatenate([self.c, other.c])
+        order = np.argsort(c, kind="stable")
+        order = order[np.append(True, np.diff(c[order]) > 0.0)]
         return Ridge(
-            c,
-            np.concatenate([self.value, other.value])[first],
-            np.concatenate([self.slope, other.slope])[first],
-            np.concatenate([self.bend, other.bend])[first],
+            c[order],
+            np.concatenate([self.value, other.value])[order],
+            np.concatenate([self.slope, other.slope])[order],
+            np.concatenate([self.bend, other.bend])[order],
         )
 
 
@@ -155,7 +156,7 @@ def saddle_at(product: Product, c: float) -> Saddle:
     ridge = survey(product, np.array([c]))
     spread = float(ridge.spread[0])
     offsets = np.geomspace(0.02, 8.0, 6) / math.sqrt(spread)
-    points = np.unique(np.concatenate([c - offsets, c + np.minimum(offsets, c)]))
+    points = distinct(np.concatenate([c - offsets, c + np.minimum(offsets, c)]))
     around = tuple(points[points > 0].tolist())
     estimates = float(ridge.epsilon[0]), float(ridge.log_delta[0])
     return Saddle(c, float(ridge.value[0]), spread, *estimates, around)
@@ -313,7 +314,7 @@ class RealBounds:
 def real_bounds(product: Product, saddle: Saddle) -> RealBounds:
     """K at the points of a saddle."""
     c = short(saddle.c)
-    points = np.unique(np.array([*saddle.points, c]))
+    points = distinct(np.array([*saddle.points, c]))
     each = [factor.pair.cgf(points + 0j) for factor in product.factors]
     total = _total(product, each, points.shape)
     at = int(np.searchsorted(points, c))

@@ -22,5 +22,4 @@ def together(question: Callable[[Product], Bound], product: Product) -> Bound:
         return question(product)
     if found.relative_width <= _WIDE:
         return found
-    other = question(product)
-    return Bound(max(found.lower, other.lower), min(found.upper, other.upper))
+    return found.meet(question(product))

@@ -18,12 +18,13 @@ from accountant.numerics.enclosure import (
     Enclosure,
     Reals,
 )
-from accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
+from accountant.pairs.pair import Pair, Smoothness
+from accountant.pairs.smooth import SmoothPair
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GaussianPair(Pair):
+class GaussianPair(SmoothPair):
     """(N(mu, 1), N(0, 1)): K(s) = mu^2 s (s + 1) / 2, and the loss is N(mu^2/2, mu^2) under P.
 
     Source: Dong, Roth & Su (arXiv:1905.02383), Definition 2.6 and Corollary 2.13.
@@ -75,22 +76,6 @@ class GaussianPair(Pair):
     def smoothness(self, c: float, moment: Bound) -> Smoothness:
         """Gaussian with variance mu^2 at every tilt."""
         return Smoothness(gaussian_variance=float(self.mu_squared) * (1 - 1e-14))
-
-    def lattice(self, c: float) -> Lattice | None:
-        """None: the loss has a density."""
-        return None
-
-    def exponentials(self) -> Exponentials | None:
-        """None is known."""
-        return None
-
-    def above(self, count: int) -> Pair:
-        """Itself: K is exact."""
-        return self
-
-    def below(self, count: int) -> Pair:
-        """Itself: K is exact."""
-        return self
 
 
 _HUGE = 1e140

@@ -152,8 +152,8 @@ class GaussianMixtures:
         The first moves it by |q e^l / (1 + u)| times the error of l.
         """
         mu, z = self.mu[:, None], np.abs(rule.z)
-        real = self.mu[:, None] * rule.z - 0.5 * mu * mu
-        ratio = np.exp(np.log(self.q)[:, None] + real - growth.real)
+        loss = self.loss(rule.z, np.zeros(self.mu.shape))
+        ratio = np.exp(np.log(self.q)[:, None] + loss.real - growth.real)
         own = 8.0 * ELEMENTARY_ULPS * self.harder[:, None] * np.abs(growth)
         return np.asarray(6.0 * ratio * (mu * z + mu * mu) + own)
 

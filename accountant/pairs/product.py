@@ -52,11 +52,18 @@ class Product:
 
     def above(self) -> Product:
         """Every pair replaced by one with an exact K that dominates it."""
-        return Product.merge([Factor(f.pair.above(f.count), f.count) for f in self.factors])
+        return self._replaced([f.pair.above(f.count) for f in self.factors])
 
     def below(self) -> Product:
         """Every pair replaced by one with an exact K that it dominates."""
-        return Product.merge([Factor(f.pair.below(f.count), f.count) for f in self.factors])
+        return self._replaced([f.pair.below(f.count) for f in self.factors])
+
+    def _replaced(self, pairs: list[Pair]) -> Product:
+        """The factors with other pairs; itself, where none is another."""
+        parts = list(zip(pairs, self.factors, strict=True))
+        if all(pair is factor.pair for pair, factor in parts):
+            return self
+        return Product.merge([Factor(pair, factor.count) for pair, factor in parts])
 
     def bundled(self) -> Product:
         """The same product, many pairs of a kind as one, so that they are computed at once."""

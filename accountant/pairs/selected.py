@@ -119,14 +119,16 @@ class SelectedPair(TabulatedPair):
         lower, upper = self.profile(np.array([epsilon]))
         return Bound(float(lower[0]), float(upper[0]))
 
-    def epsilon(self, delta: float) -> Bound:
+    def epsilon(self, delta: float | Bound) -> Bound:
         """Epsilon of one selection, asked directly; delta in [0, 1)."""
+        level = Bound.of(delta)
         betrayed = infinite_mass(self.base.below()).lower
         missed = self.runs.derivative(np.array([1.0 - betrayed]))[0]  # phi is above its tangents
-        if delta < betrayed * missed * (1 - 4 * LAW_ERROR):
+        if level.upper < betrayed * missed * (1 - 4 * LAW_ERROR):
             return Bound.exactly(math.inf)
-        top = self.max_loss if self.infinite_mass <= delta else math.inf
-        return self._selection().epsilon(max(delta, 1e-300), top)
+        top = self.max_loss if self.infinite_mass <= level.lower else math.inf
+        ends = max(level.lower, 1e-300), max(level.upper, 1e-300)
+        return self._selection().epsilon(Bound(*ends), top)
 
     @property
     def end(self) -> float:

@@ -24,10 +24,13 @@ from accountant.numerics.enclosure import (
     Enclosure,
     Numbers,
     Reals,
+    joined,
 )
+from accountant.numerics.points import distinct
 from accountant.pairs.gaussian import gaussian_profile
 from accountant.pairs.gaussian_mixtures import GaussianMixtures, Rule
-from accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
+from accountant.pairs.pair import Smoothness
+from accountant.pairs.smooth import SmoothPair
 from accountant.pairs.subsampled_profile import (
     addition_profile,
     log_unsampled,
@@ -44,7 +47,7 @@ _LIKELY = 0.7  # a log of q e^l from which u is not small
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SubsampledGaussianPair(Pair):
+class SubsampledGaussianPair(SmoothPair):
     """Mixture W = (1-q) N(0,1) + q N(mu,1) against N(0,1).
 
     ``removal`` is the pair (W, N(0,1)); otherwise (N(0,1), W). With u(z) = q (e^l - 1),
@@ -68,7 +71,7 @@ class SubsampledGaussianPair(Pair):
     sampling_rate: Fraction
     removal: bool
 
-    def swapped(self) -> Pair:
+    def swapped(self) -> SubsampledGaussianPair:
         """The other direction."""
         return SubsampledGaussianPair(
             mu_squared=self.mu_squared,
@@ -97,11 +100,7 @@ class SubsampledGaussianPair(Pair):
         wide = mixture.spread_out(alpha)
         rule = mixture.rule(alpha[:1] if wide else alpha)
         if alpha.size > 1 and (wide or alpha.size * rule.z.size > _BLOCK):
-            parts = [self.cgf(part) for part in np.array_split(s, 2)]
-            return Enclosure(
-                np.concatenate([part.value for part in parts]),
-                np.concatenate([part.radius for part in parts]),
-            )
+            return joined([self.cgf(part) for part in np.array_split(s, 2)])
         growth = mixture.log_ratio(rule.z, rule.shift)
         tilt = alpha.real.max() * growth.real, alpha.real.min() * growth.real
         size = 2 * np.log(np.abs(alpha).max() * np.abs(growth) + 1e-300)
@@ -149,22 +148,6 @@ class SubsampledGaussianPair(Pair):
         heights, rates = mixture.envelope(c, lower)
         return Smoothness(0.0, masses, widths, heights[0], rates[0])
 
-    def lattice(self, c: float) -> Lattice | None:
-        """None: the loss has a density."""
-        return None
-
-    def exponentials(self) -> Exponentials | None:
-        """None is known."""
-        return None
-
-    def above(self, count: int) -> Pair:
-        """Itself: K is exact."""
-        return self
-
-    def below(self, count: int) -> Pair:
-        """Itself: K is exact."""
-        return self
-
 
 @lru_cache(maxsize=256)
 def _mixture(pair: SubsampledGaussianPair) -> GaussianMixtures:
@@ -203,7 +186,7 @@ def _small(
     constant = np.where(far, 4.0 * ELEMENTARY_ULPS + 64 + 2.0 * blur, 0.0)
     linear = np.where(far, 8.0 * grown + moved, 0.0)
     square = np.where(far, 0.0, grown * ((13 * ELEMENTARY_ULPS + 88 + 14.0 * blur) * grown + moved))
-    tilts = np.unique(alpha.real)
+    tilts = distinct(alpha.real)
     exponent = np.maximum(tilts[:, None] * growth.real, 0.0) + log_weights.real
     sums = np.exp(exponent) @ np.column_stack([constant, linear, square])
     sums = sums[np.searchsorted(tilts, alpha.real)]

@@ -16,9 +16,10 @@ import numpy as np
 
 from accountant.bound import Bound
 from accountant.errors import NotCertified
-from accountant.numerics.enclosure import Complexes, Enclosure, Reals, weighted_sum
+from accountant.numerics.enclosure import Complexes, Enclosure, Reals, joined, weighted_sum
 from accountant.pairs.gaussian_mixtures import GaussianMixtures
-from accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
+from accountant.pairs.pair import Pair, Smoothness
+from accountant.pairs.smooth import SmoothPair
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from accountant.pairs.subsampled_profile import log_unsampled
 
@@ -36,7 +37,7 @@ Block = tuple[GaussianMixtures, Reals]
 
 @final
 @dataclass(frozen=True, slots=True)
-class SubsampledGaussians(Pair):
+class SubsampledGaussians(SmoothPair):
     """Independent subsampled Gaussian pairs of one direction, each so many times.
 
     Attributes:
@@ -55,9 +56,8 @@ class SubsampledGaussians(Pair):
 
     def swapped(self) -> SubsampledGaussians:
         """The other direction."""
-        return SubsampledGaussians(
-            tuple((_flipped(pair), count) for pair, count in self.parts), not self.removal
-        )
+        parts = tuple((pair.swapped(), count) for pair, count in self.parts)
+        return SubsampledGaussians(parts, not self.removal)
 
     @property
     def infinite_mass(self) -> float:
@@ -79,11 +79,7 @@ class SubsampledGaussians(Pair):
         flipped = alpha.imag < 0
         alpha = np.where(flipped, alpha.conj(), alpha)
         if alpha.size > 1 and any(mixtures.spread_out(alpha) for mixtures, _ in blocks):
-            parts = [self.cgf(part) for part in np.array_split(s, 2)]
-            return Enclosure(
-                np.concatenate([part.value for part in parts]),
-                np.concatenate([part.radius for part in parts]),
-            )
+            return joined([self.cgf(part) for part in np.array_split(s, 2)])
         found = [weighted_sum(one, counts) for one, counts in _each(blocks, alpha)]
         values, radii = np.stack([one.value for one in found]), [one.radius for one in found]
         total = weighted_sum(Enclosure(values, np.stack(radii)), np.ones(len(found)))
@@ -137,22 +133,6 @@ class SubsampledGaussians(Pair):
                 widths.append(width)
         return Smoothness(0.0, *_merged(np.concatenate(masses), np.concatenate(widths)))
 
-    def lattice(self, c: float) -> Lattice | None:
-        """None: the loss has a density."""
-        return None
-
-    def exponentials(self) -> Exponentials | None:
-        """None is known."""
-        return None
-
-    def above(self, count: int) -> Pair:
-        """Itself: K is exact."""
-        return self
-
-    def below(self, count: int) -> Pair:
-        """Itself: K is exact."""
-        return self
-
 
 def bundled(parts: Sequence[tuple[Pair, int]]) -> list[tuple[Pair, int]]:
     """The same product, many different subsampled Gaussians of a direction as one pair.
@@ -202,12 +182,6 @@ def _each(blocks: list[Block], alpha: Complexes) -> Iterator[tuple[Enclosure, Re
         rule = mixtures.rule(alpha)
         growth = mixtures.log_ratio(rule.z, rule.shift)
         yield mixtures.plain(alpha, rule, growth), counts
-
-
-def _flipped(pair: SubsampledGaussianPair) -> SubsampledGaussianPair:
-    return SubsampledGaussianPair(
-        mu_squared=pair.mu_squared, sampling_rate=pair.sampling_rate, removal=not pair.removal
-    )
 
 
 def _merged(masses: Reals, widths: Reals) -> tuple[Reals, Reals]:

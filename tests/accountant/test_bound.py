@@ -56,3 +56,26 @@ def test_membership_is_for_numbers() -> None:
     """Text is in no bracket."""
     assert "1" not in Bound(0.0, 2.0)
     assert 2 in Bound(0.0, 2.0)
+
+
+@given(FINITE, FINITE, FINITE)
+def test_two_brackets_of_one_number_meet_around_it(value: float, a: float, b: float) -> None:
+    """A member of both is a member of what they leave possible, and no end is further out."""
+    first, second = Bound(min(a, value), max(a, value)), Bound(min(b, value), max(b, value))
+    both = first.meet(second)
+
+    assert value in both
+    assert both.lower == max(first.lower, second.lower)
+    assert both.upper == min(first.upper, second.upper)
+
+
+def test_disjoint_brackets_do_not_meet() -> None:
+    """Two proofs that contradict each other are no answer."""
+    with pytest.raises(NotCertified):
+        Bound(0.0, 1.0).meet(Bound(2.0, 3.0))
+
+
+def test_a_bracket_of_a_number_or_a_bracket() -> None:
+    """A number is known exactly, a bracket stays what it is."""
+    assert Bound.of(0.5) == Bound(0.5, 0.5)
+    assert Bound.of(Bound(0.5, 1.0)) == Bound(0.5, 1.0)

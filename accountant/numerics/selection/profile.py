@@ -130,22 +130,22 @@ class Selection:
         right, left = (int(np.searchsorted(-one.upper, -least)) + 1 for one, least in sides)
         return right, left
 
-    def epsilon(self, delta: float, top: float) -> Bound:
+    def epsilon(self, delta: Bound, top: float) -> Bound:
         """The smallest epsilon >= 0 at which delta(epsilon) is at most delta in (0, 1).
 
         Args:
             delta: above the infinite mass, else the upper end is infinite.
             top: an upper bound of the losses of the selection, possibly +inf.
         """
-        start = self._where_shifts_reach(delta, top)
+        start = self._where_shifts_reach(delta.lower, top)
         if start == 0.0:
             return Bound.exactly(0.0)
         if math.isinf(start):
             far = self.curve.end
-            tried = [self._where_instance_exceeds(delta, far * part) for part in _FAR]
+            tried = [self._where_instance_exceeds(delta.upper, far * part) for part in _FAR]
             return Bound(max(tried), math.inf)
-        upper = self._where_upper_reaches(delta, start)
-        return Bound(min(self._where_instance_exceeds(delta, upper), upper), upper)
+        upper = self._where_upper_reaches(delta.lower, start)
+        return Bound(min(self._where_instance_exceeds(delta.upper, upper), upper), upper)
 
     def _where_shifts_reach(self, delta: float, top: float) -> float:
         """The f-divergence bound's epsilon, rounded up to where it is evaluated."""
@@ -170,8 +170,9 @@ class Selection:
         slope = self._slope(start)
         previous: tuple[float, float] | None = None
         for _ in range(_STEPS):
-            gap = math.log(max(_upper(self, point), 1e-300) / delta)
-            low, high = (point, high) if gap > 0.0 else (low, point)
+            height = _upper(self, point)
+            gap = math.log(max(height, 1e-300) / delta)
+            low, high = (point, high) if height > delta else (low, point)
             if -_CLOSE <= gap <= 0.0 or high == 0.0:
                 break
             if previous is not None and previous[0] != point and previous[1] != gap:

@@ -11,7 +11,7 @@ import pytest
 
 from accountant.bound import Bound
 from accountant.errors import NotCertified
-from accountant.numerics import answers, profile
+from accountant.numerics import answers
 from accountant.pairs.finite import FinitePair
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.laplace import LaplacePair
@@ -78,6 +78,26 @@ def test_near_the_largest_loss() -> None:
     assert found.upper < 1e-12
 
 
+@pytest.mark.parametrize(
+    "product",
+    [
+        Product((Factor(STEP, 1000),)),
+        Product((Factor(LaplacePair(epsilon=Fraction(1, 2)), 30),)),
+        Product.of(GaussianPair(mu_squared=Fraction(1))),
+        Product.of(FinitePair(p=(Fraction(1, 2), Fraction(1, 2)), q=(Fraction(1), Fraction(0)))),
+    ],
+)
+@pytest.mark.parametrize("ends", [(1e-6, 2e-6), (0.3, 0.7), (0.0, 1e-9), (5e-324, 1e-200)])
+def test_epsilon_at_a_bracket_of_delta(product: Product, ends: tuple[float, float]) -> None:
+    """What holds at every delta of the bracket: from epsilon at its upper to that at its lower."""
+    found = answers.epsilon(product, Bound(*ends))
+    low, high = answers.epsilon(product, ends[1]), answers.epsilon(product, ends[0])
+    assert found.lower <= low.upper
+    assert found.upper >= high.lower
+    assert found.lower >= low.lower - 1e-4
+    assert found.upper <= high.upper + 1e-4
+
+
 def test_larger_epsilon() -> None:
     """The larger of both directions, also when the second one is skipped."""
     there = Product((Factor(STEP, 1000),))
@@ -89,24 +109,6 @@ def test_larger_epsilon() -> None:
         ):
             assert found.lower <= both.upper
             assert both.lower <= found.upper
-
-
-@pytest.mark.parametrize("epsilon", [0.3, 2.0, 5.0])
-@pytest.mark.parametrize(
-    "product",
-    [
-        Product((Factor(STEP, 1000),)),
-        Product((Factor(STEP.swapped(), 1000),)),
-        Product((Factor(STEP, 50), Factor(LaplacePair(epsilon=Fraction(1, 2)), 30))),
-        Product((Factor(RandomizedResponsePair(epsilon=Fraction(1, 2)), 40),)),
-        Product((Factor(GaussianPair(mu_squared=Fraction(1, 4)), 9),)),
-    ],
-)
-def test_certainly_below_is_certain(product: Product, epsilon: float) -> None:
-    """Never for a delta below the true one, and for one that is a twentieth above it."""
-    true = answers.delta(product, epsilon)
-    assert not profile.certainly_below(product, epsilon, true.lower * (1 - 1e-6))
-    assert profile.certainly_below(product, epsilon, 1.05 * true.upper)
 
 
 def test_infinite_losses() -> None:

@@ -18,6 +18,7 @@ from accountant.numerics.enclosure import (
     Enclosure,
     Reals,
 )
+from accountant.pairs.exact import ExactPair
 from accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
 
 _TERMS = 12
@@ -27,7 +28,7 @@ _CUT = 1e-30
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DiscreteGaussianPair(Pair):
+class DiscreteGaussianPair(ExactPair):
     """P(x) ~ e^{-(x - shift)^2 / (2 sigma^2)} over Q(x) ~ e^{-x^2 / (2 sigma^2)}, x whole.
 
     Completing the square, M(s) = e^{mu^2 s(s+1)/2} theta((s+1) shift) / theta(0) with
@@ -146,11 +147,3 @@ class DiscreteGaussianPair(Pair):
     def exponentials(self) -> Exponentials | None:
         """None is known."""
         return None
-
-    def above(self, count: int) -> Pair:
-        """Itself: K is exact."""
-        return self
-
-    def below(self, count: int) -> Pair:
-        """Itself: K is exact."""
-        return self

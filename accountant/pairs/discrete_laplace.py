@@ -13,8 +13,7 @@ import numpy as np
 from accountant.bound import Bound
 from accountant.errors import NotCertified
 from accountant.numerics.atoms import Atoms
-from accountant.numerics.enclosure import Complexes, Enclosure, Reals
-from accountant.pairs.gaussian import pure_mu
+from accountant.pairs.atomic import AtomicPair
 from accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
 
 _MAX_SHIFT = 100_000
@@ -22,7 +21,7 @@ _MAX_SHIFT = 100_000
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DiscreteLaplacePair(Pair):
+class DiscreteLaplacePair(AtomicPair):
     """P(x) ~ e^{-|x - shift|/scale} over Q(x) ~ e^{-|x|/scale} on the whole numbers.
 
     With r = e^{-1/scale}, under P the loss is shift/scale with mass 1/(1+r), -shift/scale
@@ -45,13 +44,10 @@ class DiscreteLaplacePair(Pair):
                 f"got {self.shift}; state the sensitivity in larger units"
             )
 
-    def cgf(self, s: Complexes) -> Enclosure:
-        """Log of the finite sum."""
-        return _atoms(self).cgf(s)
-
-    def steer(self, c: Reals) -> tuple[Reals, Reals, Reals]:
-        """Moments of the tilted masses."""
-        return _atoms(self).steer(c)
+    @property
+    def atoms(self) -> Atoms:
+        """The outcomes, kept."""
+        return _atoms(self)
 
     def swapped(self) -> Pair:
         """Itself, by symmetry."""
@@ -67,23 +63,9 @@ class DiscreteLaplacePair(Pair):
         """Shift / scale."""
         return float(self.shift / self.scale) * (1 + 2e-16)
 
-    @property
-    def zcdp_bound(self) -> float:
-        """max_loss^2 / 2 (Bun & Steinke, arXiv:1605.02658, Proposition 1.4)."""
-        return 0.5 * self.max_loss**2 * (1 + 1e-15)
-
     def work(self, s: complex) -> int:
         """Terms in K."""
         return self.shift + 1
-
-    @property
-    def gdp_bound(self) -> float:
-        """That of pure DP."""
-        return pure_mu(self.max_loss)
-
-    def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
-        """The finite sum."""
-        return _atoms(self).profile(epsilon)
 
     def smoothness(self, c: float, moment: Bound) -> Smoothness:
         """None: the loss law has only atoms."""
@@ -91,21 +73,13 @@ class DiscreteLaplacePair(Pair):
 
     def lattice(self, c: float) -> Lattice:
         """Span 2/scale, from -shift/scale; a shift of 1 leaves its two ends only."""
-        atoms = _atoms(self)
+        atoms = self.atoms
         offset, span = -float(self.shift / self.scale), float(2 / self.scale)
         return Lattice(offset, span, atoms.adjacency(np.rint((atoms.loss - offset) / span), c))
 
     def exponentials(self) -> Exponentials | None:
         """None is known."""
         return None
-
-    def above(self, count: int) -> Pair:
-        """Itself: K is exact."""
-        return self
-
-    def below(self, count: int) -> Pair:
-        """Itself: K is exact."""
-        return self
 
 
 @lru_cache(maxsize=256)

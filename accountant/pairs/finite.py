@@ -13,14 +13,13 @@ import numpy as np
 from accountant.bound import Bound
 from accountant.errors import ParameterError
 from accountant.numerics.atoms import Atoms
-from accountant.numerics.enclosure import Complexes, Enclosure, Reals
-from accountant.pairs.gaussian import pure_mu
+from accountant.pairs.atomic import AtomicPair
 from accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FinitePair(Pair):
+class FinitePair(AtomicPair):
     """(P, Q) on outcomes 0..n-1 with exact rational masses that each sum to 1.
 
     Attributes:
@@ -39,13 +38,10 @@ class FinitePair(Pair):
             if min(masses) < 0 or sum(masses) != 1:
                 raise ParameterError(name, masses, "masses >= 0 that sum to exactly 1")
 
-    def cgf(self, s: Complexes) -> Enclosure:
-        """Log of the finite sum."""
-        return _atoms(self).cgf(s)
-
-    def steer(self, c: Reals) -> tuple[Reals, Reals, Reals]:
-        """Moments of the tilted masses."""
-        return _atoms(self).steer(c)
+    @property
+    def atoms(self) -> Atoms:
+        """The outcomes, kept."""
+        return _atoms(self)
 
     def swapped(self) -> Pair:
         """(Q, P)."""
@@ -54,31 +50,17 @@ class FinitePair(Pair):
     @property
     def infinite_mass(self) -> float:
         """P's mass where Q has none."""
-        return _atoms(self).infinite_mass
+        return self.atoms.infinite_mass
 
     @property
     def max_loss(self) -> float:
         """The largest finite log ratio."""
-        loss = _atoms(self).loss
+        loss = self.atoms.loss
         return float(loss.max() + 1e-15 * (1 + np.abs(loss).max())) if loss.size else -math.inf
-
-    @property
-    def zcdp_bound(self) -> float:
-        """m^2 / 2 for losses in [-m, m] (Bun & Steinke, arXiv:1605.02658, Proposition 1.4)."""
-        return 0.5 * _bounded_loss(self) ** 2
 
     def work(self, s: complex) -> int:
         """Terms in K."""
         return len(self.p)
-
-    @property
-    def gdp_bound(self) -> float:
-        """That of pure DP, where the losses are bounded on both sides."""
-        return pure_mu(_bounded_loss(self))
-
-    def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
-        """The finite sum."""
-        return _atoms(self).profile(epsilon)
 
     def smoothness(self, c: float, moment: Bound) -> Smoothness:
         """None: the loss law has only atoms."""
@@ -87,7 +69,7 @@ class FinitePair(Pair):
     def lattice(self, c: float) -> Lattice | None:
         """One or two atoms always form a lattice, and so do r, 1, 1/r; others are not tried."""
         ratios = sorted({a / b for a, b in zip(self.p, self.q, strict=True) if a and b})
-        atoms = _atoms(self)
+        atoms = self.atoms
         if len(ratios) == 2 or (len(ratios) == 3 and ratios[1] == 1 == ratios[0] * ratios[2]):
             span = _log_ratio(ratios[1] / ratios[0])
             offset = _log_ratio(ratios[0])
@@ -96,26 +78,10 @@ class FinitePair(Pair):
 
     def exponentials(self) -> Exponentials | None:
         """Masses times e^{-l/2}, at the losses, where there are any."""
-        atoms = _atoms(self)
+        atoms = self.atoms
         if not atoms.loss.size:
             return None
         return Exponentials(atoms.loss, np.exp(atoms.log_p - 0.5 * atoms.loss)[:, None])
-
-    def above(self, count: int) -> Pair:
-        """Itself: K is exact."""
-        return self
-
-    def below(self, count: int) -> Pair:
-        """Itself: K is exact."""
-        return self
-
-
-def _bounded_loss(pair: FinitePair) -> float:
-    """The largest absolute loss, +inf when P or Q has an outcome of its own."""
-    atoms = _atoms(pair)
-    if atoms.infinite_mass or atoms.missing_mass:
-        return math.inf
-    return float(np.abs(atoms.loss).max()) * (1 + 1e-15)
 
 
 def _merged_adjacency(atoms: Atoms, span: float, offset: float, c: float) -> float:

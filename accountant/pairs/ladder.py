@@ -11,36 +11,33 @@ import numpy as np
 from accountant.bound import Bound
 from accountant.numerics.atoms import Atoms
 from accountant.numerics.elementary import log_of_sum
-from accountant.numerics.enclosure import UNIT_ROUNDOFF, Complexes, Enclosure, Reals
+from accountant.numerics.enclosure import UNIT_ROUNDOFF, Enclosure, Reals
 from accountant.numerics.smoothness import layers
-from accountant.pairs.gaussian import pure_mu
-from accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
+from accountant.pairs.atomic import AtomicPair
+from accountant.pairs.pair import Exponentials, Lattice, Smoothness
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class LadderPair(Pair):
+class LadderPair(AtomicPair):
     """Outcomes given by their masses, with losses ``index * span``.
 
     Compared by identity, as it carries arrays.
 
     Attributes:
-        atoms: masses and losses.
+        table: masses and losses.
         index: shape (n,), whole, increasing.
         span: nats, a power of two.
     """
 
-    atoms: Atoms
+    table: Atoms
     index: Reals
     span: float
 
-    def cgf(self, s: Complexes) -> Enclosure:
-        """Log of the finite sum."""
-        return self.atoms.cgf(s)
-
-    def steer(self, c: Reals) -> tuple[Reals, Reals, Reals]:
-        """Moments of the tilted masses."""
-        return self.atoms.steer(c)
+    @property
+    def atoms(self) -> Atoms:
+        """The table."""
+        return self.table
 
     def cgf_on_period(self, c: float, half: int, span: float) -> Enclosure:
         """K(c + i k pi / (half span)) for k = 0..half, by a fast Fourier transform.
@@ -80,28 +77,9 @@ class LadderPair(Pair):
         """The last loss."""
         return float(self.atoms.loss[-1]) if self.atoms.loss.size else 0.0
 
-    @property
-    def zcdp_bound(self) -> float:
-        """m^2 / 2 for losses in [-m, m] (Bun & Steinke, arXiv:1605.02658, Proposition 1.4)."""
-        return 0.5 * self._bounded_loss() ** 2
-
     def work(self, s: complex) -> int:
         """Terms in K."""
         return int(self.index.size) + 1
-
-    @property
-    def gdp_bound(self) -> float:
-        """That of pure DP, where the losses are bounded on both sides."""
-        return pure_mu(self._bounded_loss())
-
-    def _bounded_loss(self) -> float:
-        if self.atoms.infinite_mass or self.atoms.missing_mass:
-            return math.inf
-        return float(np.abs(self.atoms.loss).max(initial=0.0)) * (1 + 1e-15)
-
-    def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
-        """The finite sum."""
-        return self.atoms.profile(epsilon)
 
     def smoothness(self, c: float, moment: Bound) -> Smoothness:
         """Layers of the tilted masses over neighbouring lattice points."""
@@ -133,11 +111,3 @@ class LadderPair(Pair):
     def exponentials(self) -> Exponentials | None:
         """None is known."""
         return None
-
-    def above(self, count: int) -> Pair:
-        """Itself: K is exact."""
-        return self
-
-    def below(self, count: int) -> Pair:
-        """Itself: K is exact."""
-        return self

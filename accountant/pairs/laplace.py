@@ -19,6 +19,7 @@ from accountant.numerics.enclosure import (
     Reals,
 )
 from accountant.numerics.smoothness import exponential_layers
+from accountant.pairs.exact import ExactPair
 from accountant.pairs.gaussian import pure_mu
 from accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
 
@@ -27,7 +28,7 @@ _FLAT = np.zeros(1)
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LaplacePair(Pair):
+class LaplacePair(ExactPair):
     """(Lap(a), Lap(0)) of scale 1, a = sensitivity / scale.
 
     M(s) = ((s+1) e^{sa} + s e^{-(s+1)a}) / (2s+1): under P the loss is a with mass 1/2, -a
@@ -108,11 +109,3 @@ class LaplacePair(Pair):
         scale = 0.5 * math.exp(-0.5 * a)
         weights = scale * np.array([[1.0, 0.5], [1.0, -0.5]])
         return Exponentials(np.array([a, -a]), weights)
-
-    def above(self, count: int) -> Pair:
-        """Itself: K is exact."""
-        return self
-
-    def below(self, count: int) -> Pair:
-        """Itself: K is exact."""
-        return self

@@ -19,6 +19,7 @@ from accountant.numerics.enclosure import (
     Reals,
 )
 from accountant.numerics.smoothness import exponential_layers
+from accountant.pairs.exact import ExactPair
 from accountant.pairs.gaussian import pure_mu
 from accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
 
@@ -28,7 +29,7 @@ _TERMS = 8
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogisticPair(Pair):
+class LogisticPair(ExactPair):
     """Two logistic distributions of scale 1 at distance epsilon.
 
     With a = e^epsilon and V uniform on [0, 1] under Q, dP/dQ = a / (1 + (a-1)V)^2. So under
@@ -132,11 +133,3 @@ class LogisticPair(Pair):
         e = float(self.epsilon)
         scale = 0.5 * math.exp(-0.5 * e) / -math.expm1(-e)
         return Exponentials(np.array([e, -e]), scale * np.array([[0.0, 1.0], [0.0, -1.0]]))
-
-    def above(self, count: int) -> Pair:
-        """Itself: K is exact."""
-        return self
-
-    def below(self, count: int) -> Pair:
-        """Itself: K is exact."""
-        return self

@@ -12,14 +12,13 @@ import numpy as np
 
 from accountant.bound import Bound
 from accountant.numerics.atoms import Atoms
-from accountant.numerics.enclosure import Complexes, Enclosure, Reals
-from accountant.pairs.gaussian import pure_mu
+from accountant.pairs.atomic import AtomicPair
 from accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RandomizedResponsePair(Pair):
+class RandomizedResponsePair(AtomicPair):
     """Keep the true category with probability e^eps/(e^eps + k - 1), else a uniform other.
 
     The losses are epsilon, 0 and -epsilon. For k = 2 this pair dominates every pure
@@ -38,13 +37,10 @@ class RandomizedResponsePair(Pair):
     categories: int = 2
     infinite: Fraction = Fraction(0)
 
-    def cgf(self, s: Complexes) -> Enclosure:
-        """Log of the three-term sum."""
-        return _atoms(self).cgf(s)
-
-    def steer(self, c: Reals) -> tuple[Reals, Reals, Reals]:
-        """Moments of the tilted masses."""
-        return _atoms(self).steer(c)
+    @property
+    def atoms(self) -> Atoms:
+        """The outcomes, kept."""
+        return _atoms(self)
 
     def swapped(self) -> Pair:
         """Itself, by symmetry."""
@@ -60,23 +56,9 @@ class RandomizedResponsePair(Pair):
         """Epsilon."""
         return float(self.epsilon) * (1 + 2e-16)
 
-    @property
-    def zcdp_bound(self) -> float:
-        """epsilon^2 / 2, as for pure DP (Bun & Steinke, arXiv:1605.02658, Proposition 1.4)."""
-        return math.inf if self.infinite else 0.5 * float(self.epsilon) ** 2 * (1 + 1e-15)
-
     def work(self, s: complex) -> int:
         """Terms in K."""
         return 3
-
-    @property
-    def gdp_bound(self) -> float:
-        """That of pure DP."""
-        return math.inf if self.infinite else pure_mu(float(self.epsilon))
-
-    def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
-        """The three-term sum."""
-        return _atoms(self).profile(epsilon)
 
     def smoothness(self, c: float, moment: Bound) -> Smoothness:
         """None: the loss law has only atoms."""
@@ -84,23 +66,15 @@ class RandomizedResponsePair(Pair):
 
     def lattice(self, c: float) -> Lattice:
         """Span 2 epsilon for two categories, epsilon otherwise."""
-        atoms, epsilon = _atoms(self), float(self.epsilon)
+        atoms, epsilon = self.atoms, float(self.epsilon)
         span = 2.0 * epsilon if self.categories == 2 else epsilon
         index = np.rint((atoms.loss + epsilon) / span)
         return Lattice(-epsilon, span, atoms.adjacency(index, c))
 
     def exponentials(self) -> Exponentials | None:
         """Masses times e^{-l/2}, at the losses."""
-        atoms = _atoms(self)
+        atoms = self.atoms
         return Exponentials(atoms.loss, np.exp(atoms.log_p - 0.5 * atoms.loss)[:, None])
-
-    def above(self, count: int) -> Pair:
-        """Itself: K is exact."""
-        return self
-
-    def below(self, count: int) -> Pair:
-        """Itself: K is exact."""
-        return self
 
 
 @lru_cache(maxsize=256)

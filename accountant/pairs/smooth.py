@@ -1,15 +1,16 @@
-"""Pairs whose losses have a density and whose K is exact."""
+"""Pairs whose losses have a density and no known finite sum."""
 
 from __future__ import annotations
 
 from abc import ABC
 from typing import final
 
-from accountant.pairs.pair import Exponentials, Lattice, Pair
+from accountant.pairs.exact import ExactPair
+from accountant.pairs.pair import Exponentials, Lattice
 
 
-class SmoothPair(Pair, ABC):
-    """The contour serves as it is: there is no lattice, no finite sum, and no table is needed."""
+class SmoothPair(ExactPair, ABC):
+    """Answers come from a closed profile or from the contour."""
 
     __slots__ = ()
 
@@ -22,13 +23,3 @@ class SmoothPair(Pair, ABC):
     def exponentials(self) -> Exponentials | None:
         """None is known."""
         return None
-
-    @final
-    def above(self, count: int) -> Pair:
-        """Itself: K is exact."""
-        return self
-
-    @final
-    def below(self, count: int) -> Pair:
-        """Itself: K is exact."""
-        return self

@@ -1,0 +1,59 @@
+"""Pairs of distributions on finitely many outcomes."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import final
+
+import numpy as np
+
+from accountant.numerics.atoms import Atoms
+from accountant.numerics.enclosure import UNIT_ROUNDOFF, Complexes, Enclosure, Reals
+from accountant.pairs.exact import ExactPair
+from accountant.pairs.gaussian import pure_mu
+
+
+class AtomicPair(ExactPair, ABC):
+    """K and the profile are finite sums over the outcomes."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def atoms(self) -> Atoms:
+        """Outcomes with mass under both, and the mass outside them."""
+
+    @final
+    def cgf(self, s: Complexes) -> Enclosure:
+        """Log of the finite sum."""
+        return self.atoms.cgf(s)
+
+    @final
+    def steer(self, c: Reals) -> tuple[Reals, Reals, Reals]:
+        """Moments of the tilted masses."""
+        return self.atoms.steer(c)
+
+    @final
+    def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
+        """The finite sum."""
+        return self.atoms.profile(epsilon)
+
+    @final
+    @property
+    def zcdp_bound(self) -> float:
+        """m^2 / 2 for losses in [-m, m] (Bun & Steinke, arXiv:1605.02658, Proposition 1.4)."""
+        return 0.5 * self._bounded_loss() ** 2 * (1 + 1e-15)
+
+    @final
+    @property
+    def gdp_bound(self) -> float:
+        """That of pure DP, where the losses are bounded on both sides."""
+        return pure_mu(self._bounded_loss())
+
+    def _bounded_loss(self) -> float:
+        """The largest absolute loss, +inf where P or Q has an outcome of its own."""
+        if self.atoms.infinite_mass or self.atoms.missing_mass:
+            return math.inf
+        largest = float(np.abs(self.atoms.loss).max(initial=0.0))
+        return largest * (1 + 8 * UNIT_ROUNDOFF * (1 + largest))

@@ -205,18 +205,19 @@ def _terms(s: Complexes, log_kernel: Complexes, radius: Reals, step: float) -> _
 def _turned_back(terms: Complexes, step: float, epsilon: Reals) -> Reals:
     """Real part of the sum over k of term_k e^{-i k step eps}, for each epsilon.
 
-    In rows of ``_SUMMED`` terms, by real products of matrices; with k = 64 p + r as
-    e^{-i 64 p step eps} times e^{-i r step eps}. Sums err by at most 2 ``_SUMMED`` u of their
+    In rows of w terms, w at most ``_SUMMED``, by real products of matrices; with k = w p + r as
+    e^{-i w p step eps} times e^{-i r step eps}. Sums err by at most 2 ``_SUMMED`` u of their
     size: within rows by any order, over rows in pairs.
     """
-    rows = -(-terms.size // _SUMMED)
-    table = np.zeros((rows, _SUMMED), dtype=complex)
+    width = min(terms.size, _SUMMED)
+    rows = -(-terms.size // width)
+    table = np.zeros((rows, width), dtype=complex)
     table.ravel()[: terms.size] = terms
-    inner = step * np.multiply.outer(np.arange(_SUMMED), epsilon)
+    inner = step * np.multiply.outer(np.arange(width), epsilon)
     cosine, sine = np.cos(inner), np.sin(inner)
     real = table.real @ cosine + table.imag @ sine
     imaginary = table.imag @ cosine - table.real @ sine
-    outer = _SUMMED * step * np.multiply.outer(np.arange(rows), epsilon)
+    outer = width * step * np.multiply.outer(np.arange(rows), epsilon)
     each = (real * np.cos(outer) + imaginary * np.sin(outer)).T
     return np.asarray(np.ascontiguousarray(each).sum(axis=1))  # along memory: in pairs
 

@@ -33,6 +33,7 @@ from accountant.numerics.enclosure import (
     Enclosure,
     Reals,
 )
+from accountant.numerics.points import distinct
 from accountant.numerics.saddle import (
     Saddle,
     alias_step,
@@ -248,7 +249,7 @@ def _kept(
     if half <= 64:
         return half, -math.inf
     parts = smoothnesses(product, c, moments)
-    counts = np.unique(np.geomspace(32, half, 100).astype(int))
+    counts = distinct(np.geomspace(32, half, 100).astype(int))
     y = counts * (math.pi / (half * lattice.span))
     bound = -lattice.decay * (1.0 - np.cos(y * lattice.span))
     bound = np.minimum(bound, log_decay(parts, y))

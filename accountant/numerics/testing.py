@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from accountant.bound import Bound
 from accountant.errors import NotCertified
 from accountant.numerics.enclosure import Reals
+from accountant.numerics.points import distinct
 from accountant.numerics.profile import deltas, epsilon, infinite_mass, max_loss
 from accountant.numerics.saddle import find_saddle
 from accountant.pairs.gaussian import GaussianPair, gaussian_profile, gaussian_tangent
@@ -214,7 +215,8 @@ def _end(product: Product, smallest_delta: float) -> float:
 def _grid(end: float) -> Reals:
     """From 0 to the end, evenly and finer next to 0."""
     end = max(end, 1e-12)
-    return np.union1d(np.linspace(0.0, end, _GRID), np.geomspace(end * 1e-4, end, _GRID))
+    parts = np.linspace(0.0, end, _GRID), np.geomspace(end * 1e-4, end, _GRID)
+    return distinct(np.concatenate(parts))
 
 
 def _verified(product: Product, grid: Reals, high: Reals, best: float, general: float) -> float:

@@ -19,6 +19,7 @@ from accountant.numerics import hull
 from accountant.numerics.atoms import Atoms
 from accountant.numerics.enclosure import Reals
 from accountant.numerics.hull import Side
+from accountant.numerics.points import distinct
 from accountant.numerics.profile import deltas, epsilon, infinite_mass, max_loss
 from accountant.pairs.product import Product
 
@@ -118,7 +119,7 @@ def _side(product: Product) -> Side:
     if end > near * (1 + _SHORT):
         loss = np.concatenate([loss, np.linspace(near, end, _TAIL + 1)[1:]])
     # A table drops the cell next to a corner, so the one next to the largest loss is short.
-    loss = np.union1d(loss, (1.0 - _SHORT) * np.array([near, end]))
+    loss = distinct(np.concatenate([loss, (1.0 - _SHORT) * np.array([near, end])]))
     loss = loss[np.append(np.diff(loss) > _APART * end, True)]
     lower, upper = deltas(product, loss)
     return Side(loss, lower, upper, infinite_mass(product.below()).lower)

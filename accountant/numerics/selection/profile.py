@@ -16,6 +16,7 @@ import numpy as np
 
 from accountant.bound import Bound
 from accountant.numerics.enclosure import Reals, up
+from accountant.numerics.points import distinct
 from accountant.numerics.selection.instance import Instance, instance
 from accountant.numerics.selection.outcomes import Curve, curve
 from accountant.numerics.selection.shifts import Shifts, shifts
@@ -253,4 +254,4 @@ def _spread(
     x, logs = epsilon[usable] - epsilon[usable[0]], np.log(high[usable[0]] / high[usable])
     along = x / max(x[-1], 1e-300) + logs / max(logs[-1], 1e-300)
     at = np.searchsorted(along, np.linspace(0.0, along[-1], count))
-    return np.unique(usable[np.clip(at, 0, usable.size - 1)])
+    return distinct(usable[np.clip(at, 0, usable.size - 1)])

@@ -25,6 +25,7 @@ from typing import final
 import numpy as np
 
 from accountant.numerics.enclosure import Reals
+from accountant.numerics.points import distinct
 from accountant.numerics.selection.corners import Corners, corners
 from accountant.numerics.selection.outcomes import Outcomes, curve
 from accountant.pairs.product import Product
@@ -188,7 +189,7 @@ def _even(p: Reals, q: Reals, runs: RunLaw) -> np.ndarray[tuple[int], np.dtype[n
     """Positions at which the probabilities that some run falls there grow by equal steps."""
     some = -sum((runs.pgf(np.clip(1.0 - mass, 0.0, 1.0)) for mass in (p, q)), np.zeros(p.size))
     at = np.searchsorted(some, np.linspace(some[0], some[-1], _EVEN))
-    return np.unique(np.concatenate([[0], np.minimum(at, p.size - 1), [p.size - 1]]))
+    return distinct(np.concatenate([[0], np.minimum(at, p.size - 1), [p.size - 1]]))
 
 
 def _affine(runs: RunLaw, cells: Outcomes, left: Reals) -> Reals:
@@ -262,4 +263,4 @@ def _from_bottom(cells: Outcomes) -> tuple[Reals, Reals]:
 
 def _spread(size: int, count: int) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
     """Whole numbers from 0 to size, evenly."""
-    return np.unique(np.linspace(0, size, count).astype(np.intp))
+    return distinct(np.linspace(0, size, count).astype(np.intp))

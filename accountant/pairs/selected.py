@@ -111,6 +111,11 @@ class SelectedPair(TabulatedPair):
             upper[~right] = np.minimum((rest + t * found[1]) * (1 + 1e-14), 1.0)
         return lower, upper
 
+    def upper(self, epsilon: Reals) -> Reals:
+        """Upper ends of the profile at many increasing epsilons at or above 0."""
+        found = self._selection().upper(epsilon)
+        return np.where(epsilon >= self.max_loss, self.infinite_mass, found)
+
     def _selection(self) -> Selection:
         return selection(self.base, self.runs)
 
@@ -162,8 +167,8 @@ def _tables(pair: SelectedPair) -> tuple[LadderPair, LadderPair]:
     grids = [stretched(end, span, _FINE) for end in ends]
     high, low = [], []
     for one, grid in zip(pairs, grids, strict=True):
-        upper, lower = one.profile(grid * span)[1], _lower(one, grid * span, ends)
-        high.append(Side(grid * span, np.zeros(grid.size), upper))
+        lower = _lower(one, grid * span, ends)
+        high.append(Side(grid * span, np.zeros(grid.size), one.upper(grid * span)))
         low.append(Side(grid * span, lower * (1 - _ROUNDING), lower * (1 + _ROUNDING)))
     return on_ladder(hull.above(*high), grids, span), on_ladder(hull.below(*low), grids, span)
 

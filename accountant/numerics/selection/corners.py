@@ -25,7 +25,7 @@ class Corners:
     height: Reals
 
     def at(self, x: Reals) -> Reals:
-        """The profile at any real epsilons."""
+        """The profile at any real epsilons, of any shape."""
         if not self.loss.size:
             return np.ones(x.shape)  # nothing but losses of +inf
         at = np.clip(np.searchsorted(self.loss, x, side="right"), 1, self.loss.size - 1)

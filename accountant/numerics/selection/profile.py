@@ -65,28 +65,24 @@ class Selection:
         return min(_CHANGE, 0.1 * math.sqrt(self.curve.end))
 
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
-        """Lower and upper ends of delta at epsilons at or above 0."""
-        high = self.shifts.upper(epsilon)
+        """Lower and upper ends of delta at epsilons at or above 0, in any order."""
         if epsilon.size <= _FEW:
-            found = [self.at(float(one)) for one in epsilon]
-            return np.array([one[0] for one in found]), np.array([one[1] for one in found])
+            best = [_upper(self, one) for one in epsilon.tolist()]
+            low = [_order(self, one).lower(np.array([one])) for one in epsilon.tolist()]
+            return np.minimum(np.array(low).ravel(), best), np.array(best)
         order = np.argsort(epsilon)
         lower, upper = np.empty(epsilon.shape), np.empty(epsilon.shape)
-        lower[order], upper[order] = self._along(epsilon[order], high[order])
+        x, high = epsilon[order], self.upper(epsilon[order])
+        found = self.lower(x, x[_spread(x, high, _FAINT, _INSTANCES)])
+        lower[order], upper[order] = np.minimum(found, high), high
         return lower, upper
 
-    def at(self, epsilon: float) -> tuple[float, float]:
-        """Lower and upper end of delta at one epsilon, the best there are."""
-        upper = _upper(self, epsilon)
-        lower = float(_order(self, epsilon).lower(np.array([epsilon]))[0])
-        return min(lower, upper), upper
+    def upper(self, epsilon: Reals) -> Reals:
+        """Upper ends at many increasing epsilons at or above 0, from the best ones at some.
 
-    def _along(self, epsilon: Reals, high: Reals) -> tuple[Reals, Reals]:
-        """The same at many increasing epsilons, from the best ends at some of them.
-
-        Between two nodes delta lies below its chord in e^epsilon, being convex; every instance
-        bounds delta from below everywhere.
+        Between two nodes delta lies below its chord in e^epsilon, being convex.
         """
+        high = self.shifts.upper(epsilon)
         nodes = epsilon[_spread(epsilon, high, max(_NEGLIGIBLE, high[-1]), _NODES)]
         values = np.array([_upper(self, float(one)) for one in nodes])
         at = np.clip(np.searchsorted(nodes, epsilon), 1, nodes.size - 1)
@@ -96,13 +92,13 @@ class Selection:
             share = np.expm1(np.clip(epsilon, left, right) - left) / np.expm1(right - left)
             chord = values[at - 1] + (values[at] - values[at - 1]) * share
             high = np.minimum(high, np.where(inside, chord * (1 + 1e-12), 1.0))
-        low = self.lower(epsilon, epsilon[_spread(epsilon, high, _FAINT, _INSTANCES)])
-        return np.minimum(low, high), high
+        return high
 
     def lower(self, epsilon: Reals, designs: Reals) -> Reals:
         """The largest lower end of the orders that are worst at some epsilons at or above 0.
 
-        Any real epsilons; a maximum of convex functions of e^epsilon, so itself one.
+        Every order bounds delta from below everywhere. Any real epsilons; a maximum of convex
+        functions of e^epsilon, so itself one.
         """
         low = np.zeros(epsilon.shape)
         for one in designs:

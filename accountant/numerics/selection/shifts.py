@@ -37,6 +37,7 @@ _ROUNDS = 40
 _MOST_CELLS = 6000
 _NEGLIGIBLE = 1e-25  # of phi'(1): cells below need no fine bound
 _COARSE = 0.5
+_BLOCK = 1 << 16  # epsilons times shifts evaluated at once
 _LEAST = 1e-120
 _SUM_ERROR = 1e-11  # relative, of running sums of a few thousand masses that are 1e-14 wrong
 
@@ -68,8 +69,12 @@ class Shifts:
 
     def upper(self, epsilon: Reals) -> Reals:
         """Upper ends at epsilons at or above 0."""
-        values = [self.weights @ self.base.at(one + self.shifts) for one in epsilon]
-        return np.minimum(np.array(values) * (1 + 1e-11), 1.0)
+        rows = max(1, _BLOCK // max(self.shifts.size, 1))
+        values = [
+            self.base.at(epsilon[first : first + rows, None] + self.shifts) @ self.weights
+            for first in range(0, epsilon.size, rows)
+        ]
+        return np.minimum(np.concatenate(values) * (1 + 1e-11), 1.0)
 
 
 def shifts(above: Outcomes, law: RunLaw, change: float) -> Shifts:

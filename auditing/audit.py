@@ -23,13 +23,14 @@ from auditing.bounds.event_bound import significance_of
 from auditing.claim import Claim
 from auditing.counts import PrefixCounts
 from auditing.drawing import Drawing, OutOfTime
+from auditing.encoding import FeatureMap
 from auditing.evidence import log_evidence, seen
 from auditing.identity import identity
 from auditing.pair import Pair
 from auditing.plan import CurvePlan, EpsilonPlan, plan_curve, plan_epsilon, questions
 from auditing.power import detectable_epsilon, detectable_mu
 from auditing.report import Finding, Outcome, Overview, Report
-from auditing.sampler import FeatureMap, Sampler
+from auditing.sampler import Sampler
 from auditing.sharp import sharpened
 from auditing.trial_store import TrialStore
 from auditing.trials import Training, Trials

@@ -13,8 +13,9 @@ from typing import final
 
 import numpy as np
 
+from auditing.encoding import FeatureMap, Features, encode
 from auditing.pair import Pair
-from auditing.sampler import FeatureMap, Features, Sampler, encode
+from auditing.sampler import Sampler
 from auditing.trial_store import Chunk, TrialStore
 
 

@@ -20,9 +20,10 @@ from auditing.bounds.confidence_sequence import ConfidenceSequence
 from auditing.bounds.event_bound import significance_of
 from auditing.claim import Claim
 from auditing.drawing import Drawing
+from auditing.encoding import FeatureMap
 from auditing.pair import Pair
 from auditing.plan import Method, best_event, questions
-from auditing.sampler import FeatureMap, Sampler
+from auditing.sampler import Sampler
 from auditing.trial_store import Labels
 from auditing.trials import Training, Trials
 from auditing.witnesses.witness import Question, Witness

@@ -13,8 +13,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from auditing.encoding import Features
 from auditing.errors import StoreRefused
-from auditing.sampler import Features
 
 Labels = NDArray[np.bool_]
 Chunk = tuple[Features, Labels]

@@ -12,9 +12,10 @@ import numpy as np
 from accountant import check
 from auditing.counts import PrefixCounts
 from auditing.drawing import Drawing, Task, widened
+from auditing.encoding import FeatureMap, Features
 from auditing.errors import SamplesUsed
 from auditing.pair import Pair
-from auditing.sampler import FeatureMap, Features, Sampler
+from auditing.sampler import Sampler
 from auditing.trial_store import Labels
 from auditing.witnesses.both_sides import BothSides
 from auditing.witnesses.witness import Question

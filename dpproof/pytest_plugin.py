@@ -129,6 +129,8 @@ class _Session:
         self.tests = frozenset(
             item.nodeid for item in session.items if "audit" in getattr(item, "fixturenames", ())
         )
+        if self.tests:  # before any test runs in a process of its own
+            self.ledger_and_store()
 
     def share(self, test: str) -> float:
         """The error probability of the next audit of a test."""

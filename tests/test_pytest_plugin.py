@@ -136,6 +136,40 @@ def test_workers_share_one_budget(tmp_path: Path, options: tuple[str, ...]) -> N
     assert sum(shares) < 1e-9
 
 
+FORKED = """
+def draw(value, size, rng):
+    return value + rng.normal(size=size).round(3)
+
+def test_share(audit):
+    made = audit(draw, (0.0, 0.0), (1, 0), samples=50).significance
+    with open("shares.txt", "a", encoding="utf-8") as file:
+        print(made, file=file)
+"""
+FORKING = """
+import os
+
+def pytest_pyfunc_call(pyfuncitem):
+    for _ in range(2):
+        child = os.fork()
+        if child == 0:
+            pyfuncitem.obj(pyfuncitem.funcargs["audit"])
+            os._exit(0)
+        os.waitpid(child, 0)
+    return True
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes that are forked")
+def test_forks_share_one_budget(tmp_path: Path) -> None:
+    """A test that runs again in a process forked for it takes the next share."""
+    (tmp_path / "conftest.py").write_text(FORKING, encoding="utf-8")
+    result = run(tmp_path, "--audit-budget=1e-9", "-p", "no:xdist", text=FORKED)
+    shares = (tmp_path / "shares.txt").read_text(encoding="utf-8").split()
+
+    assert result.returncode == 0, result.stdout
+    assert [float(share) for share in shares] == [1e-9 / 2, 1e-9 / 6]
+
+
 TIMED = """
 import auditing
 import pytest

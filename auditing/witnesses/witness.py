@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, final
 import numpy as np
 from numpy.typing import NDArray
 
+from accountant.errors import ParameterError
 from auditing.binomial import Floats
 from auditing.counts import PrefixCounts
 
@@ -139,6 +140,8 @@ class Question:
 
 def _signed(score: Score, features: Floats, *, upwards: bool) -> Floats:
     values = np.asarray(score(features), dtype=np.float64)
+    if values.shape != (len(features),) or np.isnan(values).any():
+        raise ParameterError("score", str(score), "one number for every row, none of them nan")
     return values if upwards else -values
 
 

@@ -11,11 +11,13 @@
 from __future__ import annotations
 
 from auditing.audit import WITNESSES, audit
+from auditing.bounds.bet_process import BetProcess
 from auditing.bounds.confidence_sequence import ConfidenceSequence
 from auditing.bounds.e_process import EProcess
 from auditing.bounds.enumeration import Enumeration
 from auditing.bounds.event_bet import EventBet
 from auditing.bounds.gaussian_event import GaussianEvent
+from auditing.bounds.gaussian_sequence import GaussianSequence
 from auditing.bounds.one_run import Guesses, OneRun
 from auditing.bounds.one_run_curve import OneRunCurve
 from auditing.bounds.prefix_band import PrefixBand
@@ -47,6 +49,7 @@ from auditing.witnesses.linear import LinearDiscriminant
 from auditing.witnesses.witness import Score, Witness
 
 __all__ = [  # noqa: RUF022  # plain order, as a test of the surface compares
+    "BetProcess",
     "BinCounts",
     "Boosting",
     "ClaimRefuted",
@@ -63,6 +66,7 @@ __all__ = [  # noqa: RUF022  # plain order, as a test of the surface compares
     "Finding",
     "FloatGrid",
     "GaussianEvent",
+    "GaussianSequence",
     "Guesses",
     "Histogram",
     "Independent",

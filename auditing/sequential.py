@@ -7,7 +7,8 @@ import secrets
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -16,13 +17,18 @@ from accountant import check
 from accountant.check import Number
 from auditing.audit import WITNESSES
 from auditing.binomial import Floats
+from auditing.bounds.bet_process import BetProcess
 from auditing.bounds.confidence_sequence import ConfidenceSequence
+from auditing.bounds.e_process import EProcess
 from auditing.bounds.event_bound import significance_of
+from auditing.bounds.gaussian_sequence import GaussianSequence
 from auditing.claim import Claim
+from auditing.counts import PrefixCounts
 from auditing.drawing import Drawing
 from auditing.encoding import FeatureMap
+from auditing.evidence import bet_on, seen
 from auditing.pair import Pair
-from auditing.plan import Method, best_event, questions
+from auditing.plan import Method, best_event, clearness, plan_curve, questions
 from auditing.sampler import Sampler
 from auditing.trial_store import Labels
 from auditing.trials import Training, Trials
@@ -33,6 +39,8 @@ _LARGEST_BLOCK = 1 << 14
 _MOST_REMEMBERED = 1 << 16
 # Where epsilon is bounded: in steps of 4 %, up to 25.
 _GRID = (0.0, *(0.05 * 1.04**j for j in range(160)))
+# Where mu is: in steps of 5 %, up to 25.
+_MUS = (0.0, *(0.05 * 1.05**j for j in range(128)))
 
 
 @final
@@ -46,6 +54,8 @@ class Evidence:
         refuted: whether the largest wealth refutes the claim at the significance.
         epsilon_lower: lower bound of epsilon at the claim's delta, of ``ConfidenceSequence`` on a
             grid in steps of 4 %; by itself wrong with at most the significance.
+        mu_lower: where a curve is claimed, lower bound of mu, of ``GaussianSequence`` on a grid
+            in steps of 5 %; by itself wrong with at most the significance. None for a point.
         trials: samples drawn, on both datasets together.
         seed: replays the run.
     """
@@ -54,6 +64,7 @@ class Evidence:
     largest: float
     refuted: bool
     epsilon_lower: float
+    mu_lower: float | None
     trials: int
     seed: int
 
@@ -61,10 +72,11 @@ class Evidence:
 def watch(
     sampler: Sampler,
     pair: Pair | tuple[Any, Any],
-    claim: tuple[Number, Number],
+    claim: object,
     *,
     samples: int = 100_000,
     significance: Number = 0.05,
+    delta: Number | None = None,
     seed: int | None = None,
     seconds: float | None = None,
     features: FeatureMap | None = None,
@@ -73,20 +85,22 @@ def watch(
     chunk: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Evidence:
-    """Bet against (epsilon, delta) block after block, each with what the earlier ones taught.
+    """Bet against a claim block after block, each with what the earlier ones taught.
 
     It ends when the claim is refuted, or with the samples or the time; stopping costs nothing.
 
     Statement: ``EProcess`` and ``ConfidenceSequence``; D and D' bet against each other's claim by
-        halves of the wealth. The run's e-value, its refutation and its bound of epsilon are valid
-        whenever it stops, also by time.
+        halves of the wealth. Against a curve, half of the wealth bets on its tangents, by
+        ``BetProcess``, and mu is bounded by ``GaussianSequence``. The run's e-value, its
+        refutation and its bounds are valid whenever it stops, also by time.
 
     Args:
         sampler: ``(data, size, rng) -> outputs``.
         pair: D and D'.
-        claim: (epsilon, delta).
+        claim: a guarantee, against the whole curve of which is bet, or (epsilon, delta).
         samples: at most so many trials per dataset.
         significance: error probability of a refutation by this run alone.
+        delta: where epsilon is bounded, when the claim is a curve.
         seed: a whole number; None draws a fresh one.
         seconds: time budget.
         features: outputs -> numbers.
@@ -97,10 +111,8 @@ def watch(
     """
     level = significance_of(significance)
     chosen = secrets.randbits(63) if seed is None else check.whole(seed=seed)
-    epsilon, delta = claim
-    against = ConfidenceSequence.over([epsilon], delta=delta, significance=level)
-    bound = ConfidenceSequence.over(_GRID, delta=delta, significance=level)
     limit, block = 2 * check.count(samples=samples), _FIRST_BLOCK
+    wealth = _Wealth.against(Claim.of(claim, delta), level)
     trials = Trials(
         sampler,
         Pair.of(pair),
@@ -112,26 +124,92 @@ def watch(
     )
     deadline = math.inf if seconds is None else time.monotonic() + seconds
     past = trials.training(min(limit, block))
-    while trials.drawn < limit and not against.refutes(0):
+    while trials.drawn < limit and not wealth.refuted:
         if time.monotonic() > deadline:
             break
-        predict = _Predictor.after(past, Claim.of(claim), witnesses)
+        bets = wealth.bets(past, witnesses)
         fresh = trials.training(min(block, limit - trials.drawn))
-        eta, labels = predict.of(fresh)
-        against, bound = (
-            sequence.after(eta, labels, highest=predict.highest, lowest=predict.lowest)
-            for sequence in (against, bound)
-        )
+        wealth = bets(fresh)
         past = _remembered(past.joined(fresh))
         block = min(2 * block, _LARGEST_BLOCK)
     return Evidence(
-        log_evidence=against.evidence(0),
-        largest=float(against.largest[0]),
-        refuted=against.refutes(0),
-        epsilon_lower=bound.epsilon,
+        log_evidence=wealth.evidence,
+        largest=wealth.largest,
+        refuted=wealth.refuted,
+        epsilon_lower=wealth.epsilon.epsilon,
+        mu_lower=None if wealth.mu is None else wealth.mu.mu,
         trials=trials.drawn,
         seed=chosen,
     )
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Wealth:
+    """What has been bet against a claim, and against the grids that bound epsilon and mu.
+
+    Attributes:
+        claim: the claim.
+        largest: log of the largest wealth at the end of a block.
+        point: against the claim's epsilon and delta.
+        epsilon: against a grid of epsilons at this delta.
+        curve: against the claim's tangents, where it is a curve.
+        mu: against a grid of mus, where it is a curve.
+    """
+
+    claim: Claim
+    largest: float
+    point: ConfidenceSequence
+    epsilon: ConfidenceSequence
+    curve: BetProcess | None
+    mu: GaussianSequence | None
+
+    @staticmethod
+    def against(claim: Claim, significance: float) -> _Wealth:
+        """Before any trial. An epsilon that is not finite is no claim, and nothing is above it."""
+        epsilon = [claim.epsilon] if math.isfinite(claim.epsilon) else [_GRID[-1]]
+        over = partial(ConfidenceSequence.over, delta=claim.delta, significance=significance)
+        curve = mu = None
+        if claim.tangents():
+            curve = BetProcess.start()
+            mu = GaussianSequence.over(_MUS, significance=significance)
+        return _Wealth(claim, 0.0, over(epsilon), over(_GRID), curve, mu)
+
+    def bets(self, past: Training, witnesses: Sequence[Witness]) -> Callable[[Training], _Wealth]:
+        """What the past recommends, to be applied to a block that was not drawn before."""
+        ranked = list(questions(witnesses, *past.halves()))
+        predict = _Predictor.after(past, ranked, self.claim)
+        plan = plan_curve(ranked, self.claim)
+        apart = max(ranked, key=lambda item: clearness(item[1]))[0]
+
+        def after(fresh: Training) -> _Wealth:
+            eta, labels = predict.of(fresh)
+            point, epsilon = (
+                sequence.after(eta, labels, highest=predict.highest, lowest=predict.lowest)
+                for sequence in (self.point, self.epsilon)
+            )
+            curve, mu = self.curve, self.mu
+            if plan is not None and curve is not None and mu is not None:
+                bet = bet_on(seen(plan.question, past).event(0), plan.tangent)
+                curve = curve.after(bet, seen(plan.question, fresh).event(0))
+                mu = mu.after(seen(apart, past), seen(apart, fresh))
+            later = replace(self, point=point, epsilon=epsilon, curve=curve, mu=mu)
+            return replace(later, largest=max(self.largest, later.evidence))
+
+        return after
+
+    @property
+    def evidence(self) -> float:
+        """Log of the present wealth: of the point's, or the mean of it and the curve's."""
+        point = self.point.evidence(0) if math.isfinite(self.claim.epsilon) else 0.0
+        if self.curve is None:
+            return point
+        return EProcess.mixed(np.array([point, self.curve.evidence]))
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the wealth has refuted the claim at any time."""
+        return EProcess.refutes(self.largest, significance=self.point.significance)
 
 
 def _remembered(past: Training) -> Training:
@@ -148,9 +226,10 @@ class _Predictor:
     posteriors: Floats
 
     @staticmethod
-    def after(past: Training, claim: Claim, witnesses: Sequence[Witness]) -> _Predictor:
+    def after(
+        past: Training, ranked: Sequence[tuple[Question, PrefixCounts]], claim: Claim
+    ) -> _Predictor:
         """The best question of the past, with the frequencies of labels between its events."""
-        ranked = list(questions(witnesses, *past.halves()))
         plan, _ = best_event([*ranked], claim, len(past), Method.LABEL)
         question = next(q for q, _ in ranked if q.same_score(plan.question))
         inside, hits = question.count(past.features, past.labels)

@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     )
     from auditing import (
         WITNESSES,
+        BetProcess,
         BinCounts,
         Boosting,
         ClaimRefuted,
@@ -81,6 +82,7 @@ if TYPE_CHECKING:
         Finding,
         FloatGrid,
         GaussianEvent,
+        GaussianSequence,
         Guesses,
         Histogram,
         Independent,
@@ -161,6 +163,7 @@ if TYPE_CHECKING:
 __all__ = [  # noqa: RUF022 - plain order, as a test of the surface compares
     "AddRemove",
     "ApproxDP",
+    "BetProcess",
     "BinCounts",
     "BinomialRuns",
     "Boosting",
@@ -197,6 +200,7 @@ __all__ = [  # noqa: RUF022 - plain order, as a test of the surface compares
     "GDP",
     "Gaussian",
     "GaussianEvent",
+    "GaussianSequence",
     "Guarantee",
     "Guesses",
     "Histogram",

@@ -13,7 +13,7 @@ from accountant import check
 from accountant.check import Number
 from accountant.errors import ParameterError
 from auditing.binomial import Floats
-from auditing.bounds.e_process import EProcess, tallies
+from auditing.bounds.e_process import EProcess, gained, mixed_rows, tallies
 from auditing.bounds.event_bound import significance_of
 
 
@@ -88,22 +88,19 @@ class ConfidenceSequence:
         if eta.shape != labels.shape or not within.all():
             raise ParameterError("eta", eta, f"one in [{lowest}, {highest}] for every label")
         values, hits, misses = tallies(eta, labels)
-        gained = [
-            [
-                bet.tallied(values, hits, misses, highest=highest),
-                bet.tallied(1.0 - values, misses, hits, highest=1.0 - lowest),
-            ]
-            for bet in self.bets
+        either = [
+            gained(self.bets, values, hits, misses, highest=highest),
+            gained(self.bets, 1.0 - values, misses, hits, highest=1.0 - lowest),
         ]
-        later = replace(self, wealths=self.wealths + np.array(gained))
-        now = np.array([later.evidence(position) for position in range(len(self.bets))])
+        later = replace(self, wealths=self.wealths + np.stack(either, axis=1))
+        now = mixed_rows(later.wealths.reshape(len(self.bets), -1))
         return replace(later, largest=np.maximum(self.largest, now))
 
     @property
     def epsilon(self) -> float:
         """The lower confidence bound of epsilon, in nats; 0 when nothing is refuted."""
-        refuted = [self.refutes(position) for position in range(len(self.bets))]
-        first_left = (*refuted, False).index(False)
+        refuted = self.largest >= EProcess.needed(significance=self.significance)
+        first_left = (*refuted.tolist(), False).index(False)
         return self.bets[first_left - 1].claimed_epsilon if first_left else 0.0
 
     def refutes(self, position: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -71,17 +72,7 @@ class EProcess:
 
     def tallied(self, eta: Floats, hits: Floats, misses: Floats, *, highest: float) -> Floats:
         """The same from how many trials had each prediction, on D and on D'."""
-        q = logistic_up(self.claimed_epsilon)
-        excess = np.maximum(eta - q, 0.0)
-        most = max(highest - q, 0.0) / q
-        costs = np.log1p([0.5 * self.claimed_delta * s * most for s in SHARES])
-        with np.errstate(divide="ignore"):
-            won = np.log1p(np.outer(SHARES, excess / q))
-            lost = np.log1p(-np.outer(SHARES, excess / (1 - q)))
-        # A prediction that nobody had loses nothing, even if it were certain.
-        lost = np.where(misses > 0, lost, 0.0)
-        trials = float(hits.sum() + misses.sum())
-        return np.asarray(won @ hits + lost @ misses - trials * costs * (1 + 1e-12))
+        return np.asarray(gained([self], eta, hits, misses, highest=highest)[0])
 
     def start(self) -> Floats:
         """The log wealths before any trial."""
@@ -90,17 +81,17 @@ class EProcess:
     @staticmethod
     def mixed(log_wealths: Floats) -> float:
         """Log of the mixture of the bettors, rounded down: evidence against the claim."""
-        largest = float(np.max(log_wealths))
-        if largest == -math.inf:
-            return -math.inf
-        mean = float(np.mean(np.exp(log_wealths - largest)))
-        value = largest + math.log(mean)
-        return value - 1e-12 * (1 + abs(value))
+        return float(mixed_rows(np.asarray(log_wealths)[None])[0])
 
     @staticmethod
     def refutes(log_wealth: float, *, significance: Number) -> bool:
         """Whether the evidence, at any time, contradicts the claim at the significance."""
-        return log_wealth >= -math.log(significance_of(significance)) * (1 + 1e-12)
+        return log_wealth >= EProcess.needed(significance=significance)
+
+    @staticmethod
+    def needed(*, significance: Number) -> float:
+        """Log of the wealth that contradicts a claim: 1 / significance, rounded up."""
+        return -math.log(significance_of(significance)) * (1 + 1e-12)
 
 
 def tallies(eta: Floats, labels: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats]:
@@ -108,3 +99,32 @@ def tallies(eta: Floats, labels: NDArray[np.bool_]) -> tuple[Floats, Floats, Flo
     values, place = np.unique(eta, return_inverse=True)
     hits, misses = (np.bincount(place[side], minlength=len(values)) for side in (labels, ~labels))
     return values, hits.astype(np.float64), misses.astype(np.float64)
+
+
+def gained(
+    bets: Sequence[EProcess], eta: Floats, hits: Floats, misses: Floats, *, highest: float
+) -> Floats:
+    """``EProcess.tallied`` of many claims at once, shape (claims, bettors)."""
+    q = np.array([logistic_up(bet.claimed_epsilon) for bet in bets])[:, None]
+    delta = np.array([bet.claimed_delta for bet in bets])[:, None]
+    excess = np.maximum(eta - q, 0.0)
+    most = np.maximum(highest - q, 0.0) / q
+    shares = np.array(SHARES)
+    costs = np.log1p(0.5 * delta * shares * most)
+    with np.errstate(divide="ignore"):
+        won = np.log1p(shares[:, None] * (excess / q)[:, None, :])
+        lost = np.log1p(-shares[:, None] * (excess / (1 - q))[:, None, :])
+    # A prediction that nobody had loses nothing, even if it were certain.
+    lost = np.where(misses > 0, lost, 0.0)
+    trials = float(hits.sum() + misses.sum())
+    return np.asarray(won @ hits + lost @ misses - trials * costs * (1 + 1e-12))
+
+
+def mixed_rows(log_wealths: Floats) -> Floats:
+    """``EProcess.mixed`` of every row, shape (rows,)."""
+    largest = log_wealths.max(axis=1)
+    lost = largest == -math.inf
+    apart = log_wealths - np.where(lost, 0.0, largest)[:, None]
+    with np.errstate(divide="ignore"):
+        value = np.where(lost, 0.0, largest) + np.log(np.exp(apart).mean(axis=1))
+        return np.asarray(np.where(lost, -math.inf, value - 1e-12 * (1 + np.abs(value))))

@@ -12,7 +12,7 @@ from accountant import check
 from accountant.check import Number
 from accountant.errors import ParameterError
 from accountant.guarantees.rounding import floats_around
-from auditing.binomial import exp_up
+from auditing.binomial import Floats, exp_up
 from auditing.bounds.e_process import SHARES, EProcess
 from auditing.bounds.event_bound import LARGEST_EPSILON
 from auditing.counts import Design, EventCounts
@@ -78,6 +78,14 @@ class EventBet:
         Raises:
             ParameterError: no coins decided where the trials ran.
         """
+        return EProcess.mixed(self.log_wealths(counts))
+
+    def log_wealths(self, counts: EventCounts) -> Floats:
+        """Log of what each of several bettors makes of fresh counts, shape (bettors,).
+
+        Raises:
+            ParameterError: no coins decided where the trials ran.
+        """
         if counts.design is not Design.COIN:
             raise ParameterError("counts.design", counts.design, "Design.COIN")
         times = (
@@ -86,8 +94,7 @@ class EventBet:
             counts.other_hits,
             counts.other_trials - counts.other_hits,
         )
-        logs = [self._log_wealth(share * self.stake, times) for share in SHARES]
-        return EProcess.mixed(np.array(logs))
+        return np.array([self._log_wealth(share * self.stake, times) for share in SHARES])
 
     def _log_wealth(self, stake: float, times: tuple[int, ...]) -> float:
         terms = [n * math.log1p(stake * z) for n, z in zip(times, self._gains(), strict=True)]

@@ -6,12 +6,16 @@ import math
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from accountant import GDP, ZCDP
 from accountant.errors import ParameterError
+from accountant.guarantees.guarantee import Guarantee
 from auditing import EvidenceStore, StoreRefused, fingerprint, watch
-from tests.auditing.samplers import laplace, randomized_response
+from tests.auditing.samplers import gaussian, laplace, randomized_response
+from tests.auditing.test_controls import LAPLACE
 
 
 def test_gross_violations_end_early() -> None:
@@ -43,6 +47,40 @@ def test_true_claims_are_left_alone(epsilon: float, delta: float) -> None:
     )
 
     assert not evidence.refuted, str(evidence)
+
+
+def test_a_curve_is_refuted_as_a_whole() -> None:
+    """Gaussian noise a tenth short of its claim takes a few thousand samples; mu is bounded."""
+    evidence = watch(gaussian(0.9), (0.0, 1.0), GDP(mu=1), samples=20_000, seed=1)
+
+    assert evidence.refuted
+    assert evidence.trials <= 20_000
+    assert evidence.mu_lower is not None
+    assert 0.9 <= evidence.mu_lower <= 1 / 0.9
+
+
+@pytest.mark.parametrize("claim", [GDP(mu=1), ZCDP(rho=0.5), LAPLACE], ids=["gdp", "zcdp", "pair"])
+def test_true_curves_are_left_alone(claim: Guarantee[Any]) -> None:
+    """With fresh entropy, each of three statements wrong with probability 1e-9."""
+    draw = laplace(1.0) if claim is LAPLACE else gaussian(1.0)
+    evidence = watch(draw, (0.0, 1.0), claim, samples=5_000, significance=1e-9)
+
+    assert not evidence.refuted, str(evidence)
+    assert evidence.mu_lower is not None
+    if claim is not LAPLACE:
+        assert evidence.mu_lower <= 1, str(evidence)
+
+
+def test_epsilon_of_a_curve_is_bounded_where_it_is_asked_for() -> None:
+    """Laplace noise: the bound at a delta of a tenth is below the one at 0."""
+    run = partial(watch, laplace(1.0), (0.0, 1.0), LAPLACE, samples=5_000, seed=2)
+
+    assert 0 < run(delta=0.1).epsilon_lower < run().epsilon_lower <= 1
+
+
+def test_a_point_says_nothing_of_mu() -> None:
+    """There is no curve to be told."""
+    assert watch(laplace(1.0), (0.0, 1.0), (1, 0), samples=100, seed=1).mu_lower is None
 
 
 def test_a_seed_replays() -> None:

@@ -27,6 +27,10 @@ class Fields:
         self._left = dict(value)
         self._where = where
 
+    def has(self, name: str) -> bool:
+        """Whether a field is there and was not taken."""
+        return name in self._left
+
     def take(self, name: str) -> object:
         """The raw value of a field."""
         if name not in self._left:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final, final
 
-from flint import arb
+from flint import arb, ctx
 
 from proofs.arithmetic import ball, exact_sum, show
 from proofs.errors import RefusedError
@@ -58,19 +58,30 @@ class TruncatedNegativeBinomial(Runs):
 
     eta: Fraction
     gamma: Fraction
+    _kept: dict[int, tuple[arb, arb, arb, arb]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def phi(self, order: int, z: arb) -> arb:
         """With expm1, so that a small eta keeps its digits."""
-        eta, gamma = ball(self.eta), ball(self.gamma)
-        log_gamma, gap = gamma.log(), 1 - (1 - gamma) * z
+        slope, power, first, log_gamma = self._constants()
+        gap = 1 - slope * z
         if not order:
             if not self.eta:
                 return gap.log() / log_gamma
-            return (-eta * gap.log()).expm1() / (-eta * log_gamma).expm1()
-        mean = -(1 - gamma) / gamma
-        mean *= eta / (eta * log_gamma).expm1() if self.eta else 1 / log_gamma
-        first = mean * ((eta + 1) * (log_gamma - gap.log())).exp()
-        return first if order == 1 else first * (eta + 1) * (1 - gamma) / gap
+            return ((1 - power) * gap.log()).expm1() / ((1 - power) * log_gamma).expm1()
+        return first * gap**-power if order == 1 else first * power * slope * gap ** (-power - 1)
+
+    def _constants(self) -> tuple[arb, arb, arb, arb]:
+        """1 - gamma, eta + 1, phi'(0) and log gamma, at the current precision."""
+        found = self._kept.get(ctx.prec)
+        if found is None:
+            eta, gamma = ball(self.eta), ball(self.gamma)
+            slope, log_gamma = 1 - gamma, gamma.log()
+            mean = eta / (eta * log_gamma).expm1() if self.eta else 1 / log_gamma
+            first = -mean * slope / gamma * ((eta + 1) * log_gamma).exp()
+            found = self._kept[ctx.prec] = (slope, eta + 1, first, log_gamma)
+        return found
 
     def describe(self) -> str:
         """Both parameters."""
@@ -87,7 +98,8 @@ class Poisson(Runs):
 
     def phi(self, order: int, z: arb) -> arb:
         """For every z."""
-        return ball(self.rate) ** order * (ball(self.rate) * (z - 1)).exp()
+        rate = ball(self.rate)
+        return rate**order * (rate * (z - 1)).exp()
 
     def describe(self) -> str:
         """The mean."""
@@ -111,7 +123,7 @@ class Binomial(Runs):
         """For every z."""
         n, p = self.trials, ball(self.probability)
         falling = (1, n, n * (n - 1))[order]
-        return falling * p**order * (ball(1 - self.probability) + p * z) ** max(n - order, 0)
+        return falling * p**order * (1 - p * (1 - z)) ** max(n - order, 0)
 
     def describe(self) -> str:
         """Trials and probability."""
@@ -126,6 +138,9 @@ class Finite(Runs):
     """P(K = k) is the k-th of a list, k from 0 on."""
 
     probabilities: tuple[Fraction, ...]
+    _kept: dict[tuple[int, int], list[arb]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         """Refuse anything that is not a law of some runs."""
@@ -152,9 +167,18 @@ class Finite(Runs):
     def phi(self, order: int, z: arb) -> arb:
         """By Horner's rule, for every z."""
         total = arb(0)
-        for k in range(len(self.probabilities) - 1, order - 1, -1):
-            total = total * z + ball(self.probabilities[k] * (1, k, k * (k - 1))[order])
+        for one in self._falling(order):
+            total = total * z + one
         return total
+
+    def _falling(self, order: int) -> list[arb]:
+        """The coefficients from the last on, at the current precision."""
+        found = self._kept.get((ctx.prec, order))
+        if found is None:
+            both = reversed(list(enumerate(self.probabilities))[order:])
+            found = [ball(p * (1, k, k * (k - 1))[order]) for k, p in both]
+            self._kept[ctx.prec, order] = found
+        return found
 
     def describe(self) -> str:
         """Every probability."""

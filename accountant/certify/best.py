@@ -1,6 +1,6 @@
 """Witnesses for the best of some runs of finite pairs: Theorem 1 of proofs/selection.md as a sum.
 
-The checker cuts the outcomes into parts and the mass below an outcome into cells, and repeats the
+The checker cuts the outcomes into blocks and the mass below an outcome into cells, and repeats the
 sum (proofs/selection.md, Section 7). Nothing here is trusted: poor cuts make a larger bound.
 """
 
@@ -11,13 +11,12 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import accumulate
 from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.certify.finite import above, point, ratios
+from accountant.certify.finite import FAINT, above, point, ratios
 from accountant.certify.json_form import Object, run_law
 from accountant.guarantees.rounding import short_up
 from accountant.numerics.enclosure import Reals
@@ -25,56 +24,57 @@ from accountant.pairs.finite import FinitePair
 from accountant.runs.law import RunLaw
 from proofs.certificate import Json, show_rational
 
-_CHANGE = 0.07  # of log phi' over a cell
+_CHANGE = 0.03  # of log phi' over a cell
 _FAINT = 1e-6  # of phi'(1): smaller values need no fine cells
-_CELLS = (60, 300)
-_COUNT = 400  # ratios
+_CELLS, _BLOCKS = (60, 400), 200
+_COUNT = 512  # ratios
 _FINE, _SMALLEST, _MASS_BITS = 2_000, 1e-12, 20
+_FINER, _KINK_BITS = 4, 40
 _SEEN = 1e-6  # of the losses below 0
 _NEAR, _SLIP = 1e-9, 1e-6
 _SPARE = 0.01  # of the tail
-_FARTHEST = 500.0
+_SHORTEST = 1e-3
+
+Curve = tuple[Reals, Reals, Reals]
+"""The least masses under Q of some masses under P, and the ratios of the outcomes between."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Best:
-    """One direction's sum.
+    """One direction's sum, of (gain - t cost)_+ at a ratio t >= 1.
 
     Attributes:
-        parts: of every outcome by falling loss.
+        blocks: the ends of the blocks of outcomes by falling loss.
         masses: the ends of the cells.
-        ratio: of Q's mass to P's in every row, shape (rows,).
-        width: P's mass, shape (rows,).
-        gains: at both ends of the row, -inf before its first cell, shape (2, rows, masses).
-        costs: likewise, shape (2, rows, masses).
+        turn: gain over cost, falling, shape (n,).
+        gain: sums of the first gains, shape (n + 1,).
+        cost: of the first costs, shape (n + 1,).
     """
 
-    parts: list[int]
+    blocks: list[Fraction]
     masses: list[Fraction]
-    ratio: Reals
-    width: Reals
-    gains: Reals
-    costs: Reals
+    turn: Reals
+    gain: Reals
+    cost: Reals
 
-    def delta(self, t: float) -> float:
-        """The sum at a ratio t >= 1."""
-        worst = (self.gains - (t * self.ratio)[:, None] * self.costs).max(axis=2)
-        return float((np.maximum(worst, 0.0) @ self.width).sum() / 2)
+    def delta(self, t: Reals) -> Reals:
+        """The sum at ratios t >= 1."""
+        place = np.searchsorted(-self.turn, -t, side="right")
+        return np.asarray(self.gain[place] - t * self.cost[place])
 
     def end(self, tail: float) -> float:
         """A log t beyond which the sum falls by little more."""
-        least, low, high = self.delta(math.exp(_FARTHEST)) + tail, 0.0, 1.0
-        while self.delta(math.exp(high)) > least:
-            low, high = high, 2 * high
-        for _ in range(20):
-            middle = (low + high) / 2
-            low, high = (middle, high) if self.delta(math.exp(middle)) > least else (low, middle)
-        return high
+        turns = self.turn[np.isfinite(self.turn) & (self.turn > 1.0)]
+        if not turns.size:
+            return _SHORTEST
+        left = self.delta(turns) - self.delta(turns[0])
+        return float(np.log(turns[left <= tail].min()))
 
     def witness(self) -> Json:
         """In the certificate's JSON."""
-        return {"parts": list(self.parts), "masses": [show_rational(c) for c in self.masses]}
+        listed = {"blocks": self.blocks, "masses": self.masses}
+        return {name: [show_rational(c) for c in found] for name, found in listed.items()}
 
 
 def best(
@@ -103,11 +103,17 @@ def best(
 def _pair(ahead: Best, behind: Best, tail: float, seen: float) -> FinitePair:
     """The sums at some ratios, as a finite pair; what is lost below 0 matters less."""
     ends = behind.end(seen), ahead.end(tail)
-    listed = ratios(*ends, (-ends[0], ends[1]), count=_COUNT)
+
+    def profile(t: Reals) -> Reals:
+        above, below = ahead.delta(np.maximum(t, 1.0)), behind.delta(np.maximum(1.0 / t, 1.0))
+        return np.where(t >= 1.0, above, 1.0 - t + t * below)
+
+    extra = -ends[0], ends[1]
+    listed = ratios(profile, *ends, extra, floor=tail / FAINT, count=_COUNT)
     points = []
     for t in listed:
-        bounds = [ahead.delta(float(t))] if t >= 1 else []
-        bounds += [behind.delta(float(1 / t))] if t <= 1 else []
+        bounds = [float(ahead.delta(np.array(float(t))))] if t >= 1 else []
+        bounds += [float(behind.delta(np.array(float(1 / t))))] if t <= 1 else []
         points.append(point(t, max(bounds) + _SPARE * tail))  # differences of masses cancel
     return above(points)
 
@@ -117,23 +123,14 @@ def _sum(pair: FinitePair, runs: RunLaw) -> Best:
     outcomes = sorted((b / a, a, b) for a, b in zip(pair.p, pair.q, strict=True) if a)
     ratio, p, q = (np.array([float(one[i]) for one in outcomes]) for i in range(3))
     k, least = (np.concatenate([[0.0], np.cumsum(one)]) for one in (p, q))
-    logs = np.log(runs.derivative(np.clip(1.0 - k, 0.0, 1.0)) + _FAINT * runs.mean)
-    parts = np.maximum(np.ceil(-np.diff(logs) / _CHANGE), 1.0).astype(int)
-    masses = _masses(k, least, runs)
-    ends = [
-        (a * (n + 1) / int(count) + start)
-        for (_, a, _), start, count in zip(outcomes, _sums(outcomes), parts, strict=True)
-        for n in range(int(count))
-    ]
-    first = np.array([bisect_left(masses, end) for end in ends])
-    share = np.concatenate([np.arange(n) / n for n in parts])
-    place = np.repeat(np.arange(p.size), parts)
-    width, rise = (one[place] / parts[place] for one in (p, q))
-    starts = np.stack([k[place] + share * p[place], least[place] + share * q[place]])
-    x = np.array([float(one) for one in masses])
-    both = np.stack([starts, starts + np.stack([width, rise])])
-    gains, costs = _grid(runs, (k, least, ratio), x, both, first)
-    slopes = ratio[place]
+    curve = k, least, ratio
+    blocks, masses = _blocks(curve, runs), _masses(curve, runs)
+    first = np.array([bisect_left(masses, end) for end in blocks[1:]])
+    cuts, x = (np.array([float(one) for one in listed]) for listed in (blocks, masses))
+    known = np.interp(cuts, k, least)
+    both = np.array([[cuts[:-1], known[:-1]], [cuts[1:], known[1:]]])
+    gains, costs = _grid(runs, curve, x, both, first)
+    slopes = ratio[_place(curve, cuts[:-1])]
     near = x[first] - both[:, 0]
     value = float(runs.derivative(np.zeros(1))[0])
     beside = value + _bend(runs) * slopes * near
@@ -143,32 +140,115 @@ def _sum(pair: FinitePair, runs: RunLaw) -> Best:
         beside = np.where(other[0] > beside[0], other, beside)
     row = np.arange(first.size)
     costs[:, row, first] = np.minimum(costs[:, row, first], beside)
-    flat = np.full((2, first.size, 1), value)
-    return Best(
-        parts.tolist(),
-        masses,
-        slopes,
-        width,
-        np.concatenate([flat, gains], axis=2),
-        np.concatenate([flat, np.where(np.isfinite(gains), costs, 0.0)], axis=2),
+    gains, costs = (np.insert(one, 0, value, axis=2) for one in (gains, costs))
+    gain, cost = _terms(gains, costs, first, _shares(curve, cuts))
+    with np.errstate(divide="ignore"):
+        turn = gain / cost
+    order = np.argsort(-turn)
+    sums = (np.insert(np.cumsum(one[order]), 0, 0.0) for one in (gain, cost))
+    return Best(blocks, masses, turn[order], *sums)
+
+
+def _terms(
+    gains: Reals, costs: Reals, first: NDArray[np.intp], shares: list[list[tuple[Reals, Reals]]]
+) -> tuple[Reals, Reals]:
+    """The gains and costs of all terms, those of no gain left out."""
+    found = []
+    for end, listed in enumerate(shares):
+        for block, (weight, ratio) in enumerate(listed):
+            used = np.append(0, np.arange(first[block] + 1, gains.shape[2]))
+            gain, cost = _steps(gains[end, block, used], costs[end, block, used])
+            scaled = np.outer(weight, gain), np.outer(weight * ratio, cost)
+            found.append(np.stack([one.ravel() for one in scaled]))
+    gain, cost = np.concatenate(found, axis=1)
+    return gain[gain > 0.0], cost[gain > 0.0]
+
+
+def _steps(gains: Reals, costs: Reals) -> Reals:
+    """Gains and costs of the steps along the convex hull, from nothing on: shape (2, n)."""
+    order = np.lexsort((gains, costs))
+    found: list[tuple[float, float]] = []
+    x = y = 0.0
+    for gain, cost in zip(gains[order].tolist(), costs[order].tolist(), strict=True):
+        if gain <= x:
+            continue
+        step = gain - x, cost - y
+        x, y = gain, cost
+        while found and step[0] * found[-1][1] >= found[-1][0] * step[1]:
+            last = found.pop()
+            step = step[0] + last[0], step[1] + last[1]
+        found.append(step)
+    return np.array(found).reshape(-1, 2).T
+
+
+def _shares(curve: Curve, cuts: Reals) -> list[list[tuple[Reals, Reals]]]:
+    """For each end, of every block the masses of its outcomes, shared, and their ratios."""
+    k, _, ratio = curve
+    every = np.union1d(k, cuts)
+    middle, width = 0.5 * (every[1:] + every[:-1]), np.diff(every)
+    block = np.clip(np.searchsorted(cuts, middle) - 1, 0, cuts.size - 2)
+    share = np.clip((middle - cuts[block]) / np.diff(cuts)[block], 0.0, 1.0)
+    starts = np.searchsorted(block, np.arange(1, cuts.size - 1))
+    scale = ratio[_place(curve, middle)]
+    return [
+        list(zip(np.split(width * part, starts), np.split(scale, starts), strict=True))
+        for part in (1.0 - share, share)
+    ]
+
+
+def _place(curve: Curve, k: Reals) -> NDArray[np.intp]:
+    """The outcomes after some masses."""
+    found = np.searchsorted(curve[0], k, side="right") - 1
+    return np.clip(found, 0, curve[2].size - 1)
+
+
+def _blocks(curve: Curve, runs: RunLaw) -> list[Fraction]:
+    """From 0 to 1, so that what a block loses is as much everywhere."""
+    k, least, ratio = curve
+    logs = _log(runs, 1.0 - k)
+    parts = np.maximum(np.ceil(-_FINER * np.diff(logs) / _CHANGE), 1.0).astype(int)
+    place = np.repeat(np.arange(ratio.size), parts)
+    share = np.concatenate([np.arange(n) / n for n in parts])
+    at = k[place] + share * np.diff(k)[place]
+    known = least[place] + share * np.diff(least)[place]
+    growth = runs.growth(np.clip(1.0 - known, 0.0, 1.0))
+    logs = np.maximum(
+        _log(runs, 1.0) - _log(runs, 1.0 - at), _log(runs, 1.0) - _log(runs, 1.0 - known)
     )
+    most = max(_CHANGE, float(logs.max()) / _BLOCKS) ** 2 / 12
+    slopes, found = ratio[place], [0]
+    for n in range(1, at.size):
+        start = found[-1]
+        lost = (logs[n] - logs[start]) ** 2 / 12
+        lost += growth[start] * (slopes[n - 1] - slopes[start]) * (at[n] - at[start]) / 8
+        if lost > most and n - 1 > start:
+            found.append(n - 1)
+    return sorted({_short(float(at[n])) for n in found} | {Fraction(0), Fraction(1)})
 
 
-def _masses(k: Reals, least: Reals, runs: RunLaw) -> list[Fraction]:
-    """From 0 to 1, where log phi'(c) and log phi'(A(c)) change evenly."""
+def _log(runs: RunLaw, z: Reals | float) -> Reals:
+    """Log phi', where it is not negligible."""
+    return np.asarray(np.log(runs.derivative(np.clip(z, 0.0, 1.0)) + _FAINT * runs.mean))
+
+
+def _short(mass: float) -> Fraction:
+    """About a mass."""
+    return short_up(mass, _KINK_BITS) if mass < 0.5 else 1 - short_up(1 - mass, _KINK_BITS)
+
+
+def _masses(curve: Curve, runs: RunLaw) -> list[Fraction]:
+    """From 0 to 1, where log phi'(c) and log phi'(A(c)) change evenly, and where A bends much."""
+    k, least, ratio = curve
     fine = 1.0 - np.geomspace(1.0, _SMALLEST, _FINE)
-    values = (runs.derivative(np.clip(c, 0.0, 1.0)) for c in (fine, np.interp(fine, k, least)))
-    along = sum((np.log(one + _FAINT * runs.mean) for one in values), np.zeros(_FINE))
+    along = _log(runs, fine) + _log(runs, np.interp(fine, k, least))
     along = np.maximum.accumulate(along)
     count = int(np.clip((along[-1] - along[0]) / _CHANGE, *_CELLS))
     chosen = np.interp(np.linspace(along[0], along[-1], count), along, 1.0 - fine)
     inside = {1 - short_up(float(a), _MASS_BITS) for a in chosen}
+    inner, width = k[1:-1], np.interp(k[1:-1], 1.0 - chosen[1:], np.abs(np.diff(chosen)))
+    bent = runs.growth(np.clip(least[1:-1], 0.0, 1.0)) * np.diff(ratio) * width
+    inside |= {_short(float(one)) for one in inner[bent > _CHANGE**2]}
     return sorted({c for c in inside if 0 < c < 1} | {Fraction(0), Fraction(1)})
-
-
-def _sums(outcomes: list[tuple[Fraction, Fraction, Fraction]]) -> list[Fraction]:
-    """Where the outcomes begin, exactly."""
-    return list(accumulate((a for _, a, _ in outcomes[:-1]), initial=Fraction(0)))
 
 
 def _bend(runs: RunLaw) -> float:
@@ -181,29 +261,30 @@ def _bend(runs: RunLaw) -> float:
 
 def _grid(
     runs: RunLaw,
-    curve: tuple[Reals, Reals, Reals],
+    curve: Curve,
     x: Reals,
     ends: Reals,
     first: NDArray[np.intp],
 ) -> tuple[Reals, Reals]:
     """What a mass adds, and at most takes: lines below A and tangents of phi' on every cell."""
     k, least, ratio = curve
-    at = np.clip(np.searchsorted(k, 0.5 * (x[1:] + x[:-1]), side="right") - 1, 0, ratio.size - 1)
+    at = _place(curve, 0.5 * (x[1:] + x[:-1]))
     line = [least[at] + ratio[at] * (one - k[at]) for one in (x[:-1], x[1:])]
     inside = ends[:, 1, :, None]
     lowest = runs.derivative(np.zeros(1))[0]
     middle, low = 0.5 * (line[0] + line[1]) - inside.mean(axis=0), line[0] - inside[1]
     plane = _plane(runs, middle, line, inside)
     plane = np.where(plane[1, 0] >= lowest, plane, _plane(runs, low, line, inside))
-    plane = np.maximum(plane, 0.0)
-    used = np.arange(x.size) >= first[:, None]
-    plane = np.where(used[:, :-1], plane, math.inf)
+    start = np.interp(x[:-1], k, least)
+    other = [start, start + ratio[_place(curve, x[:-1])] * np.diff(x)]
+    plane = np.where(plane[1, 0] >= 0.0, plane, _plane(runs, start - inside[1], other, inside))
+    used = np.arange(x.size - 1) >= first[:, None]
+    plane = np.where(used, plane, math.inf)
     beside = np.full((2, first.size, 1), math.inf)
     costs = np.minimum(
         np.concatenate([plane[:, 0], beside], axis=2), np.concatenate([beside, plane[:, 1]], axis=2)
     )
-    gains = runs.derivative(np.clip(x - ends[:, 0, :, None], 0.0, 1.0))
-    return np.where(used, gains, -math.inf), costs
+    return runs.derivative(np.clip(x - ends[:, 0, :, None], 0.0, 1.0)), costs
 
 
 def _plane(runs: RunLaw, z: Reals, line: Sequence[Reals], inside: Reals) -> Reals:

@@ -9,18 +9,19 @@ from typing import Any
 import numpy as np
 
 from accountant.certify.curve import facts
-from accountant.certify.finite import above, point, ratios
+from accountant.certify.finite import FAINT, above, point, ratios
 from accountant.certify.known import LOG_BITS
 from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.numerics.profile import max_loss
+from accountant.numerics.enclosure import Reals
+from accountant.numerics.profile import deltas, max_loss
 from accountant.numerics.selection.outcomes import curve
 from accountant.pairs.finite import FinitePair
 from accountant.pairs.product import Product
 from proofs.certificate import Step
 
 _SEEN = 1e-6  # of the losses below 0
-_PAST = 1e-8
-_COUNT = 512
+_PAST, _NEARLY = 1e-8, 1.01
+_COUNT = 768
 
 
 def coarse(base: DominatingPair[Any], tail: float) -> tuple[FinitePair, FinitePair, list[Step]]:
@@ -51,11 +52,19 @@ def coarse(base: DominatingPair[Any], tail: float) -> tuple[FinitePair, FinitePa
 
 def _grid(ahead: Product, behind: Product, tail: float) -> list[Fraction]:
     """Ratios up to where the profile has fallen to the tail, and down to where little is left."""
-    ends = [_end(ahead, tail), _end(behind, max(tail, _SEEN))]
     largest = [max_loss(one) * (1 + _PAST) for one in (ahead, behind)]
+    ends = [_end(ahead, tail), _end(behind, max(tail, _SEEN))]
+    ends = [top if top < end * _NEARLY else end for top, end in zip(largest, ends, strict=True)]
     listed = zip((1.0, -1.0), largest, ends, strict=True)
-    extra = [sign * top for sign, top, end in listed if 0.0 < top < end * (1 + 2 * _PAST)]
-    return ratios(ends[1], ends[0], extra, count=_COUNT)
+    extra = [sign * min(top, end) for sign, top, end in listed if top > 0.0]
+
+    def profile(t: Reals) -> Reals:
+        above, below = (
+            deltas(one, np.log(np.maximum(x, 1.0)))[1] for one, x in ((ahead, t), (behind, 1.0 / t))
+        )
+        return np.where(t >= 1.0, above, 1.0 - t + t * below)
+
+    return ratios(profile, ends[1], ends[0], extra, floor=tail / FAINT, count=_COUNT)
 
 
 def _end(product: Product, tail: float) -> float:

@@ -8,50 +8,70 @@ slope as masses under Q, and t times these under P.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from itertools import pairwise
 
+import numpy as np
+
 from accountant.guarantees.rounding import short_up
+from accountant.numerics.enclosure import Reals
 from accountant.pairs.finite import FinitePair
 
-_BITS = 30  # of a bound
+_BITS = 26  # of a bound
 _ROOM = 1e-8  # of a bound, for the roundings of the engine
+FAINT = 1e-5  # a tail over what matters little of a profile
+_POWER = 0.75  # of the profile that its bend is compared with
+_FINEST = 2.0**-11  # of a ratio
+_MILD = 0.25  # of the largest bend: what is cut at the same time
 _LEAST = Fraction(1, 1 << 80)  # for t < 1, so that balls decide
 
 Point = tuple[Fraction, Fraction]
 
 
-def ratios(least: float, most: float, extra: Iterable[float] = (), *, count: int) -> list[Fraction]:
-    """Ratios t from e^-least to beyond e^most, as many on each octave as the count allows.
+def ratios(
+    profile: Callable[[Reals], Reals],
+    least: float,
+    most: float,
+    extra: Iterable[float] = (),
+    *,
+    floor: float,
+    count: int,
+) -> list[Fraction]:
+    """Ratios t from e^-least to beyond e^most, dense where the profile bends much for its size.
 
     Neighbours differ by powers of two, which keeps the masses short.
 
     Args:
+        profile: H_t at ratios, about.
         least: nats, at or above 0.
         most: nats, above 0.
         extra: logs of ratios to be listed too.
+        floor: what matters little of a profile.
         count: at most so many but the extra ones.
     """
-    low, high = -math.ceil(least / math.log(2)), math.ceil(most / math.log(2))
-    bits = 0
-    while len(_grid(low, high, bits + 1, least, most)) <= count:
-        bits += 1
+    octaves = range(-math.ceil(least / math.log(2)), math.ceil(most / math.log(2)) + 1)
+    listed = np.array([2.0**octave for octave in octaves])
+    heights = profile(listed)
+    while True:
+        middle = 0.5 * (listed[1:] + listed[:-1])
+        inside = profile(middle)
+        chord = 0.5 * (heights[1:] + heights[:-1])
+        bent = (chord - inside) / (inside + floor) ** _POWER
+        bent[np.diff(listed) < _FINEST * middle] = 0.0
+        outside = (middle < math.exp(-least)) & (listed[1:] <= math.exp(-least))
+        bent[outside | (listed[:-1] >= math.exp(most))] = 0.0
+        room = count - listed.size
+        if room <= 0 or not bent.max(initial=0.0) > 0.0:
+            break
+        split = np.flatnonzero(
+            bent >= max(_MILD * bent.max(), np.sort(bent)[-min(room, bent.size)])
+        )
+        listed = np.insert(listed, split + 1, middle[split])
+        heights = np.insert(heights, split + 1, inside[split])
     further = {short_up(math.exp(one), _BITS) for one in extra}
-    return sorted({*_grid(low, high, bits, least, most), *further, Fraction(1)})
-
-
-def _grid(low: int, high: int, bits: int, least: float, most: float) -> list[Fraction]:
-    """So many binary digits after the first; the last of them is at or past the end."""
-    listed = [
-        Fraction(2) ** octave * Fraction((1 << bits) + part, 1 << bits)
-        for octave in range(low, high)
-        for part in range(1 << bits)
-    ]
-    listed.append(Fraction(2) ** high)
-    inside = [t for t in listed if -least <= math.log(t)]
-    ends = [t for t in inside if math.log(t) >= most]
-    return [t for t in inside if t <= ends[0]]
+    inner = {Fraction(t) for t in listed.tolist() if math.exp(-least) <= t <= 2 * math.exp(most)}
+    return sorted({*inner, *further, Fraction(1)})
 
 
 def point(t: Fraction, bound: float) -> Point:

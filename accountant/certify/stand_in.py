@@ -12,7 +12,7 @@ from accountant.pairs.pair import Pair
 from accountant.pairs.product import Factor, Product
 from accountant.pairs.subsampled import SubsampledPair
 
-_MOST = 600  # outcomes
+_MOST = 1_500  # outcomes
 
 
 def alone(product: Product) -> FinitePair | None:

@@ -8,11 +8,10 @@ of the largest phi'(x - k) - t A'(k) phi'(A(x) - A(k)), x from k to 1, where tha
 from __future__ import annotations
 
 from bisect import bisect, bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from math import ceil
 from typing import Final, TypeAlias, final
 
@@ -23,18 +22,22 @@ from proofs.errors import RefusedError
 from proofs.fields import Fields
 from proofs.pairs.finite import FinitePair
 from proofs.rules.finite_pair import alone
-from proofs.rules.rule import Application
+from proofs.rules.rule import Application, Budget
 from proofs.rules.select import selects
 from proofs.runs import Runs, read_runs
 from proofs.statement import Pairs
 
 BITS: Final = 96
+ONE: Final = 1 << BITS
+Line: TypeAlias = list[int]
+"""At both ends of a cell the value of a line that is nowhere above A, in units of 2^-BITS."""
+Cell: TypeAlias = tuple[Line, Line]
+"""Two lines, the second equal to A where the cell begins."""
 Edge: TypeAlias = tuple[Fraction, Fraction]
 """A mass k under P, and A(k)."""
 Outcome: TypeAlias = tuple[Fraction, Fraction, Fraction]
 """Q's mass over P's, P's, and Q's."""
-Bound: TypeAlias = Callable[[Fraction], Fraction]
-"""At or above the selection's profile, as a function of a ratio t >= 1."""
+Masses: TypeAlias = tuple[Fraction, ...]
 
 
 def pair(step: Application) -> tuple[str, ...]:
@@ -51,20 +54,39 @@ def pair(step: Application) -> tuple[str, ...]:
     bounds = []
     for name, product in ways.items():
         one, fields = alone(product, "takes"), Fields(step.witness.take(name), name)
-        parts, masses = fields.wholes("parts"), fields.rationals("masses")
+        outcomes = sorted((b / a, a, b) for a, b in zip(one.p, one.q, strict=True) if a)
+        blocks, masses = _blocks(fields, outcomes, step.budget), fields.rationals("masses")
         fields.close()
-        asked = 4 * (len(forward.p) + len(backward.p))
-        step.budget.spend(sum(parts) * (len(masses) * (2 * runs.work + 16) + asked))
-        bounds.append(sums(runs, one, parts, masses))
+        pieces = 2 * (len(blocks) + len(outcomes))
+        step.budget.spend(len(masses) * (len(blocks) * (2 * runs.work + 16) + 2 * pieces))
+        bounds.append(bound(runs, outcomes, blocks, masses))
     _require_above(forward, bounds[0], bounds[-1])
-    _require_above(backward, bounds[-1], bounds[0])
+    if forward != backward or len(bounds) > 1:
+        _require_above(backward, bounds[-1], bounds[0])
     return selects(step, runs)
+
+
+def _blocks(fields: Fields, outcomes: list[Outcome], budget: Budget) -> Masses:
+    """The ends of the blocks: listed, or those of equal parts of the outcomes."""
+    if not fields.has("parts"):
+        return fields.rationals("blocks")
+    parts = fields.wholes("parts")
+    if len(parts) != len(outcomes) or min(parts) < 1:
+        raise RefusedError("the rule takes a number of parts for each outcome that P has")
+    budget.spend(sum(parts))
+    starts = accumulate((p for _, p, _ in outcomes), initial=Fraction(0))
+    cuts = zip(starts, outcomes, parts, strict=False)
+    return (*(k + p * n / count for k, (_, p, _), count in cuts for n in range(count)), Fraction(1))
 
 
 def _require_above(pair: FinitePair, ahead: Bound, behind: Bound) -> None:
     """Accept a pair above the bounds, for t < 1 by H_t(P || Q) = 1 - t + t H_{1/t}(Q || P)."""
-    for t, allowed in pair.corners():
-        found = ahead(t) if t >= 1 else 1 - t + t * behind(1 / t)
+    corners = pair.corners()
+    asked = sorted({max(t, 1 / t) for t, _ in corners})
+    above = ahead.at(asked)
+    below = above if behind is ahead else behind.at(asked)
+    for t, allowed in corners:
+        found = above[t] if t >= 1 else 1 - t + t * below[1 / t]
         if found > allowed:
             raise RefusedError(
                 f"the profile at ratio {show(t)} may be {show(found)}, above {show(allowed)}"
@@ -74,170 +96,204 @@ def _require_above(pair: FinitePair, ahead: Bound, behind: Bound) -> None:
 @final
 @dataclass(frozen=True, slots=True)
 class End:
-    """One end of a row: what may be best for some scale, by rising cost, in units of 2^-BITS.
+    """One end of a block: what may be best for some scale, and for which masses of outcomes.
 
     Attributes:
-        gains: growing.
-        costs: growing.
-        turns: the largest scale at which the next is as good, times -1, growing.
+        steps: gain and cost on the way from nothing to ever more, in units of 2^-BITS, the gain
+            for its cost falling.
+        weights: P's masses, in the same units, with the ratio of Q's to them.
     """
 
-    gains: list[int]
-    costs: list[int]
-    turns: list[int]
+    steps: list[tuple[int, int]]
+    weights: list[tuple[int, Fraction]]
 
     @staticmethod
-    def of(gains: list[int], costs: list[int]) -> End:
+    def of(gains: list[int], costs: list[int], weights: list[tuple[int, Fraction]]) -> End:
         """The corners of the convex hull, by exact arithmetic."""
-        best: dict[int, int] = {}
+        best = {0: 0}
         for gain, cost in zip(gains, costs, strict=True):
             best[cost] = max(gain, best.get(cost, gain))
-        x: list[int] = []
-        y: list[int] = []
-        turns: list[int] = []
+        x, y = best.pop(0), 0
+        steps = [(x, y)] if x else []
         for cost, gain in sorted(best.items()):
-            while turns and _turn(gain - x[-1], cost - y[-1]) <= turns[-1]:
-                del x[-1], y[-1], turns[-1]
-            if x:
-                turns.append(_turn(gain - x[-1], cost - y[-1]))
-            x.append(gain)
-            y.append(cost)
-        return End(x, y, turns)
-
-    def most(self, scale: int) -> int:
-        """The largest gain less a multiple of its cost, or 0."""
-        place = bisect(self.turns, -scale)
-        return max(0, (self.gains[place] << BITS) - scale * self.costs[place])
+            if gain <= x:
+                continue
+            step = gain - x, cost - y
+            x, y = gain, cost
+            while steps and step[0] * steps[-1][1] >= steps[-1][0] * step[1]:
+                step = step[0] + steps[-1][0], step[1] + steps[-1][1]
+                steps.pop()
+            steps.append(step)
+        return End(steps, weights)
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Row:
-    """Masses k from one to another on which A' is constant; its width in units of 2^-BITS."""
+class Bound:
+    """At or above the profile of the selection: a sum of weight (gain - t ratio cost)_+, t >= 1."""
 
-    ratio: Fraction
-    width: int
     ends: list[End]
 
+    def at(self, ratios: list[Fraction]) -> dict[Fraction, Fraction]:
+        """At growing ratios.
 
-@final
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """Masses x between neighbours, with a line that is nowhere above A: its value at either end."""
+        Each term counts up to the last ratio at which it is not certainly below 0.
+        """
+        known = [(t.numerator << BITS) // t.denominator for t in ratios]
+        gains, costs = [0] * (len(known) + 1), [0] * (len(known) + 1)
+        for end in self.ends:
+            for weight, ratio in end.weights:
+                above, below = weight * ratio.numerator, ratio.denominator
+                for step, price in end.steps:
+                    gain, cost = weight * step, above * price // below
+                    place = bisect(known, (gain << BITS) // cost) if cost else len(known)
+                    gains[place] += gain
+                    costs[place] += cost
+        found, gain, cost = {}, 0, 0
+        for place, t in reversed(list(enumerate(ratios))):
+            gain += gains[place + 1]
+            cost += costs[place + 1]
+            slip = -(-cost >> BITS)  # of terms below 0 that were counted
+            found[t] = Fraction(
+                (gain + slip) * t.denominator - cost * t.numerator, t.denominator << 2 * BITS
+            )
+        return found
 
-    left: arb
-    right: arb
 
+def bound(runs: Runs, outcomes: list[Outcome], blocks: Masses, masses: Masses) -> Bound:
+    """The sum over the blocks.
 
-def sums(
-    runs: Runs, base: FinitePair, parts: tuple[int, ...], masses: tuple[Fraction, ...]
-) -> Bound:
-    """The trapezoid sum over the rows, as a function of t >= 1."""
-    if len(masses) < 2 or list(masses) != sorted(set(masses)) or masses[0] != 0 or masses[-1] != 1:
-        raise RefusedError("the masses must grow from 0 to 1")
-    outcomes = sorted((b / a, a, b) for a, b in zip(base.p, base.q, strict=True) if a)
-    if len(parts) != len(outcomes) or min(parts) < 1:
-        raise RefusedError("the rule takes a number of parts for each outcome that P has")
+    Args:
+        runs: their number.
+        outcomes: of the base that P has, by falling loss.
+        blocks: masses under P from 0 to 1, of outcomes by falling loss.
+        masses: from 0 to 1, likewise.
+    """
+    for listed in (blocks, masses):
+        if len(listed) < 2 or sorted(set(listed)) != list(listed) or listed[0] or listed[-1] != 1:
+            raise RefusedError("the masses must grow from 0 to 1")
     with ctx.workprec(BITS + 32):
-        rows = list(_rows(runs, outcomes, parts, masses))
-
-    @cache
-    def total(t: Fraction) -> Fraction:
-        found = 0
-        for row in rows:
-            above, below = t.numerator * row.ratio.numerator, t.denominator * row.ratio.denominator
-            scale = (above << BITS) // below
-            found += row.width * sum(end.most(scale) for end in row.ends)
-        return Fraction(found, 1 << 3 * BITS + 1)
-
-    return total
+        return Bound(list(_ends(runs, outcomes, blocks, masses)))
 
 
-def _turn(gain: int, cost: int) -> int:
-    """The largest scale at which so much more gain is worth so much more cost, times -1."""
-    return -((gain << BITS) // cost)
-
-
-def _rows(
-    runs: Runs, outcomes: list[Outcome], parts: tuple[int, ...], masses: tuple[Fraction, ...]
-) -> Iterator[Row]:
-    """The outcomes by falling loss, each cut into equal parts."""
+def _ends(runs: Runs, outcomes: list[Outcome], blocks: Masses, masses: Masses) -> Iterator[End]:
+    """Both ends of every block of outcomes."""
     edges = [(Fraction(0), Fraction(0))]
     for _, p, q in outcomes:
         edges.append((edges[-1][0] + p, edges[-1][1] + q))
-    cells, placed = _cells(outcomes, edges, masses), [ball(x) for x in masses]
-    for (ratio, p, q), (k, least), count in zip(outcomes, edges, parts, strict=False):
-        cuts = [(k + p * n / count, least + q * n / count) for n in range(count + 1)]
-        for ends in pairwise(cuts):
-            first = bisect_left(masses, ends[1][0])
-            near = _near(runs, ratio, [masses[first] - k for k, _ in ends])
-            costs = _costs(runs, near, cells[first:], [least for _, least in ends])
-            gains = (_gains(runs, placed[first:], ball(k)) for k, _ in ends)
-            found = [End.of(*both) for both in zip(gains, costs, strict=True)]
-            yield Row(ratio, ceil((p / count) * (1 << BITS)), found)
+    cells, placed = _cells(outcomes, edges, masses), [-_units(-x) for x in masses]
+    reached = [_place(edges, k) for k in blocks]
+    gains = _gains(runs, placed, 0)
+    for (k, start), (end, last) in pairwise(zip(blocks, reached, strict=True)):
+        first = bisect_left(masses, end)
+        near = _near(runs, outcomes[start][0], [masses[first] - one for one in (k, end)])
+        known = [
+            -_units(-(edges[place][1] + outcomes[place][0] * (one - edges[place][0])))
+            for place, one in ((start, k), (last, end))
+        ]
+        costs = _costs(runs, near, cells[first:], known)
+        weights = _weights(outcomes, edges, (k, end), range(start, last + 1))
+        before = [gains[0], *gains[len(gains) - len(costs[0]) + 1 :]]
+        gains = _gains(runs, placed[first:], _units(end))
+        for gain, cost, weight in zip((before, gains), costs, weights, strict=True):
+            yield End.of(gain, cost, weight)
 
 
-def _gains(runs: Runs, masses: list[arb], k: arb) -> list[int]:
-    """At or above phi'(0) and phi'(x - k)."""
-    below = [arb(0), *((x - k).max(0).min(1) for x in masses)]
-    return [-_units(-runs.phi(1, z)) for z in below]
+def _place(edges: list[Edge], k: Fraction) -> int:
+    """The outcome after a mass k, or the last."""
+    return min(bisect(edges, (k, Fraction(1))), len(edges) - 1) - 1
 
 
-def _cells(outcomes: list[Outcome], edges: list[Edge], masses: tuple[Fraction, ...]) -> list[Cell]:
-    """The line of the outcome in the middle of each cell."""
-    found = []
-    for left, right in pairwise(masses):
-        place = min(bisect(edges, ((left + right) / 2, Fraction(1))), len(outcomes)) - 1
-        k, least = edges[place]
-        ends = (least + outcomes[place][0] * (x - k) for x in (left, right))
-        found.append(Cell(*map(ball, ends)))
+def _weights(
+    outcomes: list[Outcome], edges: list[Edge], block: tuple[Fraction, Fraction], inside: range
+) -> list[list[tuple[int, Fraction]]]:
+    """The mass of each outcome in a block, shared among both ends by the distance to them."""
+    start, end = block
+    found: list[list[tuple[int, Fraction]]] = [[], []]
+    for place in inside:
+        left, right = max(edges[place][0], start), min(edges[place + 1][0], end)
+        if left < right:
+            share = ((left + right) / 2 - start) / (end - start)
+            for weights, part in zip(found, (1 - share, share), strict=True):
+                weight = ceil((right - left) * part * (1 << BITS))
+                weights.append((weight, outcomes[place][0]))
     return found
 
 
-def _near(runs: Runs, ratio: Fraction, widths: list[Fraction]) -> list[arb]:
-    """At either end of a row the bound at the first x, from k to which A has the row's slope.
+def _gains(runs: Runs, masses: list[int], k: int) -> list[int]:
+    """At or above phi'(0) and phi'(x - k)."""
+    return [-_lower(-runs.phi(1, _mass(z))) for z in (0, *(x - k for x in masses))]
+
+
+def _cells(outcomes: list[Outcome], edges: list[Edge], masses: Masses) -> list[Cell]:
+    """The lines of the outcomes in the middle and at the beginning of each cell."""
+    found = []
+    for left, right in pairwise(masses):
+        lines = []
+        for place in (_place(edges, (left + right) / 2), _place(edges, left)):
+            k, least = edges[place]
+            lines.append([_units(least + outcomes[place][0] * (x - k)) for x in (left, right)])
+        found.append((lines[0], lines[1]))
+    return found
+
+
+def _near(runs: Runs, ratio: Fraction, widths: list[Fraction]) -> list[int]:
+    """At either end of a block the bound at the first x, up to which A has its slope at least.
 
     By the tangent at 0, or for at most n runs by phi'(r c) >= r^(n-1) phi'(c) for r <= 1.
     """
     value, tilt = runs.phi(1, arb(0)), runs.phi(2, arb(0))
-    found = [value + tilt * ball(ratio * width) for width in widths]
+    found = [_lower(value + tilt * ball(ratio * width)) for width in widths]
     if runs.largest is not None:
         share = ball(min(ratio, Fraction(1))) ** (runs.largest - 1)
-        other = [share * runs.phi(1, ball(width)) for width in widths]
+        other = [_lower(share * runs.phi(1, ball(width))) for width in widths]
         found = other if other[0] > found[0] else found
     return found
 
 
-def _costs(
-    runs: Runs, near: list[arb], cells: list[Cell], known: list[Fraction]
-) -> list[list[int]]:
-    """At or below phi'(0) and phi'(A(x) - A(k)), at both ends of a row.
+def _costs(runs: Runs, near: list[int], cells: list[Cell], known: list[int]) -> list[list[int]]:
+    """At or below phi'(0) and phi'(A(x) - A(k)), at both ends of a block.
 
     On a cell A is above a line, and phi' above a tangent, which grows: the result is linear in x
     and in k. Where the tangent in the middle of the cell falls below phi'(0), it is taken at the
-    least value. An x between two cells takes the smaller bound.
+    least value; where that is below 0, the line is the one that meets A at the beginning. An x
+    between two cells takes the smaller bound.
     """
-    lowest, ends = runs.phi(1, arb(0)), [ball(least) for least in known]
-    found = [[lowest, one] for one in near]
-    for cell in cells:
-        middle = (cell.left + cell.right - ends[0] - ends[1]) / 2
-        plane = _plane(runs, middle, cell, ends)
-        if not plane[1][0] >= lowest:
-            plane = _plane(runs, cell.left - ends[1], cell, ends)
+    lowest = max(_lower(runs.phi(1, arb(0))), 0)
+    found = [[lowest, max(one, 0)] for one in near]
+    for line, other in cells:
+        plane = _plane(runs, sum(line) - sum(known) >> 1, line, known)
+        if plane[1][0] < lowest:
+            plane = _plane(runs, line[0] - known[1], line, known)
+        if plane[1][0] < 0:
+            plane = _plane(runs, other[0] - known[1], other, known)
         for side, (left, right) in zip(found, plane, strict=True):
-            side[-1:] = [left.min(side[-1]), right]
-    return [[max(_units(one), 0) for one in side] for side in found]
+            side[-1:] = [max(min(left, side[-1]), 0), right]
+    return found
 
 
-def _plane(runs: Runs, z: arb, cell: Cell, ends: list[arb]) -> list[list[arb]]:
-    """The tangent at z, cut to [0, 1], at both ends of the row and of the cell."""
-    z = z.max(0).min(1)
-    value, tilt = runs.phi(1, z), runs.phi(2, z)
-    return [[value + tilt * (x - least - z) for x in (cell.left, cell.right)] for least in ends]
+def _plane(runs: Runs, z: int, line: Line, known: list[int]) -> list[list[int]]:
+    """The tangent at z, cut to [0, 1], at both ends of the block and of the cell."""
+    z = min(max(z, 0), ONE)
+    value, tilt = _lower(runs.phi(1, _mass(z))), runs.phi(2, _mass(z))
+    slopes = _lower(tilt), -_lower(-tilt)
+    return [
+        [value + (slopes[x - least < z] * (x - least - z) >> BITS) for x in line] for least in known
+    ]
 
 
-def _units(value: arb) -> int:
+def _mass(z: int) -> arb:
+    """Out of units, and cut to [0, 1]."""
+    return arb(min(max(z, 0), ONE)) / ONE
+
+
+def _units(value: Fraction) -> int:
     """Rounded down to a whole number of 2^-BITS."""
+    return (value.numerator << BITS) // value.denominator
+
+
+def _lower(value: arb) -> int:
+    """The same of what is at or above a ball's least number."""
     mantissa, exponent = map(int, value.lower().man_exp())
     shift = exponent + BITS
     return mantissa << shift if shift >= 0 else mantissa >> -shift

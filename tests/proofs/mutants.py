@@ -22,6 +22,7 @@ HINTS = {
     "forward",
     "backward",
     "parts",
+    "blocks",
     "epsilons",
 }
 RELATIONS = ("add-remove", "replace-one", "zero-out")

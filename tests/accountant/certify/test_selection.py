@@ -67,6 +67,7 @@ ROUGH: dict[str, Callable[[], Guarantee[Any]]] = {
 AMONG: dict[str, Callable[[], Guarantee[Any]]] = {
     "noise": lambda: compose(select(GDP(mu=0.25), GEOMETRIC), GDP(mu=1)),
     "repeated": lambda: self_compose(select(GDP(mu=0.5), GEOMETRIC), 3),
+    "pure": lambda: compose(select(PureDP(epsilon=0.5), GEOMETRIC), GDP(mu=1)),
 }
 MORE: dict[str, Callable[[], Guarantee[Any]]] = {
     "two": lambda: compose(
@@ -123,7 +124,7 @@ def test_where_the_checkers_theorem_is_weaker(name: str) -> None:
     epsilon, _ = verified(guarantee, delta=DELTA)
     bracket = guarantee.epsilon(delta=DELTA)
 
-    assert bracket.lower <= epsilon <= bracket.upper * 1.0025
+    assert bracket.lower <= epsilon <= bracket.upper * (1 + 2e-5)
 
 
 @pytest.mark.parametrize("name", AMONG)
@@ -133,15 +134,15 @@ def test_among_other_parts(name: str) -> None:
 
 
 def check_among(guarantee: Guarantee[Any]) -> None:
-    """Verified, within a thousandth of the engine, in less than 300 kB."""
+    """Verified, not above the engine, in less than 500 kB."""
     certificate = guarantee.certify(delta=DELTA)
     bracket = guarantee.epsilon(delta=DELTA)
 
     assert isinstance(proofs.check(certificate), VerifiedUnder)
     assert {"dominate/pair", "select/pair"} <= {step.rule for step in certificate.steps}
     claimed = Fraction(str(certificate.claim["epsilon"]))
-    assert bracket.lower <= claimed <= bracket.upper * (1 + 1e-3)
-    assert len(certificate.to_json()) < 300_000
+    assert bracket.lower <= claimed <= bracket.upper * (1 + 1e-6)
+    assert len(certificate.to_json()) < 500_000
 
 
 @pytest.mark.slow

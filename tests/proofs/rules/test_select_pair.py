@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,6 @@ from accountant.runs.finite import FiniteRuns
 from accountant.runs.fixed import FixedRuns
 from accountant.runs.law import RunLaw
 from accountant.runs.truncated_negative_binomial import TruncatedNegativeBinomial
-from proofs.pairs.finite import FinitePair
 from proofs.rules import select_pair
 from proofs.runs import read_runs
 from tests.proofs.rules.test_dominate import finite
@@ -67,6 +67,7 @@ ABOVE = [
 ]
 
 QUARTERS = ["0", "1/4", "1/2", "3/4", "1"]
+STEEP: Object = {"blocks": ["0", "1/2", "3/4", "1"], "masses": ["0", "1/2", "1"]}
 CUTS: Object = {"parts": [1, 1], "masses": QUARTERS}
 RESPONSE = pairs([TIGHT])
 AT_ONE = finite(["27/100", "73/100", "0"], ["0", "73/100", "27/100"])
@@ -110,6 +111,21 @@ BEST = [
     best(AT_ONE, "number of parts", way={"parts": [1, 0], "masses": QUARTERS}),
     best(AT_ONE, "whole numbers", way={"parts": [1, True], "masses": QUARTERS}),
     best(AT_ONE, "more work", way={"parts": [1, 10**9], "masses": QUARTERS}),
+    best(TOLD, way=STEEP),
+    best(AT_ONE, "at ratio 1 may be", way=STEEP),
+    best(AT_ONE, way={"blocks": ["0", "3/4", "1"], "masses": QUARTERS}),
+    best(AT_ONE, way={"blocks": ["0", "1/2", "3/4", "7/8", "1"], "masses": QUARTERS}),
+    best(AT_EIGHT, way={"blocks": ["0", "1"], "masses": QUARTERS}),
+    best(AT_ONE, "at ratio 1 may be", way={"blocks": ["0", "1"], "masses": QUARTERS}),
+    best(AT_ONE, "at ratio 1 may be", way={"blocks": ["0", "1/2", "1"], "masses": QUARTERS}),
+    best(AT_ONE, "grow from 0 to 1", way={"blocks": ["1/4", "1"], "masses": QUARTERS}),
+    best(AT_ONE, "grow from 0 to 1", way={"blocks": ["0", "3/4"], "masses": QUARTERS}),
+    best(AT_ONE, "grow from 0 to 1", way={"blocks": ["0", "3/4", "1/2", "1"], "masses": QUARTERS}),
+    best(AT_ONE, "grow from 0 to 1", way={"blocks": ["0", "3/4", "3/4", "1"], "masses": QUARTERS}),
+    best(AT_ONE, "grow from 0 to 1", way={"blocks": ["0"], "masses": QUARTERS}),
+    best(AT_ONE, "has no blocks", way={"masses": QUARTERS}),
+    best(AT_ONE, "has no masses", way={"blocks": ["0", "1"]}),
+    best(AT_ONE, "unknown fields", way={**CUTS, "blocks": ["0", "3/4", "1"]}),
     best(AT_ONE, "grow from 0 to 1", way={"parts": [1, 1], "masses": QUARTERS[1:]}),
     best(AT_ONE, "grow from 0 to 1", way={"parts": [1, 1], "masses": QUARTERS[:-1]}),
     best(AT_ONE, "grow from 0 to 1", way={"parts": [1, 1], "masses": ["0", "1/2", "1/2", "1"]}),
@@ -182,18 +198,23 @@ LAWS = [
 ]
 
 
+@pytest.mark.parametrize("fine", [True, False])
 @pytest.mark.parametrize("seed", range(12))
-def test_every_order_is_below_the_sum(seed: int) -> None:
-    """Orders of small mechanisms' outcomes, enumerated: the worst is just below."""
+def test_every_order_is_below_the_sum(seed: int, *, fine: bool) -> None:
+    """Orders of small mechanisms' outcomes are below the sum, the worst just below a fine one."""
     rng = np.random.default_rng(70_000 + seed)
     runs, document = LAWS[seed % len(LAWS)]
     p, q = drawn_masses(rng, int(rng.integers(2, 4)))
-    base = FinitePair(tuple(p), tuple(q))
-    parts = tuple([12] * sum(one > 0 for one in p))
+    outcomes = sorted((b / a, a, b) for a, b in zip(p, q, strict=True) if a)
+    starts = accumulate((a for _, a, _ in outcomes), initial=Fraction(0))
+    cuts = (
+        k + a * n / 12 for k, (_, a, _) in zip(starts, outcomes, strict=False) for n in range(12)
+    )
+    blocks = (*(cuts if fine else (Fraction(k, 7) for k in range(7))), Fraction(1))
     masses = tuple(Fraction(k, 48) for k in range(49))
-    bound = select_pair.sums(read_runs(document), base, parts, masses)
-    for t in (1, Fraction(3, 2), 4):
+    asked = [Fraction(1), Fraction(3, 2), Fraction(4)]
+    found = select_pair.bound(read_runs(document), outcomes, blocks, masses).at(asked)
+    for t in asked:
         truth = worst_of_all_orders(runs, halved(p, 6), halved(q, 6), float(np.log(float(t))))
-        found = float(bound(Fraction(t)))
-        assert truth <= found + 1e-12, (p, q, t)
-        assert found <= truth + 0.05, (p, q, t)
+        assert truth <= float(found[t]) + 1e-12, (p, q, t)
+        assert not fine or float(found[t]) <= truth + 0.05, (p, q, t)

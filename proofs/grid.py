@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from itertools import accumulate
-from math import gcd, isqrt, lcm
+from math import gcd, lcm
 from typing import Final, final
 
 from flint import acb, arb, arb_poly, ctx
 
 from proofs.arithmetic import ball
 from proofs.errors import RefusedError
-from proofs.pairs.discrete_gaussian import DiscreteGaussianPair
+from proofs.pairs.discrete_gaussian import DiscreteGaussianPair, reach
 from proofs.pairs.discrete_laplace import DiscreteLaplacePair
 from proofs.pairs.pair import Pair, Product
 from proofs.pairs.randomized_response import RandomizedResponsePair
@@ -128,15 +128,11 @@ def _step(pair: Pair) -> Fraction:
     return pair.lattice[1] if pair.lattice else Fraction(0)
 
 
-def _reach(pair: DiscreteGaussianPair, precision: int) -> int:
-    return isqrt(int(2 * pair.sigma_squared * (precision + 8))) + 1
-
-
 def _last(pair: Pair, precision: int) -> int:
     """The place of the largest loss of one pair, counted from the smallest."""
     match pair:
         case DiscreteGaussianPair():
-            return 2 * _reach(pair, precision)
+            return 2 * reach(pair, precision)
         case DiscreteLaplacePair(shift=shift):
             return shift
         case RandomizedResponsePair(categories=categories):
@@ -151,13 +147,13 @@ def _masses(pair: Pair, precision: int) -> tuple[Fraction, list[arb], arb]:
     """
     match pair:
         case DiscreteGaussianPair(variance, shift):
-            reach = _reach(pair, precision)
+            last = reach(pair, precision)
             tau = acb(0, 1 / (2 * arb.pi() * ball(variance)))
             whole = acb.modular_theta(acb(0), tau)[2].real
-            places = range(-reach, reach + 1)
+            places = range(-last, last + 1)
             masses = [ball(-j * j / (2 * variance)).exp() / whole for j in places]
-            far = 2 * ball(-reach * reach / (2 * variance)).exp()
-            return shift * (shift - 2 * reach) / (2 * variance), masses, far
+            far = 2 * ball(-last * last / (2 * variance)).exp()
+            return shift * (shift - 2 * last) / (2 * variance), masses, far
         case DiscreteLaplacePair(scale, shift):
             r = ball(-1 / scale).exp()
             inner = [(1 - r) / (1 + r) * r ** (shift - k) for k in range(1, shift)]

@@ -117,6 +117,34 @@ class TradeOff:
 
 @final
 @dataclass(frozen=True, slots=True)
+class Power:
+    """P(S) <= true_positive_rate for every event S with Q(S) <= false_positive_rate."""
+
+    false_positive_rate: Fraction
+    true_positive_rate: Fraction
+
+    def describe(self) -> str:
+        """The claim in words and numbers."""
+        return (
+            f"open to true-positive rates of at most {show(self.true_positive_rate)} at a "
+            f"false-positive rate of {show(self.false_positive_rate)}"
+        )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Advantage:
+    """P(S) <= Q(S) + advantage for every event S."""
+
+    advantage: Fraction
+
+    def describe(self) -> str:
+        """The claim in words and numbers."""
+        return f"open to an advantage of at most {show(self.advantage)}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Pairs:
     """H_eps(P || Q) <= that of the product, for each direction and every real eps.
 
@@ -177,6 +205,8 @@ Claim: TypeAlias = (
     | RDP
     | Profile
     | TradeOff
+    | Power
+    | Advantage
     | Pairs
     | HockeyStick
     | AtLeast
@@ -236,6 +266,11 @@ def _trade_off(fields: Fields) -> TradeOff:
     return TradeOff(points)
 
 
+def _power(fields: Fields) -> Power:
+    names = ("false_positive_rate", "true_positive_rate")
+    return Power(*(fields.rational(name, least=0, most=1) for name in names))
+
+
 def _pairs(fields: Fields) -> Pairs:
     return Pairs(read_product(fields.items("forward")), read_product(fields.items("backward")))
 
@@ -265,6 +300,8 @@ NOTIONS: Final[dict[str, Callable[[Fields], Claim]]] = {
     "rdp": _rdp,
     "privacy-profile": lambda fields: Profile(_heights(fields)),
     "trade-off": _trade_off,
+    "true-positive-rate": _power,
+    "advantage": lambda fields: Advantage(fields.rational("advantage", least=0, most=1)),
     "dominating-pair": _pairs,
     "hockey-stick": _hockey_stick,
     "hockey-sticks": _hockey_sticks,

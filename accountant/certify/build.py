@@ -11,7 +11,7 @@ from accountant.certify.best import best
 from accountant.certify.coarse import coarse
 from accountant.certify.json_form import Object, conclusion, run_law
 from accountant.certify.renyi import rdp_witness, selected_witness
-from accountant.certify.restate import gdp_witness, zcdp_witness
+from accountant.certify.restate import gdp_witness, unsampled, zcdp_witness
 from accountant.certify.shown import Shown
 from accountant.certify.stand_in import StandIns, alone, both_ways
 from accountant.derivation import Derivation
@@ -221,6 +221,10 @@ class Steps:
         """The smallest mu or rho of the pairs of what is known."""
         pair, place = self._pair(node)
         if isinstance(found, GDP):
+            bare = unsampled(pair, found.mu_squared)
+            if bare is not None:
+                pair, said = bare, conclusion(bare, steps)
+                place = self.add("convert/pair-unsampled", said, [place], {})
             witness = gdp_witness(pair, float(found.mu), found.mu_squared)
         elif isinstance(found, ZCDP):
             witness = zcdp_witness(pair, float(found.rho))

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from accountant import check
+from accountant.certify.attacks import prove_advantage, prove_true_positive_rate
 from accountant.certify.build import Steps
 from accountant.certify.hockey import Point, distinct
 from accountant.certify.lower import lower_fact
@@ -26,6 +27,8 @@ def certify(
     delta: Number | None = None,
     epsilon: Number | None = None,
     order: Number | None = None,
+    false_positive_rate: Number | None = None,
+    advantage: bool = False,
     lower: bool = False,
 ) -> Certificate:
     """Prove one number of a guarantee, or the guarantee's own statement when none is asked for.
@@ -38,6 +41,9 @@ def certify(
         delta: where epsilon is asked for, in [0, 1]; a delta that is no float is rounded down.
         epsilon: where delta is asked for, at or above 0; rounded down likewise.
         order: where the Renyi divergence is asked for, above 1.
+        false_positive_rate: where the true-positive rate of attacks is asked for, in [0, 1];
+            rounded up.
+        advantage: whether the total variation is asked for.
         lower: prove the lower end instead: a fact about the dominating pair, that two outputs with
             these laws differ by at least so much.
     Raises:
@@ -45,8 +51,9 @@ def certify(
         NotCertified: no rule of the checker covers a theorem in the derivation, or the number is
             infinite, or no proof comes near it.
     """
-    if sum(given is not None for given in (delta, epsilon, order)) > 1:
-        raise ParameterError("delta", delta, "given, or else epsilon, or else order", "choose one")
+    asked = (delta, epsilon, order, false_positive_rate, advantage or None)
+    if sum(given is not None for given in asked) > 1:
+        raise ParameterError("delta", delta, "given, or else another question", "choose one")
     if lower and (delta is not None or epsilon is not None):
         return Certificate((_lower(guarantee, delta, epsilon),))
     if lower:
@@ -55,6 +62,11 @@ def certify(
     steps = Steps(shown)
     if order is not None:
         prove_divergence(steps, guarantee, renyi_order(order=order))
+    elif false_positive_rate is not None:
+        rate = float_up(check.probability(false_positive_rate=false_positive_rate))
+        prove_true_positive_rate(steps, guarantee, rate)
+    elif advantage:
+        prove_advantage(steps, guarantee)
     elif delta is not None:
         prove_point(steps, guarantee, _at_delta(guarantee, delta))
     elif epsilon is not None:

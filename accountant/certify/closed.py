@@ -68,7 +68,7 @@ def has_closed_profile(product: Product, *, values: int = 1) -> bool:
         return _terms(single) < _MANY
     if not product.factors or isinstance(single, _CLOSED):
         return True
-    return 0 < (_cells(product) or _sum_work(product)) * values <= _MAX_WORK
+    return _cells(product) > 0 or 0 < _sum_work(product) * values <= _MAX_WORK
 
 
 def _terms(pair: DiscreteLaplacePair | DiscreteGaussianPair) -> float:

@@ -17,7 +17,7 @@ from accountant.errors import NotCertified
 from accountant.numerics.profile import max_loss
 from accountant.numerics.saddle import find_saddle, short, total_cgf
 from accountant.pairs.product import Product
-from accountant.pairs.subsampled import SubsampledPair
+from accountant.pairs.subsampled import Direction, SubsampledPair
 from proofs.certificate import Step, show_rational
 
 _SLACKS = np.concatenate([[0.0], 2.0 ** np.arange(-30, -9, 3)])
@@ -37,6 +37,8 @@ def lower_fact(product: Product, epsilon: float, delta: float, *, moves: bool) -
     Raises:
         NotCertified: no sum of the checker comes near it.
     """
+    if not delta:
+        raise _rough(product, epsilon)
     said = factors(product)
     proof = _proof(product, epsilon)
     epsilons = epsilon * (1.0 - _SLACKS) if moves else np.full(_SLACKS.shape, epsilon)
@@ -57,11 +59,11 @@ def lower_fact(product: Product, epsilon: float, delta: float, *, moves: bool) -
 
 
 def _proof(product: Product, epsilon: float) -> Closed | Folded | Line:
-    if has_closed_profile(product) and product.factors:
+    sampled = [one.pair for one in product.factors if isinstance(one.pair, SubsampledPair)]
+    bounded = any(one.direction is Direction.REPLACEMENT for one in sampled)
+    if has_closed_profile(product) and product.factors and not bounded:
         return Closed(product)
-    if not product.factors or epsilon >= max_loss(product):
-        raise _rough(product, epsilon)
-    if any(isinstance(factor.pair, SubsampledPair) for factor in product.factors):
+    if not product.factors or sampled or epsilon >= max_loss(product):
         raise _rough(product, epsilon)
     used = Subject.plain(product)
     saddle = find_saddle(product, lambda one: one.epsilon - epsilon)

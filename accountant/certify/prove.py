@@ -9,7 +9,7 @@ from typing import Any, Final
 from accountant.certify.build import Steps, law_of
 from accountant.certify.hockey import Point, distinct, prove
 from accountant.certify.json_form import Object, conclusion
-from accountant.certify.renyi import ROOM, rdp_witness, renyi_point
+from accountant.certify.renyi import ROOM, has_tables, rdp_witness, renyi_point, tabulated_points
 from accountant.certify.selection import selected
 from accountant.certify.threshold import stopped
 from accountant.errors import NotCertified
@@ -68,6 +68,9 @@ def prove_divergence(steps: Steps, guarantee: Guarantee[Any], order: Fraction) -
     elif isinstance(guarantee, FaithfulPairGuarantee):
         pair = guarantee.to_pair()
         place, apart = steps.derive(pair.derivation)
+        if has_tables(pair):
+            ((_, enough),) = tabulated_points(pair, [order])
+            claim = RDP(points=((order, max(least, enough)),), relation=guarantee.relation)
         steps.add("convert/pair-rdp", conclusion(claim, apart), [place], rdp_witness(pair, [order]))
     elif isinstance(guarantee, BoundedRange):
         place, apart = steps.derive(guarantee.derivation)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, Final
+from functools import lru_cache
+from typing import Any, Final, TypeGuard
 
 import numpy as np
 
@@ -13,16 +14,17 @@ from accountant.certify.contour import quadratures
 from accountant.certify.hockey import Point
 from accountant.certify.json_form import Object, run_law
 from accountant.certify.sampled import subject
+from accountant.certify.table import Subject, Table
 from accountant.errors import NotCertified
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.rdp import DEFAULT_ORDERS, RDP
 from accountant.guarantees.renyi_bounds import epsilon_terms, log_delta_terms, total_variation
 from accountant.guarantees.renyi_guarantee import RenyiGuarantee
-from accountant.numerics.answers import renyi
 from accountant.numerics.enclosure import Reals
-from accountant.numerics.profile import max_loss
+from accountant.numerics.saddle import total_cgf
 from accountant.pairs.pair import Pair
-from accountant.pairs.subsampled import SubsampledPair
+from accountant.pairs.product import Product
+from accountant.pairs.subsampled import Direction, SubsampledPair
 from accountant.runs.law import RunLaw
 from accountant.runs.truncated_negative_binomial import TruncatedNegativeBinomial
 from proofs.certificate import Json, show_rational
@@ -32,6 +34,7 @@ _TRIALS = 1.0 + np.geomspace(1e-6, 1e9, 200)
 _REFINEMENTS = 6
 _NEXT_TO_ONE = 1 + Fraction(1, 2**44)
 _POINTS = 512
+_NEGLIGIBLE, _LEFT_OUT = (1e-15, 1e-30, 1e-60, 1e-110), 1e-9  # of a table, and of a divergence
 _FINE = 90.0  # the engine knows M - 1 of a small sampling rate to 14 digits
 
 
@@ -40,15 +43,59 @@ def rdp_witness(pair: DominatingPair[Any], orders: list[Fraction]) -> Object:
     named = [("forward", pair.forward)]
     if pair.backward != pair.forward:
         named.append(("backward", pair.backward))
-    for _, product in named:
-        for factor in product.factors:
-            _refuse_unbounded(factor.pair)
-    subjects = [(name, subject(product, fine=_POINTS, negligible=0.0)) for name, product in named]
-    listed: list[Json] = [
-        {name: quadratures(one, float(order - 1), accuracy=_FINE) for name, one in subjects}
-        for order in orders
-    ]
+    listed: list[Json] = []
+    for order in orders:
+        excess = float(order - 1)
+        listed.append(
+            {name: _quadratures(tabulated(one, excess)[0], excess) for name, one in named}
+        )
     return {"orders": listed}
+
+
+def _quadratures(used: Subject, excess: float) -> list[Json]:
+    """What M of each pair takes, and an order beyond the tables that do not reach every loss."""
+    listed = quadratures(used, excess, accuracy=_FINE)
+    for place, (factor, table) in enumerate(zip(used.said.factors, used.tables, strict=True)):
+        if table is not None and _ends_early(factor.pair, table):
+            order = Fraction(factor.pair.order_beyond(excess, table.ladder))
+            listed[place] = {"beyond": show_rational(order), "table": listed[place]}
+    return listed
+
+
+def _ends_early(pair: Pair, table: Table) -> TypeGuard[SubsampledPair]:
+    """Whether the checker's table of a sampled pair ends before its profile is 0."""
+    sampled = isinstance(pair, SubsampledPair) and pair.direction is not Direction.ADDITION
+    return sampled and bool(table.forward.lines or table.ladder.infinite_mass)
+
+
+def tabulated(product: Product, excess: float) -> tuple[Subject, float]:
+    """Tables that leave out next to nothing of a divergence where they can, and K with the rest."""
+    for least in _NEGLIGIBLE:
+        used = _subject(product, least)
+        whole = _log_moment(used, excess, least)
+        inside = float(total_cgf(used.used, np.array([excess + 0j])).value.real[0])
+        if whole - inside <= _LEFT_OUT * whole:
+            break
+    return used, whole
+
+
+@lru_cache(maxsize=16)
+def _subject(product: Product, negligible: float) -> Subject:
+    return subject(product, fine=_POINTS, negligible=negligible, whole=True)
+
+
+def _log_moment(used: Subject, excess: float, negligible: float) -> float:
+    """K as the checker bounds it, at or above it."""
+    s, total = np.array([excess]), 0.0
+    for factor, table in zip(used.said.factors, used.tables, strict=True):
+        if table is not None and _ends_early(factor.pair, table):
+            least = negligible / factor.count
+            high = factor.pair.log_moment_above(s, table.ladder, least)
+        else:
+            found = (factor.pair if table is None else table.ladder).cgf(s + 0j)
+            high = found.value.real + found.radius
+        total += factor.count * float(high[0])
+    return total
 
 
 def selected_witness(
@@ -80,15 +127,6 @@ def _hint(guarantee: RenyiGuarantee[Any], runs: RunLaw, name: str, order: Fracti
     return {"by": name}
 
 
-def _refuse_unbounded(pair: Pair) -> None:
-    """A table of a sampled pair gives the losses beyond its end to P alone."""
-    if isinstance(pair, SubsampledPair) and math.isinf(max_loss(pair.base)):
-        raise NotCertified(
-            "certificates bound a sampled pair by a table, which says nothing of Renyi divergences "
-            "where its base's losses are unbounded; ask for epsilon or delta"
-        )
-
-
 def has_tables(pair: DominatingPair[Any]) -> bool:
     """Whether the checker computes divergences of a pair from tables of its own."""
     factors = (*pair.forward.factors, *pair.backward.factors)
@@ -98,15 +136,14 @@ def has_tables(pair: DominatingPair[Any]) -> bool:
 def tabulated_points(
     pair: DominatingPair[Any], orders: list[Fraction]
 ) -> list[tuple[Fraction, Fraction]]:
-    """Divergences of the tables that ``rdp_witness`` describes, the larger of both directions."""
-    products = {
-        subject(product, fine=_POINTS, negligible=0.0).used
-        for product in (pair.forward, pair.backward)
-    }
-    return [
-        (order, max(Fraction(renyi(one, float(order)).upper) * (1 + ROOM) for one in products))
-        for order in orders
-    ]
+    """Divergences by the tables that ``rdp_witness`` describes, the larger of both directions."""
+    both = {pair.forward, pair.backward}
+    found = []
+    for order in orders:
+        excess = float(order - 1)
+        value = max(tabulated(one, excess)[1] for one in both) / excess
+        found.append((order, Fraction(value) * (1 + ROOM) + ROOM**2))
+    return found
 
 
 def renyi_point(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, Final
@@ -19,7 +20,7 @@ from accountant.numerics.profile import deltas, max_loss
 from accountant.numerics.saddle import total_cgf
 from accountant.pairs.gaussian import GaussianPair, gaussian_tangent
 from accountant.pairs.pair import Pair
-from accountant.pairs.product import Product
+from accountant.pairs.product import Factor, Product
 from accountant.pairs.subsampled import SubsampledPair
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from proofs.certificate import Json, show_rational
@@ -38,14 +39,9 @@ def gdp_witness(pair: DominatingPair[Any], mu: float, squared: Fraction) -> Obje
     Raises:
         NotCertified: neither shows mu.
     """
-    parts = [_part(factor.pair) for factor in pair.forward.factors]
-    lists = [parts, [_part(factor.pair) for factor in pair.backward.factors]]
-    sums = [
-        sum(factor.count * part for factor, part in zip(one.factors, listed, strict=True))
-        for one, listed in zip((pair.forward, pair.backward), lists, strict=True)
-    ]
-    if parts and lists[0] == lists[1] and max(sums) <= squared:
-        return {"parts": [show_rational(Fraction(part)) for part in parts], "epsilons": []}
+    parts = _parts(pair, squared)
+    if parts:
+        return {"parts": [show_rational(part) for part in parts], "epsilons": []}
     directions = [pair.forward, pair.backward]
     _require_closed(directions, 1)
     end = max(max_loss(one) for one in directions) * (1 + 1e-12)
@@ -56,6 +52,35 @@ def gdp_witness(pair: DominatingPair[Any], mu: float, squared: Fraction) -> Obje
     )
     _require_closed(directions, 8 * grid.size)
     return {"parts": [], "epsilons": [show_rational(Fraction(x)) for x in grid.tolist()]}
+
+
+def unsampled(pair: DominatingPair[Any], squared: Fraction) -> DominatingPair[Any] | None:
+    """What shares samples, released without them, where its mu_i add up to mu; else None."""
+    forward, backward = _bases(pair.forward), _bases(pair.backward)
+    bare = DominatingPair(forward=forward, backward=backward, relation=pair.relation)
+    return bare if forward != pair.forward and _parts(bare, squared) else None
+
+
+def _bases(product: Product) -> Product:
+    """Every sampled pair replaced by its base."""
+    found: list[Factor] = []
+    for factor in product.factors:
+        base = Product.of(factor.pair)
+        if isinstance(factor.pair, SubsampledPair):
+            base = factor.pair.base
+        found.extend(base.times(factor.count).factors)
+    return Product.merge(found)
+
+
+def _parts(pair: DominatingPair[Any], squared: Fraction) -> list[Fraction]:
+    """The mu_i^2 of the pairs, in both directions, if they add up to at most mu^2; else none."""
+    both = [pair.forward, pair.backward]
+    lists = [[_part(factor.pair) for factor in one.factors] for one in both]
+    sums = [
+        sum(factor.count * part for factor, part in zip(one.factors, listed, strict=True))
+        for one, listed in zip(both, lists, strict=True)
+    ]
+    return lists[0] if lists[0] == lists[1] and max(sums) <= squared else []
 
 
 def zcdp_witness(pair: DominatingPair[Any], rho: float) -> Object:
@@ -154,6 +179,8 @@ def _own(product: Product, last: float) -> float:
     """At or below rho beyond an order, by the pairs' own bounds."""
     total = 0.0
     for factor in product.factors:
-        own = factor.pair.zcdp_bound
-        total += factor.count * min(own, factor.pair.max_loss / (1.0 + last))
+        own, most = factor.pair.zcdp_bound, factor.pair.max_loss
+        if isinstance(factor.pair, SubsampledPair) and math.isinf(max_loss(factor.pair.base)):
+            own, most = _own(factor.pair.base, last), math.inf
+        total += factor.count * min(own, most / (1.0 + last))
     return total

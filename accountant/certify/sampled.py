@@ -32,20 +32,24 @@ _LEAST: Final = 1e-290
 _LOG_ROOM: Final = -7.0
 
 
-def subject(product: Product, *, fine: int, negligible: float) -> Subject:
+def subject(product: Product, *, fine: int, negligible: float, whole: bool = False) -> Subject:
     """A product with a table for each of its sampled pairs.
 
     Args:
         product: any.
         fine: grid points for a typical loss, total variation.
         negligible: what infinite losses may add to delta.
+        whole: whether the table of an addition has to reach its largest loss.
     Raises:
         NotCertified: no line bounds the profile of a base well.
     """
-    tables = []
+    tables: list[Table | None] = []
     for factor in product.factors:
         pair, least = factor.pair, negligible / factor.count
-        tables.append(_table(pair, fine, least) if isinstance(pair, SubsampledPair) else None)
+        if isinstance(pair, SubsampledPair):
+            tables.append(_table(pair, fine, least, whole=whole))
+        else:
+            tables.append(None)
     return Subject(product, tuple(tables))
 
 
@@ -55,12 +59,13 @@ def once(pair: SubsampledPair, epsilon: float) -> Once:
     return Once(pair, {name: value for name, value in found.items() if name != "points"})
 
 
-def _table(pair: SubsampledPair, fine: int, negligible: float) -> Table:
+def _table(pair: SubsampledPair, fine: int, negligible: float, *, whole: bool) -> Table:
     """On a uniform grid around 0, coarser further out; where losses are few, around them only."""
     variation = float(pair.profile(np.zeros(1))[1][0])
     span = 2.0 ** math.floor(math.log2(variation / fine))
     both = (pair, pair.swapped())
-    grids = [_grid(_end(one, negligible), span, fine) for one in both]
+    ends = [0.0 if whole and one.direction is Direction.ADDITION else negligible for one in both]
+    grids = [_grid(_end(*one), span, fine) for one in zip(both, ends, strict=True)]
     found = _ladder(both, grids, span)
     seen = found.index[np.exp(found.atoms.log_p) > _VISIBLE]
     if seen.size <= FEW - 3:

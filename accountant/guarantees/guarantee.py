@@ -151,6 +151,8 @@ class Guarantee(ABC, Generic[R]):
         delta: Number | None = None,
         epsilon: Number | None = None,
         order: Number | None = None,
+        false_positive_rate: Number | None = None,
+        advantage: bool = False,
         lower: bool = False,
     ) -> Certificate:
         """Prove one number, or this statement itself; ``proofs.check`` verifies the proof.
@@ -158,8 +160,10 @@ class Guarantee(ABC, Generic[R]):
         Args:
             delta: where epsilon is asked for, or else
             epsilon: where delta is asked for, or else
-            order: where the Renyi divergence is asked for. What is proved is at most a relative
-                1e-6 above the upper end that is asked for, where the losses are not rough.
+            order: where the Renyi divergence is asked for, or else
+            false_positive_rate: where the true-positive rate is asked for, or else
+            advantage: whether that is asked for. What is proved is at most a relative 1e-6 above
+                the upper end that is asked for, where the losses are not rough.
             lower: prove the lower end of epsilon or delta instead, as a fact about the dominating
                 pair: two outputs with exactly its laws differ by at least so much.
         Raises:
@@ -167,7 +171,15 @@ class Guarantee(ABC, Generic[R]):
         """
         from accountant.certify.certify import certify  # noqa: PLC0415  # it imports Guarantee
 
-        return certify(self, delta=delta, epsilon=epsilon, order=order, lower=lower)
+        return certify(
+            self,
+            delta=delta,
+            epsilon=epsilon,
+            order=order,
+            false_positive_rate=false_positive_rate,
+            advantage=advantage,
+            lower=lower,
+        )
 
 
 def _one_minus(value: float, outwards: Callable[[float], float]) -> float:

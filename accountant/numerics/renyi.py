@@ -13,6 +13,7 @@ from accountant.numerics.points import distinct
 from accountant.numerics.profile import infinite_mass, max_loss
 from accountant.numerics.saddle import total_cgf
 from accountant.pairs.product import Product
+from accountant.pairs.subsampled import SubsampledPair
 
 _ROUNDS = 14
 
@@ -28,7 +29,7 @@ def renyi(product: Product, order: float) -> Bound:
         low = _cgf(below, s)[0]
         if infinite_mass(above).upper > 0:  # of a table, where the pair may have none
             rho = sum(f.count * f.pair.zcdp_bound for f in product.factors) * (1 + 1e-14)
-            high = rho * s * order
+            high = np.minimum(_beyond_tables(product, s), rho * s * order)
     slack = 1e-15
     return Bound(
         max(float(low[0] / s[0]) * (1 - slack), 0.0), max(float(high[0] / s[0]) * (1 + slack), 0.0)
@@ -69,6 +70,20 @@ def smallest_rho(product: Product) -> Bound:
     if infinite_mass(above).upper > 0:  # of a table, where the pair may have none
         upper = tail
     return Bound(best * (1 - 1e-14), max(upper, best))
+
+
+def _beyond_tables(product: Product, s: Reals) -> Reals:
+    """At or above K where sampled pairs bound what lies beyond their tables."""
+    total = np.zeros(s.shape)
+    for factor in product.factors:
+        table = factor.pair.above(factor.count)
+        if isinstance(factor.pair, SubsampledPair):
+            total += factor.count * factor.pair.log_moment_above(s, table)
+        else:
+            found = table.cgf(s + 0j)
+            total += factor.count * (found.value.real + found.radius)
+            total += math.inf if table.infinite_mass else 0.0
+    return np.asarray(total * (1 + 1e-15 * (2 + len(product.factors))))
 
 
 def _largest(product: Product) -> float:

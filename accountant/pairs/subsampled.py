@@ -8,8 +8,12 @@ from enum import Enum
 from fractions import Fraction
 from typing import final
 
+import numpy as np
+
+from accountant.numerics.below import chernoff
 from accountant.numerics.enclosure import Reals
 from accountant.numerics.profile import deltas, epsilon, infinite_mass, max_loss
+from accountant.numerics.saddle import total_cgf
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.pair import Pair
 from accountant.pairs.product import Product
@@ -23,6 +27,8 @@ from accountant.pairs.subsampled_profile import (
 from accountant.pairs.tabulated import TabulatedPair
 
 _TINY = 1e-115
+_AHEAD = np.geomspace(0.02, 5e3, 40)  # how far beyond s a tail's bound is tried, relative to s + 1
+_ROUNDING = 1e-13
 
 
 class Direction(Enum):
@@ -100,6 +106,53 @@ class SubsampledPair(TabulatedPair):
         if self.direction is Direction.ADDITION:
             return 0.0
         return float(self.sampling_rate) * infinite_mass(self.base.below()).lower * (1 - 1e-12)
+
+    def log_moment_above(self, s: Reals, table: Pair, level: float = 0.0) -> Reals:
+        """At or above log E_P[e^{sL}] at real s > 0, with a table above the pair.
+
+        Up to the table's end the level of its profile counts, beyond it Chernoff's bound of the
+        base: proofs/sampled.md, section 6. Infinite where the base has infinite losses.
+
+        Args:
+            s: shape (n,).
+            table: a finite pair that dominates this one, perhaps with infinite losses.
+            level: what its profile ends at, if that is above its infinite mass.
+        """
+        found = table.cgf(s + 0j)
+        body, level = found.value.real + found.radius, max(level, table.infinite_mass)
+        if level == 0.0:
+            return body
+        end = max(table.max_loss, 0.0)
+        if self.direction is Direction.ADDITION:  # no loss is beyond
+            end, beyond = max(end, self.end), np.full(s.shape, -math.inf)
+        else:
+            beyond = self._log_tail(s, end) + s * end
+        rest = np.logaddexp(math.log(level) + np.log1p(s) + s * end, beyond)
+        rest += _ROUNDING * (1.0 + np.abs(rest) + s * (1.0 + end))
+        return np.asarray(np.logaddexp(body, rest))
+
+    def order_beyond(self, s: float, table: Pair) -> float:
+        """The order of Chernoff's bound that leaves least beyond a table's end."""
+        c, bounds = self._tails(np.array([s]), max(table.max_loss, 0.0))
+        return float(c[0, np.argmin(bounds[0])])
+
+    def _log_tail(self, s: Reals, end: float) -> Reals:
+        """Log of s(s+1) q times the integral of t^{s-1} H_a(base) over t > T = e^end, over T^s."""
+        if infinite_mass(self.base.above()).upper > 0:
+            return np.full(s.shape, math.inf)
+        least = np.asarray(self._tails(s, end)[1].min(axis=1))
+        return least + np.log(s) + np.log1p(s) + math.log(self.sampling_rate)
+
+    def _tails(self, s: Reals, end: float) -> tuple[Reals, Reals]:
+        """Orders c beyond each s, and logs of Chernoff's bounds of H_a(base), over c - s."""
+        log_rate = math.log(self.sampling_rate)
+        argument = end + math.log1p(-float(1 - self.sampling_rate) * math.exp(-end)) - log_rate
+        ahead = (1.0 + s)[:, None] * _AHEAD
+        c = s[:, None] + ahead
+        found = total_cgf(self.base.above(), c.ravel() + 0j)
+        high = (found.value.real + found.radius).reshape(c.shape)
+        bound = chernoff(c, high, argument) + _ROUNDING * c * (1.0 + argument)
+        return c, np.asarray(bound - np.log(ahead))
 
 
 def tabulated(pair: Pair) -> Pair:

@@ -79,6 +79,11 @@ class DiscreteGaussianPair(Pair):
         return f"discrete Gaussians of sigma^2 = {variance} shifted by {self.shift}"
 
 
+def reach(pair: DiscreteGaussianPair, precision: int) -> int:
+    """How far from the mean a precision sees masses."""
+    return isqrt(int(2 * pair.sigma_squared * (precision + 8))) + 1
+
+
 @lru_cache(maxsize=8)
 def _terms(pair: DiscreteGaussianPair, precision: int) -> tuple[list[tuple[arb, arb]], arb]:
     """Masses under P with e^{-l}, as far as the precision sees, and the rest.
@@ -86,13 +91,13 @@ def _terms(pair: DiscreteGaussianPair, precision: int) -> tuple[list[tuple[arb, 
     Losses below 0, j < -shift/2, never count.
     """
     variance = pair.sigma_squared
-    reach = isqrt(int(2 * variance * (precision + 8))) + 1
-    if reach > MAX_REACH:
+    last = reach(pair, precision)
+    if last > MAX_REACH:
         raise no_profile("a discrete Gaussian pair of so large a variance")
     tau = acb(0, 1 / (2 * arb.pi() * ball(variance)))
     whole = acb.modular_theta(acb(0), tau)[2].real
     terms = []
-    for j in range(-min(pair.shift // 2, reach), reach + 1):
+    for j in range(-min(pair.shift // 2, last), last + 1):
         loss = pair.shift * (2 * j + pair.shift) / (2 * variance)
         terms.append((ball(-j * j / (2 * variance)).exp() / whole, ball(-loss).exp()))
-    return terms, 2 * ball(-reach * reach / (2 * variance)).exp()
+    return terms, 2 * ball(-last * last / (2 * variance)).exp()

@@ -13,8 +13,8 @@ from flint import arb
 from proofs.arithmetic import ball, show
 from proofs.errors import RefusedError
 from proofs.line import Line, closed_profile
-from proofs.pairs.pair import Moments, Pair, Product, no_profile, unbounded
-from proofs.pairs.table import Table, read_table
+from proofs.pairs.pair import Pair, Product, no_profile, unbounded
+from proofs.pairs.table import Table, read_beyond, read_table
 
 Profile = Callable[[arb], arb]
 
@@ -71,12 +71,34 @@ class SampledPair(Pair):
             raise unbounded("a base with infinite losses")
         return sum((one.largest() * count for one, count in self.base), arb(0))
 
-    def moments(self, witness: object) -> Moments:
+    def moments(self, witness: object) -> Table:
         """Of the table that the witness describes."""
         hint = read_table(witness)
         sides = (self, hint.forward.lines), (self.swapped(), hint.backward.lines)
         forward, backward = (pair.sampled(pair.bases(lines)) for pair, lines in sides)
         return Table.above(hint, forward, backward)
+
+    def moment(self, witness: object, s: Fraction) -> arb:
+        """At or above E_P[e^{sL}] at one s > 0; proofs/sampled.md, section 6.
+
+        By a table alone where its profile falls to 0. Else what lies beyond its last corner T adds
+        at most s(s+1) q T^s A^{-c} M(c) c^c/(1+c)^{1+c}/(c - s), A = 1 + (T-1)/q, M the base's.
+        """
+        beyond, given = read_beyond(witness)
+        found, power = self.moments(given), ball(s)
+        (body,) = found.along(s, arb(0), 1)
+        if found.infinite.is_zero():
+            return body.real
+        if beyond is None or beyond <= s or self.direction is Direction.ADDITION:
+            raise RefusedError("what lies beyond a table counts as infinite without an order there")
+        c, q = ball(beyond), ball(self.sampling_rate)
+        end = ball(found.span * max(found.masses, default=0)).nonnegative_part()
+        size = (c * c.log() - (1 + c) * (1 + c).log() - c * (end.expm1() / q).log1p()).exp()
+        for one, count in self.base:
+            (moment,) = one.moments(None).along(beyond, arb(0), 1)
+            size *= moment.real**count
+        tail = power * q * size / (c - power) + found.infinite
+        return body.real + (1 + power) * (power * end).exp() * tail
 
     def profile(self, epsilon: arb) -> arb:
         """From that of the base, where it has a closed one."""
@@ -90,6 +112,20 @@ class SampledPair(Pair):
         base = tuple((one.swapped(), count) for one, count in self.base)
         other = Direction.ADDITION if removal else Direction.REMOVAL
         return SampledPair(base, self.sampling_rate, other)
+
+    def unsampled(self) -> Product:
+        """The base, which dominates: forgetting the sample is post-processing.
+
+        H_t of a mixture with P or Q itself is at most q H_t(P|Q) + (1-q) H_t of equal laws. For a
+        replacement t < 1 is about the swapped base, so the base has to be its own swap.
+
+        Raises:
+            RefusedError: it is not.
+        """
+        swapped = tuple((one.swapped(), count) for one, count in self.base)
+        if self.direction is Direction.REPLACEMENT and swapped != self.base:
+            raise RefusedError("a base that is not its own swap says nothing of a replacement")
+        return self.base
 
     def bases(self, lines: Sequence[Line]) -> list[Profile]:
         """Bounds of the base's profile: by each line, or in closed form where there is none."""

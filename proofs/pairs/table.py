@@ -10,7 +10,7 @@ point (t, 1 - t + t r).
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, final
@@ -199,6 +199,16 @@ def _chirped(weights: list[arb], turn: arb, count: int) -> list[acb]:
     right = acb_poly([chirps[abs(x)].conjugate() for x in range(-last, count)])
     found = left * right
     return [chirps[k] * found[k + last] for k in range(count)]
+
+
+def read_beyond(witness: object) -> tuple[Fraction | None, object]:
+    """The order of a bound beyond a table's end, None where there is none, and the table."""
+    if not (isinstance(witness, Mapping) and "table" in witness):
+        return None, witness
+    fields = Fields(witness, "what lies beyond a table")
+    beyond, table = fields.positive("beyond"), fields.take("table")
+    fields.close()
+    return beyond, table
 
 
 def read_table(witness: object) -> Hint:

@@ -8,6 +8,7 @@ from typing import Final
 
 from proofs.rules import (
     at_least,
+    attacks,
     compose,
     convert,
     dominate,
@@ -81,9 +82,12 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "convert/pair-profile": convert.pair_to_profile,
         "convert/pair-pure": convert.pair_to_pure,
         "convert/pair-rdp": convert.pair_to_rdp,
+        "convert/pair-unsampled": restate.forget_samples,
         "convert/pair-gdp": restate.pair_to_gdp,
         "convert/pair-zcdp": restate.pair_to_zcdp,
         "convert/profile-trade-off": convert.profile_to_trade_off,
+        "convert/approx-true-positive-rate": attacks.true_positive_rate,
+        "convert/approx-advantage": attacks.advantage,
         "convert/zcdp-rdp": convert.zcdp_to_rdp,
         "convert/rdp-rdp": convert.rdp_to_rdp,
         "convert/renyi-approx": convert.renyi_to_approx,

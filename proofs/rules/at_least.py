@@ -17,6 +17,7 @@ from flint import arb
 from proofs.arithmetic import ball, require_at_most
 from proofs.errors import RefusedError
 from proofs.fields import Fields
+from proofs.grid import cells
 from proofs.line import Line, closed_profile, moments, total
 from proofs.pairs.discrete_gaussian import DiscreteGaussianPair
 from proofs.pairs.discrete_laplace import DiscreteLaplacePair
@@ -24,8 +25,9 @@ from proofs.pairs.finite import FinitePair
 from proofs.pairs.gaussian import GaussianPair
 from proofs.pairs.laplace import LaplacePair
 from proofs.pairs.logistic import LogisticPair
-from proofs.pairs.pair import Product
+from proofs.pairs.pair import Pair, Product
 from proofs.pairs.randomized_response import RandomizedResponsePair
+from proofs.pairs.sampled import Direction, SampledPair
 from proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
 from proofs.rules.hockey_stick import folded, profile_work, spend
 from proofs.rules.rule import Application
@@ -50,11 +52,11 @@ Side: TypeAlias = tuple[Fraction, list[object]]
 
 def closed(step: Application) -> tuple[str, ...]:
     """One pair with a profile in closed form, Gaussians, which are one, or a few bounded pairs."""
-    claim = _fact(step)
+    claim = _fact(step, sampled=True)
     profile = closed_profile(claim.product)
     if profile is None:
         raise RefusedError("the rule takes one pair, once, Gaussian pairs, or a few bounded ones")
-    step.budget.spend(profile_work(claim.product))
+    step.budget.spend(profile_work(claim.product) + cells(claim.product))
     return _at_least(lambda: profile(ball(claim.epsilon)), claim)
 
 
@@ -90,13 +92,21 @@ def lattice(step: Application) -> tuple[str, ...]:
     return _at_least(bound, claim)
 
 
-def _fact(step: Application) -> AtLeast:
+def _fact(step: Application, *, sampled: bool = False) -> AtLeast:
     claim = step.concludes(AtLeast)
     if step.premises:
         raise RefusedError("the rule takes no premise")
-    if not all(isinstance(pair, EXACT) for pair, _ in claim.product):
+    if not all(_is_exact(pair, sampled=sampled) for pair, _ in claim.product):
         raise RefusedError("the rule takes pairs that are known exactly")
     return claim
+
+
+def _is_exact(pair: Pair, *, sampled: bool) -> bool:
+    """Whether the checker encloses a pair; the profile only of one that is Poisson sampled."""
+    if not isinstance(pair, SampledPair):
+        return isinstance(pair, EXACT)
+    poisson = pair.direction is not Direction.REPLACEMENT
+    return sampled and poisson and all(_is_exact(one, sampled=True) for one, _ in pair.base)
 
 
 def _at_least(bound: Callable[[], arb], claim: AtLeast) -> tuple[str, ...]:

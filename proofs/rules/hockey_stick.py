@@ -14,23 +14,24 @@ from typing import Final, TypeAlias
 
 from flint import acb, arb, ctx
 
-from proofs.arithmetic import ball, require_at_most
+from proofs.arithmetic import PRECISIONS, ball, require_at_most
 from proofs.errors import RefusedError
 from proofs.fields import Fields
 from proofs.grid import cells
 from proofs.line import closed_profile, moments, on_circle, outside, read_line, total
-from proofs.pairs.discrete_gaussian import MAX_REACH, DiscreteGaussianPair
+from proofs.pairs.discrete_gaussian import MAX_REACH, DiscreteGaussianPair, reach
 from proofs.pairs.discrete_laplace import MAX_LOSSES, DiscreteLaplacePair
 from proofs.pairs.finite import FinitePair
 from proofs.pairs.pair import Product
 from proofs.pairs.sampled import SampledPair
 from proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
-from proofs.pairs.table import read_table
+from proofs.pairs.table import read_beyond, read_table
 from proofs.residues import work
 from proofs.rules.rule import Application
 from proofs.statement import HockeyStick
 
 WHAT: Final = "the hockey-stick divergence"
+_LOOK_UP: Final = 60  # of one value among sums of at most ``MAX_CELLS`` losses, which are made once
 Bound: TypeAlias = Callable[[Fraction], arb]
 """At or above H_eps, as a function of eps."""
 
@@ -64,7 +65,7 @@ def closed(step: Application) -> tuple[str, ...]:
     profile = closed_profile(claim.product)
     if profile is None:
         raise RefusedError("the rule takes one pair, once, Gaussian pairs, or a few bounded ones")
-    step.budget.spend(len(claim.points) * profile_work(claim.product))
+    step.budget.spend(len(claim.points) * profile_work(claim.product) + cells(claim.product))
     return _at_most(lambda: _at_ball(profile), claim)
 
 
@@ -135,12 +136,15 @@ def largest_loss(product: Product) -> arb:
 
 
 def finite_moment(product: Product, witnesses: Sequence[object], c: Fraction) -> arb:
-    """M(c) of a product that is not empty and has no infinite loss, at a real c > 0."""
-    found = moments(product, witnesses)
-    if not all(one.infinite.is_zero() for one in found):
-        raise RefusedError("the divergence is infinite where the loss can be")
-    (moment,) = total(found, product, c, arb(0), 1)
-    return moment.real
+    """M(c) of a product that is not empty and has no infinite loss, or more, at a real c > 0."""
+    value = arb(1)
+    for (pair, times), hint in zip(product, witnesses, strict=True):
+        if isinstance(pair, SampledPair):
+            value *= pair.moment(hint, c) ** times
+        else:
+            (moment,) = pair.moments(hint).along(c, arb(0), 1)
+            value *= moment.real**times
+    return value
 
 
 def spend(step: Application, nodes: int, product: Product, witnesses: Sequence[object]) -> None:
@@ -207,8 +211,8 @@ def _offset(product: Product, witnesses: Sequence[object], span: Fraction) -> Fr
 def _work(pair: object, hint: object) -> tuple[int, int]:
     """About how many operations one value of M takes, and all of them together need once."""
     if isinstance(pair, SampledPair):
-        found = read_table(hint)
-        return found.turning, found.work(profile_work(pair.base))
+        found = read_table(read_beyond(hint)[1])
+        return found.turning, found.work(profile_work(pair.base)) + 2 * cells(pair.base)
     if isinstance(pair, SubsampledGaussianPair):
         fields = Fields(hint, "the quadrature of a subsampled Gaussian")
         lengths = []
@@ -222,7 +226,7 @@ def _work(pair: object, hint: object) -> tuple[int, int]:
 def profile_work(product: Product) -> int:
     """About how many operations one value of a closed profile takes."""
     if sum(count for _, count in product) > 1:
-        return 20 + (cells(product) or work(product))
+        return _LOOK_UP if cells(product) else 20 + work(product)
     known = 20
     for one, _ in product:
         if isinstance(one, FinitePair):
@@ -230,7 +234,7 @@ def profile_work(product: Product) -> int:
         elif isinstance(one, DiscreteLaplacePair):
             known += min(one.shift, MAX_LOSSES)
         elif isinstance(one, DiscreteGaussianPair):
-            known += MAX_REACH
+            known += min(reach(one, PRECISIONS[0]), MAX_REACH)
         elif isinstance(one, SampledPair):
-            known += profile_work(one.base)
+            known += profile_work(one.base) + cells(one.base)
     return known

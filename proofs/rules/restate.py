@@ -11,10 +11,13 @@ from flint import arb
 from proofs.arithmetic import ball, normal_tail, require_at_most
 from proofs.errors import RefusedError
 from proofs.fields import Fields
+from proofs.grid import cells
 from proofs.line import closed_profile
 from proofs.pairs.discrete_gaussian import DiscreteGaussianPair
 from proofs.pairs.gaussian import GaussianPair, gaussian_profile
 from proofs.pairs.pair import Pair, Product
+from proofs.pairs.read import merged
+from proofs.pairs.sampled import SampledPair
 from proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
 from proofs.rules.hockey_stick import finite_moment, largest_loss, profile_work, spend
 from proofs.rules.rule import Application
@@ -68,6 +71,27 @@ def pair_to_zcdp(step: Application) -> tuple[str, ...]:
     return ()
 
 
+def forget_samples(step: Application) -> tuple[str, ...]:
+    """Every sampled pair replaced by its base.
+
+    Source: quasi-convexity of hockey-stick divergences; proof in proofs/sampled.md, section 7.
+    """
+    pairs = step.only(Pairs)
+    step.expect(Pairs(_unsampled(pairs.forward), _unsampled(pairs.backward)))
+    return ()
+
+
+def _unsampled(product: Product) -> Product:
+    """The bases in order, equal pairs together."""
+    parts: list[Product] = []
+    for pair, times in product:
+        base: Product = ((pair, 1),)
+        if isinstance(pair, SampledPair):
+            base = pair.unsampled()
+        parts.append(tuple((one, count * times) for one, count in base))
+    return merged(*parts)
+
+
 def _directions(pairs: Pairs) -> list[Product]:
     """The different directions, forward first."""
     same = pairs.forward == pairs.backward
@@ -116,7 +140,7 @@ def _by_cells(
         raise RefusedError("without parts the rule takes a profile in closed form")
     if not squared or epsilons[:1] != (Fraction(0),) or epsilons != tuple(sorted(set(epsilons))):
         raise RefusedError("the rule takes mu above 0 and epsilons that increase from 0")
-    step.budget.spend(8 * len(epsilons) * profile_work(product))
+    step.budget.spend(8 * len(epsilons) * profile_work(product) + cells(product))
     for left, right in pairwise(epsilons):
         for end in (left, right):
             require_at_most(
@@ -162,10 +186,26 @@ def _beyond(product: Product, last: Fraction) -> arb:
 
 
 def _own_rho(pair: Pair, last: Fraction) -> arb:
-    """Of one pair: mu^2/2 of Gaussians; else the smaller of pure DP's and largest loss/(s + 1)."""
+    """Of one pair: mu^2/2 of Gaussians; the smaller of pure DP's and largest loss/(s + 1); or that
+    of what is sampled.
+    """  # noqa: D205  # one sentence
     if isinstance(pair, GaussianPair | SubsampledGaussianPair):
         return ball(pair.mu_squared / 2)
     if isinstance(pair, DiscreteGaussianPair):
         return ball(pair.shift**2 / (2 * pair.sigma_squared))
+    if isinstance(pair, SampledPair):
+        try:
+            return _by_losses(pair, last)
+        except RefusedError:
+            return _beyond(pair.unsampled(), last)
+    return _by_losses(pair, last)
+
+
+def _by_losses(pair: Pair, last: Fraction) -> arb:
+    """The same from the largest losses of a pair and of its swap.
+
+    Raises:
+        RefusedError: they have no bound.
+    """
     pure = _largest_both_ways(pair)
     return (pure * (pure / 2).tanh()).min(pair.largest() / ball(last + 1))

@@ -25,6 +25,7 @@ HINTS = {
     "blocks",
     "epsilons",
 }
+CLAIMED = {"epsilon", "delta", "mu_squared", "true_positive_rate", "advantage"}
 RELATIONS = ("add-remove", "replace-one", "zero-out")
 Mutant = tuple[str, Any, bool]
 """What was damaged, the damaged document, and whether the statement only became weaker."""
@@ -101,9 +102,9 @@ def _order(document: Any) -> Iterator[Mutant]:  # noqa: ANN401
 
 
 def _claims(document: Any) -> Iterator[Mutant]:  # noqa: ANN401
-    """Epsilon and delta of the claim lowered everywhere at once, consistently."""
+    """The numbers of the claim lowered everywhere at once, consistently."""
     text = json.dumps(document)
-    for name in ("epsilon", "delta"):
+    for name in CLAIMED & set(document["claim"]):
         old = document["claim"][name]
         if Fraction(old):
             new = str(Fraction(old) * Fraction(99, 100))
@@ -159,10 +160,14 @@ def _set(document: Any, path: tuple[Any, ...], value: Any) -> Mutant:  # noqa: A
 
 
 def _weaker(document: Any, path: tuple[Any, ...], old: Any, new: Any) -> bool:  # noqa: ANN401
-    """Whether a number of a conclusion moved to where less is claimed: up, but orders down."""
+    """Whether a number of a conclusion moved to where less is claimed: up, but orders, and
+    false-positive rates, down.
+    """  # noqa: D205  # one sentence
     if "conclusion" not in path or not isinstance(new, str) or new in RELATIONS:
         return False
     notion = document["steps"][path[1]]["conclusion"]["notion"]
     if "points" in path and path[-1] == 0 and notion not in {"hockey-sticks", "privacy-profile"}:
+        return Fraction(new) < Fraction(old)
+    if path[-1] == "false_positive_rate":
         return Fraction(new) < Fraction(old)
     return "pair" not in path and Fraction(new) > Fraction(old)

@@ -18,6 +18,7 @@ from tests.proofs.branches import traced, untaken
 from tests.proofs.corpus import FOLDER
 from tests.proofs.rules import (
     test_at_least,
+    test_attacks,
     test_compose,
     test_convert,
     test_dominate,
@@ -41,6 +42,7 @@ FILES = [
 ASSUMED = {name for name in RULES if name.startswith("state/")}
 TABLES = [
     *test_at_least.CASES,
+    *test_attacks.CASES,
     *test_compose.COMPOSE,
     *test_compose.PARALLEL,
     *test_compose.PROCESSED,

@@ -21,6 +21,10 @@ QUICK = (
     "chosen",
     "sample",
     "subsets",
+    "attack",
+    "advantage",
+    "unsampled",
+    "divergence",
 )
 LONG = {
     "training": 1,

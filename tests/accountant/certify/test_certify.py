@@ -17,6 +17,7 @@ from accountant import (
     L2,
     RDP,
     ZCDP,
+    AddRemove,
     ApproxDP,
     BoundedRange,
     Guarantee,
@@ -37,12 +38,17 @@ from accountant.certify import closed
 from accountant.derivation import Derivation
 from accountant.theorems.convert_profile_trade_off import profile_to_trade_off
 from mechanisms import DiscreteGaussian, Gaussian, Laplace, RandomizedResponse
+from mechanisms import compose as mechanism_compose
 from proofs import Certificate, Rejected, VerifiedUnder
 from tests.proofs.corpus import COMPUTATIONS, DELTA, training, two_releases
 
 CLOSE = 1e-6
-TABLES = ("sample", "samples", "subsets")  # of losses without a bound
 LONG = {"samples", "sampled answers", "five samples", "rough"}
+CURVES = {"zcdp", "rdp", "curves", "concentrated"}  # known by Renyi divergences
+ATTACKED = (
+    *("training", "noises", "choices", "groups", "gdp", "approx", "profile", "trade-off"),
+    *("laplace", "sampled once", "mixed", "sample", "subsets"),
+)
 SAMPLED = Gaussian(sigma=1, sensitivity=L2(1)).subsample(Poisson(sampling_rate=0.25))
 MORE: dict[str, Callable[[], Guarantee[Any]]] = {
     "gdp": lambda: GDP(mu=1),
@@ -181,7 +187,7 @@ def test_pure_claims() -> None:
 def test_divergence_at_an_order(name: str) -> None:
     """The Renyi divergence is the engine's upper end, at most a millionth above."""
     guarantee = {**COMPUTATIONS, **MORE}[name]()
-    refused = {"points": "no finite", "disjoint": "no finite", **dict.fromkeys(TABLES, "unbounded")}
+    refused = {"points": "no finite", "disjoint": "no finite"}
     if name in refused:
         with pytest.raises(NotCertified, match=refused[name]):
             guarantee.certify(order=2)
@@ -194,6 +200,77 @@ def test_divergence_at_an_order(name: str) -> None:
     assert isinstance(verdict, VerifiedUnder), verdict
     assert order == 2
     assert value <= guarantee.rdp(order=2).upper * (1 + Fraction(CLOSE))
+
+
+@pytest.mark.parametrize("direction", ["poisson", "subsets"])
+@pytest.mark.parametrize("order", [1.5, 3, 16])
+def test_divergences_of_samples_without_a_bound(direction: str, order: float) -> None:
+    """A table and what lies beyond it: at most a millionth above the engine, which is tight."""
+    noise = DiscreteGaussian(
+        sigma=4, sensitivity=L2(1), relation=ReplaceOne() if direction == "subsets" else AddRemove()
+    )
+    subsets = WithoutReplacement(sample_size=10, population_size=50)
+    scheme = subsets if direction == "subsets" else Poisson(sampling_rate=0.2)
+    guarantee = noise.subsample(scheme).repeat(10).guarantee()
+    certificate = guarantee.certify(order=order)
+    ((_, value),) = json.loads(certificate.to_json())["claim"]["points"]
+    found = guarantee.rdp(order=order)
+
+    assert isinstance(proofs.check(certificate), VerifiedUnder)
+    assert found.upper <= Fraction(value) <= found.upper * (1 + Fraction(CLOSE))
+    assert found.upper <= found.lower * (1 + 1e-3)
+
+
+@pytest.mark.parametrize("name", ATTACKED)
+def test_what_attacks_reach(name: str) -> None:
+    """True-positive rates and the advantage are the engine's upper ends, or smaller ones."""
+    guarantee = {**COMPUTATIONS, **MORE}[name]()
+    for rate in (0.001, 0.3):
+        certificate = guarantee.certify(false_positive_rate=rate)
+        claim = certificate.claim
+        upper = guarantee.true_positive_rate(false_positive_rate=rate).upper
+
+        assert isinstance(proofs.check(certificate), VerifiedUnder)
+        assert Fraction(str(claim["false_positive_rate"])) == Fraction(rate)
+        assert Fraction(str(claim["true_positive_rate"])) <= upper * (1 + Fraction(CLOSE))
+        assert Fraction(str(claim["true_positive_rate"])) >= guarantee.true_positive_rate(
+            false_positive_rate=rate
+        ).lower * (1 - 1e-12)
+    certificate = guarantee.certify(advantage=True)
+    upper = guarantee.advantage().upper
+
+    assert isinstance(proofs.check(certificate), VerifiedUnder)
+    assert upper <= Fraction(str(certificate.claim["advantage"])) <= upper * (1 + Fraction(CLOSE))
+
+
+@pytest.mark.parametrize("name", sorted(CURVES))
+def test_what_attacks_reach_where_renyi_divergences_are_known(name: str) -> None:
+    """Through one point of the profile less is certified than by the curve, but it is certified."""
+    guarantee = {**COMPUTATIONS, **MORE}[name]()
+    certificate = guarantee.certify(false_positive_rate=0.01)
+    found = Fraction(str(certificate.claim["true_positive_rate"]))
+
+    assert isinstance(proofs.check(certificate), VerifiedUnder)
+    assert guarantee.true_positive_rate(false_positive_rate=0.01).lower <= found < 1
+
+
+def test_nothing_below_one_is_refused() -> None:
+    """At the false-positive rate 1 every attack may answer yes."""
+    with pytest.raises(NotCertified, match="nothing below 1"):
+        GDP(mu=1).certify(false_positive_rate=1)
+
+
+def test_mu_of_samples() -> None:
+    """Forgetting a sample loses nothing that mu knows: the bases' mu add up in squares."""
+    both = mechanism_compose(
+        Gaussian(sigma=2, sensitivity=L2(1)), Laplace(scale=4, sensitivity=L1(1))
+    )
+    stated = convert(both.subsample(Poisson(sampling_rate=0.125)).repeat(3).guarantee(), to=GDP)
+    certificate = stated.certify()
+
+    assert isinstance(proofs.check(certificate), VerifiedUnder)
+    assert "convert/pair-unsampled" in [step.rule for step in certificate.steps]
+    assert Fraction(str(certificate.claim["mu_squared"])) == stated.mu_squared
 
 
 @pytest.mark.parametrize(
@@ -258,7 +335,7 @@ def test_what_no_rule_covers_is_refused() -> None:
 def test_numbers_that_no_sum_and_no_formula_shows(monkeypatch: pytest.MonkeyPatch) -> None:
     """The mu of several rough releases without a formula is refused, with a way out."""
     monkeypatch.setattr(closed, "_MAX_WORK", 1)
-    many = convert(self_compose(PureDP(epsilon=0.5), 5), to=GDP)
+    many = convert(self_compose(Laplace(scale=2, sensitivity=L1(1)).guarantee(), 5), to=GDP)
 
     with pytest.raises(NotCertified, match="certify epsilon or delta"):
         many.certify()

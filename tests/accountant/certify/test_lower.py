@@ -19,11 +19,13 @@ from accountant import (
     ParameterError,
     Poisson,
     PureDP,
+    ReplaceOne,
     TruncatedNegativeBinomial,
+    WithoutReplacement,
     select,
     self_compose,
 )
-from mechanisms import Gaussian, Laplace
+from mechanisms import DiscreteGaussian, Gaussian, Laplace
 from proofs import Certificate, Rejected, Verified
 from tests.proofs.corpus import COMPUTATIONS, DELTA
 
@@ -35,6 +37,11 @@ KNOWN: dict[str, Callable[[], Guarantee[Any]]] = {
     "laplace": lambda: Laplace(scale=1, sensitivity=L1(1)).guarantee(),
     "responses": lambda: self_compose(PureDP(epsilon=0.25), 30),
     "sampled once": SAMPLED.guarantee,
+    "sampled whole noise": lambda: (
+        DiscreteGaussian(sigma=1, sensitivity=L2(1))
+        .subsample(Poisson(sampling_rate=0.25))
+        .guarantee()
+    ),
 }
 
 
@@ -100,6 +107,12 @@ def test_what_is_refused() -> None:
         GDP(mu=1).certify(delta=0, lower=True)
     with pytest.raises(NotCertified, match="lower bound"):
         GDP(mu=0).certify(epsilon=1, lower=True)
+    with pytest.raises(NotCertified, match="lower bound"):
+        PureDP(epsilon=1).certify(epsilon=1, lower=True)
+    subsets = WithoutReplacement(sample_size=10, population_size=50)
+    noise = Laplace(scale=1, sensitivity=L1(1), relation=ReplaceOne()).subsample(subsets)
+    with pytest.raises(NotCertified, match="lower bound"):
+        noise.guarantee().certify(epsilon=0.1, lower=True)
     with pytest.raises(ParameterError):
         GDP(mu=1).certify(lower=True)
     with pytest.raises(ParameterError):

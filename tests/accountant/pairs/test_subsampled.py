@@ -182,6 +182,46 @@ def test_unbounded_base_has_finite_divergences() -> None:
     assert answers.smallest_mu(product).lower <= pair.gdp_bound
 
 
+@pytest.mark.parametrize("order", [2, 5, 24])
+@pytest.mark.parametrize("direction", [Direction.REMOVAL, Direction.REPLACEMENT])
+def test_divergences_of_an_unbounded_base(direction: Direction, order: int) -> None:
+    """At or just above the binomial sum: what lies beyond the table's end is bounded, not lost."""
+    base = Product.of(GaussianPair(mu_squared=Fraction(1, 16)))
+    q = Fraction(1, 5)
+    pair = SubsampledPair(base=base, sampling_rate=q, direction=direction)
+    found = answers.renyi(Product((Factor(pair, 3),)), float(order))
+    terms = [
+        math.comb(order, k) * float((1 - q) ** (order - k) * q**k) * math.exp(k * (k - 1) / 32)
+        for k in range(order + 1)
+    ]
+    true = 3 * math.log(math.fsum(terms)) / (order - 1)
+
+    if direction is Direction.REMOVAL:
+        assert found.lower <= true <= found.upper <= true * (1 + 1e-5)
+    assert true * (1 - 1e-12) <= found.upper < order * 3 / 32
+
+
+def test_what_lies_beyond_a_table_counts() -> None:
+    """What a table calls infinite is completed by Chernoff's bound of the base, and no less."""
+    base = Product.of(GaussianPair(mu_squared=Fraction(1)))
+    pair = SubsampledPair(base=base, sampling_rate=Fraction(1, 2), direction=Direction.REMOVAL)
+    true = math.log(0.25 + 0.5 + 0.25 * math.e)
+    whole = pair.above(1)
+    level = float(pair.profile(np.array([0.25]))[1][0])
+
+    assert true <= pair.log_moment_above(np.ones(1), whole)[0] <= true * (1 + 1e-5)
+    assert pair.log_moment_above(np.ones(1), whole, level)[0] > true * (1 + 1e-2)
+    told = SubsampledPair(
+        base=Product.of(RandomizedResponsePair(epsilon=Fraction(1), infinite=Fraction(1, 8))),
+        sampling_rate=Fraction(1, 2),
+        direction=Direction.REMOVAL,
+    )
+    assert told.log_moment_above(np.ones(1), told.above(1))[0] == math.inf
+    added = pair.swapped()
+    assert math.isfinite(added.log_moment_above(np.ones(1), whole)[0])
+    assert pair.order_beyond(1.0, whole) > 1.0
+
+
 def test_table_and_quadrature_agree() -> None:
     """A subsampled Gaussian by its table and by its own K: brackets of one number."""
     for removal in (True, False):

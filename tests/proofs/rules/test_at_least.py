@@ -69,9 +69,23 @@ def fold(delta: str, why: str = "", **changes: Any) -> Case:  # noqa: ANN401  # 
 
 
 CLAIM = "claimed divergence is at least"
+
+
+def drawn(direction: str, base: list[Object]) -> Object:
+    """What is released on a sample of one record in four."""
+    return factor("sampled", base=base, sampling_rate="1/4", direction=direction)
+
+
 CASES = [
     closed([ONE], "1", near(GAUSS, DOWN)),
     closed([ONE], "1", near(GAUSS, UP), CLAIM),
+    # (1 - e^{(x - 1)/2})/4 at x = 0, 0.0983673; at e^x = 5/4, a = 2, it is 0.0355408
+    closed([drawn("removal", [LAPLACE])], "0", "98367/1000000"),
+    closed([drawn("removal", [LAPLACE])], "0", "1537/15625", CLAIM),
+    closed([drawn("addition", [LAPLACE])], "0", "98367/1000000"),
+    closed([drawn("replacement", [LAPLACE])], "0", "0", "known exactly"),
+    closed([drawn("removal", [drawn("replacement", [LAPLACE])])], "0", "0", "known exactly"),
+    line("0", "known exactly", [drawn("removal", [LAPLACE])]),
     closed([gaussian("1/2", 2)], "1", near(GAUSS, DOWN)),
     closed([LAPLACE], "1/2", "22119921/100000000"),
     closed([LAPLACE], "1/2", "221199217/1000000000", CLAIM),

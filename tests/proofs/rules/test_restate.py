@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
+from fractions import Fraction
 
 import pytest
 
@@ -44,7 +46,16 @@ def at(*excesses: str, names: Sequence[str] = ("forward",), factors: int = 1) ->
 
 
 ORDERS = ("1/64", "1/32", "1/16", "1/8", "1/4", "1/2", "1", "2", "4", "8", "16")
-GDP, ZCDP = "convert/pair-gdp", "convert/pair-zcdp"
+GDP, ZCDP, BARE = "convert/pair-gdp", "convert/pair-zcdp", "convert/pair-unsampled"
+UNEVEN = finite(["1/2", "1/2"], ["1/4", "3/4"])
+
+
+def sampled(direction: str, base: list[Object], count: int = 1) -> Object:
+    """A factor of what is released on a sample."""
+    return factor("sampled", count, base=base, sampling_rate="1/4", direction=direction)
+
+
+NOISE = pairs([sampled("removal", [WHOLE])], [sampled("addition", [WHOLE])])
 
 CASES = [
     # Gaussians add up; (1/2)-DP is mu-GDP from mu^2 = 0.38924... on
@@ -96,6 +107,42 @@ CASES = [
     Case(ZCDP, rho("29/10"), [pairs([WHOLE])], at(), "beyond"),
     Case(ZCDP, rho("9"), [pairs([TOLD])], at(), "infinite where"),
     Case(ZCDP, rho("9"), [pairs([DRAWN])], at()),
+    # what is sampled has at most the rho of its base where losses have no bound, 3 * 2^2/(2 * 2)
+    Case(ZCDP, rho("3"), [NOISE], at()),
+    Case(ZCDP, rho("29/10"), [NOISE], at(), "beyond"),
+    Case(ZCDP, rho("3"), [pairs([sampled("replacement", [WHOLE])])], at()),
+    Case(
+        ZCDP,
+        rho("9"),
+        [pairs([sampled("replacement", [UNEVEN, gaussian("1")])])],
+        at(),
+        "its own swap",
+    ),
+    Case(BARE, pairs([WHOLE]), [NOISE]),
+    Case(
+        BARE,
+        pairs([factor("discrete-gaussian", 6, sigma_squared="2", shift=2), LAPLACE]),
+        [
+            pairs(
+                [sampled("removal", [WHOLE], 2), LAPLACE],
+                [sampled("addition", [WHOLE], 2), LAPLACE],
+            )
+        ],
+    ),
+    Case(BARE, pairs([TWICE]), [pairs([sampled("replacement", [LAPLACE]), LAPLACE])]),
+    Case(
+        BARE,
+        pairs([LAPLACE]),
+        [pairs([sampled("replacement", [LAPLACE]), LAPLACE])],
+        why="not the one that follows",
+    ),
+    Case(BARE, NOISE, [NOISE], why="not the one that follows"),
+    Case(BARE, pairs([UNEVEN]), [pairs([sampled("replacement", [UNEVEN])])], why="its own swap"),
+    Case(BARE, pairs([WHOLE], [LAPLACE]), [NOISE], why="not the one that follows"),
+    Case(BARE, pairs([LAPLACE]), [pairs([LAPLACE])]),
+    Case(BARE, mu("1"), [NOISE], why="not the one that follows"),
+    Case(BARE, pairs([WHOLE]), [mu("1")], why="wants Pairs"),
+    Case(BARE, pairs([WHOLE]), [NOISE], {"parts": []}, "unknown fields"),
     # log 2 tanh(log 2 / 2) = 0.23104...; the larger loss of one way is log 2, of the other log 3/2
     Case(ZCDP, rho("29/125"), [pairs([LOPSIDED[0]], [LOPSIDED[1]])], at()),
     Case(ZCDP, rho("23/100"), [pairs([LOPSIDED[0]], [LOPSIDED[1]])], at(), "beyond"),
@@ -106,3 +153,22 @@ CASES = [
 def test_restating(case: Case) -> None:
     """Every number is at or above what the product has, and no smaller one is accepted."""
     case.holds()
+
+
+@pytest.mark.parametrize("q", [Fraction(1, 8), Fraction(1, 2), Fraction(7, 8)])
+def test_a_base_is_above_what_is_sampled(q: Fraction) -> None:
+    """For random laws of four outcomes H_t of both mixtures is at most that of the base."""
+    draw = random.Random(7)  # noqa: S311  # no secret
+    for _ in range(60):
+        p, o = ([draw.randint(0, 9) + 1 for _ in range(4)] for _ in range(2))
+        first, second = ([Fraction(x, sum(law)) for x in law] for law in (p, o))
+        mixed = [(1 - q) * b + q * a for a, b in zip(first, second, strict=True)]
+        back = [(1 - q) * a + q * b for a, b in zip(first, second, strict=True)]
+        for t in (Fraction(1, 5), Fraction(9, 10), Fraction(1), Fraction(5, 4), Fraction(4)):
+            base = _divergence(first, second, t)
+            assert _divergence(mixed, second, t) <= base
+            assert _divergence(first, back, t) <= base
+
+
+def _divergence(p: list[Fraction], q: list[Fraction], t: Fraction) -> Fraction:
+    return sum((max(a - t * b, Fraction(0)) for a, b in zip(p, q, strict=True)), Fraction(0))

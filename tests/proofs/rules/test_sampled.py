@@ -70,6 +70,19 @@ RENYI = {"forward": [GRID], "backward": [MIRROR]}
 WIDE = factor("discrete-gaussian", sigma_squared="9999", shift=1)
 LINES = ({**DEEP, "points": 100}, {**DEEP, "points": 1})
 COMPOSITE = table(side((1, 300), (16, 300), lines=LINES), side((1, 290), lines=LINES), "1/1000")
+NOISE = pairs([drawn("removal", [WHOLE])], [drawn("addition", [WHOLE])])
+FAR = table(side((1, 320), (8, 60)), side((1, 60)), "1/128")
+NEAR = table(side((1, 60)), side((1, 320), (8, 60)), "1/128")
+BEYOND = {"beyond": "4", "table": FAR}
+UNBOUNDED = {"forward": [BEYOND], "backward": [NEAR]}
+REPLACED = pairs([drawn("replacement", [WHOLE])])
+LEAKS = factor("randomized-response", epsilon="1", categories=2, infinite="1/8")
+BUT = "counts as infinite"
+
+
+def renyi(value: str) -> Object:
+    """A conclusion about order 2."""
+    return said("rdp", points=[["2", value]])
 
 
 def _with(witness: Object, **changes: object) -> Object:
@@ -194,7 +207,33 @@ CASES = [
     Case("convert/pair-rdp", said("rdp", points=[["2", "1/100"]]), [DRAWN], {"orders": [RENYI]},
          "is at least"),
     Case("convert/pair-rdp", said("rdp", points=[["2", "1/8"]]), [DRAWN],
-         {"orders": [{**RENYI, "forward": [SHORT]}]}, "infinite where the loss can be"),
+         {"orders": [{**RENYI, "forward": [SHORT]}]}, "counts as infinite"),
+    # log(1 + (e - 1)/16) = 0.1020082559 by the binomial theorem, as M of the base is e at s = 1
+    Case("convert/pair-rdp", renyi("1021/10000"), [NOISE], {"orders": [UNBOUNDED]}),
+    Case("convert/pair-rdp", renyi("51/500"), [NOISE], {"orders": [UNBOUNDED]}, "is at least"),
+    Case("convert/pair-rdp", renyi("1"), [NOISE],
+         {"orders": [_with(UNBOUNDED, forward=[FAR])]}, BUT),
+    Case("convert/pair-rdp", renyi("1"), [NOISE],
+         {"orders": [_with(UNBOUNDED, forward=[_with(BEYOND, beyond="1")])]}, BUT),
+    Case("convert/pair-rdp", renyi("1"), [NOISE],
+         {"orders": [_with(UNBOUNDED, forward=[_with(BEYOND, beyond="0")])]}, "must be above 0"),
+    Case("convert/pair-rdp", renyi("1"), [NOISE],
+         {"orders": [_with(UNBOUNDED, forward=[_with(BEYOND, more="1")])]}, "unknown fields"),
+    Case("convert/pair-rdp", renyi("1021/10000"), [NOISE],
+         {"orders": [_with(UNBOUNDED, forward=[_with(BEYOND, beyond="1001/1000")])]},
+         "is at least"),
+    Case("convert/pair-rdp", renyi("1"), [NOISE],
+         {"orders": [_with(UNBOUNDED, backward=[_with(BEYOND, table=SHORT)])]}, BUT),
+    Case("convert/pair-rdp", renyi("1"), [pairs([drawn("removal", [LEAKS])])],
+         {"orders": [{"forward": [BEYOND]}]}, "infinite where the loss can be"),
+    Case("convert/pair-rdp", renyi("1021/10000"), [REPLACED],
+         {"orders": [{"forward": [_with(BEYOND, table=table(side((1, 320), (8, 60)),
+          side((1, 320), (8, 60)), "1/128"))]}]}, "is at least"),
+    Case("convert/pair-rdp", renyi("1/4"), [REPLACED],
+         {"orders": [{"forward": [_with(BEYOND, table=table(side((1, 320), (8, 60)),
+          side((1, 320), (8, 60)), "1/128"))]}]}),
+    Case("hockey-stick/lattice", fact([drawn("removal", [WHOLE])], "1", "1"), (),
+         {"c": "3", "span": "1/128", "nodes": 500, "factors": [BEYOND]}, "has no span"),
     # 0.0540431759 by integration over the Laplace loss
     Case("hockey-stick/sampled", fact([BOTH], "1/4", "13511/250000"), (), DEEP),
     Case("hockey-stick/sampled", fact([BOTH], "1/4", "27021/500000"), (), DEEP, "is at least"),

@@ -1,0 +1,102 @@
+"""What an attacker can reach, from one point (epsilon, delta) by duality."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, Final
+
+from accountant.certify.build import Steps
+from accountant.certify.hockey import Point
+from accountant.certify.prove import prove_point
+from accountant.errors import NotCertified
+from accountant.guarantees.guarantee import Guarantee
+from proofs.certificate import Json, show_rational
+
+_ROOM: Final = Fraction(1, 2**40)
+_GOLDEN: Final = (math.sqrt(5.0) - 1.0) / 2.0
+_ROUNDS: Final = 36
+
+
+def prove_true_positive_rate(steps: Steps, guarantee: Guarantee[Any], rate: float) -> None:
+    """Add the steps that bound P(S) of every event S with Q(S) at most a rate.
+
+    P(S) <= e^eps a + delta(eps) and P(S) <= 1 - (1 - a - delta(eps)) e^-eps at every eps >= 0, and
+    the least of all is the trade-off (Dong, Roth & Su, arXiv:1905.02383, Proposition 2.12).
+
+    Raises:
+        NotCertified: no epsilon leaves anything below 1, or no proof comes near the best one.
+    """
+    most = guarantee.true_positive_rate(false_positive_rate=rate).upper
+
+    def by_event(epsilon: float) -> float:
+        return math.exp(epsilon) * rate + guarantee.delta(epsilon=epsilon).upper
+
+    def by_rest(epsilon: float) -> float:
+        delta = guarantee.delta(epsilon=epsilon).upper
+        return -math.expm1(-epsilon) + (rate + delta) * math.exp(-epsilon)
+
+    tried = [
+        _least(by_event, -math.log(max(rate, 1e-300))),
+        _least(by_rest, -math.log(max(1.0 - most, 1e-16))),
+    ]
+    bound, epsilon = min(tried)
+    if not bound < 1.0:
+        raise NotCertified(f"nothing below 1 bounds the true-positive rate at {rate:.6g}")
+    point = Point(epsilon, guarantee.delta(epsilon=epsilon).upper, moves=False)
+    delta = _proved(steps, guarantee, point)
+    exact, other = Fraction(math.exp(epsilon)), Fraction(math.exp(-epsilon))
+    found = min(exact * Fraction(rate) + delta, 1 - (1 - Fraction(rate) - delta) * other)
+    shown = min(found * (1 + _ROOM), Fraction(1))
+    _conclude(
+        steps,
+        "true-positive-rate",
+        {
+            "false_positive_rate": show_rational(Fraction(rate)),
+            "true_positive_rate": show_rational(_short(shown)),
+        },
+    )
+
+
+def prove_advantage(steps: Steps, guarantee: Guarantee[Any]) -> None:
+    """Add the steps that bound P(S) - Q(S) of every event: delta at epsilon = 0."""
+    delta = _proved(steps, guarantee, Point(0.0, guarantee.advantage().upper, moves=False))
+    _conclude(steps, "advantage", {"advantage": show_rational(delta)})
+
+
+def _proved(steps: Steps, guarantee: Guarantee[Any], point: Point) -> Fraction:
+    prove_point(steps, guarantee, point)
+    return Fraction(str(steps.listed[-1].conclusion["delta"]))
+
+
+def _conclude(steps: Steps, notion: str, numbers: dict[str, Json]) -> None:
+    before = steps.listed[-1].conclusion
+    about = {name: before[name] for name in ("relation", "steps")}
+    said = {"notion": notion, **numbers, **about}
+    steps.add(f"convert/approx-{notion}", said, [len(steps.listed) - 1], {})
+
+
+def _short(value: Fraction) -> Fraction:
+    """A float at or above, or 1."""
+    return min(Fraction(math.nextafter(float(value), 2.0)), Fraction(1))
+
+
+def _least(bound: Callable[[float], float], end: float) -> tuple[float, float]:
+    """The least of a function with one valley on [0, end], and where: by the golden section."""
+    left, right = 0.0, end
+    inner = [right - _GOLDEN * (right - left), left + _GOLDEN * (right - left)]
+    values = [bound(one) for one in inner]
+    tried = [(bound(0.0), 0.0), *zip(values, inner, strict=True)]
+    for _ in range(_ROUNDS):
+        if values[0] <= values[1]:
+            right, inner[1], values[1] = inner[1], inner[0], values[0]
+            inner[0] = right - _GOLDEN * (right - left)
+            values[0] = bound(inner[0])
+            tried.append((values[0], inner[0]))
+        else:
+            left, inner[0], values[0] = inner[0], inner[1], values[1]
+            inner[1] = left + _GOLDEN * (right - left)
+            values[1] = bound(inner[1])
+            tried.append((values[1], inner[1]))
+    return min(tried)

@@ -22,11 +22,14 @@ JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="dpproof", prog_name="dpproof")
-def commands() -> None:
+@click.pass_context
+def commands(context: click.Context) -> None:
     """Compute, prove and audit differential-privacy budgets.
 
     Exit status: 0 the budget holds, 1 it does not, 2 bad input.
     """
+    if context.invoked_subcommand != "audit":  # which runs programs of others
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # our matrices are small: threads wait
 
 
 @commands.command()

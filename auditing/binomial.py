@@ -34,7 +34,7 @@ def tail_up(k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
     return np.asarray(np.where(k <= 0, 1.0, np.where(k > n, 0.0, np.minimum(value, 1.0))))
 
 
-def lower_limit(k: ArrayLike, n: ArrayLike, significance: float) -> Floats:
+def lower_limit(k: ArrayLike, n: ArrayLike, significance: ArrayLike) -> Floats:
     """The p with Pr(Bin(n, p) >= k) = significance, rounded down; 0 where k <= 0.
 
     Source: Clopper & Pearson, Biometrika 26 (1934): Pr(p < limit) <= significance.
@@ -47,7 +47,7 @@ def lower_limit(k: ArrayLike, n: ArrayLike, significance: float) -> Floats:
     return np.asarray(np.where(inside, found * (1 - MARGIN), 0.0))
 
 
-def upper_limit(k: ArrayLike, n: ArrayLike, significance: float) -> Floats:
+def upper_limit(k: ArrayLike, n: ArrayLike, significance: ArrayLike) -> Floats:
     """The p with Pr(Bin(n, p) <= k) = significance, rounded up; 1 where k >= n."""
     k, n = np.broadcast_arrays(np.asarray(k, float), np.asarray(n, float))
     return np.asarray(1.0 - lower_limit(n - k, n, significance))
@@ -59,11 +59,16 @@ def masses_up(n: int, p: Floats) -> Floats:
     Assumed: scipy's gammaln is right to a relative 1e-15, which is 1e-10 of a mass here.
     """
     k = np.arange(n + 1.0)
-    gammaln = special().gammaln
-    choices = gammaln(n + 1.0) - gammaln(k + 1) - gammaln(n - k + 1)
     # At the ends of [0, 1] a mass that is 0 is a little more.
     hit, miss = np.log(np.maximum(p, 1e-300)), np.log1p(-np.minimum(p, 1 - 2.0**-53))
-    return np.asarray(np.exp(choices + np.outer(hit, k) + np.outer(miss, n - k)) * (1 + MARGIN))
+    return np.asarray(np.exp(_choices(n) + np.outer(hit, k) + np.outer(miss, n - k)) * (1 + MARGIN))
+
+
+@functools.lru_cache(maxsize=64)
+def _choices(n: int) -> Floats:
+    """Log of the binomial coefficients."""
+    k, gammaln = np.arange(n + 1.0), special().gammaln
+    return np.asarray(gammaln(n + 1.0) - gammaln(k + 1) - gammaln(n - k + 1))
 
 
 def logistic_up(epsilon: float) -> float:

@@ -77,8 +77,7 @@ class Claim:
             own = claim.stated_delta
             return Claim(claim, own if chosen is None else chosen, chosen not in (None, own))
         if chosen is None:
-            finite = math.isfinite(claim.epsilon(delta=0).upper)
-            chosen = Fraction(0) if finite else _DEFAULT_DELTA
+            chosen = Fraction(0) if math.isfinite(_epsilon(claim, Fraction(0))) else _DEFAULT_DELTA
         return Claim(claim, chosen, is_curve=True)
 
     @property

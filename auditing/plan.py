@@ -13,7 +13,7 @@ import numpy as np
 
 from accountant.errors import ParameterError
 from auditing.binomial import Floats, lower_limit, upper_limit
-from auditing.bounds.event_bound import EventBound, largest_refuted
+from auditing.bounds.event_bound import EventBound
 from auditing.bounds.prefix_band import PrefixBand
 from auditing.bounds.randomised_label import RandomisedLabel
 from auditing.bounds.two_sample import TwoSample
@@ -37,6 +37,8 @@ _MOST_THINNED = 20.0
 FEW = 500
 # A fitted score has to promise more than one that was there before, by this share.
 HANDICAP = 0.1
+# Two bounds are compared up to this.
+_ROUGH = 0.02
 # Events whose violation is this close to the clearest one are told apart by their promise.
 _CLOSE = 2.0
 _RARER = 0.52
@@ -148,13 +150,12 @@ def plan_epsilon(
     level = _normal_tail(_CAUTION + _TEST)
     return max(
         plans,
-        key=lambda item: _roughly(item[0].cautious(level), _scaled(item[1], trials), claim),
+        key=lambda item: (
+            item[0]
+            .cautious(level)
+            .roughly(_scaled(item[1], trials), delta=claim.delta, tolerance=_ROUGH)
+        ),
     )[0]
-
-
-def _roughly(bound: EventBound, counts: EventCounts, claim: Claim) -> float:
-    """The bound, to be compared: up to 0.02 lower."""
-    return largest_refuted(lambda e: bound.refutes(counts, epsilon=e, delta=claim.delta), 0.02)
 
 
 def _scaled(counts: EventCounts, trials: int) -> EventCounts:
@@ -176,15 +177,13 @@ def best_event(
     """The best plan of one kind in training, and the training counts of its event."""
     if not ranked:
         raise ParameterError("witnesses", (), "able to score the outputs", "add Thresholds()")
-    sure = [
-        _promise(item, claim.delta_up, trials, method, _first_caution(item[0], method))
-        for item in ranked
-    ]
+    cautions = [_first_caution(question, method) for question, _ in ranked]
+    sure = _promises(ranked, claim.delta_up, trials, method, cautions)
     best = max(range(len(ranked)), key=lambda j: float(sure[j].max(initial=-math.inf)))
     promise = sure[best]
     if not promise.max(initial=-math.inf) > 0:
         best = max(range(len(ranked)), key=lambda j: clearness(ranked[j][1]))
-        promise = _promise(ranked[best], claim.delta_up, trials, method, _CAUTION)
+        (promise,) = _promises([ranked[best]], claim.delta_up, trials, method, [_CAUTION])
     question, counts = ranked[best]
     position = int(np.argmax(promise))
     value = float(promise[position])
@@ -220,33 +219,79 @@ def clearness(counts: PrefixCounts) -> float:
     return float(np.max((2 * hits - inside) / np.sqrt(np.maximum(inside, 1)), initial=0.0))
 
 
-def _promise(item: Ranked, delta: float, trials: int, method: Method, caution: float) -> Floats:
+def _promises(
+    ranked: Sequence[Ranked], delta: float, trials: int, method: Method, cautions: Sequence[float]
+) -> list[Floats]:
     """What each event is likely to show on fresh samples, in units of epsilon; -inf for nothing.
 
     A lower limit that takes off the standard errors of the training and of a test of ``trials``
-    samples: exact limits, so that an event without hits on one side is judged rightly.
+    samples: exact limits, so that an event without hits on one side is judged rightly. All events
+    of all questions are computed in one array, as most have few.
     """
-    question, counts = item
-    share = 1.0 if not question.fitted else 1.0 - HANDICAP
-    return share * _shown(counts, delta, trials, method, caution)
+    found = [np.empty(0)] * len(ranked)
+    by_label = [_by_label(counts, delta, method) for _, counts in ranked]
+    for shown, kind in ((_shown_by_labels, True), (_shown_by_both, False)):
+        places = [j for j, is_kind in enumerate(by_label) if is_kind == kind]
+        if not places:
+            continue
+        chosen = [ranked[j][1] for j in places]
+        sizes = [len(counts.inside) for counts in chosen]
+        errors = np.repeat([cautions[j] + _test_error(ranked[j][1], trials) for j in places], sizes)
+        events = _Events(
+            np.concatenate([counts.hits for counts in chosen]).astype(float),
+            np.concatenate([counts.inside for counts in chosen]).astype(float),
+            np.repeat([float(counts.trials) for counts in chosen], sizes),
+            np.repeat([float(counts.other_trials) for counts in chosen], sizes),
+        )
+        values = np.split(shown(events, delta, errors), np.cumsum(sizes)[:-1])
+        for j, value in zip(places, values, strict=True):
+            found[j] = (1.0 - HANDICAP if ranked[j][0].fitted else 1.0) * value
+    return found
 
 
-def _shown(
-    counts: PrefixCounts, delta: float, trials: int, method: Method, caution: float
-) -> Floats:
-    """The same without looking at where the score is from."""
-    hits, inside = np.array(counts.hits), np.array(counts.inside)
-    errors = caution + _TEST * math.sqrt(counts.total / max(trials, 1))
+@final
+@dataclass(frozen=True, slots=True)
+class _Events:
+    """Training counts of many events, an entry each."""
+
+    hits: Floats
+    inside: Floats
+    trials: Floats
+    other_trials: Floats
+
+
+def _by_label(counts: PrefixCounts, delta: float, method: Method) -> bool:
+    """Whether it is labels that will be tested, not two probabilities."""
+    if counts.design is Design.GUESSES:
+        return True
+    return delta == 0.0 and method is not Method.TWO_SAMPLE
+
+
+def _test_error(counts: PrefixCounts, trials: int) -> float:
+    """What the test will be wrong by, in standard errors of the training."""
+    return _TEST * math.sqrt(counts.total / max(trials, 1))
+
+
+def _shown_by_labels(events: _Events, delta: float, errors: Floats) -> Floats:
+    """The odds that are explained by epsilon alone."""
+    right = lower_limit(events.hits, events.inside, _normal_tails(errors)) * events.inside
+    explained = right - delta * (events.trials + events.other_trials)
     with np.errstate(divide="ignore", invalid="ignore"):
-        if counts.design is Design.GUESSES or (delta == 0.0 and method is not Method.TWO_SAMPLE):
-            right = lower_limit(hits, inside, _normal_tail(errors)) * inside
-            explained = right - delta * counts.total
-            odds = np.log(np.maximum(explained, 0.0) / (inside - right))
-            return np.where(explained > 0, odds, -np.inf)
-        each = _normal_tail(errors / math.sqrt(2.0))
-        p = lower_limit(hits, np.full(hits.shape, counts.trials), each)
-        q = upper_limit(inside - hits, np.full(hits.shape, counts.other_trials), each)
+        odds = np.log(np.maximum(explained, 0.0) / (events.inside - right))
+    return np.where(explained > 0, odds, -np.inf)
+
+
+def _shown_by_both(events: _Events, delta: float, errors: Floats) -> Floats:
+    """The ratio of the two probabilities."""
+    each = _normal_tails(errors / math.sqrt(2.0))
+    p = lower_limit(events.hits, events.trials, each)
+    q = upper_limit(events.inside - events.hits, events.other_trials, each)
+    with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(p > delta, np.log(np.maximum(p - delta, 0.0) / q), -np.inf)
+
+
+def _normal_tails(z: Floats) -> Floats:
+    return np.array([_normal_tail(value) for value in z.tolist()])
 
 
 def _normal_tail(z: float) -> float:

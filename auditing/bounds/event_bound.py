@@ -39,7 +39,14 @@ class EventBound(ABC):
     def epsilon(self, counts: EventCounts, *, delta: Number = 0) -> float:
         """Lower confidence bound of epsilon at delta, in nats; 0 when nothing is refuted."""
         check.probability(delta=delta)
-        return largest_refuted(lambda e: self.refutes(counts, epsilon=e, delta=delta))
+        return self.roughly(counts, delta=delta, tolerance=1e-5)
+
+    @final
+    def roughly(self, counts: EventCounts, *, delta: Number, tolerance: float) -> float:
+        """The bound up to a tolerance: at or below it."""
+        return largest_at_most(
+            lambda e: self.p_value(counts, epsilon=e, delta=delta), self.significance, tolerance
+        )
 
 
 def largest_refuted(refutes: Callable[[float], bool], tolerance: float = 1e-5) -> float:
@@ -62,6 +69,43 @@ def largest_refuted(refutes: Callable[[float], bool], tolerance: float = 1e-5) -
             low = middle
         else:
             high = middle
+    return low
+
+
+def largest_at_most(p_value: Callable[[float], float], level: float, tolerance: float) -> float:
+    """A refuted epsilon as of ``largest_refuted``, from p-values that grow with epsilon.
+
+    Each step is where the logarithm, taken as straight between the ends, crosses the level, or a
+    little beyond, so that the ends meet there; one end that stays is counted for half (Illinois).
+    """
+
+    def excess(epsilon: float) -> float:
+        value = p_value(epsilon)
+        logarithm = math.log(max(value, 1e-300)) - math.log(level)
+        return max(logarithm, 1e-12) if value > level else min(logarithm, 0.0)
+
+    low, high = 0.0, 1.0
+    below = excess(low)
+    if below > 0.0:
+        return 0.0
+    while (above := excess(high)) <= 0.0:
+        low, below, high = high, above, 2.0 * high
+        if high > LARGEST_EPSILON:
+            return low
+    raised = lowered = False
+    for step in range(_STEPS):
+        if high - low <= tolerance:
+            break
+        share = 0.5 if step % 4 == 3 else below / (below - above)
+        beyond = 0.4 * tolerance * (raised - lowered)
+        inset = min(0.4 * tolerance, 0.5 * (high - low))
+        middle = min(max(low + share * (high - low) + beyond, low + inset), high - inset)
+        here = excess(middle)
+        if here <= 0.0:
+            low, below, above = middle, here, (0.5 if raised else 1.0) * above
+        else:
+            high, above, below = middle, here, (0.5 if lowered else 1.0) * below
+        raised, lowered = here <= 0.0, here > 0.0
     return low
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import final
 
@@ -65,17 +66,15 @@ class TwoSample(EventBound):
         if loss > LARGEST_EPSILON or counts.trials == 0 or counts.other_trials == 0:
             return 1.0
         paid = self.nuisance * self.significance
-        low = float(lower_limit(counts.other_hits, counts.other_trials, paid / 2))
-        high = float(upper_limit(counts.other_hits, counts.other_trials, paid / 2))
-        edges = np.linspace(low, high, _CELLS + 1)
+        edges = _plausible(counts.other_hits, counts.other_trials, paid)
         p = np.minimum(1.0, (exp_up(loss) * edges[1:] + mass) * (1 + 4e-16))
-        return min(1.0, paid + float(np.max(self._at_least(counts, p, edges[:-1]))))
+        return min(1.0, paid + float(np.max(self._at_least(counts, p, edges[:-1], paid))))
 
-    def _at_least(self, counts: EventCounts, p: Floats, q: Floats) -> Floats:
+    def _at_least(self, counts: EventCounts, p: Floats, q: Floats, paid: float) -> Floats:
         """Upper bound of Pr(T >= observed) for each (p, q), shapes (cells,)."""
         n1, n0 = counts.trials, counts.other_trials
         if max(n1, n0) <= _FEW:
-            return self._of_few(counts, p, q)
+            return self._of_few(counts, p, paid)
         first, last = _window(n0, q)
         blocks = np.linspace(0.0, 1.0, min(_BLOCKS, n0 + 1) + 1)
         starts = np.floor(first[:, None] + blocks * (last - first + 1)[:, None])
@@ -85,13 +84,15 @@ class TwoSample(EventBound):
         outside = tail_up(last + 1, n0, q) + _below(n0, q, first)
         return np.asarray(summed + outside + _SUM_MARGIN)
 
-    def _of_few(self, counts: EventCounts, p: Floats, q: Floats) -> Floats:
+    def _of_few(self, counts: EventCounts, p: Floats, paid: float) -> Floats:
         """The same with a table of all probabilities."""
-        tails = masses_up(counts.trials, p)[:, ::-1].cumsum(axis=1)[:, ::-1]
-        tails = np.pad(np.minimum(tails, 1.0), ((0, 0), (0, 1)))
+        tails = np.zeros((len(p), counts.trials + 2))
+        tails[:, :-1] = masses_up(counts.trials, p)[:, ::-1].cumsum(axis=1)[:, ::-1]
+        np.minimum(tails, 1.0, out=tails)
         others = np.arange(counts.other_trials + 1.0)
         needed = np.clip(self._needed(counts, others), 0, counts.trials + 1).astype(np.int64)
-        summed = np.sum(masses_up(counts.other_trials, q) * tails[:, needed], axis=1)
+        masses = _plausible_masses(counts.other_hits, counts.other_trials, paid)
+        summed = np.einsum("ij,ij->i", masses, tails[:, needed])
         return np.asarray(summed + _SUM_MARGIN)
 
     def _needed(self, counts: EventCounts, others: Floats) -> Floats:
@@ -99,6 +100,19 @@ class TwoSample(EventBound):
         ratio = self.weight * (counts.trials / counts.other_trials)
         change = ratio * (others - counts.other_hits)
         return np.ceil(counts.hits + change - 1e-9 - 1e-13 * np.abs(change))
+
+
+@functools.lru_cache(maxsize=256)
+def _plausible(hits: int, trials: int, level: float) -> Floats:
+    """Cells of the probabilities within limits that are right with probability 1 - level."""
+    low, high = lower_limit(hits, trials, level / 2), upper_limit(hits, trials, level / 2)
+    return np.linspace(float(low), float(high), _CELLS + 1)
+
+
+@functools.lru_cache(maxsize=8)
+def _plausible_masses(hits: int, trials: int, level: float) -> Floats:
+    """Upper bounds of the probabilities of all numbers of hits, a row for each cell."""
+    return masses_up(trials, _plausible(hits, trials, level)[:-1])
 
 
 def _window(n: int, q: Floats) -> tuple[Floats, Floats]:

@@ -14,7 +14,7 @@ from scipy import stats
 from accountant.errors import ParameterError
 from auditing import Design, EventCounts, RandomisedLabel, Rectangle, TwoSample
 from auditing.bounds import two_sample
-from auditing.bounds.event_bound import EventBound
+from auditing.bounds.event_bound import EventBound, largest_at_most
 from auditing.bounds.randomised_label import thinned
 
 SIGNIFICANCE = 0.05
@@ -183,3 +183,38 @@ def test_refuses_impossible_counts(counts: tuple[int, int, int, int]) -> None:
     """No more hits than trials, no fractions, nothing negative."""
     with pytest.raises(ParameterError):
         EventCounts(*counts)
+
+
+@pytest.mark.parametrize("tolerance", [1e-5, 0.02])
+@pytest.mark.parametrize("edge", [0.0, 1e-4, 0.3, 0.99999, 1.0, 7.5, 590.0])
+@pytest.mark.parametrize(
+    "shape",
+    [
+        lambda excess: math.exp(3 * excess),
+        lambda excess: 0.5 if excess <= 0 else 2.0,
+        lambda excess: 0.0 if excess <= 0 else 1.0 + 1e-9,
+        lambda excess: math.exp(max(excess, -1.0) ** 3),
+    ],
+    ids=["exponential", "step", "from nothing", "flat"],
+)
+def test_the_search_ends_at_the_edge(
+    shape: Callable[[float], float], edge: float, tolerance: float
+) -> None:
+    """A refuted epsilon within the tolerance of the edge, as by halving, in fewer than 60 steps."""
+    asked = []
+
+    def p_value(epsilon: float) -> float:
+        asked.append(epsilon)
+        return min(1.0, 0.05 * shape(epsilon - edge))
+
+    found = largest_at_most(p_value, 0.05, tolerance)
+
+    assert p_value(found) <= 0.05
+    assert edge - 1.01 * tolerance <= found <= edge
+    assert len(asked) < 60
+
+
+def test_the_search_finds_nothing_where_nothing_is_refuted() -> None:
+    """Zero, when a p-value at zero is above the level."""
+    assert largest_at_most(lambda _: 0.051, 0.05, 1e-5) == 0.0
+    assert largest_at_most(lambda _: 0.0, 0.05, 1e-5) >= 300

@@ -14,6 +14,7 @@ from accountant.certify.renyi import rdp_witness, selected_witness
 from accountant.certify.restate import gdp_witness, unsampled, zcdp_witness
 from accountant.certify.shown import Shown
 from accountant.certify.stand_in import StandIns, alone, both_ways
+from accountant.certify.threshold import pair_above
 from accountant.derivation import Derivation
 from accountant.errors import NotCertified
 from accountant.guarantees.bounded_range import BoundedRange
@@ -22,6 +23,7 @@ from accountant.guarantees.gdp import GDP
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.pair_guarantee import PairGuarantee
 from accountant.guarantees.points import lower_hull
+from accountant.guarantees.privacy_profile import PrivacyProfile
 from accountant.guarantees.rdp import RDP
 from accountant.guarantees.renyi_guarantee import RenyiGuarantee
 from accountant.guarantees.zcdp import ZCDP
@@ -142,7 +144,8 @@ class Steps:
         proof = self.shown.get(id(node))
         if proof:
             return self._shown(proof)
-        return self._best(node) if node.rule == "select/pair" else self._node(node)
+        made = {"select/pair": self._best, "select/above": self._first}
+        return made.get(node.rule, self._node)(node)
 
     def _node(self, node: Derivation) -> tuple[int, int]:
         """One theorem application whose premises are there already."""
@@ -180,11 +183,11 @@ class Steps:
         said = conclusion(self.stand_ins.known_as(node.conclusion), steps)
         return self.add(node.rule, said, places, parameters), steps
 
-    def _best(self, node: Derivation) -> tuple[int, int]:
-        """A finite pair above the base, if it is none, and one above the best of the runs."""
+    def _selected(
+        self, node: Derivation
+    ) -> tuple[DominatingPair[Any], DominatingPair[Any], RunLaw]:
+        """What was run, what is known of what is released, and how many runs there are."""
         base, found = node.premises[0].conclusion, node.conclusion
-        runs = law_of(dict(node.parameters))
-        place, steps = self._places[id(node.premises[0])]
         if not isinstance(base, DominatingPair) or not isinstance(found, DominatingPair):
             raise NotCertified(f"the derivation does not say what was selected from: {base}")
         if not (self.tail and base.forward.factors and base.backward.factors):
@@ -192,7 +195,24 @@ class Steps:
                 f"no rule of the certificates covers {node.rule} ({node.statement}) where delta is "
                 "0 or not asked for, or a base reveals nothing"
             )
-        base = self.stand_ins.of(base)
+        return self.stand_ins.of(base), found, law_of(dict(node.parameters))
+
+    def _first(self, node: Derivation) -> tuple[int, int]:
+        """Bounds of the profile of the first run above a threshold, and a finite pair."""
+        base, found, runs = self._selected(node)
+        place, steps = self._places[id(node.premises[0])]
+        pair, points, facts, witness = pair_above(base, runs, self.tail)
+        profile = PrivacyProfile(points=points, relation=found.relation)
+        premises = [place, *self.facts(facts)]
+        place = self.add(node.rule, conclusion(profile, steps), premises, witness)
+        self.stand_ins.add(found, pair, pair)
+        said = conclusion(both_ways(found, pair, pair), steps)
+        return self.add("dominate/privacy-profile", said, [place], {}), steps
+
+    def _best(self, node: Derivation) -> tuple[int, int]:
+        """A finite pair above the base, if it is none, and one above the best of the runs."""
+        base, found, runs = self._selected(node)
+        place, steps = self._places[id(node.premises[0])]
         forward, backward = alone(base.forward), alone(base.backward)
         if forward is None or backward is None:
             forward, backward, facts = coarse(base, self.tail / max(runs.mean, 1.0))

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from accountant.certify.curve import facts
-from accountant.certify.finite import FAINT, above, point, ratios
-from accountant.certify.known import LOG_BITS
+from accountant.certify.finite import FAINT, above, place, point, ratios
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.numerics.enclosure import Reals
 from accountant.numerics.profile import deltas, max_loss
@@ -36,7 +34,7 @@ def coarse(base: DominatingPair[Any], tail: float) -> tuple[FinitePair, FinitePa
     wanted: dict[Product, set[Fraction]] = {product: set() for product in ways}
     for ahead, behind in ways.items():
         for t in grids[ahead]:
-            wanted[ahead if t >= 1 else behind].add(_place(t))
+            wanted[ahead if t >= 1 else behind].add(place(t))
     steps: list[Step] = []
     heights = {}
     for product, places in wanted.items():
@@ -45,7 +43,7 @@ def coarse(base: DominatingPair[Any], tail: float) -> tuple[FinitePair, FinitePa
         steps.extend(shown)
     pairs = {}
     for ahead, behind in ways.items():
-        both = ((t, heights[ahead if t >= 1 else behind].get(_place(t))) for t in grids[ahead])
+        both = ((t, heights[ahead if t >= 1 else behind].get(place(t))) for t in grids[ahead])
         pairs[ahead] = above([point(t, float(one)) for t, one in both if one is not None])
     return pairs[base.forward], pairs[base.backward], steps
 
@@ -71,8 +69,3 @@ def _end(product: Product, tail: float) -> float:
     """A loss beyond which the profile falls by little more."""
     side = curve(product).forward
     return float(side.loss[int(np.argmax(side.upper <= side.upper[-1] + tail))])
-
-
-def _place(t: Fraction) -> Fraction:
-    """The size of log t, rounded down."""
-    return Fraction(math.floor(math.ldexp(abs(math.log(t)), LOG_BITS)), 1 << LOG_BITS)

@@ -19,6 +19,7 @@ from accountant.numerics.enclosure import Reals
 from accountant.pairs.finite import FinitePair
 
 _BITS = 26  # of a bound
+LOG_BITS = 40
 _ROOM = 1e-8  # of a bound, for the roundings of the engine
 FAINT = 1e-5  # a tail over what matters little of a profile
 _POWER = 0.75  # of the profile that its bend is compared with
@@ -72,6 +73,11 @@ def ratios(
     further = {short_up(math.exp(one), _BITS) for one in extra}
     inner = {Fraction(t) for t in listed.tolist() if math.exp(-least) <= t <= 2 * math.exp(most)}
     return sorted({*inner, *further, Fraction(1)})
+
+
+def place(t: Fraction) -> Fraction:
+    """The size of log t, rounded down."""
+    return Fraction(math.floor(math.ldexp(abs(math.log(t)), LOG_BITS)), 1 << LOG_BITS)
 
 
 def point(t: Fraction, bound: float) -> Point:

@@ -11,6 +11,7 @@ from typing import Any, final
 import numpy as np
 
 from accountant.certify.curve import facts
+from accountant.certify.finite import LOG_BITS
 from accountant.certify.hockey import Point
 from accountant.certify.json_form import Object
 from accountant.errors import NotCertified
@@ -23,7 +24,6 @@ from accountant.runs.law import RunLaw
 from proofs.certificate import Step
 
 MARGIN = 1e-9
-LOG_BITS = 40
 _BENDS = 160
 _FINE = 4_000
 _SMALLEST = 1e-15

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, final
 
 import numpy as np
 
+from accountant.certify.finite import FAINT, above, place, point, ratios
 from accountant.certify.hockey import Point
-from accountant.certify.json_form import run_law
+from accountant.certify.json_form import Object, run_law
 from accountant.certify.known import MARGIN, Known, Shown, known, proved
 from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.points import Points
 from accountant.guarantees.rounding import short_up
 from accountant.numerics.enclosure import Reals
 from accountant.numerics.selection.outcomes import curve
 from accountant.numerics.selection.threshold import least_runs, most_runs
+from accountant.pairs.finite import FinitePair
 from accountant.pairs.product import Product
 from accountant.runs.law import RunLaw
-from proofs.certificate import Json, show_rational
+from proofs.certificate import Json, Step, show_rational
 
-_CELLS = 4000
+_CELLS, _FEWER = 4000, 1200
+_COUNT = 160  # ratios
+_REACH, _HALVED = (-10, 9), 20
 _SHIFTED = 240
 _TOP, _REFUSED = 60, 600
 _FAINT, _LEAST = 1e-4, 1e-200
@@ -77,6 +83,58 @@ def stopped(base: DominatingPair[Any], runs: RunLaw, point: Point) -> Shown:
     return Shown("select/above", epsilon, delta, facts, {"runs": run_law(runs), **witness})
 
 
+def pair_above(
+    base: DominatingPair[Any], runs: RunLaw, tail: float
+) -> tuple[FinitePair, Points, list[Step], Object]:
+    """A finite pair above stopping at a threshold, in both directions.
+
+    Args:
+        base: what is run.
+        runs: at most how often.
+        tail: the mass of losses that may be counted as infinite.
+
+    Returns:
+        The pair, bounds of the profile that imply it, facts about the base and what shows them.
+    """
+    first = math.log1p(-runs.probability_of_none) - math.log(runs.mean)
+    least = max(tail / runs.mean, _LEAST)
+
+    def shifted(one: Product) -> Reals:
+        side = curve(one).forward
+        end = float(side.loss[int(np.argmax(side.upper <= side.upper[-1] + least))])
+        return np.concatenate([np.linspace(min(first, 0.0), end, _SHIFTED), _top(one, least)])
+
+    facts, ways = known(base, runs, shifted)
+    cells = {name: _cells(one, runs, least, _FEWER) for name, one in ways.items()}
+
+    def delta(epsilon: float) -> float:
+        return max(one.delta(epsilon) for one in cells.values())
+
+    def profile(t: Reals) -> Reals:
+        found = np.array([delta(abs(math.log(one))) for one in t.tolist()])
+        return np.where(t >= 1.0, found, 1.0 - t + t * found)
+
+    end = _end(delta, tail)
+    listed = ratios(profile, end, end, (-end, end), floor=tail / FAINT, count=_COUNT)
+    points = {t: point(t, delta(abs(math.log(t)))) for t in listed}
+    claims = {place(t): y if t >= 1 else (y - 1 + t) / t for t, y in points.values()}
+    witness = {name: one.witness() for name, one in cells.items()}
+    found = above(list(points.values()))
+    return found, tuple(sorted(claims.items())), facts, {"runs": run_law(runs), **witness}
+
+
+def _end(delta: Callable[[float], float], tail: float) -> float:
+    """An epsilon beyond which delta falls by little more; far out roundings make it grow."""
+    doubled = 2.0 ** np.arange(*_REACH)
+    found = np.array([delta(one) for one in doubled.tolist()])
+    least = float(found.min()) + tail
+    low, high = 0.0, float(doubled[int(np.argmax(found <= least))])
+    for _ in range(_HALVED):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if delta(middle) <= least else (middle, high)
+    return high
+
+
 def _top(base: Product, least: float) -> Reals:
     """Losses beyond which little mass is left: what is refused when nearly all is accepted."""
     found = curve(base)
@@ -86,10 +144,10 @@ def _top(base: Product, least: float) -> Reals:
     return np.asarray(np.unique(losses[np.isfinite(losses)]))
 
 
-def _cells(base: Known, runs: RunLaw, least: float) -> Cells:
+def _cells(base: Known, runs: RunLaw, least: float, count: int = _CELLS) -> Cells:
     """Each with the known point that allows the least mass on the other dataset."""
     kept = {short_up(float(one), _BITS) for one in np.geomspace(0.5, least, _REFUSED)}
-    masses = sorted({*base.cells(runs, _CELLS), *(1 - one for one in kept)})
+    masses = sorted({*base.cells(runs, count), *(1 - one for one in kept)})
     a = np.array([float(one) for one in masses])
     left = np.array([float(1 - one) for one in masses])
     lines = base.lines(a, left)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial, reduce
 from itertools import pairwise
+from typing import final
 
-from flint import arb
+from flint import arb, ctx
 
 from proofs.arithmetic import ball, require_at_most
 from proofs.errors import RefusedError
@@ -31,10 +33,11 @@ def above(step: Application) -> tuple[str, ...]:
             raise RefusedError("the masses must grow from 0 to 1")
         if len(places) + 1 != len(masses) or not 1 <= min(places) <= max(places) <= len(found):
             raise RefusedError("the rule takes the place of a bound for each cell")
-        step.budget.spend(len(points) * (16 * runs.work * len(places) + 8 * len(found)))
+        step.budget.spend(16 * runs.work * len(places) + 8 * len(points) * len(masses + found))
+        worst = Worst(runs, found, masses, places)
         for epsilon, delta in points:
-            worst = partial(_worst, runs, found, masses, places, epsilon)
-            require_at_most(worst, partial(ball, delta), f"delta at epsilon = {epsilon}")
+            what = f"delta at epsilon = {epsilon}"
+            require_at_most(partial(worst.at, epsilon), partial(ball, delta), what)
     (name,) = (name for name in step.mechanisms if name)
     drawn = f"a number of times that is drawn independently of everything ({runs.describe()})"
     until = "until an output reaches a threshold by a score that looks at an output alone"
@@ -43,40 +46,75 @@ def above(step: Application) -> tuple[str, ...]:
     )
 
 
-def _worst(
-    runs: Runs,
-    found: Points,
-    masses: tuple[Fraction, ...],
-    places: tuple[int, ...],
-    epsilon: Fraction,
-) -> arb:
-    """The largest bound of a cell."""
-    listed, t = levels(found), ball(epsilon).exp()
-    cells = zip(pairwise(masses), places, strict=True)
-    bounds = (_cell(runs, listed, level(*found[place - 1]), cell, t) for cell, place in cells)
-    return reduce(arb.max, bounds)
-
-
-def _cell(
-    runs: Runs, listed: Levels, line: tuple[arb, arb], cell: tuple[Fraction, Fraction], t: arb
-) -> arb:
-    """g(a) H_s, s = t g(b)/g(a), at most 1 - phi(1-a), plus (phi(1-a) - t phi(1-b))_+.
+@final
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What does not depend on t of masses a between neighbours.
 
     b is the most that mass a allows: 1 - b >= (1 - a - H)/ratio. g falls and phi grows, so each is
     taken at the end where it is worse; phi(1-a) is below its chord, phi above its tangent at z.
+
+    Attributes:
+        made: g(a).
+        share: g(b) over it.
+        released: 1 - phi(1-a).
+        none: phi(1-a) and phi(1-b), at both ends.
     """
-    ratio, bound = line
-    left = [ball(1 - a) for a in cell]
-    kept = [(one - bound) / ratio for one in left]
-    z = kept[1].max(0).min(1)
-    made, least = _runs_made(runs, left[0]), _runs_made(runs, z)
-    event = (made * height(listed, t * least / made)).min(1 - runs.phi(0, left[1]))
-    value, slope = runs.phi(0, z), runs.phi(1, z)
-    ends = (
-        runs.phi(0, mass) - t * (value + slope * (rest - z))
-        for mass, rest in zip(left, kept, strict=True)
-    )
-    return event + reduce(arb.max, ends).max(0)
+
+    made: arb
+    share: arb
+    released: arb
+    none: list[tuple[arb, arb]]
+
+    @staticmethod
+    def of(runs: Runs, line: tuple[arb, arb], cell: tuple[Fraction, Fraction]) -> Cell:
+        """With one ratio and the bound H there."""
+        ratio, bound = line
+        left = [ball(1 - a) for a in cell]
+        kept = [(one - bound) / ratio for one in left]
+        z = kept[1].max(0).min(1)
+        made = _runs_made(runs, left[0])
+        value, slope = runs.phi(0, z), runs.phi(1, z)
+        none = [
+            (runs.phi(0, mass), value + slope * (rest - z))
+            for mass, rest in zip(left, kept, strict=True)
+        ]
+        return Cell(made, _runs_made(runs, z) / made, 1 - runs.phi(0, left[1]), none)
+
+    def at(self, listed: Levels, t: arb) -> arb:
+        """g(a) H_s, s = t g(b)/g(a), at most 1 - phi(1-a), plus (phi(1-a) - t phi(1-b))_+."""
+        event = (self.made * height(listed, t * self.share)).min(self.released)
+        return event + reduce(arb.max, (p - t * q for p, q in self.none)).max(0)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Worst:
+    """The largest bound of a cell.
+
+    Attributes:
+        runs: their number.
+        found: what is known of the base.
+        masses: the ends of the cells.
+        places: of what is used in each.
+    """
+
+    runs: Runs
+    found: Points
+    masses: tuple[Fraction, ...]
+    places: tuple[int, ...]
+    _kept: dict[int, tuple[Levels, list[Cell]]] = field(default_factory=dict, init=False)
+
+    def at(self, epsilon: Fraction) -> arb:
+        """At one epsilon."""
+        if ctx.prec not in self._kept:
+            lines = (level(*self.found[place - 1]) for place in self.places)
+            both = zip(lines, pairwise(self.masses), strict=True)
+            cells = [Cell.of(self.runs, line, cell) for line, cell in both]
+            self._kept[ctx.prec] = levels(self.found), cells
+        listed, cells = self._kept[ctx.prec]
+        t = ball(epsilon).exp()
+        return reduce(arb.max, (cell.at(listed, t) for cell in cells))
 
 
 def _runs_made(runs: Runs, z: arb) -> arb:

@@ -29,6 +29,7 @@ _LARGE = 1.0
 _FADED = 0.5
 _CLEAR = 1e-4
 _BLOCK = 1 << 20
+_LEAST = 1e-320  # what floats lose of a mass
 
 
 @final
@@ -120,7 +121,7 @@ class Atoms:
         for index, one in enumerate(epsilon):
             gap = np.minimum(one - self.loss, 0.0)
             value = -p * np.expm1(gap)
-            slip = 8 * UNIT_ROUNDOFF * (1.0 + abs(one) + np.abs(self.loss)) * p
+            slip = 8 * UNIT_ROUNDOFF * (1.0 + abs(one) + np.abs(self.loss)) * p + _LEAST
             error = float((value * slack + np.where(one - self.loss < 1e-9, slip, 0.0)).sum())
             error += 4 * UNIT_ROUNDOFF * self.infinite_mass
             total = float(value.sum()) + self.infinite_mass

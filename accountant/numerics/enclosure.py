@@ -55,7 +55,8 @@ def weighted_sum(each: Enclosure, counts: Reals) -> Enclosure:
         counts: shape (k,), floats or whole numbers.
     """
     weights = np.asarray(counts)[:, None]
-    scaled = weights * each.value
+    with np.errstate(invalid="ignore"):  # an infinite value of infinite radius; see ``lost``
+        scaled = weights * each.value
     value, size = scaled.sum(axis=0), np.abs(scaled).sum(axis=0)
     radius = (weights * each.radius).sum(axis=0)
     rounding = (len(counts) + 4) * UNIT_ROUNDOFF * size

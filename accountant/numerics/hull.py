@@ -83,7 +83,7 @@ def above(forward: Side, backward: Side) -> tuple[Atoms, Positions]:
     """
     wanted = []
     for side in (forward, backward):
-        _in_reach(side.loss)
+        required_reach(float(side.loss.max(initial=0.0)))
         upper = np.where(side.upper > 0, np.clip(side.upper, _SMALLEST, 1.0), 0.0)
         wanted.append(np.minimum.accumulate(upper))
     wanted[0][0] = wanted[1][0] = max(wanted[0][0], wanted[1][0])
@@ -109,7 +109,7 @@ def gaps(loss: Reals, heights: Reals) -> Reals:
     Raises:
         NotCertified: losses are too large.
     """
-    _in_reach(loss)
+    required_reach(float(loss.max(initial=0.0)))
     width = _widths(loss)
     chord = np.diff(heights) / width
     before = np.concatenate([[-1.0], chord[:-1]])
@@ -120,10 +120,16 @@ def gaps(loss: Reals, heights: Reals) -> Reals:
     )
 
 
-def _in_reach(loss: Reals) -> None:
-    """Refuse losses whose exponentials are no floats."""
-    largest = float(loss.max(initial=0.0))
-    if largest > _LARGEST:
+def required_reach(largest: float) -> None:
+    """Refuse losses whose exponentials are no floats.
+
+    Args:
+        largest: loss of a table, nats.
+
+    Raises:
+        NotCertified: above 700, or no number.
+    """
+    if not largest <= _LARGEST:
         raise NotCertified(
             f"a table of losses up to {largest:.4g} is out of reach, allowed are losses up to "
             f"{_LARGEST:.4g}; use more noise"

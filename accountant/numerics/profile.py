@@ -20,6 +20,7 @@ from accountant.numerics.contour import MAX_NODES, Contour, build
 from accountant.numerics.enclosure import Reals, down, log_down, log_up, up
 from accountant.numerics.invert import invert
 from accountant.numerics.lattice import LatticeContour, build_lattice, common_lattice
+from accountant.numerics.least import LEAST_DELTA, with_mass
 from accountant.numerics.residues import exponential_sum
 from accountant.numerics.saddle import (
     Saddle,
@@ -178,9 +179,7 @@ def _deltas(product: Product, epsilon: Reals) -> tuple[Reals, Reals]:
         logs = exact.log_profile(epsilon[:stop])
         if (logs[1] - logs[0]).max() < _CLOSE * 100:
             low[:stop] = np.maximum(mass.lower + np.exp(logs[0]) * (1 - 1e-14), 0.0)
-            high[:stop] = np.minimum(
-                mass.upper + np.exp(np.minimum(logs[1], 1.0)) * (1 + 1e-14), 1.0
-            )
+            high[:stop] = with_mass(mass, logs[1])
             return low, high
     while start < stop:
         contour, reach = _contour_near(product, _step_for(product, float(epsilon[start])) + 1)
@@ -188,7 +187,7 @@ def _deltas(product: Product, epsilon: Reals) -> tuple[Reals, Reals]:
         part = slice(start, end)
         logs = contour.log_profile(epsilon[part])
         low[part] = np.maximum(mass.lower + np.exp(logs[0]) * (1 - 1e-14), 0.0)
-        high[part] = np.minimum(mass.upper + np.exp(np.minimum(logs[1], 1.0)) * (1 + 1e-14), 1.0)
+        high[part] = with_mass(mass, logs[1])
         start = end
     return low, high
 
@@ -269,12 +268,9 @@ def _epsilon(product: Product, delta: Bound) -> Bound:
         return Bound.exactly(math.inf)
     if top == 0.0:
         return Bound(0.0, 0.0 if mass.upper <= delta.lower else math.inf)
-    if delta.lower == 0.0:
-        least = Bound.exactly(max(delta.upper, 1e-300))
-        return Bound(_epsilon(product, least).lower, top if mass.upper == 0.0 else math.inf)
     target = (
-        log_down(np.maximum(delta.lower - mass.upper, 1e-300)).item(),
-        log_up(np.maximum(delta.upper - mass.lower, 1e-300)).item(),
+        log_down(np.maximum(delta.lower - mass.upper, LEAST_DELTA)).item(),
+        log_up(np.maximum(delta.upper - mass.lower, LEAST_DELTA)).item(),
     )
     exact = _exact_epsilon(product, mass, target, top)
     return _capped(exact or _contour_epsilon(product, target, top), mass, delta, top)
@@ -328,10 +324,16 @@ def _aimed(
 
 
 def _capped(found: Bound, mass: Bound, delta: Bound, top: float) -> Bound:
-    """Losses end at ``top``: delta there is the infinite mass."""
-    if mass.upper <= delta.lower:
-        return Bound(min(found.lower, top), min(found.upper, top))
-    return Bound(found.lower, math.inf)
+    """Losses end at ``top``: delta there is the infinite mass.
+
+    Where finite losses may have next to nothing of delta it is what counts, too: what was found
+    is where they have 1e-300.
+    """
+    if mass.upper > delta.lower:
+        return Bound(found.lower, math.inf)
+    if delta.lower - mass.upper < LEAST_DELTA:
+        return Bound(min(found.lower, top), top)
+    return Bound(min(found.lower, top), min(found.upper, top))
 
 
 def _logs(pair: Pair, mass: Bound, epsilon: Reals) -> tuple[Reals, Reals]:

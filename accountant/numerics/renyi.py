@@ -30,9 +30,10 @@ def renyi(product: Product, order: float) -> Bound:
         if infinite_mass(above).upper > 0:  # of a table, where the pair may have none
             rho = sum(f.count * f.pair.zcdp_bound for f in product.factors) * (1 + 1e-14)
             high = np.minimum(_beyond_tables(product, s), rho * s * order)
-    slack = 1e-15
+    slack, least = 1e-15, math.ulp(0.0) if product.factors else 0.0
     return Bound(
-        max(float(low[0] / s[0]) * (1 - slack), 0.0), max(float(high[0] / s[0]) * (1 + slack), 0.0)
+        max(float(low[0] / s[0]) * (1 - slack), 0.0),
+        max(float(high[0] / s[0]) * (1 + slack), least),
     )
 
 

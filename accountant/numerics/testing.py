@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from accountant.bound import Bound
 from accountant.errors import NotCertified
 from accountant.numerics.enclosure import Reals
+from accountant.numerics.least import LEAST_DELTA
 from accountant.numerics.points import distinct
 from accountant.numerics.profile import deltas, epsilon, infinite_mass, max_loss
 from accountant.numerics.saddle import find_saddle
@@ -25,6 +26,7 @@ _MOST = 4000
 _ROW = 65
 _ROUNDS = 12
 _STEPS = 44
+_LARGEST = 700.0  # an epsilon whose exponential is a float
 _NARROW = 18  # 2**-22 is close enough
 _CLOSE = 1e-8
 _SHORT = 1.0 - np.geomspace(1e-9, 0.1, 9)  # of where delta is the smallest: it is more there
@@ -74,7 +76,8 @@ def true_positive_rate(product: Product, false_positive_rate: float) -> Bound:
 
 def _heights(product: Product, rate: float, x: Reals) -> Reals:
     """At or above delta(t) + t rate, t = e^x, of a product whose K is exact."""
-    return np.asarray((deltas(product, x)[1] + np.exp(x) * rate) * (1 + 2e-15))
+    with np.errstate(over="ignore"):
+        return np.asarray((deltas(product, x)[1] + np.exp(x) * rate) * (1 + 2e-15))
 
 
 def _start(product: Product, rate: float) -> tuple[float, float]:
@@ -122,6 +125,8 @@ def _row(x: float, width: float) -> Reals:
 def _below_minimum(product: Product, rate: float, x: float, gap: float) -> float | None:
     """Lower bound of the minimum of h from three points, None if they do not enclose it."""
     points = [x - gap, x, x + gap]
+    if points[-1] > _LARGEST:
+        return None
     t = [math.exp(point) for point in points]
     found = deltas(product, np.array(points))
     low = [b + one * rate for b, one in zip(found[0].tolist(), t, strict=True)]
@@ -149,7 +154,7 @@ def _certainly_covered(product: Product, mu: float, smallest_delta: float) -> bo
 
     From where delta_mu is at most the smallest delta it is enough that delta is there.
     """
-    if not (0.0 < mu < math.inf and smallest_delta > 0.0):
+    if not (0.0 < mu < math.inf and smallest_delta >= LEAST_DELTA):
         return False
     end = epsilon(Product.of(GaussianPair(mu_squared=Fraction(mu) ** 2)), smallest_delta).upper
     grid = _grid(end)
@@ -172,10 +177,10 @@ def smallest_mu(product: Product, smallest_delta: float = 0.0) -> Bound:
     general = math.sqrt(squares) * (1 + 1e-14)
     above, below = product.above(), product.below()
     mass, top = infinite_mass(above).upper, max_loss(above)
-    needed = max(smallest_delta, 1e-300)
+    needed, all_of_it = max(smallest_delta, LEAST_DELTA), smallest_delta < LEAST_DELTA
     endless = mass >= needed  # a table keeps some infinite mass
     bounded = math.isfinite(top) and mass == 0.0
-    end = top if smallest_delta == 0.0 and bounded else _end(above, 2 * mass if endless else needed)
+    end = top if all_of_it and bounded else _end(above, 2 * mass if endless else needed)
     if end <= 0.0:
         return Bound.exactly(0.0)
     grid = _grid(end)
@@ -185,7 +190,7 @@ def smallest_mu(product: Product, smallest_delta: float = 0.0) -> Bound:
     places = np.append(grid[np.argsort(guess)[-3:]] if quick else grid, end * _SHORT)
     low = deltas(below, places)[0]
     best = float(_mu_at(places, np.where(low > smallest_delta, low, 0.0)).max())
-    if endless or (smallest_delta == 0.0 and not bounded):
+    if endless or (all_of_it and not bounded):
         return Bound(min(best, general), general)
     verified = _verified(above, grid, high, float(guess.max()), general)
     return Bound(min(best, verified), verified)

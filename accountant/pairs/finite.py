@@ -11,7 +11,7 @@ from typing import final
 import numpy as np
 
 from accountant.bound import Bound
-from accountant.errors import ParameterError
+from accountant.errors import NotCertified, ParameterError
 from accountant.numerics.atoms import Atoms
 from accountant.pairs.atomic import AtomicPair
 from accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
@@ -71,8 +71,8 @@ class FinitePair(AtomicPair):
         ratios = sorted({a / b for a, b in zip(self.p, self.q, strict=True) if a and b})
         atoms = self.atoms
         if len(ratios) == 2 or (len(ratios) == 3 and ratios[1] == 1 == ratios[0] * ratios[2]):
-            span = _log_ratio(ratios[1] / ratios[0])
-            offset = _log_ratio(ratios[0])
+            span = log_ratio(ratios[1] / ratios[0])
+            offset = log_ratio(ratios[0])
             return Lattice(offset, span, _merged_adjacency(atoms, span, offset, c))
         return None
 
@@ -93,7 +93,12 @@ def _merged_adjacency(atoms: Atoms, span: float, offset: float, c: float) -> flo
     return float(2.0 * (merged[:-1] * merged[1:]).sum()) * (1 - 1e-9)
 
 
-def _log_ratio(ratio: Fraction) -> float:
+def never_zero(mass: Fraction) -> float:
+    """The nearest float of a mass, the least one where that is 0: some mass is not none."""
+    return float(mass) or (math.ulp(0.0) if mass else 0.0)
+
+
+def log_ratio(ratio: Fraction) -> float:
     """Log of a positive rational, accurate near 1, of any size."""
     if Fraction(1, 2) < ratio < 2:
         return math.log1p(float(ratio - 1))
@@ -106,9 +111,14 @@ def _atoms(pair: FinitePair) -> Atoms:
     both = [(a, b) for a, b in zip(pair.p, pair.q, strict=True) if a and b]
     only_p = sum((a for a, b in zip(pair.p, pair.q, strict=True) if not b), Fraction(0))
     only_q = sum((b for a, b in zip(pair.p, pair.q, strict=True) if not a), Fraction(0))
+    loss = np.array([log_ratio(a / b) for a, b in both])
+    if not (loss.any() or only_p or only_q) and pair.p != pair.q:
+        raise NotCertified(
+            "P and Q differ by less than floats can tell; state a guarantee that is a little weaker"
+        )
     return Atoms(
-        log_p=np.array([_log_ratio(a) for a, _ in both]),
-        loss=np.array([_log_ratio(a / b) for a, b in both]),
-        infinite_mass=float(only_p),
-        missing_mass=float(only_q),
+        log_p=np.array([log_ratio(a) for a, _ in both]),
+        loss=loss,
+        infinite_mass=never_zero(only_p),
+        missing_mass=never_zero(only_q),
     )

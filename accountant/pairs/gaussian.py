@@ -18,6 +18,7 @@ from accountant.numerics.enclosure import (
     Enclosure,
     Reals,
 )
+from accountant.pairs.domain import required_square
 from accountant.pairs.pair import Pair, Smoothness
 from accountant.pairs.smooth import SmoothPair
 
@@ -34,6 +35,10 @@ class GaussianPair(SmoothPair):
     """
 
     mu_squared: Fraction
+
+    def __post_init__(self) -> None:
+        """Refuse what floats do not hold."""
+        required_square(mu_squared=self.mu_squared)
 
     def cgf(self, s: Complexes) -> Enclosure:
         """mu^2 s (s + 1) / 2, five roundings."""

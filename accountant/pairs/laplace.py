@@ -19,6 +19,7 @@ from accountant.numerics.enclosure import (
     Reals,
 )
 from accountant.numerics.smoothness import exponential_layers
+from accountant.pairs.domain import required_loss
 from accountant.pairs.exact import ExactPair
 from accountant.pairs.gaussian import pure_mu
 from accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
@@ -37,6 +38,10 @@ class LaplacePair(ExactPair):
     """
 
     epsilon: Fraction
+
+    def __post_init__(self) -> None:
+        """Refuse what floats do not hold."""
+        required_loss(epsilon=self.epsilon)
 
     def cgf(self, s: Complexes) -> Enclosure:
         """Log of M; near 1 through e^z - 1 - z, whose linear terms cancel exactly."""

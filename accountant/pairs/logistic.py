@@ -19,6 +19,7 @@ from accountant.numerics.enclosure import (
     Reals,
 )
 from accountant.numerics.smoothness import exponential_layers
+from accountant.pairs.domain import required_loss
 from accountant.pairs.exact import ExactPair
 from accountant.pairs.gaussian import pure_mu
 from accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
@@ -42,6 +43,10 @@ class LogisticPair(ExactPair):
     """
 
     epsilon: Fraction
+
+    def __post_init__(self) -> None:
+        """Refuse what floats do not hold."""
+        required_loss(epsilon=self.epsilon)
 
     def cgf(self, s: Complexes) -> Enclosure:
         """Log of the ratio of sinh(z)/z at z = (s + 1/2) epsilon and at epsilon/2."""

@@ -13,6 +13,8 @@ import numpy as np
 from accountant.bound import Bound
 from accountant.numerics.atoms import Atoms
 from accountant.pairs.atomic import AtomicPair
+from accountant.pairs.domain import required_loss
+from accountant.pairs.finite import log_ratio, never_zero
 from accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
 
 
@@ -37,6 +39,10 @@ class RandomizedResponsePair(AtomicPair):
     categories: int = 2
     infinite: Fraction = Fraction(0)
 
+    def __post_init__(self) -> None:
+        """Refuse what floats do not hold."""
+        required_loss(epsilon=self.epsilon)
+
     @property
     def atoms(self) -> Atoms:
         """The outcomes, kept."""
@@ -49,7 +55,7 @@ class RandomizedResponsePair(AtomicPair):
     @property
     def infinite_mass(self) -> float:
         """As given."""
-        return float(self.infinite)
+        return never_zero(self.infinite)
 
     @property
     def max_loss(self) -> float:
@@ -86,6 +92,6 @@ def _atoms(pair: RandomizedResponsePair) -> Atoms:
     if others > 1:
         log_p.append(math.log(others - 1) - log_total)
         loss.append(0.0)
-    kept = math.log1p(-float(pair.infinite))
-    mass = float(pair.infinite)
+    kept = log_ratio(1 - pair.infinite)
+    mass = never_zero(pair.infinite)
     return Atoms(np.array(log_p) + kept, np.array(loss), mass, mass)

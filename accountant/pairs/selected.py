@@ -13,6 +13,7 @@ from accountant.bound import Bound
 from accountant.numerics import hull
 from accountant.numerics.enclosure import Reals
 from accountant.numerics.hull import Side
+from accountant.numerics.least import LEAST_DELTA
 from accountant.numerics.profile import infinite_mass, max_loss
 from accountant.numerics.selection.profile import Selection, selection
 from accountant.numerics.selection.pure import pure_excess
@@ -132,8 +133,9 @@ class SelectedPair(TabulatedPair):
         if level.upper < betrayed * missed * (1 - 4 * LAW_ERROR):
             return Bound.exactly(math.inf)
         top = self.max_loss if self.infinite_mass <= level.lower else math.inf
-        ends = max(level.lower, 1e-300), max(level.upper, 1e-300)
-        return self._selection().epsilon(Bound(*ends), top)
+        ends = max(level.lower, LEAST_DELTA), max(level.upper, LEAST_DELTA)
+        found = self._selection().epsilon(Bound(*ends), top)
+        return found if level.lower >= LEAST_DELTA else Bound(min(found.lower, top), top)
 
     @property
     def end(self) -> float:
@@ -162,6 +164,7 @@ def _tables(pair: SelectedPair) -> tuple[LadderPair, LadderPair]:
     """Both finite pairs, on multiples of one span."""
     pairs = pair, pair.swapped()
     ends = [one.end for one in pairs]
+    hull.required_reach(max(ends))
     span = 2.0 ** math.floor(math.log2(max(pair.delta(0.0).upper, 1e-12) / _FINE))
     span = max(span, 2.0 ** math.ceil(math.log2(sum(ends) / _MOST)))
     grids = [stretched(end, span, _FINE) for end in ends]

@@ -39,6 +39,11 @@ def _blurred(base: Profile, argument: Reals, slack: Reals) -> tuple[Reals, Reals
     return found[0][: argument.size], found[1][argument.size :]
 
 
+def _share_up(share: float | Reals, upper: Reals) -> Reals:
+    """A share of delta, rounded up: 0 only where delta is, however small the share."""
+    return np.where(upper == 0, 0.0, np.nextafter(share * upper * (1 + _ULP), np.inf))
+
+
 def removal_profile(base: Profile, sampling_rate: Fraction, epsilon: Reals) -> tuple[Reals, Reals]:
     """Lower and upper ends for the pair ((1-q)Q + qP, Q)."""
     rate, log_rate = float(sampling_rate), math.log(sampling_rate)
@@ -58,7 +63,7 @@ def removal_profile(base: Profile, sampling_rate: Fraction, epsilon: Reals) -> t
     outside = -np.expm1(near)
     return (
         np.where(inside, rate * lower, outside) * (1 - _ULP),
-        np.where(inside, rate * upper, outside) * (1 + _ULP),
+        np.where(inside, _share_up(rate, upper), outside * (1 + _ULP)),
     )
 
 
@@ -78,7 +83,7 @@ def addition_profile(base: Profile, sampling_rate: Fraction, epsilon: Reals) -> 
     lower, upper = _blurred(base, argument, slack)
     return (
         np.where(inside, np.maximum(rest - blur, 0.0) * lower, 0.0),
-        np.where(inside, (rest + blur) * upper, np.maximum(rest + blur, 0.0)),
+        np.where(inside, _share_up(rest + blur, upper), np.maximum(rest + blur, 0.0)),
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from accountant.bound import Bound
 from accountant.numerics.atoms import Atoms
 from accountant.numerics.enclosure import Complexes, Enclosure, Reals
-from accountant.numerics.hull import Positions, Side, above, below, gaps
+from accountant.numerics.hull import Positions, Side, above, below, gaps, required_reach
 from accountant.pairs.ladder import LadderPair
 from accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
 
@@ -114,6 +114,7 @@ def _tables(pair: TabulatedPair, *, few: bool) -> tuple[LadderPair, LadderPair]:
         return high.swapped(), low.swapped()
     total_variation = float(pair.profile(np.zeros(1))[1][0])
     ends = pair.end, other.end
+    required_reach(max(ends))
     span = 2.0 ** math.floor(math.log2(max(total_variation, 1e-12) / _FINE))
     if few:  # no central limit to resolve, and short sums of losses have wide spectra
         coarse = min(max(ends) / _RESOLVED, 8.0 / _RESOLVED, min(ends) / _SHORTEST)

@@ -7,6 +7,7 @@ import time
 from fractions import Fraction
 
 import mpmath
+import numpy as np
 import pytest
 
 from accountant.bound import Bound
@@ -184,3 +185,25 @@ def test_a_sample_that_reveals_everything(mu: int) -> None:
     assert alone.lower + shift <= found.upper + 1e-6 <= alone.upper + shift + 1e-3
     assert delta.lower - 1e-9 <= 1e-3 + 0.999 * unsampled.upper
     assert 1e-3 + 0.999 * unsampled.lower <= delta.upper + 1e-9
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-323, 1e-305])
+def test_deltas_below_the_least_are_not_taken_for_it(delta: float) -> None:
+    """What is enough at 1e-300 is not enough below: the upper end is the largest loss."""
+    gaussian = Product.of(GaussianPair(mu_squared=Fraction(1, 100)))
+    laplace = Product.merge([Factor(LaplacePair(epsilon=Fraction(1)), 2000)])
+    enough = answers.epsilon(laplace, 1e-300)
+    found = answers.epsilon(laplace, delta)
+
+    assert answers.epsilon(gaussian, delta).upper == math.inf
+    assert enough.upper < 1999.0
+    assert found.upper >= 2000.0
+    assert enough.lower * (1 - 1e-9) <= found.lower
+
+
+def test_deltas_of_sums_are_never_none() -> None:
+    """Many deltas at once, where that is below all floats, are above 0 up to the largest loss."""
+    product = Product.merge([Factor(LaplacePair(epsilon=Fraction(1, 10)), 10_000)])
+    high = answers.deltas(product, np.array([500.0, 999.0, 1001.0]))[1]
+    assert (high[:2] > 0.0).all()
+    assert high[2] == 0.0

@@ -175,3 +175,20 @@ def test_infinite_mass_of_a_table_leaves_the_bound() -> None:
     pair = SubsampledPair(base=base, sampling_rate=Fraction(1, 10), direction=Direction.REMOVAL)
     found = smallest_mu(Product.of(pair))
     assert 0.0 < found.lower <= found.upper == pytest.approx(pair.gdp_bound, rel=1e-12)
+
+
+def test_smallest_deltas_below_the_least_count_everywhere() -> None:
+    """A smallest delta below 1e-300 excuses nothing that 0 does not."""
+    one = Fraction(1)
+    product = Product.of(GaussianPair(mu_squared=one), LaplacePair(epsilon=one))
+    assert smallest_mu(product, 1e-310).upper == smallest_mu(product).upper
+    assert smallest_mu(product, 1e-310).upper > 1.1 * smallest_mu(product, 1e-10).upper
+    less = Product.of(GaussianPair(mu_squared=one))
+    assert answers.larger_mu(product, less, 1e-310).upper == smallest_mu(product).upper
+
+
+@pytest.mark.parametrize("mu", [60, 10**5])
+def test_power_where_likelihood_ratios_are_no_floats(mu: int) -> None:
+    """Next to no noise every test is nearly perfect, whatever its false alarms."""
+    found = true_positive_rate(Product.of(GaussianPair(mu_squared=Fraction(mu) ** 2)), 1e-300)
+    assert found.upper == pytest.approx(1.0)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 
 import pytest
 
-from accountant.errors import ParameterError
+from accountant.errors import NotCertified, ParameterError
+from accountant.numerics import answers
 from accountant.pairs.finite import FinitePair
+from accountant.pairs.product import Product
 from tests.contracts.pair_contract import Case, PairContract, flipped, masses
 
 THIRD = Fraction(1, 3)
@@ -59,3 +62,31 @@ def test_refuses_what_is_not_a_pair(p: tuple[Fraction, ...], q: tuple[Fraction, 
     """Empty, of unequal lengths, not summing to 1, or negative: refused by name."""
     with pytest.raises(ParameterError):
         FinitePair(p=p, q=q)
+
+
+TINY = Fraction(1, 10**400)
+
+
+def test_a_mass_below_all_floats_is_not_none() -> None:
+    """P tells on an outcome of mass 1e-400: no epsilon is enough at delta 0, nor a mu."""
+    pair = FinitePair(p=(TINY, 1 - TINY), q=(Fraction(0), Fraction(1)))
+    product = Product.of(pair)
+    assert answers.epsilon(product, 0.0).upper == math.inf
+    assert answers.delta(product, 5.0).upper > 0.0
+    assert answers.renyi(product, 2.0).upper == math.inf
+    assert answers.smallest_mu(product).upper == math.inf
+
+
+def test_masses_too_close_to_tell_are_refused() -> None:
+    """Masses 1e-400 apart would have a loss of 0, which would reveal nothing."""
+    half = Fraction(1, 2)
+    product = Product.of(FinitePair(p=(half + TINY, half - TINY), q=(half, half)))
+    with pytest.raises(NotCertified, match="less than floats can tell"):
+        answers.smallest_mu(product)
+
+
+def test_divergences_below_all_floats_are_not_none() -> None:
+    """A rare outcome that is twice as likely under Q has a small divergence, not none."""
+    pair = FinitePair(p=(TINY, 1 - TINY), q=(2 * TINY, 1 - 2 * TINY))
+    assert answers.renyi(Product.of(pair), 2.0).upper > 0.0
+    assert answers.delta(Product.of(pair.swapped()), 0.1).upper > 0.0

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 
+import numpy as np
+
+from accountant.numerics import answers
+from accountant.pairs.product import Product
 from accountant.pairs.randomized_response import RandomizedResponsePair
 from tests.contracts.definition import Outcomes, ball
 from tests.contracts.pair_contract import Case, PairContract, flipped
@@ -39,3 +44,14 @@ class TestRandomizedResponse(PairContract):
             definition = responses(epsilon, categories, infinite)
             found.append(Case(pair, definition, flipped(definition)))
         return found
+
+
+def test_deltas_that_floats_round_to_0_or_1() -> None:
+    """A stated delta of 1e-400 allows no pure epsilon, and one next to 1 is computed."""
+    tiny = Fraction(1, 10**400)
+    rare = Product.of(RandomizedResponsePair(epsilon=Fraction(1), infinite=tiny))
+    assert answers.epsilon(rare, 0.0).upper == math.inf
+    assert answers.delta(rare, 5.0).upper > 0.0
+    assert answers.renyi(rare, 2.0).upper == math.inf
+    sure = RandomizedResponsePair(epsilon=Fraction(1), infinite=1 - tiny)
+    assert sure.profile(np.array([0.5, 5.0]))[1].min() >= 1.0

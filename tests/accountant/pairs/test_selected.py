@@ -173,3 +173,12 @@ def test_tails_are_left_to_the_answer() -> None:
     assert pair.epsilon(0.0).upper == math.inf
     assert pair.epsilon(0.0).lower > pair.epsilon(1e-60).upper * 0.5
     assert selection(base, GEOMETRIC) is selection(base, GEOMETRIC)
+
+
+def test_deltas_below_all_others_are_those_of_the_largest_loss() -> None:
+    """At delta 0 the upper end is the largest loss, not what is enough at 1e-300."""
+    base = Product.of(RandomizedResponsePair(epsilon=Fraction(1)))
+    pair = SelectedPair(base=base, runs=GEOMETRIC)
+    for delta in (0.0, 1e-310):
+        found = pair.epsilon(delta)
+        assert found.lower <= found.upper == pair.max_loss

@@ -12,7 +12,9 @@ import flint
 import numpy as np
 import pytest
 
+from accountant.errors import NotCertified
 from accountant.numerics import answers
+from accountant.numerics.enclosure import Reals
 from accountant.pairs.finite import FinitePair
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.laplace import LaplacePair
@@ -20,6 +22,7 @@ from accountant.pairs.product import Factor, Product
 from accountant.pairs.randomized_response import RandomizedResponsePair
 from accountant.pairs.subsampled import Direction, SubsampledPair, tabulated
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
+from accountant.pairs.subsampled_profile import addition_profile, removal_profile
 from tests.accountant.pairs.test_randomized_response import responses
 from tests.contracts.definition import Ball, Outcomes, ball
 from tests.contracts.pair_contract import Case, PairContract, flipped
@@ -252,3 +255,40 @@ def test_tables_of_rare_sampling_dominate() -> None:
             assert (ends[1][1] >= true[0]).all()
             falls = [one <= other for other, one in pairwise(ends[1][0])]
             assert all(falls)
+
+
+@pytest.mark.parametrize("direction", list(Direction))
+def test_a_rare_sample_never_hides_delta(direction: Direction) -> None:
+    """A share of a delta that floats hardly hold is not 0, unless losses end before."""
+    epsilon = np.array([2.0])
+    gaussian = Product.of(GaussianPair(mu_squared=Fraction(1, 100)))
+    laplace = Product.of(LaplacePair(epsilon=Fraction(1)))
+    for rate in (Fraction(1, 10**12), Fraction(1, 10**60)):
+        unbounded = SubsampledPair(base=gaussian, sampling_rate=rate, direction=direction)
+        bounded = SubsampledPair(base=laplace, sampling_rate=rate, direction=direction)
+        ends = direction is Direction.ADDITION
+        assert (unbounded.profile(epsilon)[1][0] > 0.0) is not ends
+        assert bounded.profile(epsilon)[1][0] == 0.0
+    sampled = SubsampledGaussianPair(
+        mu_squared=Fraction(1, 10**6), sampling_rate=Fraction(1, 10**6), removal=True
+    )
+    assert answers.delta(Product.of(sampled), 1e-4).upper > 0.0
+
+
+def test_what_is_no_number_is_not_made_0() -> None:
+    """A base whose upper end is no number leaves no number."""
+
+    def base(x: Reals) -> tuple[Reals, Reals]:
+        return np.zeros(x.shape), np.full(x.shape, np.nan)
+
+    rate, epsilon = Fraction(1, 2), np.array([0.1])
+    assert np.isnan(removal_profile(base, rate, epsilon)[1][0])
+    assert np.isnan(addition_profile(base, rate, epsilon)[1][0])
+
+
+def test_tables_of_large_losses_are_refused_at_once() -> None:
+    """Losses whose exponentials are no floats are refused before any of a table is computed."""
+    base = Product.of(RandomizedResponsePair(epsilon=Fraction(10**9)))
+    pair = SubsampledPair(base=base, sampling_rate=Fraction(1, 100), direction=Direction.REMOVAL)
+    with pytest.raises(NotCertified, match="allowed are losses up to 700"):
+        answers.delta(Product.of(pair), 1.0)

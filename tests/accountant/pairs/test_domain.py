@@ -1,0 +1,60 @@
+"""Parameters of pairs that floats do not hold are refused, never taken for 0."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from accountant.errors import ParameterError
+from accountant.guarantees.approx_dp import ApproxDP
+from accountant.guarantees.bounded_range import BoundedRange
+from accountant.guarantees.gdp import GDP
+from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.pure_dp import PureDP
+from accountant.pairs.domain import required_loss, required_square
+from accountant.pairs.laplace import LaplacePair
+from accountant.relation import AddRemove
+
+TINY, HUGE = Fraction(1, 10**400), Fraction(10**400)
+
+
+@pytest.mark.parametrize(
+    "guarantee",
+    [
+        kind(epsilon=epsilon)
+        for kind in (PureDP, BoundedRange)
+        for epsilon in (TINY, Fraction(1, 10**200), Fraction(10**200), HUGE)
+    ]
+    + [GDP(mu=TINY), GDP(mu=HUGE), ApproxDP(epsilon=HUGE, delta=Fraction(1, 10))],
+)
+def test_guarantees_are_not_answered_beyond_floats(guarantee: Guarantee[AddRemove]) -> None:
+    """Every question is refused by name, where one was answered by 0 or by an overflow."""
+    refused = pytest.raises(ParameterError, match="for its pair to be computed, got 'about 1e")
+    with refused:
+        guarantee.epsilon(delta=1e-9)
+    with refused:
+        guarantee.advantage()
+    with refused:
+        guarantee.gdp()
+
+
+def test_ends_of_the_domain() -> None:
+    """Both ends belong to it, and beyond them the hint says which way to go."""
+    required_loss(epsilon=Fraction(1, 10**100))
+    required_loss(epsilon=Fraction(10**100))
+    required_square(mu_squared=Fraction(1, 10**200))
+    with pytest.raises(ParameterError, match="round it up"):
+        required_loss(epsilon=Fraction(1, 10**101))
+    with pytest.raises(ParameterError, match="add noise"):
+        LaplacePair(epsilon=Fraction(10**101))
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10**99), Fraction(1, 10**30), Fraction(1, 10**17)])
+def test_small_guarantees_are_never_none(epsilon: Fraction) -> None:
+    """Next to the end of the domain, upper ends stay above 0 and above the truth."""
+    for guarantee in (PureDP(epsilon=epsilon), BoundedRange(epsilon=epsilon), GDP(mu=epsilon)):
+        assert guarantee.advantage().upper > 0.2 * float(epsilon)
+        assert guarantee.gdp().upper > 0.5 * float(epsilon)
+        assert guarantee.rdp(order=2).upper > 0.2 * float(epsilon) ** 2
+        assert guarantee.zcdp().upper > 0.1 * float(epsilon) ** 2

@@ -13,6 +13,12 @@ Every message says what was given, what is allowed and what to do.
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+
+_LONGEST = 24  # characters of a rational that is shown as it is
+_FLOAT_BITS = 1000
+
 
 class PrivacyError(Exception):
     """Base class of every error that dpproof raises on purpose."""
@@ -26,11 +32,23 @@ class ParameterError(PrivacyError, ValueError):
         self.value = value
         self.allowed = allowed
         self.hint = hint
-        super().__init__(f"{name} must be {allowed}, got {value!r}" + (f"; {hint}" if hint else ""))
+        hinted = f"; {hint}" if hint else ""
+        super().__init__(f"{name} must be {allowed}, got {_shown(value)}{hinted}")
 
     def __reduce__(self) -> tuple[type[ParameterError], tuple[str, object, str, str]]:
         """Rebuild from the fields, so that the error survives pickling."""
         return type(self), (self.name, self.value, self.allowed, self.hint)
+
+
+def _shown(value: object) -> str:
+    """A value as its source has it, an exact rational as a person writes it."""
+    if not isinstance(value, Fraction):
+        return repr(value)
+    bits = value.numerator.bit_length() - value.denominator.bit_length()
+    if abs(bits) > _FLOAT_BITS:
+        return f"about 1e{round(bits * math.log10(2)):+}"
+    text = str(value)
+    return text if len(text) <= _LONGEST else f"{float(value):.6g}"
 
 
 class RelationMismatch(PrivacyError, TypeError):

@@ -120,7 +120,7 @@ def _stage(prefix: str, position: int, table: Document, relation: Relation, *, d
             place=section.place,
             name=name,
             releases=_group(section) if grouped else (_release(section, name, STAGE_KEYS),),
-            sampling=_sampling(section) if "sampling" in table else None,
+            sampling=_sampling(section, relation) if "sampling" in table else None,
             count=int(section.number("count", COUNT)) if "count" in table else 1,
             runs=runs,
         )
@@ -206,7 +206,7 @@ def _form(section: Section, kind: Kind, takes: str) -> tuple[str, ...]:
     return (*form, *(key for key in present if key in kind.defaults))
 
 
-def _sampling(section: Section) -> SamplingScheme:
+def _sampling(section: Section, relation: Relation) -> SamplingScheme:
     """The scheme of a ``sampling = { … }`` table."""
     table = section.table("sampling", A_SCHEME)
     table.only(["scheme", *(key for keys in SCHEMES.values() for key in keys)])
@@ -215,6 +215,10 @@ def _sampling(section: Section) -> SamplingScheme:
         if key not in ("scheme", *SCHEMES[scheme]):
             problem = f"not a parameter here: {scheme} takes {' and '.join(SCHEMES[scheme])}"
             raise table.refuse(key, problem)
+    covered = "without-replacement" if relation.symmetric else "poisson"
+    if scheme != covered:
+        problem = f"expected {shown(covered)} under {relation}: no theorem here covers the other"
+        raise table.refuse("scheme", f"{problem}, got {shown(scheme)}")
     numbers = {key: table.number(key, PARAMETERS[key].rule) for key in SCHEMES[scheme]}
     if scheme == "poisson":
         return Poisson(sampling_rate=numbers["rate"])

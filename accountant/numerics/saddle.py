@@ -147,7 +147,10 @@ def survey(product: Product, c: Reals) -> Ridge:
                 return Ridge(c, value, slope, bend)
             known = int(np.argmin(finite))
         if not known:
-            raise NotCertified(f"K cannot be computed at order {1 + c[0]:.6g}")
+            raise NotCertified(
+                f"K cannot be computed at order {1 + c[0]:.6g}; use more noise, or sampling rates "
+                "and losses that are not next to 0"
+            )
         c = c[:known]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 
 from accountant.errors import ParameterError
@@ -40,6 +39,4 @@ def _required(argument: dict[str, Fraction], least: Fraction, largest: Fraction,
     ((name, value),) = argument.items()
     if not least <= value <= largest:
         hint = "round it up" if value < least else "add noise: it hides nothing"
-        bits = value.numerator.bit_length() - value.denominator.bit_length()
-        given = f"about 1e{round(bits * math.log10(2)):+}"
-        raise ParameterError(name, given, f"{said} for its pair to be computed", hint)
+        raise ParameterError(name, value, f"{said} for its pair to be computed", hint)

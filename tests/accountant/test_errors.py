@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from fractions import Fraction
 
 import pytest
 
@@ -45,3 +46,20 @@ def test_parameter_error_survives_pickling() -> None:
 
     assert isinstance(error, errors.ParameterError)
     assert str(error) == "sigma must be > 0, got -1"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (Fraction(2000), "2000"),
+        (Fraction(-1, 3), "-1/3"),
+        (Fraction(0.1), "0.1"),
+        (Fraction(1e300), "1e+300"),
+        (Fraction(10**5000), "about 1e+5000"),
+        (Fraction(1, 10**400), "about 1e-400"),
+        ("text", "'text'"),
+    ],
+)
+def test_parameter_error_is_short(value: object, shown: str) -> None:
+    """An exact value of thousands of digits does not fill the line."""
+    assert str(errors.ParameterError("scale", value, "> 0")) == f"scale must be > 0, got {shown}"

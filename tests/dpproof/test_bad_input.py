@@ -216,13 +216,17 @@ CASES: dict[str, tuple[str, str]] = {
     ),
     "Poisson sampling under replace-one": (
         PIPELINE.replace("add-remove", "replace-one") + GAUSSIAN + POISSON,
-        f"{TRAINING}: ",
+        f'{TRAINING}: sampling.scheme: expected "without-replacement" under replace-one: ',
     ),
     "fixed size under add-remove": (
         PIPELINE
         + GAUSSIAN
         + 'sampling = { scheme = "without-replacement", sample_size = 1, population_size = 2 }',
-        f"{TRAINING}: ",
+        f'{TRAINING}: sampling.scheme: expected "poisson" under add-remove: ',
+    ),
+    "noise beyond all that samplers have": (
+        _number("noise_multiplier", "1e300"),
+        f"{TRAINING}: sigma must be in [2^-300, 2^300], got 1e+300",
     ),
     "sensitivity in a fraction of a count": (
         _stage('mechanism = "discrete-laplace"\nscale = 2\nsensitivity = 1.5'),

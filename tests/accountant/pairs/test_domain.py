@@ -30,7 +30,7 @@ TINY, HUGE = Fraction(1, 10**400), Fraction(10**400)
 )
 def test_guarantees_are_not_answered_beyond_floats(guarantee: Guarantee[AddRemove]) -> None:
     """Every question is refused by name, where one was answered by 0 or by an overflow."""
-    refused = pytest.raises(ParameterError, match="for its pair to be computed, got 'about 1e")
+    refused = pytest.raises(ParameterError, match="for its pair to be computed, got ")
     with refused:
         guarantee.epsilon(delta=1e-9)
     with refused:

@@ -24,6 +24,7 @@ class Derivation:
         parameters: what the theorem was applied with, exactly (a count, a sampling rate,
             the law of a number of runs).
         conclusion: the guarantee that follows, set by its constructor; None before.
+        apart: how many steps of the relation the datasets that it speaks of are apart.
     """
 
     rule: str
@@ -34,6 +35,14 @@ class Derivation:
     lossless: bool = field(default=True)
     parameters: tuple[tuple[str, Fraction | int | str | bool | RunLaw], ...] = ()
     conclusion: object = field(default=None, compare=False, repr=False)
+    apart: int = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """What premises speak of, times the size of a group."""
+        apart = max((premise.apart for premise in self.premises), default=1)
+        if self.rule.startswith("group/"):
+            apart *= int(str(dict(self.parameters).get("size", 1)))
+        object.__setattr__(self, "apart", apart)
 
     def explain(self) -> str:
         """The derivation as indented text, one line a step; a shared step is printed once."""

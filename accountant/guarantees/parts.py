@@ -5,18 +5,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from accountant.errors import ParameterError
+from accountant.errors import ParameterError, RelationMismatch
 from accountant.guarantees.guarantee import Guarantee
 from accountant.relation import R, require_same_relation
 
 
 def required(parts: Sequence[Guarantee[R]], what: str) -> R:
-    """Return the relation of the parts; refuse none at all, other things, or mixed relations."""
+    """Return the relation of the parts; refuse none at all, other things, or mixed relations.
+
+    Guarantees about groups of one size and about groups of another do not mix either.
+    """
     if not parts:
         raise ParameterError("parts", tuple(parts), f"one guarantee or more to {what}")
     for part in parts:
         required_guarantee(part)
+    sizes = [part.derivation.apart for part in parts]
+    for position, size in enumerate(sizes):
+        if size != sizes[0]:
+            raise RelationMismatch(
+                f"cannot {what} guarantees about groups of different sizes: part 0 is about "
+                f"{_neighbours(sizes[0])}, part {position} about {_neighbours(size)}; group every "
+                "part alike, or the total"
+            )
     return require_same_relation([part.relation for part in parts], what)
+
+
+def _neighbours(size: int) -> str:
+    return "neighbours" if size == 1 else f"groups of {size}"
 
 
 def required_guarantee(part: Guarantee[Any]) -> None:

@@ -31,9 +31,9 @@ def group(guarantee: Guarantee[R], *, size: int) -> Guarantee[R]:
 
     The result keeps the relation's name but speaks of size steps of it: under AddRemove size
     records added or removed, under ReplaceOne size replaced, under ZeroOut size blanked or
-    restored. Do not compose it with a statement about one record unless one record is what the
-    total is about. Replacing one record is one removal and one addition, so size=2 under
-    AddRemove covers one step of ReplaceOne.
+    restored. Composing it with a statement about one record is refused: group every part alike.
+    Replacing one record is one removal and one addition, so size=2 under AddRemove covers one
+    step of ReplaceOne.
 
     Statement: what the theorem of the notion says about a chain of size neighbours.
     Source: ``group_pure``, ``group_bounded_range``, ``group_gdp``, ``group_zcdp``,

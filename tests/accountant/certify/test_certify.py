@@ -343,7 +343,9 @@ def test_numbers_that_no_sum_and_no_formula_shows(monkeypatch: pytest.MonkeyPatc
 
 def test_groups_are_not_mixed_with_records() -> None:
     """A statement about groups and one about single records have no common claim."""
-    both = compose(group(GDP(mu=1), size=2), GDP(mu=1))
+    parts = (group(GDP(mu=1), size=2).derivation, GDP(mu=1).derivation)
+    node = Derivation(rule="compose/gdp", statement="both", source="nowhere", premises=parts)
+    both = GDP(mu_squared=5, derivation=node)
 
     with pytest.raises(NotCertified, match="groups"):
         both.certify(delta=DELTA)

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accountant.errors import NotImplied, ParameterError
+from accountant.errors import NotImplied, ParameterError, RelationMismatch
 from accountant.guarantees.approx_dp import ApproxDP
 from accountant.guarantees.bounded_range import BoundedRange
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.gdp import GDP
+from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.points import lower_hull, value_at
 from accountant.guarantees.privacy_profile import PrivacyProfile
 from accountant.guarantees.pure_dp import PureDP
@@ -28,9 +29,12 @@ from accountant.pairs.laplace import LaplacePair
 from accountant.pairs.logistic import LogisticPair
 from accountant.pairs.pair import Pair
 from accountant.pairs.product import Product
+from accountant.relation import AddRemove
+from accountant.theorems.compose import compose, self_compose
 from accountant.theorems.group import group
 from accountant.theorems.group_rdp import group_rdp
 from accountant.theorems.group_trade_off import group_trade_off
+from accountant.theorems.parallel import parallel_compose
 from tests.accountant.guarantees import oracle
 
 SIZE = st.integers(1, 6)
@@ -196,3 +200,28 @@ def test_bad_sizes_are_refused() -> None:
     for notion in (PureDP(epsilon=1), GDP(mu=1), ZCDP(rho=1)):
         with pytest.raises(ParameterError, match="size must be a whole number"):
             group(notion, size=0)
+
+
+@pytest.mark.parametrize(
+    "one", [PureDP(epsilon=1), GDP(mu=1), ZCDP(rho=1), ApproxDP(epsilon=1, delta=0.125)]
+)
+def test_groups_and_records_do_not_mix(one: Guarantee[AddRemove]) -> None:
+    """A statement about three records and one about one, or two, are not composed."""
+    three = group(one, size=3)
+    for other, said in ((one, "neighbours"), (group(one, size=2), "groups of 2")):
+        with pytest.raises(
+            RelationMismatch, match=f"part 0 is about groups of 3, .* {said}; group"
+        ):
+            compose(three, other)
+        with pytest.raises(RelationMismatch, match=f"cannot compose in parallel .* {said}"):
+            parallel_compose(other, three)
+
+
+def test_groups_of_one_size_compose() -> None:
+    """Sizes are kept by composition and conversion, and multiply where groups are grouped."""
+    three = self_compose(group(GDP(mu=1), size=3), 4)
+    assert compose(three, group(GDP(mu=2), size=3)) == GDP(mu_squared=72)
+    assert compose(group(compose(GDP(mu=1), GDP(mu=2)), size=3), three) == GDP(mu_squared=81)
+    six = group(group(PureDP(epsilon=1), size=2), size=3)
+    assert compose(six, group(PureDP(epsilon=1), size=6)).derivation.apart == 6
+    assert compose(group(PureDP(epsilon=1), size=1), PureDP(epsilon=1)).derivation.apart == 1

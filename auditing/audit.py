@@ -31,7 +31,7 @@ from auditing.plan import CurvePlan, EpsilonPlan, plan_curve, plan_epsilon, ques
 from auditing.power import detectable_epsilon, detectable_mu
 from auditing.report import Finding, Outcome, Overview, Report
 from auditing.sampler import Sampler
-from auditing.sharp import sharpened
+from auditing.sharp import sharpened, sharpened_curve
 from auditing.trial_store import TrialStore
 from auditing.trials import Training, Trials
 from auditing.witnesses.both_sides import BothSides
@@ -235,7 +235,8 @@ def _stages(run: _Run, trials: Trials) -> None:
 def _chosen(run: _Run, training: Training, trials: int) -> _Test:
     """The test that the training samples choose for so many others."""
     ranked = list(questions(run.witnesses, *training.halves()))
-    epsilon, curve = plan_epsilon(ranked, run.claim, trials), plan_curve(ranked, run.claim)
+    epsilon = plan_epsilon(ranked, run.claim, trials)
+    curve = sharpened_curve(plan_curve(ranked, run.claim), ranked, training, run.claim)
     shown = epsilon if curve is None else curve
     plans = sharpened(
         epsilon, ranked, training, run.claim, trials=trials, significance=run.significance

@@ -299,12 +299,35 @@ def _normal_tail(z: float) -> float:
 
 
 def plan_curve(ranked: Sequence[tuple[Question, PrefixCounts]], claim: Claim) -> CurvePlan | None:
-    """The event and tangent to test, None for a point.
+    """The event and tangent to test, None for a point."""
+    shown = [
+        (question, np.array(counts.inside, float), np.array(counts.hits, float))
+        for question, counts in ranked
+    ]
+    trials = [(counts.trials, counts.other_trials) for _, counts in ranked]
+    return clearest_tangent(shown, trials, claim, _CLOSE)
+
+
+def clearest_tangent(
+    shown: Sequence[tuple[Question, Floats, Floats]],
+    trials: Sequence[tuple[float, float]],
+    claim: Claim,
+    close: float,
+) -> CurvePlan | None:
+    """The event and tangent to test.
 
     For each event the tangent that says most about it; of an event and its complement with D and
     D' exchanged, which are bound by tangents at epsilon and -epsilon, the rarer. Among the
-    violations that looked about as clear as the clearest one, which may be noise, the one that
+    violations that look about as clear as the clearest one, which may be noise, the one that
     would be clearest if every loss were a tenth above the claim.
+
+    Args:
+        shown: questions, trials in each of their events, and hits among them.
+        trials: all trials on the dataset of the hits, and on the other.
+        claim: its tangents are tested.
+        close: how much less clear than the clearest is about as clear.
+    Returns:
+        None for a point, and where no event is rare enough.
     """
     tangents = claim.tangents()
     if not tangents:
@@ -312,10 +335,9 @@ def plan_curve(ranked: Sequence[tuple[Question, PrefixCounts]], claim: Claim) ->
     slopes = np.exp([tangent.epsilon for tangent in tangents])
     deltas, rooms = (np.array([getattr(t, name) for t in tangents]) for name in ("delta", "room"))
     found: list[tuple[float, float, Question, int, Tangent]] = []
-    for question, counts in ranked:
-        n1, n0 = max(counts.trials, 1), max(counts.other_trials, 1)
-        hits = np.array(counts.hits)
-        q = (np.array(counts.inside) - hits + 0.5) / (n0 + 1)
+    for (question, inside, hits), (on_data, on_other) in zip(shown, trials, strict=True):
+        n1, n0 = max(on_data, 1), max(on_other, 1)
+        q = np.minimum((inside - hits + 0.5) / (n0 + 1), 1.0)
         allowed = slopes[:, None] * q + deltas[:, None]
         binding = np.argmin(allowed, axis=0)
         p = np.minimum(allowed.min(axis=0), 1.0)
@@ -323,11 +345,11 @@ def plan_curve(ranked: Sequence[tuple[Question, PrefixCounts]], claim: Claim) ->
         clear, promise = (hits / n1 - p) / error, rooms[binding] / error
         found.extend(
             (float(clear[j]), float(promise[j]), question, int(j), tangents[binding[j]])
-            for j in np.flatnonzero(np.array(counts.inside) <= _RARER * counts.total)
+            for j in np.flatnonzero(inside <= _RARER * (on_data + on_other))
         )
     if not found:
         return None
     clearest = max(clear for clear, *_ in found)
-    close = [item for item in found if item[0] >= clearest - _CLOSE]
-    _, _, question, position, tangent = max(close, key=lambda item: item[1])
+    near = [item for item in found if item[0] >= clearest - close]
+    _, _, question, position, tangent = max(near, key=lambda item: item[1])
     return CurvePlan(question.only(position), tangent)

@@ -1,4 +1,4 @@
-"""One event to test beside all others: where smooth odds promise most."""
+"""The event to test where smooth odds promise most: of epsilon beside all others, of a curve."""
 
 from __future__ import annotations
 
@@ -10,10 +10,18 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from auditing.binomial import Floats, lower_limit
+from auditing.binomial import Floats, lower_limit, tail_up
 from auditing.claim import Claim
 from auditing.counts import Design, PrefixCounts
-from auditing.plan import FEW, HANDICAP, EpsilonPlan, Method, clearness
+from auditing.plan import (
+    FEW,
+    HANDICAP,
+    CurvePlan,
+    EpsilonPlan,
+    Method,
+    clearest_tangent,
+    clearness,
+)
 from auditing.smooth import SmoothOdds
 from auditing.trials import Training
 from auditing.witnesses.both_sides import BothSides, both_sides
@@ -30,6 +38,10 @@ _FEWEST_INSIDE = 4
 _CAUTION = 0.5
 # Hits this many standard deviations above the smooth odds contradict them.
 _CONTRADICTION = 3.0
+# A curve's plan stays where its event is less likely than this, which chance alone may do.
+_SURPRISING = 0.08
+# Violations that smooth odds show as clearly, up to so many standard errors, may be chosen.
+_CLOSE = 0.5
 
 Ranked = tuple[Question, PrefixCounts]
 
@@ -71,6 +83,27 @@ def sharpened(
     if smooth is None or smooth.contradicted(plan.question.only(plan.position)):
         return (plan,)
     return replace(plan, share=1 - _SHARE), found
+
+
+def sharpened_curve(
+    plan: CurvePlan | None, ranked: Sequence[Ranked], training: Training, claim: Claim
+) -> CurvePlan | None:
+    """The tangent and event of the plan's score that smooth odds say most about.
+
+    The clearest of all frequencies in training is often one of few trials, by chance. The plan
+    stays where its score was fitted or has few values, or its event contradicts the smooth odds.
+    """
+    if plan is None or plan.question.fitted:
+        return plan
+    score = [question for question, _ in ranked if question.score is plan.question.score]
+    smooth = _Posterior.of(plan.question, training)
+    few = len(score[0].thresholds) <= _FEWEST_EVENTS
+    if few or smooth is None or smooth.surprise(plan.question) < _SURPRISING:
+        return plan
+    shown = [(question, *smooth.expected(question)) for question in score]
+    half = len(training) / 2
+    found = clearest_tangent(shown, [(half, half)] * len(shown), claim, _CLOSE)
+    return plan if found is None else found
 
 
 def _clearest(ranked: Sequence[Ranked]) -> list[list[Ranked]]:
@@ -119,6 +152,13 @@ class _Posterior:
             inside += _nested(cell, np.ones(len(cell)), len(inside))
             hits += _nested(cell, right, len(inside))
         return inside, hits
+
+    def surprise(self, event: Question) -> float:
+        """How likely so many hits of one event are, about."""
+        inside = event.cell(self.sample.features) == 0
+        likely = 1 - self.likely[inside] if event.swapped else self.likely[inside]
+        right = int((self.sample.labels[inside] != event.swapped).sum())
+        return float(tail_up(right, likely.size, likely.mean())) if likely.size else 1.0
 
     def contradicted(self, event: Question | BothSides) -> bool:
         """Whether many more guesses of one event were right than is likely."""

@@ -13,6 +13,7 @@ from auditing.counts import EventCounts
 
 LARGEST_EPSILON = 600.0
 _STEPS = 60
+_CURVED = 12
 
 
 class EventBound(ABC):
@@ -77,6 +78,8 @@ def largest_at_most(p_value: Callable[[float], float], level: float, tolerance: 
 
     Each step is where the logarithm, taken as straight between the ends, crosses the level, or a
     little beyond, so that the ends meet there; one end that stays is counted for half (Illinois).
+    What is left is halved in every fourth step, and in each one once it is clear that nothing is
+    straight.
     """
 
     def excess(epsilon: float) -> float:
@@ -96,7 +99,7 @@ def largest_at_most(p_value: Callable[[float], float], level: float, tolerance: 
     for step in range(_STEPS):
         if high - low <= tolerance:
             break
-        share = 0.5 if step % 4 == 3 else below / (below - above)
+        share = 0.5 if step % 4 == 3 or step >= _CURVED else below / (below - above)
         beyond = 0.4 * tolerance * (raised - lowered)
         inset = min(0.4 * tolerance, 0.5 * (high - low))
         middle = min(max(low + share * (high - low) + beyond, low + inset), high - inset)

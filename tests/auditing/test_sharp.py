@@ -10,13 +10,15 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import auditing
+from accountant import GDP, ZCDP
 from auditing import Design, EventCounts, Outcome, Pair, RandomisedLabel
 from auditing.audit import WITNESSES
 from auditing.claim import Claim
-from auditing.plan import EpsilonPlan, Method, plan_epsilon, questions
-from auditing.sharp import sharpened
+from auditing.plan import CurvePlan, EpsilonPlan, Method, plan_curve, plan_epsilon, questions
+from auditing.sharp import sharpened, sharpened_curve
 from auditing.trials import Trials
 from tests.auditing.samplers import Draw, gaussian, laplace, rounded
+from tests.auditing.variants import truncated_gaussian
 
 SIGMA, DELTA = 3.7306, 1e-5  # (1, 1e-5)
 
@@ -94,3 +96,51 @@ def test_an_early_look_is_paid_for_where_training_promises_a_violation() -> None
     assert sum(f.significance for f in gross.findings) == pytest.approx(0.005)
     assert sum(f.significance for f in sound.findings) == pytest.approx(0.05)
     assert sound.trials == sound.planned
+
+
+def curves(draw: Draw, claim: object, *, seed: int) -> tuple[CurvePlan | None, CurvePlan | None]:
+    """What a pilot of 700 trials chooses by frequencies, and by smooth odds."""
+    training = Trials(draw, Pair(0.0, 1.0), seed=seed).training(700)
+    ranked = list(questions(WITNESSES, *training.halves()))
+    plan = plan_curve(ranked, Claim.of(claim))
+    return plan, sharpened_curve(plan, ranked, training, Claim.of(claim))
+
+
+def clear(plan: CurvePlan, sigma: float) -> float:
+    """True standard errors a trial that an event of Gaussian noise is beyond its tangent."""
+    side = 1 if plan.question.upwards else -1
+    means = (1.0, 0.0) if plan.question.swapped else (0.0, 1.0)
+    p, q = (stats.norm.sf(plan.question.thresholds[0] - side * mean, scale=sigma) for mean in means)
+    slope = math.exp(plan.tangent.epsilon)
+    error = math.sqrt(p * (1 - p) + slope**2 * q * (1 - q))
+    return float((p - slope * q - plan.tangent.delta) / error)
+
+
+def test_chooses_nearly_the_best_tangent_of_gaussian_noise() -> None:
+    """Where the claim is half the loss, what is chosen shows more than what was most frequent."""
+    sigma, found = 5**0.5 / 2, []
+    for seed in range(30):
+        plan, sharp = curves(gaussian(sigma), ZCDP(rho=0.1), seed=seed)
+        assert plan is not None
+        assert sharp is not None
+        if not plan.question.fitted and str(plan.question.score) == "output[0]":
+            found.append((clear(plan, sigma), clear(sharp, sigma)))
+    raw, smooth = np.array(found).T
+
+    assert len(found) > 15
+    assert np.median(smooth) > 0.16  # of 0.183
+    assert smooth.mean() > raw.mean() + 0.01
+
+
+def test_a_jump_keeps_its_tangent() -> None:
+    """Odds that jump at the end of the noise contradict a smooth curve, most of the time."""
+    chosen = [curves(truncated_gaussian, GDP(mu=1), seed=seed) for seed in range(12)]
+
+    assert sum(plan is sharp for plan, sharp in chosen) >= 9
+
+
+def test_a_point_has_no_tangent() -> None:
+    """Nothing to choose for (epsilon, delta), nor for an output with two values."""
+    assert curves(gaussian(1.0), (1, 0.01), seed=1) == (None, None)
+    plan, sharp = curves(lambda value, n, rng: rng.random(n) < value / 2, ZCDP(rho=0.1), seed=1)
+    assert plan is sharp is not None

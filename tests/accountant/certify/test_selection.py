@@ -210,17 +210,35 @@ def test_more_stopping_among_other_parts(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("among", [False, True])
 @pytest.mark.parametrize("base", BASES)
 @pytest.mark.parametrize("law", LAWS)
-def test_every_law_of_the_number_of_runs(law: str, base: str, *, among: bool) -> None:
-    """By itself and beside noise, from smooth and from pure bases."""
-    guarantee: Guarantee[Any] = select(BASES[base](), LAWS[law])
-    guarantee = compose(guarantee, GDP(mu=1)) if among else guarantee
+def test_every_law_of_the_number_of_runs(law: str, base: str) -> None:
+    """From smooth and from pure bases."""
+    check_law(select(BASES[base](), LAWS[law]), 1e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("law", sorted(set(LAWS) - {"fixed"}))
+def test_every_law_beside_noise(law: str, base: str) -> None:
+    """Finite pairs stand in for selections by every law but three runs."""
+    check_law(compose(select(BASES[base](), LAWS[law]), GDP(mu=1)), 1e-3)
+
+
+@pytest.mark.slow
+def test_three_runs_beside_noise() -> None:
+    """Tangents of phi' = 3 z^2 are poor near 0: a pure base is certified loosely, noise refused."""
+    check_law(compose(select(BASES["response"](), LAWS["fixed"]), GDP(mu=1)), 0.6)
+    with pytest.raises(NotCertified, match="ask at a larger delta"):
+        compose(select(GDP(mu=1), LAWS["fixed"]), GDP(mu=1)).certify(delta=DELTA)
+
+
+def check_law(guarantee: Guarantee[Any], room: float) -> None:
+    """Verified, and hardly above the engine."""
     epsilon, _ = verified(guarantee, delta=DELTA)
     bracket = guarantee.epsilon(delta=DELTA)
 
-    assert bracket.lower <= epsilon <= bracket.upper * (1 + 1e-3)
+    assert bracket.lower <= epsilon <= bracket.upper * (1 + room)
 
 
 @pytest.mark.parametrize("name", RENYI)

@@ -9,14 +9,18 @@ from typing import Any, Final
 
 from accountant.certify.build import Steps
 from accountant.certify.hockey import Point
+from accountant.certify.json_form import Object
 from accountant.certify.prove import prove_point
+from accountant.certify.renyi import power_order
 from accountant.errors import NotCertified
 from accountant.guarantees.guarantee import Guarantee
-from proofs.certificate import Json, show_rational
+from accountant.guarantees.renyi_guarantee import RenyiGuarantee
+from proofs.certificate import show_rational
 
 _ROOM: Final = Fraction(1, 2**40)
 _GOLDEN: Final = (math.sqrt(5.0) - 1.0) / 2.0
 _ROUNDS: Final = 36
+_SLACKS: Final = (2.0**-36, 2.0**-30, 2.0**-26, 2.0**-22)
 
 
 def prove_true_positive_rate(steps: Steps, guarantee: Guarantee[Any], rate: float) -> None:
@@ -29,6 +33,8 @@ def prove_true_positive_rate(steps: Steps, guarantee: Guarantee[Any], rate: floa
         NotCertified: no epsilon leaves anything below 1, or no proof comes near the best one.
     """
     most = guarantee.true_positive_rate(false_positive_rate=rate).upper
+    if isinstance(guarantee, RenyiGuarantee) and _by_order(steps, guarantee, rate, most):
+        return
 
     def by_event(epsilon: float) -> float:
         return math.exp(epsilon) * rate + guarantee.delta(epsilon=epsilon).upper
@@ -49,20 +55,29 @@ def prove_true_positive_rate(steps: Steps, guarantee: Guarantee[Any], rate: floa
     exact, other = Fraction(math.exp(epsilon)), Fraction(math.exp(-epsilon))
     found = min(exact * Fraction(rate) + delta, 1 - (1 - Fraction(rate) - delta) * other)
     shown = min(found * (1 + _ROOM), Fraction(1))
-    _conclude(
-        steps,
-        "true-positive-rate",
-        {
-            "false_positive_rate": show_rational(Fraction(rate)),
-            "true_positive_rate": show_rational(_short(shown)),
-        },
-    )
+    said = {**_rates(Fraction(rate), _short(shown)), **_about(steps)}
+    steps.add("convert/approx-true-positive-rate", said, [len(steps.listed) - 1], {})
 
 
 def prove_advantage(steps: Steps, guarantee: Guarantee[Any]) -> None:
     """Add the steps that bound P(S) - Q(S) of every event: delta at epsilon = 0."""
     delta = _proved(steps, guarantee, Point(0.0, guarantee.advantage().upper, moves=False))
-    _conclude(steps, "advantage", {"advantage": show_rational(delta)})
+    said: Object = {"notion": "advantage", "advantage": show_rational(delta), **_about(steps)}
+    steps.add("convert/approx-advantage", said, [len(steps.listed) - 1], {})
+
+
+def _by_order(steps: Steps, guarantee: RenyiGuarantee[Any], rate: float, most: float) -> bool:
+    """Add the steps by one order, if one rules out a little more than the power that is known."""
+    for slack in _SLACKS:
+        power = most * (1.0 + slack)
+        order = power_order(guarantee, rate, power)
+        if order is not None:
+            place, _ = steps.derive(guarantee.derivation)
+            said = {**_rates(Fraction(rate), Fraction(power)), **_about(steps, place)}
+            hint: Object = {"order": show_rational(order)}
+            steps.add("convert/renyi-true-positive-rate", said, [place], hint)
+            return True
+    return False
 
 
 def _proved(steps: Steps, guarantee: Guarantee[Any], point: Point) -> Fraction:
@@ -70,11 +85,18 @@ def _proved(steps: Steps, guarantee: Guarantee[Any], point: Point) -> Fraction:
     return Fraction(str(steps.listed[-1].conclusion["delta"]))
 
 
-def _conclude(steps: Steps, notion: str, numbers: dict[str, Json]) -> None:
-    before = steps.listed[-1].conclusion
-    about = {name: before[name] for name in ("relation", "steps")}
-    said = {"notion": notion, **numbers, **about}
-    steps.add(f"convert/approx-{notion}", said, [len(steps.listed) - 1], {})
+def _rates(false: Fraction, true: Fraction) -> Object:
+    return {
+        "notion": "true-positive-rate",
+        "false_positive_rate": show_rational(false),
+        "true_positive_rate": show_rational(true),
+    }
+
+
+def _about(steps: Steps, place: int = -1) -> Object:
+    """The datasets that a step compares."""
+    before = steps.listed[place].conclusion
+    return {name: before[name] for name in ("relation", "steps")}
 
 
 def _short(value: Fraction) -> Fraction:

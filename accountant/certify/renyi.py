@@ -18,7 +18,12 @@ from accountant.certify.table import Subject, Table
 from accountant.errors import NotCertified
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.rdp import DEFAULT_ORDERS, RDP
-from accountant.guarantees.renyi_bounds import epsilon_terms, log_delta_terms, total_variation
+from accountant.guarantees.renyi_bounds import (
+    epsilon_terms,
+    log_delta_terms,
+    log_power_terms,
+    total_variation,
+)
 from accountant.guarantees.renyi_guarantee import RenyiGuarantee
 from accountant.numerics.enclosure import Reals
 from accountant.numerics.saddle import total_cgf
@@ -35,6 +40,7 @@ _REFINEMENTS = 6
 _NEXT_TO_ONE = 1 + Fraction(1, 2**44)
 _POINTS = 512
 _NEGLIGIBLE, _LEFT_OUT = (1e-15, 1e-30, 1e-60, 1e-110), 1e-9  # of a table, and of a divergence
+_CERTAIN = 1e-13
 _FINE = 90.0  # the engine knows M - 1 of a small sampling rate to 14 digits
 
 
@@ -173,6 +179,19 @@ def best_order(guarantee: RenyiGuarantee[Any], epsilon: float, delta: float) -> 
     if delta > 0:
         return _least(guarantee, lambda orders, values: epsilon_terms(orders, values, delta))
     return _least(guarantee, lambda orders, values: log_delta_terms(orders, values, epsilon))
+
+
+def power_order(guarantee: RenyiGuarantee[Any], rate: float, power: float) -> Fraction | None:
+    """The order at which a power is easiest to rule out at a false-positive rate, if one does."""
+    if not 0.0 < rate <= power < 1.0:
+        return None
+
+    def room(orders: Reals, values: Reals) -> Reals:
+        return values - log_power_terms(orders, power, rate) / (orders - 1.0)
+
+    order = _least(guarantee, room)
+    c, value = np.array([float(order)]), np.array([_value(guarantee, order)])
+    return order if room(c, value)[0] < -_CERTAIN * (2.0 + value[0]) else None
 
 
 def _least(guarantee: RenyiGuarantee[Any], terms: Callable[[Reals, Reals], Reals]) -> Fraction:

@@ -100,8 +100,16 @@ def _exceeds(p: float, q: float, orders: Reals, values: Reals) -> bool:
     log_not_p, log_not_q = math.log1p(-p), math.log1p(-q)
     spread = abs(log_p) + abs(log_q) + abs(log_not_p) + abs(log_not_q)
     margin = _MARGIN * (orders * spread + allowed + 1.0)
+    return bool(np.any(log_power_terms(orders, p, q) > allowed + margin))
+
+
+def log_power_terms(orders: Reals, p: float, q: float) -> Reals:
+    """Log of the larger left side of ``power`` at each order."""
+    excess = orders - 1.0
+    log_p, log_q = math.log(p), math.log(q)
+    log_not_p, log_not_q = math.log1p(-p), math.log1p(-q)
     forward = np.logaddexp(orders * log_p - excess * log_q, orders * log_not_p - excess * log_not_q)
     backward = np.logaddexp(
         orders * log_q - excess * log_p, orders * log_not_q - excess * log_not_p
     )
-    return bool(np.any(np.maximum(forward, backward) > allowed + margin))
+    return np.asarray(np.maximum(forward, backward))

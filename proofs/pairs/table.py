@@ -83,7 +83,7 @@ class Hint:
     @property
     def turning(self) -> int:
         """About how many operations M takes at one node."""
-        return 16 * (len(self.forward.runs) + len(self.backward.runs))
+        return min(16 * (len(self.forward.runs) + len(self.backward.runs)), self.size)
 
     def work(self, base: int) -> int:
         """About how many operations making the table takes, ``base`` for one closed profile."""

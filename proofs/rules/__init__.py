@@ -88,6 +88,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "convert/profile-trade-off": convert.profile_to_trade_off,
         "convert/approx-true-positive-rate": attacks.true_positive_rate,
         "convert/approx-advantage": attacks.advantage,
+        "convert/renyi-true-positive-rate": attacks.renyi_true_positive_rate,
         "convert/zcdp-rdp": convert.zcdp_to_rdp,
         "convert/rdp-rdp": convert.rdp_to_rdp,
         "convert/renyi-approx": convert.renyi_to_approx,

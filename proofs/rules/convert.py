@@ -269,17 +269,7 @@ def _renyi_at_most(
 
 
 def _renyi_delta(step: Application, epsilon: Fraction, delta: Fraction, order: Fraction) -> None:
-    (premise,) = step.every(object, most=1)
-    if order < 1:
-        raise RefusedError("a Renyi order must be at or above 1")
-    if isinstance(premise, ZCDP):
-        value = premise.rho * order
-    elif isinstance(premise, RDP):
-        step.budget.spend(8 * len(premise.points))
-        known = premise.points  # divergences grow with the order
-        value = divergence(known, order) if order > 1 else known[0][1]
-    else:
-        raise RefusedError("the rule takes zCDP or Renyi divergences")
+    value = known_divergence(step, order)
 
     def bound() -> arb:
         if order == 1:
@@ -288,6 +278,20 @@ def _renyi_delta(step: Application, epsilon: Fraction, delta: Fraction, order: F
         return (ball((order - 1) * (value - epsilon)) + a * (1 - 1 / a).log()).exp() / (a - 1)
 
     require_at_most(bound, lambda: ball(delta), "delta")
+
+
+def known_divergence(step: Application, order: Fraction) -> Fraction:
+    """What the one premise, zCDP or Renyi divergences, says at an order at or above 1."""
+    (premise,) = step.every(object, most=1)
+    if order < 1:
+        raise RefusedError("a Renyi order must be at or above 1")
+    if isinstance(premise, ZCDP):
+        return premise.rho * order
+    if isinstance(premise, RDP):
+        step.budget.spend(8 * len(premise.points))
+        known = premise.points  # divergences grow with the order
+        return divergence(known, order) if order > 1 else known[0][1]
+    raise RefusedError("the rule takes zCDP or Renyi divergences")
 
 
 def _both_ends(epsilon: Fraction, order: Fraction) -> arb:

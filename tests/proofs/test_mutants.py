@@ -25,6 +25,7 @@ QUICK = (
     "advantage",
     "unsampled",
     "divergence",
+    "ruled-out",
 )
 LONG = {
     "training": 1,

@@ -13,6 +13,10 @@ from proofs.statement import Advantage, Power
 from tests.proofs.support import Case, Object, said
 
 POWER, GAP = "convert/approx-true-positive-rate", "convert/approx-advantage"
+FAR = "convert/renyi-true-positive-rate"
+RHO = said("zcdp", rho="1/8")
+CURVE = said("rdp", points=[["2", "1/4"], ["3", "1"]])
+TWO: Object = {"order": "2"}
 
 
 def approx(epsilon: str, delta: str, **other: Any) -> Object:  # noqa: ANN401  # fields
@@ -50,6 +54,23 @@ CASES = [
     Case(POWER, power("1/2", "1", steps=2), [approx("1", "0", steps=2)]),
     Case(POWER, power("1/2", "1"), [approx("1", "0")], why="1 to 1 premises", twice=True),
     Case(POWER, power("1/2", "1"), [approx("1", "0")], {"order": "1"}, "unknown fields"),
+    # 10 b^2 + (1 - b)^2/0.9 = e^(1/4) at b = 0.25988, and 1/(4 b (1 - b)) = e^(1/4) at 0.73518
+    Case(FAR, power("1/10", "13/50"), [RHO], TWO),
+    Case(FAR, power("1/10", "259/1000"), [RHO], TWO, "is at least"),
+    Case(FAR, power("1/10", "13/50"), [CURVE], TWO),
+    Case(FAR, power("1/10", "259/1000"), [CURVE], TWO, "is at least"),
+    Case(FAR, power("1/10", "13/50"), [CURVE], {"order": "3"}, "is at least"),
+    Case(FAR, power("1/10", "13/50"), [CURVE], {"order": "4"}, "above all that are listed"),
+    Case(FAR, power("1/2", "92/125"), [RHO], TWO),
+    Case(FAR, power("1/2", "147/200"), [RHO], TWO, "is at least"),
+    Case(FAR, power("1/10", "13/50"), [RHO], {"order": "1"}, "an order above 1"),
+    Case(FAR, power("1/10", "13/50"), [RHO], {"order": "1/2"}, "at or above 1"),
+    Case(FAR, power("0", "1/2"), [RHO], TWO, "0 < a <= b < 1"),
+    Case(FAR, power("1/2", "1"), [RHO], TWO, "0 < a <= b < 1"),
+    Case(FAR, power("1/2", "1/4"), [RHO], TWO, "0 < a <= b < 1"),
+    Case(FAR, power("1/10", "13/50"), [approx("1", "0")], TWO, "zCDP or Renyi"),
+    Case(FAR, power("1/10", "13/50"), [RHO, RHO], TWO, "1 to 1 premises"),
+    Case(FAR, gap("1/2"), [RHO], TWO, "the rule wants Power"),
     # tanh(1/2) = 0.462117...
     Case(GAP, gap("1/8"), [approx("0", "1/8")]),
     Case(GAP, gap("1/9"), [approx("0", "1/8")], why="is at least"),
@@ -90,10 +111,25 @@ def test_no_attack_on_a_small_mechanism_is_better() -> None:
                 assert true - false <= delta + (1 - delta) * (ratio - 1) / (ratio + 1)
 
 
+def test_no_event_is_farther_than_its_laws() -> None:
+    """At order 2 and 3 the sum over an event and its rest is at most that over all outcomes."""
+    laws = [(a, b, 7 - a - b) for a in range(1, 6) for b in range(1, 7 - a)]
+    for p, q in product(laws, repeat=2):
+        for order in (2, 3):
+            whole = sum(
+                Fraction(x, 7) ** order / Fraction(y, 7) ** (order - 1)
+                for x, y in zip(p, q, strict=True)
+            )
+            for event in ((0,), (1,), (2,), (0, 1), (0, 2), (1, 2)):
+                b, a = (Fraction(sum(law[k] for k in event), 7) for law in (p, q))
+                apart = b**order / a ** (order - 1) + (1 - b) ** order / (1 - a) ** (order - 1)
+                assert apart <= whole
+
+
 def test_words() -> None:
     """What is claimed is said with its numbers."""
     assert Power(Fraction(1, 4), Fraction(1, 2)).describe() == (
         "open to true-positive rates of at most 0.5 at a false-positive rate of 0.25"
     )
     assert Advantage(Fraction(1, 4)).describe() == "open to an advantage of at most 0.25"
-    assert {POWER, GAP} <= set(RULES)
+    assert {POWER, GAP, FAR} <= set(RULES)

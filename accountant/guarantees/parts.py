@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from accountant.errors import ParameterError, RelationMismatch
+from accountant.errors import NotImplied, ParameterError, RelationMismatch
 from accountant.guarantees.guarantee import Guarantee
 from accountant.relation import R, require_same_relation
 
@@ -28,6 +28,16 @@ def required(parts: Sequence[Guarantee[R]], what: str) -> R:
                 "part alike, or the total"
             )
     return require_same_relation([part.relation for part in parts], what)
+
+
+def require_single(guarantee: Guarantee[Any], theorem: str) -> None:
+    """Refuse a guarantee about groups where the theorem is about neighbours one step apart."""
+    size = guarantee.derivation.apart
+    if size != 1:
+        raise NotImplied(
+            f"{theorem} is about one record, and this guarantee about {_neighbours(size)}; apply "
+            "it to the guarantee about one record and group what follows"
+        )
 
 
 def _neighbours(size: int) -> str:

@@ -12,7 +12,7 @@ from accountant.guarantees.approx_dp import ApproxDP
 from accountant.guarantees.bounded_range import BoundedRange
 from accountant.guarantees.gdp import GDP
 from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.parts import required
+from accountant.guarantees.parts import require_single, required
 from accountant.guarantees.points import Points
 from accountant.guarantees.privacy_profile import PrivacyProfile
 from accountant.guarantees.pure_dp import PureDP
@@ -56,7 +56,8 @@ def parallel_compose(
         The common notion, or a PrivacyProfile at ``epsilons``.
 
     Raises:
-        NotImplied: under ReplaceOne, or different notions and no ``epsilons``.
+        NotImplied: under ReplaceOne, about groups (their records may fall in several parts), or
+            different notions and no ``epsilons``.
         RelationMismatch: two parts differ in relation.
     Laws: order does not matter; equal parts give that guarantee; never better than any part.
 
@@ -71,6 +72,8 @@ def parallel_compose(
             "from one part to another and change two; state the parts under add-remove and use "
             "group with size=2, as replacing is removing and adding"
         )
+    for part in parts:
+        require_single(part, "parallel composition")
     compared: Sequence[Guarantee[R]] = parts
     worst = _worst(parts)
     if worst is None and all(isinstance(part, RenyiGuarantee) for part in parts):

@@ -6,6 +6,7 @@ from accountant.derivation import Derivation
 from accountant.errors import NotImplied
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.parts import require_single
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.product import Product
 from accountant.pairs.subsampled import Direction, SubsampledPair
@@ -34,7 +35,8 @@ def subsample_poisson(guarantee: Guarantee[R], scheme: Poisson) -> DominatingPai
     Returns:
         One pair per direction.
     Raises:
-        NotImplied: under replace-one, or when only a Rényi curve is known.
+        NotImplied: under replace-one, about groups (each of their records is drawn by itself), or
+            when only a Rényi curve is known.
     Example:
         >>> from accountant import GDP, Poisson
         >>> step = subsample_poisson(GDP(mu=1), Poisson(sampling_rate=0.01))
@@ -47,6 +49,7 @@ def subsample_poisson(guarantee: Guarantee[R], scheme: Poisson) -> DominatingPai
             "here bounds it; state the sensitivity under AddRemove(), or sample with "
             "WithoutReplacement(sample_size=..., population_size=...)"
         )
+    require_single(guarantee, "the amplification by a sample")
     pair = guarantee.to_pair()
     if scheme.sampling_rate == 1:
         return pair

@@ -6,6 +6,7 @@ from accountant.derivation import Derivation
 from accountant.errors import NotImplied
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.parts import require_single
 from accountant.pairs.product import Product
 from accountant.pairs.subsampled import Direction, SubsampledPair
 from accountant.relation import R, ReplaceOne
@@ -33,8 +34,8 @@ def subsample_without_replacement(
     Returns:
         One pair, for both directions.
     Raises:
-        NotImplied: under another relation, where n itself differs between neighbours, or when
-            only a Rényi curve is known.
+        NotImplied: under another relation, where n itself differs between neighbours, about
+            groups, or when only a Rényi curve is known.
     Example:
         >>> from accountant import GDP, ReplaceOne, WithoutReplacement
         >>> scheme = WithoutReplacement(sample_size=1, population_size=100)
@@ -48,6 +49,7 @@ def subsample_without_replacement(
             f"ReplaceOne() only, got {type(guarantee.relation).__name__}; state the sensitivity "
             "under ReplaceOne(), or use Poisson(sampling_rate=...)"
         )
+    require_single(guarantee, "the amplification by a sample")
     pair = guarantee.to_pair()
     if scheme.sampling_rate == 1:
         return pair

@@ -29,12 +29,15 @@ from accountant.pairs.laplace import LaplacePair
 from accountant.pairs.logistic import LogisticPair
 from accountant.pairs.pair import Pair
 from accountant.pairs.product import Product
-from accountant.relation import AddRemove
+from accountant.relation import AddRemove, ReplaceOne
+from accountant.sampling import Poisson, WithoutReplacement
 from accountant.theorems.compose import compose, self_compose
 from accountant.theorems.group import group
 from accountant.theorems.group_rdp import group_rdp
 from accountant.theorems.group_trade_off import group_trade_off
 from accountant.theorems.parallel import parallel_compose
+from accountant.theorems.subsample_poisson import subsample_poisson
+from accountant.theorems.subsample_without_replacement import subsample_without_replacement
 from tests.accountant.guarantees import oracle
 
 SIZE = st.integers(1, 6)
@@ -225,3 +228,21 @@ def test_groups_of_one_size_compose() -> None:
     six = group(group(PureDP(epsilon=1), size=2), size=3)
     assert compose(six, group(PureDP(epsilon=1), size=6)).derivation.apart == 6
     assert compose(group(PureDP(epsilon=1), size=1), PureDP(epsilon=1)).derivation.apart == 1
+
+
+def test_samples_of_groups_are_refused() -> None:
+    """Every record of a group is drawn by itself: three are in a sample three times as often."""
+    with pytest.raises(NotImplied, match=r"about one record, .* groups of 3; apply it"):
+        subsample_poisson(group(GDP(mu=1), size=3), Poisson(sampling_rate=0.01))
+    with pytest.raises(NotImplied, match=r"about one record, .* groups of 2; apply it"):
+        subsample_without_replacement(
+            group(GDP(mu=1, relation=ReplaceOne()), size=2),
+            WithoutReplacement(sample_size=1, population_size=100),
+        )
+
+
+def test_disjoint_parts_of_groups_are_refused() -> None:
+    """Three records may fall in three parts, and no part's guarantee is about that."""
+    three = group(TradeOff(points=((0, 1), (0.5, 0.25), (1, 0))), size=3)
+    with pytest.raises(NotImplied, match="parallel composition is about one record"):
+        parallel_compose(three, three)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, final
+from typing import final
 
 import numpy as np
 
@@ -15,8 +15,6 @@ from accountant.pairs.product import Product
 from accountant.pairs.subsampled import SubsampledPair
 from proofs.certificate import Step
 
-_CLOSE: Final = 2e-9  # how far the line's bound may be above the profile
-
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -26,16 +24,18 @@ class Once:
     Attributes:
         pair: what is sampled, once.
         line: what bounds the base's profile.
+        over: how far the line's bound is above the profile, of its logarithm.
     """
 
     pair: SubsampledPair
     line: Object
+    over: float
 
     def log_upper(self, epsilon: Reals) -> Reals:
         """Log of the upper end of the profile."""
         upper = self.pair.profile(epsilon)[1]
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(upper) + _CLOSE)
+            return np.asarray(np.log(upper) + self.over)
 
     def fact(self, points: Points) -> Step:
         """The line."""

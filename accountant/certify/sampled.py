@@ -27,6 +27,7 @@ _BULK: Final = 6  # of a typical loss, total variation
 _HALVINGS: Final = 40
 _CLOSE: Final = 1e-9  # how far a line's bound may be above the profile
 _MOST_NODES: Final = 1 << 9
+_LONGEST: Final = 1 << 15
 _MOST_LINES: Final = 64
 _LEAST: Final = 1e-290
 _LOG_ROOM: Final = -7.0
@@ -54,9 +55,19 @@ def subject(product: Product, *, fine: int, negligible: float, whole: bool = Fal
 
 
 def once(pair: SubsampledPair, epsilon: float) -> Once:
-    """One sampled pair, once, whose base has no closed profile."""
-    (found,) = _lines(pair, np.array([epsilon]), 0.0)
-    return Once(pair, {name: value for name, value in found.items() if name != "points"})
+    """One sampled pair, once, whose base has no closed profile: by a line as long as it takes."""
+    _, argument = _argument(pair, np.array([epsilon]))
+    at = float(argument[0])
+    saddle = find_saddle(pair.base, lambda one: one.epsilon - at)
+    with np.errstate(divide="ignore"):
+        known = np.log(deltas(pair.base, argument)[1])
+    nodes = _MOST_NODES
+    proof = line(Subject.plain(pair.base), saddle, nodes)
+    while proof.log_upper(argument)[0] > known[0] + _CLOSE and nodes < _LONGEST:
+        nodes *= 8
+        proof = line(Subject.plain(pair.base), saddle, nodes)
+    over = float((proof.log_upper(argument) - known)[0])
+    return Once(pair, proof.witness(), max(over, 0.0) + _CLOSE)
 
 
 def _table(pair: SubsampledPair, fine: int, negligible: float, *, whole: bool) -> Table:

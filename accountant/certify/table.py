@@ -14,6 +14,7 @@ from typing import final
 
 import numpy as np
 
+from accountant.errors import NotCertified
 from accountant.numerics.enclosure import Complexes, Reals
 from accountant.pairs.finite import FinitePair
 from accountant.pairs.ladder import LadderPair
@@ -25,6 +26,7 @@ TURN = 3  # the checker's ceiling falls up to this over the span
 _DIRECT = 1 << 20
 FEW = 64  # masses that the checker adds up one by one
 _LEVELS = 48
+_LARGEST = 700.0  # log of a level
 
 
 @final
@@ -112,7 +114,10 @@ class Table:
         def bound(y: float) -> tuple[float, float]:
             turned = apart + moves / (2 * math.sin(0.5 * y * self.ladder.span))
             best = int(np.argmin(turned))
-            level = math.exp(math.log(max(float(levels[best]), 1e-300)) + log_moment)
+            log_level = math.log(max(float(levels[best]), 1e-300)) + log_moment
+            if log_level > _LARGEST:
+                raise NotCertified("the masses of a table are too far apart; ask at a larger delta")
+            level = math.exp(log_level)
             return min(math.log(float(turned[best])), 0.0), level * (1 + 1e-12)
 
         return bound

@@ -92,6 +92,19 @@ MORE: dict[str, Callable[[], Guarantee[Any]]] = {
         .subsample(Poisson(sampling_rate=0.05))
         .guarantee()
     ),
+    "whole noise beside laplace": lambda: (
+        mechanism_compose(
+            DiscreteGaussian(sigma=4, sensitivity=L2(1)), Laplace(scale=5, sensitivity=L1(1))
+        )
+        .subsample(Poisson(sampling_rate=0.2))
+        .guarantee()
+    ),
+    "many answers on one sample": lambda: (
+        RandomizedResponse(epsilon=0.125, categories=3)
+        .repeat(200)
+        .subsample(Poisson(sampling_rate=0.125))
+        .guarantee()
+    ),
     "five samples": lambda: two_releases().repeat(5).guarantee(),
     "laplaces on one sample": lambda: (
         Laplace(scale=10, sensitivity=L1(1))
@@ -344,6 +357,16 @@ def test_numbers_that_no_sum_and_no_formula_shows(monkeypatch: pytest.MonkeyPatc
 
     with pytest.raises(NotCertified, match="certify epsilon or delta"):
         many.certify()
+
+
+def test_a_table_whose_masses_are_too_far_apart() -> None:
+    """Where little noise is sampled at a high rate, a tilt beyond floating point is not tried."""
+    noise = Laplace(scale=0.2, sensitivity=L1(1)).subsample(Poisson(sampling_rate=0.9))
+    guarantee = noise.repeat(10).guarantee()
+    claim = verified(guarantee.certify(delta=DELTA))
+    upper = guarantee.epsilon(delta=DELTA).upper
+
+    assert upper <= claim["epsilon"] <= upper * (1 + Fraction(1, 10**4))
 
 
 def test_groups_are_not_mixed_with_records() -> None:

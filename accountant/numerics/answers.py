@@ -6,6 +6,7 @@ slowly; then a table of the pair's profile gives a second bracket, and both hold
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 
 from accountant.bound import Bound
@@ -22,7 +23,7 @@ from accountant.numerics.testing import (
 )
 from accountant.pairs.product import Factor, Product
 from accountant.pairs.selected import SelectedPair
-from accountant.pairs.subsampled import tabulated
+from accountant.pairs.subsampled import SubsampledPair, tabulated
 
 __all__ = [
     "delta",
@@ -42,9 +43,9 @@ _WIDE = 1e-6
 
 def delta(product: Product, epsilon: float) -> Bound:
     """Hockey-stick divergence of one direction at a real epsilon."""
-    selected = _selected(product)
-    if selected is not None:
-        return selected.delta(epsilon)
+    alone = _alone(product)
+    if alone is not None:
+        return alone.delta(epsilon)
     return _narrow(product, lambda one: profile.delta(one, epsilon))
 
 
@@ -55,9 +56,10 @@ def epsilon(product: Product, delta: float | Bound) -> Bound:
         product: one direction.
         delta: a number, or the bracket of one, in [0, 1].
     """
-    selected = _selected(product)
-    if selected is not None:
-        return selected.epsilon(delta)
+    alone = _alone(product)
+    if alone is not None:
+        with contextlib.suppress(NotCertified):
+            return alone.epsilon(delta)
     return _narrow(product, lambda one: profile.epsilon(one, delta))
 
 
@@ -89,21 +91,23 @@ def larger_epsilon(forward: Product, backward: Product, delta: float | Bound) ->
     """
     least = Bound.of(delta).lower
     first = epsilon(forward, delta)
-    selected = _selected(backward)
     if backward == forward:
         return first
-    if selected is not None and selected.delta(first.upper).upper <= least:
-        return first
-    if certainly_below(backward, first.lower, least):
+    alone = _alone(backward)
+    if alone is not None:
+        small = alone.delta(first.upper).upper <= least
+    else:
+        small = certainly_below(backward, first.lower, least)
+    if small:
         return first
     return first.maximum(epsilon(backward, delta))
 
 
-def _selected(product: Product) -> SelectedPair | None:
-    """One selection by itself, which answers without a table."""
-    alone = product.factors[0] if len(product.factors) == 1 else None
-    if alone is not None and alone.count == 1 and isinstance(alone.pair, SelectedPair):
-        return alone.pair
+def _alone(product: Product) -> SelectedPair | SubsampledPair | None:
+    """One selection or one sample by itself, which answers without a table."""
+    if len(product.factors) == 1 and product.factors[0].count == 1:
+        pair = product.factors[0].pair
+        return pair if isinstance(pair, SelectedPair | SubsampledPair) else None
     return None
 
 

@@ -10,8 +10,11 @@ from typing import final
 
 import numpy as np
 
+from accountant.bound import Bound
+from accountant.errors import NotCertified
 from accountant.numerics.below import chernoff
-from accountant.numerics.enclosure import Reals
+from accountant.numerics.enclosure import Reals, log_down, log_up
+from accountant.numerics.invert import invert
 from accountant.numerics.profile import deltas, epsilon, infinite_mass, max_loss
 from accountant.numerics.saddle import total_cgf
 from accountant.pairs.gaussian import GaussianPair
@@ -27,6 +30,7 @@ from accountant.pairs.subsampled_profile import (
 from accountant.pairs.tabulated import TabulatedPair
 
 _TINY = 1e-115
+_LEAST_LEVEL = 1e-100  # of delta, from which a profile that ends at the one above is inverted
 _AHEAD = np.geomspace(0.02, 5e3, 40)  # how far beyond s a tail's bound is tried, relative to s + 1
 _ROUNDING = 1e-13
 
@@ -87,6 +91,27 @@ class SubsampledPair(TabulatedPair):
             Direction.REPLACEMENT: replacement_profile,
         }[self.direction]
         return through(lambda x: deltas(self.base, x), self.sampling_rate, epsilon)
+
+    def delta(self, epsilon: float) -> Bound:
+        """Delta of one sample, asked directly."""
+        lower, upper = self.profile(np.array([epsilon]))
+        return Bound(max(float(lower[0]), 0.0), min(float(upper[0]), 1.0))
+
+    def epsilon(self, delta: float | Bound) -> Bound:
+        """Epsilon of one sample, asked directly.
+
+        Raises:
+            NotCertified: delta is not reached where the base's profile has digits.
+        """
+        level, end = Bound.of(delta), self.end
+        if not (level.lower >= _LEAST_LEVEL and self.delta(end).upper <= level.lower):
+            raise NotCertified(f"a sample's profile is not inverted at delta = {level.lower:.3g}")
+        target = log_down(np.array(level.lower)).item(), log_up(np.array(level.upper)).item()
+        return invert(self._log_profile, target, 0.1 * end, 0.1 * end, math.inf)
+
+    def _log_profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
+        lower, upper = self.profile(epsilon)
+        return log_down(lower), log_up(upper)
 
     @property
     def end(self) -> float:

@@ -291,4 +291,41 @@ def test_tables_of_large_losses_are_refused_at_once() -> None:
     base = Product.of(RandomizedResponsePair(epsilon=Fraction(10**9)))
     pair = SubsampledPair(base=base, sampling_rate=Fraction(1, 100), direction=Direction.REMOVAL)
     with pytest.raises(NotCertified, match="allowed are losses up to 700"):
-        answers.delta(Product.of(pair), 1.0)
+        answers.delta(Product.of(pair).times(2), 1.0)
+
+
+@pytest.mark.parametrize("rate", [Fraction(1, 1000), Fraction(1, 3), Fraction(99, 100)])
+@pytest.mark.parametrize("direction", [Direction.REMOVAL, Direction.ADDITION])
+@pytest.mark.parametrize("delta", [1e-9, 1e-5, 1e-2])
+def test_one_sample_is_answered_from_its_profile(
+    rate: Fraction, direction: Direction, delta: float
+) -> None:
+    """As narrowly as the two mixtures written down, for one sample of three outcomes."""
+    p, q = (
+        (Fraction(3, 4), Fraction(6, 25), Fraction(1, 100)),
+        (Fraction(1, 5), *2 * (Fraction(2, 5),)),
+    )
+    base = Product.of(FinitePair(p=p, q=q))
+    pair = SubsampledPair(base=base, sampling_rate=rate, direction=direction)
+    one, other = (q, p) if direction is Direction.REMOVAL else (p, q)
+    mixed = tuple((1 - rate) * a + rate * b for a, b in zip(one, other, strict=True))
+    mixture = (mixed, q) if direction is Direction.REMOVAL else (p, mixed)
+    written = Product.of(FinitePair(p=mixture[0], q=mixture[1]))
+
+    for found, true in (
+        (answers.epsilon(Product.of(pair), delta), answers.epsilon(written, delta)),
+        (answers.delta(Product.of(pair), 0.01), answers.delta(written, 0.01)),
+    ):
+        assert max(found.lower, true.lower) <= min(found.upper, true.upper)
+        assert found.width <= 1e-10 * max(found.upper, 1e-3)
+
+
+def test_one_sample_whose_profile_ends_too_high_is_answered_from_tables() -> None:
+    """Where its base has infinite losses, and below 1e-100, the tables answer."""
+    base = Product.of(RandomizedResponsePair(epsilon=Fraction(1), infinite=Fraction(1, 100)))
+    pair = SubsampledPair(base=base, sampling_rate=Fraction(1, 10), direction=Direction.REMOVAL)
+    for delta in (1e-4, 1e-150):
+        with pytest.raises(NotCertified, match="not inverted"):
+            pair.epsilon(delta)
+        assert answers.epsilon(Product.of(pair), delta).upper == math.inf
+    assert answers.epsilon(Product.of(pair), 2e-3).relative_width < 1e-10

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import pairwise
 from typing import final, overload
 
 from accountant import check
@@ -23,7 +24,8 @@ from accountant.pairs.product import Product
 from accountant.relation import AddRemove, R, Relation
 
 _MARGIN = 64 * ELEMENTARY_ULPS * UNIT_ROUNDOFF
-_ORDERS = (1.001, 1.01, 1.1, 1.5, 2.0, 3.0)
+_ORDERS = tuple(1.0 + 10.0 ** (k / 60) for k in range(-360, 361))
+_PLAIN = Fraction(1, 1000), 10**6  # epsilons: below epsilon^2/8 and above epsilon are rho to 1e-6
 _SOURCE = "odds ratio of an event, proved in BoundedRange.to_pair"
 
 
@@ -79,15 +81,28 @@ class BoundedRange(PairGuarantee[R]):
         return ((self.stated_epsilon, Fraction(0)),)
 
     def zcdp(self) -> Bound:
-        """The smallest rho: at most epsilon^2/8 and epsilon tanh(epsilon/2), both proved.
+        """The smallest rho, where orders next to 1 decide: about the largest KL divergence.
 
-        The pair's own rho is larger: for Renyi divergences a range says more than its pair.
-        See ``theorems.convert_bounded_range_zcdp``.
+        Statement: the supremum over s > 0 of k(s)/(s(s + 1)), k(s) = s times the divergence of
+            order s + 1. As a supremum of functions log E_P e^{sL}, k is convex, and k(0) = 0:
+            between two orders it is below its chord, beyond the last one at most epsilon s. Nor
+            is rho above what ``theorems.convert_bounded_range_zcdp`` proves.
+        Rounds: outwards. The pair's own rho is larger: for divergences a range says more than it.
         """
         epsilon = self.stated_epsilon
-        upper = floats_around(min(epsilon * epsilon / 8, epsilon_tanh_up(epsilon)))[1]
-        at_orders = (self._rdp_at(order).lower / order for order in _ORDERS)
-        return Bound(min(max(at_orders) * (1 - 1e-15), upper), upper)
+        proved = floats_around(min(epsilon * epsilon / 8, epsilon_tanh_up(epsilon)))[1]
+        found = [(order, self._rdp_at(order)) for order in _ORDERS]
+        least = max(one.lower / order for order, one in found) * (1 - 1e-15)
+        upper = proved
+        if _PLAIN[0] <= epsilon <= _PLAIN[1]:
+            known = [
+                (0.0, 0.0),
+                *((order - 1.0, (order - 1.0) * one.upper) for order, one in found),
+            ]
+            most = max(_steepest(left, right) for left, right in pairwise(known))
+            beyond = floats_around(epsilon)[1] / _ORDERS[-1]
+            upper = min(max(most, beyond) * (1 + 1e-12), proved)
+        return Bound(min(least, upper), upper)
 
     def _rdp_at(self, order: float) -> Bound:
         """The largest divergence of a mechanism whose loss takes both ends of an interval.
@@ -143,6 +158,18 @@ class BoundedRange(PairGuarantee[R]):
         return DominatingPair(
             forward=product, backward=product, relation=self.relation, derivation=derivation
         )
+
+
+def _steepest(left: tuple[float, float], right: tuple[float, float]) -> float:
+    """The largest (a + b s)/(s(s + 1)) on a cell in s, of the line through its two ends."""
+    (start, low), (end, high) = left, right
+    slope = (high - low) / (end - start)
+    if start == 0.0:
+        return slope
+    level = low - slope * start
+    inside = math.sqrt(max(level * (level - slope), 0.0)) - level
+    turn = min(max(inside / slope, start), end) if slope > 0.0 else start
+    return max((level + slope * s) / (s * (s + 1.0)) for s in (start, turn, end))
 
 
 def _log_expm1(x: float) -> float:

@@ -13,6 +13,7 @@ from accountant.numerics.enclosure import float_down, float_up
 _ROOT_BITS = 80
 _EXP_BITS = 128
 _TANH_MARGIN = 1e-15
+_LEAST_FACTOR = 1e-100  # whose square is a float
 _LARGEST = Fraction(sys.float_info.max)
 MAX_EXPONENT = 700
 
@@ -114,7 +115,7 @@ def epsilon_tanh_up(epsilon: Fraction) -> Fraction:
     """
     bound = min(epsilon, epsilon * epsilon / 2)
     above = floats_around(epsilon)[1]
-    if math.isfinite(above):
+    if _LEAST_FACTOR <= above < math.inf:
         bound = min(bound, Fraction(above * math.tanh(0.5 * above) * (1 + _TANH_MARGIN)))
     return bound
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
+import mpmath
 import pytest
 
 from accountant.guarantees.bounded_range import BoundedRange
@@ -89,12 +90,25 @@ class TestBoundedRange(GuaranteeContract):
         assert guarantee.zcdp().lower == pytest.approx(max(ratios), rel=1e-2)
         assert guarantee.zcdp().upper <= width * width / 8 * (1 + 1e-15)
 
-    def test_rho_of_a_small_range_is_an_eighth_of_its_square(self) -> None:
-        """And of a huge one its length."""
-        small = BoundedRange(epsilon=Fraction(1, 8)).zcdp()
+    @pytest.mark.parametrize("width", [0.01, 0.5, 1.0, 5.0, 50.0])
+    def test_rho_is_the_largest_kl_divergence(self, width: float) -> None:
+        """Next to order 1 divergences over their order are largest: that of Dong et al. (2019)."""
+        with mpmath.workdps(40):
+            ratio = mpmath.mpf(width) / mpmath.expm1(width)
+            divergence = float(ratio - 1 - mpmath.log(ratio))
+        rho = BoundedRange(epsilon=width).zcdp()
 
-        assert small.upper == 1 / 512
-        assert small.relative_width < 1e-2
+        assert rho.upper >= divergence * (1 - 1e-15)
+        assert rho.lower <= divergence * (1 + 1e-15)
+        assert rho.relative_width < 2e-5
+
+    def test_rho_of_a_small_range_is_an_eighth_of_its_square(self) -> None:
+        """Never above it, hardly below, and not 0 where its square is no float."""
+        small = BoundedRange(epsilon=Fraction(1, 1024)).zcdp()
+
+        assert small.upper == 2.0**-23
+        assert small.relative_width < 1e-6
+        assert BoundedRange(epsilon=Fraction(1, 10**200)).zcdp().upper > 0.0
         assert BoundedRange(epsilon=0).zcdp().upper == 0.0
         assert BoundedRange(epsilon=0).rdp(order=2).upper == 0.0
         assert BoundedRange(epsilon=10**400).rdp(order=2).upper == math.inf

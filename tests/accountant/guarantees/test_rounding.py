@@ -96,8 +96,9 @@ def test_epsilon_tanh_is_just_above(epsilon: Fraction) -> None:
 
 
 def test_epsilon_tanh_beyond_the_floats() -> None:
-    """An epsilon larger than every float is its own bound."""
+    """An epsilon larger than every float is its own bound, of a tiny one its square over 2 is."""
     assert epsilon_tanh_up(Fraction(10) ** 400) == Fraction(10) ** 400
+    assert epsilon_tanh_up(Fraction(1, 10**180)) == Fraction(1, 2 * 10**360)
 
 
 def test_questions_at_a_fraction_widen() -> None:

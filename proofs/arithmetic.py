@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from typing import Final
+from typing import Final, TypeVar
 
 from flint import arb, ctx, fmpq
 
@@ -12,6 +12,8 @@ from proofs.errors import RefusedError
 
 PRECISIONS: Final = (64, 128, 256, 512)
 MAX_BITS: Final = 1 << 16
+
+T = TypeVar("T")
 
 
 def ball(value: Fraction | int) -> arb:
@@ -27,6 +29,18 @@ def exact_sum(values: Iterable[Fraction]) -> Fraction:
         if total.denominator.bit_length() > MAX_BITS:
             raise RefusedError("the common denominator of a sum is too long")
     return total
+
+
+def each_precision(make: Callable[[], T]) -> Callable[[], T]:
+    """What is made anew only where the precision is another."""
+    made: dict[int, T] = {}
+
+    def at_present() -> T:
+        if ctx.prec not in made:
+            made[ctx.prec] = make()
+        return made[ctx.prec]
+
+    return at_present
 
 
 def require_at_most(value: Callable[[], arb], limit: Callable[[], arb], what: str) -> None:

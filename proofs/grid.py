@@ -17,7 +17,7 @@ from typing import Final, final
 
 from flint import acb, arb, arb_poly, ctx
 
-from proofs.arithmetic import ball
+from proofs.arithmetic import ball, each_precision
 from proofs.errors import RefusedError
 from proofs.pairs.discrete_gaussian import DiscreteGaussianPair, reach
 from proofs.pairs.discrete_laplace import DiscreteLaplacePair
@@ -41,15 +41,9 @@ def cells(product: Product) -> int:
 
 
 def lattice_profile(product: Product) -> Callable[[arb], arb]:
-    """H_eps at eps >= 0 of a product with few losses, made once for each precision."""
-    made: dict[int, Grid] = {}
-
-    def profile(epsilon: arb) -> arb:
-        if ctx.prec not in made:
-            made[ctx.prec] = Grid.of(product)
-        return made[ctx.prec].at(epsilon)
-
-    return profile
+    """H_eps at eps >= 0 of a product with few losses."""
+    made = each_precision(lambda: Grid.of(product))
+    return lambda epsilon: made().at(epsilon)
 
 
 @final

@@ -16,7 +16,7 @@ from typing import Final, TypeAlias, final
 
 from flint import arb, arb_poly, ctx
 
-from proofs.arithmetic import ball
+from proofs.arithmetic import ball, each_precision
 from proofs.pairs.discrete_laplace import DiscreteLaplacePair
 from proofs.pairs.finite import FinitePair
 from proofs.pairs.laplace import LaplacePair
@@ -44,15 +44,9 @@ def work(product: Product) -> int:
 
 
 def finite_profile(product: Product) -> Callable[[arb], arb]:
-    """H_eps at eps >= 0 of a product whose sum is short, made once for each precision."""
-    made: dict[int, FiniteSum] = {}
-
-    def profile(epsilon: arb) -> arb:
-        if ctx.prec not in made:
-            made[ctx.prec] = FiniteSum.of(product)
-        return made[ctx.prec].at(epsilon)
-
-    return profile
+    """H_eps at eps >= 0 of a product whose sum is short."""
+    made = each_precision(lambda: FiniteSum.of(product))
+    return lambda epsilon: made().at(epsilon)
 
 
 @final

@@ -13,6 +13,7 @@ from proofs.errors import RefusedError
 from proofs.fields import Fields
 from proofs.pairs.pair import Product
 from proofs.rules.compose import divergence
+from proofs.rules.divergence import delta_at, total_variation
 from proofs.rules.dominate import certainly_below
 from proofs.rules.hockey_stick import finite_moment, largest_loss, spend
 from proofs.rules.rule import Application
@@ -215,8 +216,8 @@ def rdp_to_rdp(step: Application) -> tuple[str, ...]:
 def renyi_to_approx(step: Application) -> tuple[str, ...]:
     """For delta >= e^{(a-1)(R - eps)} (1 - 1/a)^a / (a - 1) at one order a, or total variation.
 
-    Source: Canonne, Kamath & Steinke (arXiv:2004.00010), Proposition 12. At a = 1, by Pinsker and
-    by Bretagnolle & Huber, sqrt(R/2) and sqrt(1 - e^-R).
+    Source: Canonne, Kamath & Steinke (arXiv:2004.00010), Proposition 12; at a = 1,
+    ``divergence.total_variation``.
     """
     claim = step.concludes(ApproxDP)
     _renyi_delta(step, claim.epsilon, claim.delta, step.witness.rational("order"))
@@ -272,10 +273,8 @@ def _renyi_delta(step: Application, epsilon: Fraction, delta: Fraction, order: F
     value = known_divergence(step, order)
 
     def bound() -> arb:
-        if order == 1:
-            return ball(value / 2).sqrt().min((-ball(-value).expm1()).sqrt())
-        a = ball(order)
-        return (ball((order - 1) * (value - epsilon)) + a * (1 - 1 / a).log()).exp() / (a - 1)
+        known = ball(value)
+        return total_variation(known) if order == 1 else delta_at(known, order, ball(epsilon))
 
     require_at_most(bound, lambda: ball(delta), "delta")
 

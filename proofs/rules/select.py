@@ -16,6 +16,7 @@ from proofs.arithmetic import ball, require_at_most
 from proofs.errors import RefusedError
 from proofs.fields import Fields
 from proofs.rules.compose import divergence
+from proofs.rules.divergence import delta_at, total_variation
 from proofs.rules.rule import Application
 from proofs.runs import Poisson, Runs, TruncatedNegativeBinomial, read_runs
 from proofs.statement import RDP, ZCDP, PureDP
@@ -95,9 +96,7 @@ def _by_shape(runs: Runs, a: Fraction, curve: Curve, hint: Fields) -> Bound:
 def _by_rate(runs: Runs, a: Fraction, curve: Curve, hint: Fields) -> Bound:
     """log(e^-m + m e^((a-1)(R(a) + m d)))/(a-1), d a delta at epsilon = log(a/(a-1)) (Theorem 6).
 
-    d from the divergence R at an order b: e^((b-1)(R - epsilon)) (1-1/b)^b/(b-1) (Canonne, Kamath &
-    Steinke, arXiv:2004.00010, Proposition 12), or the total variation, at most sqrt(R/2) (Pinsker)
-    and sqrt(1 - e^-R) (Bretagnolle & Huber), as R is at least that at order 1.
+    d from the divergence at an order b (``divergence.delta_at``), or the total variation.
     """
     b = hint.rational("order")
     if not isinstance(runs, Poisson) or b <= 1:
@@ -105,10 +104,9 @@ def _by_rate(runs: Runs, a: Fraction, curve: Curve, hint: Fields) -> Bound:
     value, other = curve(a), curve(b)
 
     def bound() -> arb:
-        m, left = ball(runs.rate), ball(other) + ball(1 - 1 / a).log()
-        delta = (ball(b) * ball(1 - 1 / b).log() + ball(b - 1) * left).exp() / ball(b - 1)
-        variation = ball(other / 2).sqrt().min((-ball(-other).expm1()).sqrt())
-        grown = m * (ball(a - 1) * (ball(value) + m * delta.min(variation))).exp()
+        m, known = ball(runs.rate), ball(other)
+        delta = delta_at(known, b, -ball(1 - 1 / a).log()).min(total_variation(known))
+        grown = m * (ball(a - 1) * (ball(value) + m * delta)).exp()
         return ((-m).exp() + grown).log() / ball(a - 1)
 
     return bound

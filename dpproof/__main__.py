@@ -10,6 +10,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import click
 
@@ -95,13 +96,15 @@ def calibrate(file: str, stage: str, parameter: str, *, as_json: bool) -> int:
 @click.argument("file")
 @click.option("-o", "--output", "out", type=OUT, required=True, help="Where to write it.")
 @click.option("--lower", is_flag=True, help="Certify the lower end: it is no better than that.")
-def certify(file: str, *, out: str, lower: bool) -> int:
+@click.option("--false-positive-rate", type=float, help="Certify what attacks detect at that rate.")
+@click.option("--advantage", is_flag=True, help="Certify the advantage of attacks.")
+def certify(file: str, *, out: str, **question: Any) -> int:  # noqa: ANN401  # as click gives it
     """Write a certificate of what the pipeline in FILE costs in total, at its delta."""
     from dpproof import parse  # noqa: PLC0415  # as in budget
     from dpproof.certified import write  # noqa: PLC0415  # as in budget
     from proofs.__main__ import lines  # noqa: PLC0415  # as in budget
 
-    click.echo("\n".join(lines(write(parse.load(file), out, lower=lower))))
+    click.echo("\n".join(lines(write(parse.load(file), out, **question))))
     return HOLDS
 
 

@@ -11,13 +11,22 @@ from dpproof.pipeline import Pipeline
 from proofs import Rejected, Verified, VerifiedUnder, check
 
 
-def write(pipeline: Pipeline, out: str, *, lower: bool = False) -> Verified | VerifiedUnder:
+def write(
+    pipeline: Pipeline,
+    out: str,
+    *,
+    lower: bool = False,
+    false_positive_rate: float | None = None,
+    advantage: bool = False,
+) -> Verified | VerifiedUnder:
     """Certify epsilon of the pipeline at its delta, check the certificate, write it.
 
     Args:
         pipeline: what runs.
         out: the certificate's file.
         lower: certify the lower end, a fact about the pair that dominates the pipeline.
+        false_positive_rate: certify what attacks detect at so many false alarms instead.
+        advantage: certify the advantage of attacks instead.
     Raises:
         InputError: a stage is refused, no rule covers a step of it, or the file cannot be written.
     """
@@ -26,7 +35,13 @@ def write(pipeline: Pipeline, out: str, *, lower: bool = False) -> Verified | Ve
         for stage in pipeline.stages:
             with placed(stage.place):
                 guarantees.append(stage.guarantee(pipeline.relation))
-        certificate = total(guarantees).certify(delta=pipeline.delta, lower=lower)
+        attacks = advantage or false_positive_rate is not None
+        certificate = total(guarantees).certify(
+            delta=None if attacks else pipeline.delta,
+            false_positive_rate=false_positive_rate,
+            advantage=advantage,
+            lower=lower,
+        )
         verdict = check(certificate)
         if isinstance(verdict, Rejected):
             raise NotCertified(

@@ -92,6 +92,11 @@ class SubsampledPair(TabulatedPair):
         }[self.direction]
         return through(lambda x: deltas(self.base, x), self.sampling_rate, epsilon)
 
+    @property
+    def is_quick(self) -> bool:
+        """As much as the base's."""
+        return True
+
     def delta(self, epsilon: float) -> Bound:
         """Delta of one sample, asked directly."""
         lower, upper = self.profile(np.array([epsilon]))

@@ -74,6 +74,32 @@ def test_the_lower_end(command: Command, out: Path) -> None:
     assert 0 <= 1 - int(top) / int(bottom) / spent.json["epsilon"]["lower"] < 1e-6
 
 
+def test_attack_risk(command: Command, out: Path) -> None:
+    """What the budget's table says that attacks reach is certified, to a millionth."""
+    spent = command.run("budget", command.file(PIPELINE), "--json").json
+    known = {
+        "advantage": (["--advantage"], spent["advantage"]),
+        "true_positive_rate": (["--false-positive-rate", "0.01"], spent["true_positive_rate"][0]),
+    }
+    for name, (options, shown) in known.items():
+        made = command.run("certify", command.file(PIPELINE), *options, "-o", str(out))
+        claim = Certificate.from_json(out.read_text(encoding="utf-8")).claim
+        top, bottom = str(claim[name]).split("/")
+
+        assert (made.status, made.err) == (0, "")
+        assert shown["lower"] <= int(top) / int(bottom) <= shown["upper"] * (1 + 1e-6)
+
+
+def test_two_questions_at_once(command: Command, out: Path) -> None:
+    """Refused in one line, and nothing is written."""
+    questions = ("--advantage", "--false-positive-rate", "0.01")
+    refused = command.run("certify", command.file(PIPELINE), *questions, "-o", str(out))
+
+    assert refused.status == 2
+    assert "choose one" in refused.err
+    assert not out.exists()
+
+
 def test_a_lower_end_that_no_rule_shows(command: Command, out: Path) -> None:
     """Refused in one line, and nothing is written."""
     selects = 'select = { runs = "truncated-negative-binomial", eta = 1, gamma = 0.1 }\n'

@@ -27,7 +27,7 @@ from tests.proofs.support import said
 GDP = dict(said("gdp", mu_squared="1"))
 STEP = {"rule": "state/gdp", "premises": [], "witness": {}, "conclusion": GDP}
 GOOD = {"format": "dpproof-certificate", "version": 1, "claim": GDP, "steps": [STEP]}
-SECOND = 1.0
+SECONDS = 5.0  # of processor time: rubbish takes a fraction of one
 VERDICTS = (Rejected, Verified, VerifiedUnder)
 
 values = st.recursive(
@@ -38,13 +38,13 @@ values = st.recursive(
 
 
 def refused(text: str, why: str = "") -> None:
-    """Assert that a text is rejected within a second of work, as no certificate."""
+    """Assert that a text is rejected within bounded work, as no certificate."""
     start = time.process_time()
     verdict = check_text(text)
 
     assert isinstance(verdict, Rejected)
     assert why in verdict.reason, verdict.reason
-    assert time.process_time() - start < SECOND
+    assert time.process_time() - start < SECONDS
     assert len(verdict.reason) < 500
     assert verdict.reason.isprintable()
 

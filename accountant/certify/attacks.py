@@ -7,19 +7,24 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, Final
 
+import numpy as np
+
 from accountant.certify.build import Steps
-from accountant.certify.hockey import Point
+from accountant.certify.hockey import Point, distinct
 from accountant.certify.json_form import Object
 from accountant.certify.prove import prove_point
 from accountant.certify.renyi import power_order
 from accountant.errors import NotCertified
 from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.pair_guarantee import PairGuarantee
 from accountant.guarantees.renyi_guarantee import RenyiGuarantee
+from accountant.numerics import answers
+from accountant.numerics.enclosure import Reals
 from proofs.certificate import show_rational
 
 _ROOM: Final = Fraction(1, 2**40)
-_GOLDEN: Final = (math.sqrt(5.0) - 1.0) / 2.0
-_ROUNDS: Final = 36
+_ROUNDS: Final = 8
+_POINTS: Final = 25
 _SLACKS: Final = (2.0**-36, 2.0**-30, 2.0**-26, 2.0**-22)
 
 
@@ -36,12 +41,12 @@ def prove_true_positive_rate(steps: Steps, guarantee: Guarantee[Any], rate: floa
     if isinstance(guarantee, RenyiGuarantee) and _by_order(steps, guarantee, rate, most):
         return
 
-    def by_event(epsilon: float) -> float:
-        return math.exp(epsilon) * rate + guarantee.delta(epsilon=epsilon).upper
+    def by_event(epsilon: Reals) -> Reals:
+        return np.asarray(np.exp(epsilon) * rate + _deltas(guarantee, epsilon))
 
-    def by_rest(epsilon: float) -> float:
-        delta = guarantee.delta(epsilon=epsilon).upper
-        return -math.expm1(-epsilon) + (rate + delta) * math.exp(-epsilon)
+    def by_rest(epsilon: Reals) -> Reals:
+        missed = (rate + _deltas(guarantee, epsilon)) * np.exp(-epsilon)
+        return np.asarray(missed - np.expm1(-epsilon))
 
     tried = [
         _least(by_event, -math.log(max(rate, 1e-300))),
@@ -104,21 +109,20 @@ def _short(value: Fraction) -> Fraction:
     return min(Fraction(math.nextafter(float(value), 2.0)), Fraction(1))
 
 
-def _least(bound: Callable[[float], float], end: float) -> tuple[float, float]:
-    """The least of a function with one valley on [0, end], and where: by the golden section."""
+def _deltas(guarantee: Guarantee[Any], epsilon: Reals) -> Reals:
+    """Upper ends of delta, of a pair all at once."""
+    if not isinstance(guarantee, PairGuarantee):
+        return np.array([guarantee.delta(epsilon=one).upper for one in epsilon.tolist()])
+    ends = [answers.deltas(product, epsilon)[1] for product in distinct(guarantee.to_pair())]
+    return np.asarray(np.max(ends, axis=0))
+
+
+def _least(bound: Callable[[Reals], Reals], end: float) -> tuple[float, float]:
+    """The least of a function with one valley on [0, end], and where: by ever finer grids."""
     left, right = 0.0, end
-    inner = [right - _GOLDEN * (right - left), left + _GOLDEN * (right - left)]
-    values = [bound(one) for one in inner]
-    tried = [(bound(0.0), 0.0), *zip(values, inner, strict=True)]
     for _ in range(_ROUNDS):
-        if values[0] <= values[1]:
-            right, inner[1], values[1] = inner[1], inner[0], values[0]
-            inner[0] = right - _GOLDEN * (right - left)
-            values[0] = bound(inner[0])
-            tried.append((values[0], inner[0]))
-        else:
-            left, inner[0], values[0] = inner[0], inner[1], values[1]
-            inner[1] = left + _GOLDEN * (right - left)
-            values[1] = bound(inner[1])
-            tried.append((values[1], inner[1]))
-    return min(tried)
+        x = np.linspace(left, right, _POINTS)
+        values = bound(x)
+        at = int(np.argmin(values))
+        left, right = float(x[max(at - 1, 0)]), float(x[min(at + 1, _POINTS - 1)])
+    return float(values[at]), float(x[at])

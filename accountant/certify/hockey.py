@@ -83,7 +83,12 @@ def prove(products: list[Product], point: Point) -> tuple[Fraction, Fraction, li
         epsilon, delta = Fraction(float(epsilons[slack])), Fraction(point.delta)
     else:
         epsilon = Fraction(point.epsilon)
-        delta = min(Fraction(math.exp(log_deltas[slack]) * (1 + 1e-15)), Fraction(1))
+        delta = Fraction(math.exp(log_deltas[slack]) * (1 + 1e-15))
+        if delta >= 1:
+            raise NotCertified(
+                f"delta at epsilon = {point.epsilon:.6g} is 1 as closely as the checker's sums "
+                "tell: there is nothing to certify; try a larger epsilon"
+            )
     return epsilon, delta, [make(((epsilon, delta),)) for make, _ in tries]
 
 

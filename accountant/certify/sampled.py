@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -11,7 +12,7 @@ from accountant.certify.closed import has_closed_profile
 from accountant.certify.contour import line
 from accountant.certify.json_form import Object
 from accountant.certify.once import Once
-from accountant.certify.table import FEW, Side, Subject, Table
+from accountant.certify.table import FEW, MOST_CELLS, MOST_RUNS, Side, Subject, Table
 from accountant.errors import NotCertified
 from accountant.numerics import hull
 from accountant.numerics.enclosure import Reals
@@ -31,6 +32,9 @@ _LONGEST: Final = 1 << 15
 _MOST_LINES: Final = 64
 _LEAST: Final = 1e-290
 _LOG_ROOM: Final = -7.0
+_FAR_APART: Final = (
+    "the losses of one sample are too far apart for the checker's tables; use more noise"
+)
 
 
 def subject(product: Product, *, fine: int, negligible: float, whole: bool = False) -> Subject:
@@ -81,8 +85,10 @@ def _table(pair: SubsampledPair, fine: int, negligible: float, *, whole: bool) -
     seen = found.index[np.exp(found.atoms.log_p) > _VISIBLE]
     if seen.size <= FEW - 3:
         seen = np.union1d(seen, [-grids[1][-1], 0.0, grids[0][-1]])
-        grids = [seen[seen >= 0], -seen[seen <= 0][::-1]]
+        grids = [_filled(seen[seen >= 0]), _filled(-seen[seen <= 0][::-1])]
         found = _ladder(both, grids, span)
+    if not all(map(_is_short, grids)):
+        raise NotCertified(_FAR_APART)
     sides = [
         Side(grid, _lines(one, grid * span, negligible))
         for one, grid in zip(both, grids, strict=True)
@@ -90,13 +96,27 @@ def _table(pair: SubsampledPair, fine: int, negligible: float, *, whole: bool) -
     return Table(found, *sides)
 
 
+def _is_short(grid: Reals) -> bool:
+    """Whether the checker reads so many positions, in so many runs of one stride."""
+    turns = int(np.count_nonzero(np.diff(np.diff(grid))))
+    return grid.size <= MOST_CELLS and turns < MOST_RUNS
+
+
+def _filled(grid: Reals) -> Reals:
+    """The same positions and others between them, so that no stride is too long."""
+    gaps = [np.arange(a, b, MOST_CELLS) for a, b in pairwise(grid.tolist())]
+    return np.concatenate([*gaps, grid[-1:]])
+
+
 def _grid(end: float, span: float, fine: int) -> Reals:
     """Neighbours where the bulk of the losses is, then strides that double, to past the end."""
     reach, at, stride, count = math.ceil(end / span) + 1, 0.0, 1.0, _BULK * fine
     parts: list[Reals] = [np.zeros(1)]
     while at < reach:
+        if reach - at > MOST_CELLS * MOST_CELLS:
+            raise NotCertified(_FAR_APART)
         parts.append(at + stride * np.arange(1, min(count, math.ceil((reach - at) / stride)) + 1))
-        at, stride, count = float(parts[-1][-1]), 2 * stride, 2 * fine
+        at, stride, count = float(parts[-1][-1]), min(2 * stride, MOST_CELLS), 2 * fine
     return np.concatenate(parts)
 
 

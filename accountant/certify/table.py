@@ -25,6 +25,7 @@ from proofs.certificate import Json, show_rational
 TURN = 3  # the checker's ceiling falls up to this over the span
 _DIRECT = 1 << 20
 FEW = 64  # masses that the checker adds up one by one
+MOST_CELLS, MOST_RUNS = 1 << 15, 64  # that the checker reads; a stride is no longer either
 _LEVELS = 48
 _LARGEST = 700.0  # log of a level
 

@@ -6,11 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Final, final
 
-from flint import arb, ctx
+from flint import arb
 
-from proofs.arithmetic import ball, exact_sum, show
+from proofs.arithmetic import ball, each_precision, exact_sum, show
 from proofs.errors import RefusedError
 from proofs.fields import Fields
 
@@ -58,9 +59,13 @@ class TruncatedNegativeBinomial(Runs):
 
     eta: Fraction
     gamma: Fraction
-    _kept: dict[int, tuple[arb, arb, arb, arb]] = field(
-        default_factory=dict, init=False, repr=False, compare=False
+    _constants: Callable[[], tuple[arb, arb, arb, arb]] = field(
+        init=False, repr=False, compare=False
     )
+
+    def __post_init__(self) -> None:
+        """Keep what every value takes."""
+        object.__setattr__(self, "_constants", each_precision(self._made))
 
     def phi(self, order: int, z: arb) -> arb:
         """With expm1, so that a small eta keeps its digits."""
@@ -72,16 +77,13 @@ class TruncatedNegativeBinomial(Runs):
             return ((1 - power) * gap.log()).expm1() / ((1 - power) * log_gamma).expm1()
         return first * gap**-power if order == 1 else first * power * slope * gap ** (-power - 1)
 
-    def _constants(self) -> tuple[arb, arb, arb, arb]:
+    def _made(self) -> tuple[arb, arb, arb, arb]:
         """1 - gamma, eta + 1, phi'(0) and log gamma, at the current precision."""
-        found = self._kept.get(ctx.prec)
-        if found is None:
-            eta, gamma = ball(self.eta), ball(self.gamma)
-            slope, log_gamma = 1 - gamma, gamma.log()
-            mean = eta / (eta * log_gamma).expm1() if self.eta else 1 / log_gamma
-            first = -mean * slope / gamma * ((eta + 1) * log_gamma).exp()
-            found = self._kept[ctx.prec] = (slope, eta + 1, first, log_gamma)
-        return found
+        eta, gamma = ball(self.eta), ball(self.gamma)
+        slope, log_gamma = 1 - gamma, gamma.log()
+        mean = eta / (eta * log_gamma).expm1() if self.eta else 1 / log_gamma
+        first = -mean * slope / gamma * ((eta + 1) * log_gamma).exp()
+        return slope, eta + 1, first, log_gamma
 
     def describe(self) -> str:
         """Both parameters."""
@@ -138,9 +140,7 @@ class Finite(Runs):
     """P(K = k) is the k-th of a list, k from 0 on."""
 
     probabilities: tuple[Fraction, ...]
-    _kept: dict[tuple[int, int], list[arb]] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
+    _falling: tuple[Callable[[], list[arb]], ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Refuse anything that is not a law of some runs."""
@@ -148,6 +148,8 @@ class Finite(Runs):
             raise RefusedError(f"the largest number of runs must be from 1 to {MAX_RUNS}")
         if min(self.probabilities) < 0 or exact_sum(self.probabilities) != 1:
             raise RefusedError("probabilities must be at or above 0 and sum to exactly 1")
+        made = tuple(each_precision(partial(self._made, order)) for order in range(3))
+        object.__setattr__(self, "_falling", made)
 
     @property
     def corner_is_worst(self) -> bool:
@@ -167,18 +169,14 @@ class Finite(Runs):
     def phi(self, order: int, z: arb) -> arb:
         """By Horner's rule, for every z."""
         total = arb(0)
-        for one in self._falling(order):
+        for one in self._falling[order]():
             total = total * z + one
         return total
 
-    def _falling(self, order: int) -> list[arb]:
-        """The coefficients from the last on, at the current precision."""
-        found = self._kept.get((ctx.prec, order))
-        if found is None:
-            both = reversed(list(enumerate(self.probabilities))[order:])
-            found = [ball(p * (1, k, k * (k - 1))[order]) for k, p in both]
-            self._kept[ctx.prec, order] = found
-        return found
+    def _made(self, order: int) -> list[arb]:
+        """The coefficients of a derivative from the last on, at the current precision."""
+        both = reversed(list(enumerate(self.probabilities))[order:])
+        return [ball(p * (1, k, k * (k - 1))[order]) for k, p in both]
 
     def describe(self) -> str:
         """Every probability."""

@@ -19,7 +19,7 @@ from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.pair_guarantee import PairGuarantee
 from accountant.guarantees.renyi_guarantee import RenyiGuarantee
 from accountant.numerics import answers
-from accountant.numerics.enclosure import Reals
+from accountant.numerics.enclosure import Reals, float_up
 from proofs.certificate import show_rational
 
 _ROOM: Final = Fraction(1, 2**40)
@@ -59,8 +59,8 @@ def prove_true_positive_rate(steps: Steps, guarantee: Guarantee[Any], rate: floa
     delta = _proved(steps, guarantee, point)
     exact, other = Fraction(math.exp(epsilon)), Fraction(math.exp(-epsilon))
     found = min(exact * Fraction(rate) + delta, 1 - (1 - Fraction(rate) - delta) * other)
-    shown = min(found * (1 + _ROOM), Fraction(1))
-    said = {**_rates(Fraction(rate), _short(shown)), **_about(steps)}
+    shown = min(Fraction(float_up(found * (1 + _ROOM))), Fraction(1))
+    said = {**_rates(Fraction(rate), shown), **_about(steps)}
     steps.add("convert/approx-true-positive-rate", said, [len(steps.listed) - 1], {})
 
 
@@ -102,11 +102,6 @@ def _about(steps: Steps, place: int = -1) -> Object:
     """The datasets that a step compares."""
     before = steps.listed[place].conclusion
     return {name: before[name] for name in ("relation", "steps")}
-
-
-def _short(value: Fraction) -> Fraction:
-    """A float at or above, or 1."""
-    return min(Fraction(math.nextafter(float(value), 2.0)), Fraction(1))
 
 
 def _deltas(guarantee: Guarantee[Any], epsilon: Reals) -> Reals:

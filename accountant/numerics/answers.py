@@ -105,10 +105,8 @@ def larger_epsilon(forward: Product, backward: Product, delta: float | Bound) ->
 
 def _alone(product: Product) -> SelectedPair | SubsampledPair | None:
     """One selection or one sample by itself, which answers without a table."""
-    if len(product.factors) == 1 and product.factors[0].count == 1:
-        pair = product.factors[0].pair
-        return pair if isinstance(pair, SelectedPair | SubsampledPair) else None
-    return None
+    pair = profile.closed_form(product)
+    return pair if isinstance(pair, SelectedPair | SubsampledPair) else None
 
 
 def _tabulated(product: Product) -> Product:

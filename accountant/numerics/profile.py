@@ -287,7 +287,7 @@ def _exact_epsilon(
     """From a closed profile or a finite sum, where that is narrow enough."""
     closed, terms = closed_form(product), exponential_sum(product)
     if closed is not None and closed.profile(np.zeros(1)) is not None:
-        return invert(lambda x: _logs(closed, mass, x), target, 1.0, 1.0, top)
+        return invert(lambda x: log_ends(closed, mass, x), target, 1.0, 1.0, top)
     if terms is None:
         return None
     found = invert(terms.log_profile, target, 0.9 * top, 0.1 * top, top)
@@ -341,7 +341,7 @@ def _capped(found: Bound, mass: Bound, delta: Bound, top: float) -> Bound:
     return Bound(min(found.lower, top), min(found.upper, top))
 
 
-def _logs(pair: Pair, mass: Bound, epsilon: Reals) -> tuple[Reals, Reals]:
+def log_ends(pair: Pair, mass: Bound, epsilon: Reals) -> tuple[Reals, Reals]:
     """Logs of the bounds of a closed profile, without the infinite mass."""
     found = pair.profile(epsilon)
     if found is None:

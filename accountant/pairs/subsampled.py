@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
+from functools import partial
 from typing import final
 
 import numpy as np
@@ -15,7 +16,7 @@ from accountant.errors import NotCertified
 from accountant.numerics.below import chernoff
 from accountant.numerics.enclosure import Reals, log_down, log_up
 from accountant.numerics.invert import invert
-from accountant.numerics.profile import deltas, epsilon, infinite_mass, max_loss
+from accountant.numerics.profile import deltas, epsilon, infinite_mass, log_ends, max_loss
 from accountant.numerics.saddle import total_cgf
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.pair import Pair
@@ -112,11 +113,9 @@ class SubsampledPair(TabulatedPair):
         if not (level.lower >= _LEAST_LEVEL and self.delta(end).upper <= level.lower):
             raise NotCertified(f"a sample's profile is not inverted at delta = {level.lower:.3g}")
         target = log_down(np.array(level.lower)).item(), log_up(np.array(level.upper)).item()
-        return invert(self._log_profile, target, 0.1 * end, 0.1 * end, math.inf)
-
-    def _log_profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
-        lower, upper = self.profile(epsilon)
-        return log_down(lower), log_up(upper)
+        every = Bound.exactly(0.0)  # no part of delta is set aside
+        ends = partial(log_ends, self, every)
+        return invert(ends, target, 0.1 * end, 0.1 * end, math.inf)
 
     @property
     def end(self) -> float:

@@ -100,8 +100,7 @@ class ConfidenceSequence:
     def epsilon(self) -> float:
         """The lower confidence bound of epsilon, in nats; 0 when nothing is refuted."""
         refuted = self.largest >= EProcess.needed(significance=self.significance)
-        first_left = (*refuted.tolist(), False).index(False)
-        return self.bets[first_left - 1].claimed_epsilon if first_left else 0.0
+        return refuted_from_below([bet.claimed_epsilon for bet in self.bets], refuted.tolist())
 
     def refutes(self, position: int) -> bool:
         """Whether the wealth against one epsilon of the grid has been large enough, at any time."""
@@ -110,3 +109,9 @@ class ConfidenceSequence:
     def evidence(self, position: int) -> float:
         """Log of the present wealth against one epsilon of the grid: an e-value."""
         return EProcess.mixed(self.wealths[position].ravel())
+
+
+def refuted_from_below(grid: Sequence[float], refuted: Sequence[bool]) -> float:
+    """The largest number of a grid such that it and every smaller one are refuted, else 0."""
+    first_left = (*refuted, False).index(False)
+    return grid[first_left - 1] if first_left else 0.0

@@ -15,6 +15,7 @@ from accountant.errors import ParameterError
 from accountant.guarantees.rounding import floats_around
 from auditing.binomial import Floats, special
 from auditing.bounds.bet_process import BetProcess
+from auditing.bounds.confidence_sequence import refuted_from_below
 from auditing.bounds.e_process import EProcess
 from auditing.bounds.event_bet import EventBet
 from auditing.bounds.event_bound import significance_of
@@ -86,8 +87,7 @@ class GaussianSequence:
     @property
     def mu(self) -> float:
         """The lower confidence bound of mu; 0 when nothing is refuted."""
-        first_left = (*self._refuted(), False).index(False)
-        return self.mus[first_left - 1] if first_left else 0.0
+        return refuted_from_below(self.mus, self._refuted())
 
     def _refuted(self) -> list[bool]:
         needed = EProcess.needed(significance=self.significance)

@@ -41,7 +41,7 @@ def positive(**argument: object) -> Fraction:
     """A finite number above 0."""
     name, value = _one(argument)
     exact = _exact(name, value, "a finite number > 0")
-    if not exact > 0:
+    if not exact.numerator > 0:
         raise ParameterError(name, value, "a finite number > 0")
     return exact
 
@@ -50,7 +50,7 @@ def non_negative(**argument: object) -> Fraction:
     """A finite number at or above 0."""
     name, value = _one(argument)
     exact = _exact(name, value, "a finite number >= 0")
-    if not exact >= 0:
+    if not exact.numerator >= 0:
         raise ParameterError(name, value, "a finite number >= 0")
     return exact
 
@@ -59,7 +59,7 @@ def probability(**argument: object) -> Fraction:
     """A number in [0, 1]."""
     name, value = _one(argument)
     exact = _exact(name, value, "in [0, 1]")
-    if not 0 <= exact <= 1:
+    if not 0 <= exact.numerator <= exact.denominator:
         raise ParameterError(name, value, "in [0, 1]")
     return exact
 
@@ -68,7 +68,7 @@ def open_probability(**argument: object) -> Fraction:
     """A number in (0, 1)."""
     name, value = _one(argument)
     exact = _exact(name, value, "in (0, 1)")
-    if not 0 < exact < 1:
+    if not 0 < exact.numerator < exact.denominator:
         raise ParameterError(name, value, "in (0, 1)")
     return exact
 
@@ -77,7 +77,7 @@ def rate(**argument: object) -> Fraction:
     """A number in (0, 1]."""
     name, value = _one(argument)
     exact = _exact(name, value, "in (0, 1]")
-    if not 0 < exact <= 1:
+    if not 0 < exact.numerator <= exact.denominator:
         raise ParameterError(name, value, "in (0, 1]")
     return exact
 

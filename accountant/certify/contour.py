@@ -208,7 +208,7 @@ def _line(subject: Subject, tail: Tail, nodes: int, tau: float, log_moment: floa
         radius=cgf.radius + radius,
         step=step,
         log_cut=log_cut,
-        aliases=np.array([[0.0, 0.0], [2 * c, 0.0]]),
+        known=np.array([[0.0, 0.0], [2 * c, 0.0]]),
         tau=tau,
     )
     return Line(subject, contour, cut.hints)

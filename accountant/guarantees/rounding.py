@@ -8,23 +8,27 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from accountant.bound import Bound
-from accountant.numerics.enclosure import float_down, float_up
+from accountant.numerics.enclosure import down, up
 
 _ROOT_BITS = 80
 _EXP_BITS = 128
 _TANH_MARGIN = 1e-15
 _LEAST_FACTOR = 1e-100  # whose square is a float
-_LARGEST = Fraction(sys.float_info.max)
 MAX_EXPONENT = 700
 
 
 def floats_around(value: Fraction) -> tuple[float, float]:
     """The nearest floats at or below, and at or above; equal when the value is a float."""
-    if value > _LARGEST:
-        return sys.float_info.max, math.inf
-    if value < -_LARGEST:
-        return -math.inf, -sys.float_info.max
-    return float_down(value), float_up(value)
+    try:
+        nearest = float(value)
+    except OverflowError:
+        last = sys.float_info.max
+        return (last, math.inf) if value > 0 else (-math.inf, -last)
+    numerator, denominator = nearest.as_integer_ratio()
+    excess = numerator * value.denominator - value.numerator * denominator
+    if excess == 0:
+        return nearest, nearest
+    return (down(nearest), nearest) if excess > 0 else (nearest, up(nearest))
 
 
 def ask_increasing(question: Callable[[float], Bound], at: Fraction) -> Bound:

@@ -31,13 +31,13 @@ from accountant.numerics.enclosure import (
     Reals,
 )
 from accountant.numerics.saddle import (
+    Aliases,
     Saddle,
     alias_step,
-    log_alias_excess,
-    real_bounds,
+    along,
+    expected,
     short,
     smoothnesses,
-    total_cgf,
 )
 from accountant.numerics.smoothness import log_decay
 from accountant.pairs.pair import Smoothness
@@ -67,7 +67,7 @@ class Contour:
         radius: shape (n,), its error apart from epsilon's.
         step: distance of the nodes.
         log_cut: log of the cut tail, without the factor e^{-c eps}.
-        aliases: shape (m, 2), points c' and upper bounds of K(c') + tau^2 c'(c'+1)/2.
+        known: shape (m, 2), points c' and upper bounds of K(c') + tau^2 c'(c'+1)/2.
         tau: of the extra mechanism, 0 when there is none.
     """
 
@@ -76,14 +76,17 @@ class Contour:
     radius: Reals
     step: float
     log_cut: float
-    aliases: Reals
+    known: Reals
     tau: float
     terms: _Terms = field(init=False, repr=False)
+    aliases: Aliases = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         """What all epsilons share."""
         terms = _terms(self.s, self.log_kernel, self.radius, self.step)
         object.__setattr__(self, "terms", terms)
+        period = 2 * math.pi / self.step * (1 - 1e-12)
+        object.__setattr__(self, "aliases", Aliases.of(self.known, float(self.s[0].real), period))
 
     def log_brackets(self, epsilon: Reals) -> tuple[Reals, Reals]:
         """Log of a lower (possibly -inf) and an upper bound of delta at each epsilon.
@@ -104,8 +107,7 @@ class Contour:
         total = _turned_back(self.terms.known, self.step, epsilon)
         cut = np.exp(self.log_cut - floor)
         upper = total + error + cut
-        period = 2 * math.pi / self.step * (1 - 1e-12)
-        excess = log_alias_excess(self.aliases, c, period, epsilon)
+        excess = self.aliases.log_excess(epsilon)
         with np.errstate(over="ignore"):
             lower = total - error - cut - np.exp(excess - shift)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -252,11 +254,10 @@ def build(product: Product, saddle: Saddle, most: int = MAX_NODES) -> Contour:
         NotCertified: the line would need more nodes than allowed even with a large tau.
     """
     c = short(saddle.c)
-    known = real_bounds(product, saddle)
-    step = alias_step(saddle, known)
-    parts = smoothnesses(product, c, known.moments)
-    log_moment = known.at(c)
-    needed = log_moment - c * saddle.epsilon - saddle.log_delta - saddle.log_tolerance
+    guess = expected(product, saddle)
+    step = alias_step(saddle, guess)
+    parts = smoothnesses(product, c, guess.moments)
+    needed = guess.at(c) - c * saddle.epsilon - saddle.log_delta - saddle.log_tolerance
     wanted = _length(parts, step, needed, 0.0)
     limit = min(_node_limit(product, c, step, wanted), most)
     while True:
@@ -267,13 +268,17 @@ def build(product: Product, saddle: Saddle, most: int = MAX_NODES) -> Contour:
             nodes = min(nodes, _length(parts, step, needed, tau))
         s = c + 1j * step * np.arange(nodes)
         try:
-            cgf = total_cgf(product, s)
+            cgf, known = along(product, saddle, s)
         except NotCertified:  # too far up: a shorter line and a larger tau
             if nodes <= _FEWEST:
                 raise
             limit = nodes // 2
             continue
         break
+    found = zip(guess.moments, known.moments, strict=True)
+    if not all(true.lower in one and true.upper in one for one, true in found):
+        parts = smoothnesses(product, c, known.moments)
+    log_moment = known.at(c)
     decay = float(log_decay(parts, np.array([step * (nodes - 1)]), tau)[0])
     extra = 0.5 * tau * tau * s * (s + 1.0)
     log_s, log_s1 = np.log(s), np.log(s + 1.0)
@@ -292,22 +297,23 @@ def build(product: Product, saddle: Saddle, most: int = MAX_NODES) -> Contour:
         radius=radius,
         step=step,
         log_cut=log_moment + lift + decay - math.log(math.pi * reach) + 1e-9,
-        aliases=np.column_stack([points, lifted])[points != c],
+        known=np.column_stack([points, lifted]),
         tau=tau,
     )
 
 
 def _length(parts: list[tuple[Smoothness, int]], step: float, needed: float, tau: float) -> int:
     """Number of nodes until the cut tail is negligible; the cap when it never is."""
-    few, many = 8.0, 4.0 * MAX_NODES
-    for size in (9, 8):  # coarsely, then between two neighbours
-        counts = np.exp(np.linspace(math.log(few), math.log(many), size)).astype(int)
+    few, many = 8, 4 * MAX_NODES
+    for size in (8, 7):  # coarsely, then between two neighbours
+        counts = (few * (many / few) ** (np.arange(size + 1) / size)).astype(int)
         reach = step * (counts - 1)
-        enough = np.flatnonzero(needed + log_decay(parts, reach, tau) < np.log(math.pi * reach))
-        if not enough.size:
+        enough = needed + log_decay(parts, reach, tau) < np.log(math.pi * reach)
+        if not enough.any():
             break
-        few, many = float(counts[max(enough[0] - 1, 0)]), float(counts[enough[0]])
-    return int(many)
+        first = int(enough.argmax())
+        few, many = int(counts[max(first - 1, 0)]), int(counts[first])
+    return many
 
 
 def _node_limit(product: Product, c: float, step: float, wanted: int) -> int:

@@ -21,13 +21,16 @@ from accountant.numerics.enclosure import (
 
 _NEAR_ZERO = 0.5
 _TINY = 1e-300  # stands for 0 in logs and quotients, whose error bounds then say so
-_EXP_TERMS = 16  # 2 * 0.5**16 / 18! is below 2**-67
+_NEAR, _ALIKE = 3.0, 6.0  # |z| summed by Taylor, and how many times as long alphas may be
+_EXP_TERMS = 32  # 2 * 3**33 / 35! is below 2**-79
 _LOG_RADIUS = 0.25
 _FEW = 24
 _DUST = 1e-150
 _COLUMNS = 64  # few enough that no library starts threads
 _AT_ONCE = 1 << 17
+_LOBES, _BELOW_LOBES = 2.9, 1.0 - 0.2173
 _LOG_TERMS = 28  # 0.25**28 is 2**-56, divided by 15
+_LOG_COEFFICIENTS = 1.0 / np.arange(3.0, _LOG_TERMS + 3)
 
 
 def turned_sums(
@@ -179,40 +182,41 @@ def exp_minus_linear(alpha: Complexes, growth: Numbers, log_weights: Numbers) ->
     """Return for each alpha the sum over g of w (e^z - 1 - z), z = alpha g, w = e^log_weights.
 
     Error of a term at most (13 c + 80 + 14 |log w|) u w |z|^2 e^{max(Re z, 0)}, summation
-    included. Where |z| <= 1/2 for all alpha, by the Taylor sum over k of alpha^k / k! times
-    the sum of w g^k, of relative error below 60 u + |log w| u; where |z| <= 1/2 for some, by
-    its own Taylor sum; otherwise directly, where 1, |z| and |e^z| together are at most
-    13 |z|^2 e^{max(Re z, 0)}. The weight goes into the exponent, so that a huge e^z with a
-    tiny weight does not overflow.
+    included. Alphas of about the same size are taken together: where |z| <= 3 for all of them,
+    by the Taylor sum over k of alpha^k / k! times the sum of w g^k, whose terms together are at
+    most 1.8 |z|^2, each of relative error (2 k + c + |log w| + 50) u; otherwise |z| > 1/2 for
+    all, and directly, where 1, |z| and |e^z| together are at most 13 |z|^2 e^{max(Re z, 0)}.
+    The weight goes into the exponent, so that a huge e^z with a tiny weight does not overflow.
 
     Args:
-        alpha: shape (n,).
+        alpha: shape (n,), none of them 0.
         growth: shape (m,), real or complex.
         log_weights: shape (m,).
     """
     size, grown = np.abs(alpha), np.abs(growth)
-    near = size.max() * grown <= _NEAR_ZERO
-    far = size.min() * grown > _NEAR_ZERO
-    total = _by_moments(alpha, growth[near], log_weights[near])
-    if far.any():
-        total += _directly(alpha, growth[far], log_weights[far])
-    mixed = ~(near | far)
-    if mixed.any():
-        z = np.multiply.outer(alpha if alpha.imag.any() else alpha.real, growth[mixed])
-        total += _by_element(z, log_weights[mixed])
+    least = float(size.min())
+    kind = (np.log(size / least) / math.log(_ALIKE)).astype(int)
+    total = np.empty(alpha.shape, dtype=complex)
+    for one in range(int(kind.max()) + 1):
+        some = kind == one
+        if some.any():
+            near = float(size[some].max()) * grown <= _NEAR
+            total[some] = _by_moments(alpha[some], growth[near], log_weights[near])
+            total[some] += _directly(alpha[some], growth[~near], log_weights[~near])
     return total
 
 
 def _by_moments(alpha: Complexes, growth: Numbers, log_weights: Numbers) -> Complexes:
-    """The Taylor sum for all alpha at once."""
+    """The Taylor sum, alpha in units of a power of 2 next to the largest."""
+    unit = math.ldexp(1.0, math.frexp(float(np.abs(alpha).max()))[1])
     k = np.arange(2.0, _EXP_TERMS + 3)[:, None]
-    factors = growth / k
-    factors[0] *= growth * np.exp(log_weights)
+    factors = unit * growth / k
+    factors[0] *= unit * growth * np.exp(log_weights)
     moments = np.multiply.accumulate(factors, axis=0).sum(axis=1)
-    total = np.full(alpha.shape, moments[-1], dtype=complex)
-    for moment in moments[-2::-1]:
-        total = moment + alpha * total
-    return np.asarray(total * alpha * alpha)
+    powers = np.empty((moments.size, alpha.size), dtype=complex)
+    powers[:] = alpha / unit
+    powers[0] *= powers[0]
+    return np.asarray(moments @ np.multiply.accumulate(powers, axis=0))
 
 
 def _directly(alpha: Complexes, growth: Numbers, log_weights: Numbers) -> Complexes:
@@ -221,19 +225,6 @@ def _directly(alpha: Complexes, growth: Numbers, log_weights: Numbers) -> Comple
     weights = np.exp(log_weights)
     linear = weights.sum() + alpha * (weights * growth).sum()
     return np.asarray(_sum_of_turned(np.exp(log_size), phase) - linear)
-
-
-def _by_element(z: Numbers, log_weights: Numbers) -> Complexes:
-    """Each term by what suits it."""
-    weights = np.exp(log_weights)
-    out = np.exp(z + log_weights) - weights * (1.0 + z)
-    small = np.abs(z) <= _NEAR_ZERO
-    w = z[small]
-    total = np.full(w.shape, 1.0 / (_EXP_TERMS + 2), dtype=z.dtype)
-    for k in range(_EXP_TERMS + 1, 2, -1):
-        total = (1.0 + w * total) / k
-    out[small] = 0.5 * w * w * (1.0 + w * total) * np.broadcast_to(weights, z.shape)[small]
-    return np.asarray(out.sum(axis=-1), dtype=complex)
 
 
 def log1p_complex(z: Numbers) -> Numbers:
@@ -264,9 +255,9 @@ def log1p_minus_linear(z: Numbers) -> Numbers:
     out = log1p_complex(z) - z
     small = np.abs(z) <= _LOG_RADIUS
     w = z[small]
-    total = np.full(w.shape, 1.0 / (_LOG_TERMS + 2), dtype=z.dtype)
-    for k in range(_LOG_TERMS + 1, 1, -1):
-        total = 1.0 / k - w * total
+    powers = np.empty((_LOG_TERMS, w.size), dtype=z.dtype)
+    powers[:] = -w
+    total = 0.5 + _LOG_COEFFICIENTS @ np.multiply.accumulate(powers, axis=0)
     out[small] = -w * w * total
     return out
 
@@ -274,17 +265,14 @@ def log1p_minus_linear(z: Numbers) -> Numbers:
 def sinc_deficit(x: Reals) -> Reals:
     """Return a lower bound of 1 - S(x), S(x) = sup over t >= x of |sin t / t|, for x >= 0.
 
-    Up to 1/2 the alternating series gives 1 - sin x / x >= x^2/6 - x^4/120. Beyond, S(x) is
-    at most max(sin x / x, 0.2173) up to pi (the largest side lobe is 0.21723...), and at
-    most min(0.2173, 1/x) from there. The result is lowered by 1e-12 for rounding.
+    sin x / x <= 1 - x^2/6 + x^4/120, and the largest side lobe is 0.21723...: up to 2.9, where
+    the polynomial falls and is below that at the end, S(x) is at most the larger of both;
+    beyond, at most the smaller of 0.2173 and 1/x. The result is lowered by 1e-12 for rounding.
     """
     square = x * x
-    safe = np.maximum(x, _NEAR_ZERO)
-    envelope = np.where(
-        x < np.pi, np.maximum(np.sin(safe) / safe, 0.2173), np.minimum(0.2173, 1.0 / safe)
-    )
-    deficit = np.where(x <= _NEAR_ZERO, square * (1 / 6 - square / 120), 1.0 - envelope)
-    return deficit * (1.0 - 1e-12)
+    near = np.minimum(square * (1 / 6 - square / 120), _BELOW_LOBES)
+    far = np.maximum(1.0 - 1.0 / np.maximum(x, 1.0), _BELOW_LOBES)
+    return np.asarray(np.where(x < _LOBES, near, far) * (1.0 - 1e-12))
 
 
 def log1p_enclosure(excess: Complexes, error: Reals) -> Enclosure:

@@ -17,6 +17,8 @@ _NARROW = 1e-14  # relative width at which a crossing is known well enough
 _SHARE = 0.01  # of the width of a bracket, by which its upper end may be below the target
 _BESIDE = np.append(0.5, 16.0 ** -np.arange(1.0, 10.0))  # of an interval, next to one end
 _AROUND = np.array([-1.0, -0.2, -0.02, 0.02, 0.2, 1.0])
+_NEARLY = 1e-7  # of points that are as near to each other: the next may be the last
+_LADDER = 4.0 ** np.arange(-24, -12)  # relative distances at which lower ends are looked for
 _COARSER = 16.0 ** np.arange(-12, -3)  # relative widths of a bracket that are tried at once
 _FINER = 2.0 ** np.arange(-3, 0)  # and then, relative to the narrowest of them that holds
 
@@ -41,19 +43,27 @@ def invert(
         width: the size of the first interval around it.
         top: largest loss, where delta is 0.
     """
+    best = 0.0
 
     def to_upper(points: Reals) -> Reals:
-        low, high = brackets(points)
+        nonlocal best
+        asked = points
+        if points[-1] - points[0] <= _NEARLY * points[-1]:  # the end is near: lower ends as well
+            asked = np.concatenate([points, points[-1] * (1.0 - _LADDER)])
+        low, high = brackets(asked)
+        best = max(best, float(asked[_rises(low, target[1]) > 0].max(initial=0.0)))
+        low, high = low[: points.size], high[: points.size]
         gap = np.where(np.isnan(high), np.inf, high) - target[0]
         width = np.subtract(high, low, out=np.zeros(gap.shape), where=np.isfinite(low))
         near = (gap <= 0) & (gap >= -_SHARE * width)
         return np.where(near, 0.0, gap)
 
     def to_lower(points: Reals) -> Reals:
-        low = brackets(points)[0]
-        return np.nextafter(np.where(np.isnan(low), -np.inf, low) - target[1], -np.inf)
+        return _rises(brackets(points)[0], target[1])
 
     _, right = _crossing(to_upper, start, width, top)
+    if right - best <= _LADDER[-1] * right:
+        return Bound(min(best, right), right)
     left, scale = 0.0, max(right, 1e-3 * width)
     for shares in (_COARSER, _FINER):
         below = np.array([x for x in right - scale * shares if x > left])
@@ -67,6 +77,11 @@ def invert(
     near = min(right, start + 1e3 * width)
     left, _ = _crossing(to_lower, near, 1e-6 * (near + width), top)
     return Bound(min(left, right), right)
+
+
+def _rises(low: Reals, target: float) -> Reals:
+    """How far lower ends are above the target, rounded down; one that is no number is not."""
+    return np.nextafter(np.where(np.isnan(low), -np.inf, low) - target, -np.inf)
 
 
 def _crossing(

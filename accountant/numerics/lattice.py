@@ -35,9 +35,9 @@ from accountant.numerics.enclosure import (
 )
 from accountant.numerics.points import distinct
 from accountant.numerics.saddle import (
+    Aliases,
     Saddle,
     alias_step,
-    log_alias_excess,
     real_bounds,
     short,
     smoothnesses,
@@ -108,7 +108,7 @@ class LatticeContour:
         period: N * span.
         log_cut: log of a bound of |M| summed over the nodes left out, over N; -inf if none.
         log_dropped: log of a bound of the terms left out, without the factor e^{-c l}.
-        aliases: shape (m, 2), points c' and upper bounds of K(c').
+        aliases: what bounds them.
     """
 
     s: Complexes
@@ -119,7 +119,7 @@ class LatticeContour:
     period: float
     log_cut: float
     log_dropped: float
-    aliases: Reals
+    aliases: Aliases
 
     def log_profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
         """Log of a lower (possibly -inf) and an upper bound of delta at each epsilon."""
@@ -159,7 +159,7 @@ class LatticeContour:
         cut = bound * np.exp(self.log_cut - self.cgf[0].real)
         cut = cut + np.exp(self.log_dropped - self.cgf[0].real)
         upper = total + error + cut
-        excess = log_alias_excess(self.aliases, c, self.period, epsilon) - shift[:, 0]
+        excess = self.aliases.log_excess(epsilon) - shift[:, 0]
         lower = total - error - cut - np.exp(np.minimum(np.logaddexp(excess, log_blurred), 600.0))
         margin = 8 * UNIT_ROUNDOFF * (np.abs(shift[:, 0]) + 4.0)
         with np.errstate(divide="ignore"):
@@ -211,7 +211,7 @@ def build_lattice(product: Product, saddle: Saddle, lattice: Common) -> LatticeC
         period=period,
         log_cut=log_moment + log_cut + 1e-9,
         log_dropped=lost,
-        aliases=np.column_stack([known.points, known.upper])[known.points != c],
+        aliases=Aliases.of(np.column_stack([known.points, known.upper]), c, period),
     )
 
 

@@ -1,8 +1,8 @@
 """Where to put the contour: real-axis values of K, and the tilt that suits a question.
 
 The search is not trusted: any c > 0 gives a valid contour, a good one gives a narrow bracket.
-``total_cgf``, ``real_bounds``, ``smoothnesses`` and ``log_alias_excess`` are rigorous: a contour
-relies on them.
+``total_cgf``, ``real_bounds``, ``along``, ``smoothnesses`` and ``Aliases`` are rigorous:
+a contour relies on them.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ _NOISE = 1e-3  # error of a term, relative to its size, in units of what is allo
 _QUIET = 0.2
 _FINE = 1.004
 _GAIN = 0.9
+_ROOM, _LEAST_ROOM = 1e-3, 1e-12  # by which an estimate of K may be wrong
 _LONGEST = 1e100
 
 
@@ -112,6 +113,7 @@ class Saddle:
         epsilon: where delta is asked for, or expected.
         log_delta: an estimate of log delta(epsilon).
         points: where else K is to be bounded, to bound the aliases.
+        values: K there, to a few digits.
         log_tolerance: log of what may be cut and aliased, relative to delta.
     """
 
@@ -121,6 +123,7 @@ class Saddle:
     epsilon: float
     log_delta: float
     points: tuple[float, ...]
+    values: tuple[float, ...]
     log_tolerance: float = _LOG_TOLERANCE
 
 
@@ -160,9 +163,10 @@ def saddle_at(product: Product, c: float) -> Saddle:
     spread = float(ridge.spread[0])
     offsets = np.geomspace(0.02, 8.0, 6) / math.sqrt(spread)
     points = distinct(np.concatenate([c - offsets, c + np.minimum(offsets, c)]))
-    around = tuple(points[points > 0].tolist())
+    beside = survey(product, points[points > 0])
     estimates = float(ridge.epsilon[0]), float(ridge.log_delta[0])
-    return Saddle(c, float(ridge.value[0]), spread, *estimates, around)
+    known = tuple(beside.c.tolist()), tuple(beside.value.tolist())
+    return Saddle(c, float(ridge.value[0]), spread, *estimates, *known)
 
 
 def find_saddle(
@@ -193,7 +197,7 @@ def suited(
     """
     last = math.inf
     while True:
-        best, cost, noise, points = _best(ridge, epsilon, log_delta, log_tolerance)
+        best, cost, noise, points, values = _best(ridge, epsilon, log_delta, log_tolerance)
         near = ridge.c[max(best - 1, 0) : best + 2]
         coarse = not set(points).isdisjoint(near.tolist())  # other points may be better
         if not (coarse or noise > _QUIET) or cost > _GAIN * last or near[-1] < _FINE * near[0]:
@@ -201,7 +205,7 @@ def suited(
         last = cost
         ridge = ridge.joined(survey(product, np.geomspace(near[0], near[-1], 8)))
     at = float(ridge.c[best]), float(ridge.value[best]), float(ridge.spread[best])
-    return Saddle(*at, epsilon, log_delta, points, log_tolerance)
+    return Saddle(*at, epsilon, log_delta, points, values, log_tolerance)
 
 
 def around(product: Product, excess: Callable[[Ridge], Reals]) -> tuple[Ridge, float, float]:
@@ -265,8 +269,8 @@ def _gaussian_guess(product: Product, excess: Callable[[Ridge], Reals]) -> float
 
 def _best(
     ridge: Ridge, epsilon: float, log_delta: float, log_tolerance: float
-) -> tuple[int, float, float, tuple[float, ...]]:
-    """The point whose sum has fewest terms for its rounding; both of them, its alias points.
+) -> tuple[int, float, float, tuple[float, ...], tuple[float, ...]]:
+    """The point whose sum has fewest terms for its rounding; both of them, its alias points and K.
 
     A period R leaves aliases of e^{K(c') - c' eps - |c - c'| R}, for the best c' on either
     side. The error is relative to delta, in units of what is allowed.
@@ -283,9 +287,9 @@ def _best(
     noise = _NOISE * size * np.exp(np.minimum(ridge.log_height(epsilon) - log_delta, 300.0))
     cost = longest * (1.0 + noise)
     best = int(np.argmin(cost))
-    points = (float(c[left[best].argmin()]), float(c[right[best].argmin()]))
-    ahead = tuple(point for point in points if point > 0)
-    return best, float(cost[best]), float(noise[best]), ahead
+    beside = [at - 1 for at in (left[best].argmin(), right[best].argmin()) if at > 0]
+    points, values = (tuple(one[beside].tolist()) for one in (ridge.c, ridge.value))
+    return best, float(cost[best]), float(noise[best]), points, values
 
 
 def short(value: float) -> float:
@@ -319,14 +323,54 @@ def real_bounds(product: Product, saddle: Saddle) -> RealBounds:
     c = short(saddle.c)
     points = distinct(np.array([*saddle.points, c]))
     each = [factor.pair.cgf(points + 0j) for factor in product.factors]
-    total = _total(product, each, points.shape)
     at = int(np.searchsorted(points, c))
-    ends = [(one.value.real[at], one.radius[at]) for one in each]
     return RealBounds(
         np.append(0.0, points),
-        np.append(0.0, total.value.real + total.radius),
-        tuple(Bound(float(value - radius), float(value + radius)) for value, radius in ends),
+        np.append(0.0, _above(_total(product, each, points.shape))),
+        tuple(_real(one, at) for one in each),
     )
+
+
+def along(product: Product, saddle: Saddle, s: Complexes) -> tuple[Enclosure, RealBounds]:
+    """K on a line that starts at the saddle's c, and at its points."""
+    points = np.array(saddle.points)
+    each = [factor.pair.cgf_along(points, s[:_CHUNK]) for factor in product.factors]
+    beside, line = (
+        _total(product, [one[i] for one in each], one.shape)
+        for i, one in enumerate((points, s[:_CHUNK]))
+    )
+    if s.size > _CHUNK:
+        line = joined([line, total_cgf(product, s[_CHUNK:])])
+    upper = np.concatenate([[0.0], _above(beside), _above(line)[:1]])
+    order = np.argsort(places := np.concatenate([[0.0], points, s.real[:1]]))
+    moments = tuple(_real(one, 0) for _, one in each)
+    return line, RealBounds(places[order], upper[order], moments)
+
+
+def expected(product: Product, saddle: Saddle) -> RealBounds:
+    """What ``real_bounds`` will find as it seems: to choose by, and to be verified.
+
+    The ends of the moments leave room for a few wrong digits.
+    """
+    c, factors = short(saddle.c), product.factors
+    known = sorted([(0.0, 0.0), *zip(saddle.points, saddle.values, strict=True), (c, saddle.value)])
+    points, upper = (np.array(one) for one in zip(*known, strict=True))
+    if len(factors) == 1:
+        moments = [saddle.value / factors[0].count]
+    else:
+        moments = [float(factor.pair.steer(np.array([c]))[0][0]) for factor in factors]
+    room = [_ROOM * abs(one) + _LEAST_ROOM for one in moments]
+    around = (Bound(one - more, one + more) for one, more in zip(moments, room, strict=True))
+    return RealBounds(points, upper, tuple(around))
+
+
+def _above(found: Enclosure) -> Reals:
+    return found.value.real + found.radius
+
+
+def _real(found: Enclosure, at: int) -> Bound:
+    value, radius = found.value.real[at], found.radius[at]
+    return Bound(float(value - radius), float(value + radius))
 
 
 def smoothnesses(
@@ -356,23 +400,37 @@ def alias_step(saddle: Saddle, known: RealBounds) -> float:
     return short(2 * math.pi / period)
 
 
-def log_alias_excess(aliases: Reals, c: float, period: float, epsilon: Reals) -> Reals:
-    """Log of a bound of sum over m != 0 of delta(eps + m R) e^{c m R}.
+@final
+@dataclass(frozen=True, slots=True)
+class Aliases:
+    """What bounds the sum over m != 0 of delta(eps + m R) e^{c m R}, at every eps.
 
     Chernoff: delta(x) <= M(c') e^{-c' x}; a point c' < c serves m < 0, c' > c serves m > 0,
     each a geometric series with ratio e^{-|c - c'| R}.
 
-    Args:
-        aliases: shape (m, 2), points c' other than c and upper bounds of K(c').
-        c: abscissa of the contour.
-        period: R, rounded down.
-        epsilon: shape (n,).
+    Attributes:
+        places: for each side, shape (m,), points c' other than c.
+        heights: for each side, shape (m,), logs of the bounds at eps = 0.
     """
-    total = np.full(epsilon.shape, -np.inf)
-    for below in (True, False):
-        side = aliases[(aliases[:, 0] < c) == below]
-        gap = np.abs(side[:, 0] - c) * period
-        each = side[:, 1] - np.multiply.outer(epsilon, side[:, 0])
-        each = each - gap - np.log(-np.expm1(-gap)) + 1e-12 * np.abs(side[:, 1])
-        total = np.logaddexp(total, each.min(axis=1))
-    return total
+
+    places: tuple[Reals, Reals]
+    heights: tuple[Reals, Reals]
+
+    @staticmethod
+    def of(known: Reals, c: float, period: float) -> Aliases:
+        """From points c' and upper bounds of K there, shape (m, 2), and R rounded down."""
+        sides = known[known[:, 0] < c], known[known[:, 0] > c]
+        gaps = [np.abs(side[:, 0] - c) * period for side in sides]
+        lower, upper = (
+            side[:, 1] + 1e-12 * np.abs(side[:, 1]) - gap - np.log(-np.expm1(-gap))
+            for side, gap in zip(sides, gaps, strict=True)
+        )
+        return Aliases((sides[0][:, 0], sides[1][:, 0]), (lower, upper))
+
+    def log_excess(self, epsilon: Reals) -> Reals:
+        """Log of the bound at each epsilon, shape (n,)."""
+        lower, upper = (
+            (height - np.multiply.outer(epsilon, place)).min(axis=1, initial=np.inf)
+            for place, height in zip(self.places, self.heights, strict=True)
+        )
+        return np.asarray(np.logaddexp(lower, upper))

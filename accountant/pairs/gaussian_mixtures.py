@@ -40,8 +40,13 @@ _LEFT = -math.log(2.0)
 _FAR = 30.0  # a log of u from which it is not computed
 _LARGEST_LOSS = 600.0
 _RAREST = 1e-100
+_RARE = 0.25  # a sampling rate up to which terms at the left are of second order
+_MIDDLE_LOSS = 300.0
+_DIGITS = 40.0  # log of q^2 over what a rule may leave out, far below 2**-53
+_PEAK = -0.5 * math.log(2 * math.pi)  # log phi(0)
 _DISTINCT = 1e-5  # a difference so large, relative to its ends, has 9 digits
 _STRIPS = np.array([[2.5, 8.0], [2.0, 5.0], [1.4, 4.0], [1.2, 2.0], [0.6, 1.5], [0.2, 1.0]])
+Cells = tuple[float, Reals, Reals, Reals]  # Re alpha; ends in z, log(1 + u) and log phi there
 _REAL = 1.2  # a real rule is preferred to another of a step not so many times as long
 
 
@@ -54,13 +59,16 @@ class Rule:
         z: shape (p, n), real parts of the nodes.
         shift: shape (p,), imaginary part of all nodes.
         log_weights: shape (p, n), log of step * phi(z + i shift), real when no shift is not 0.
-        log_truncation: shape (p,), log of a bound of what the rule leaves out.
+        log_truncation: shape (p,), log of a bound of what the rule leaves out of the expectation
+            of (1+u)^alpha - 1 - alpha u.
+        log_plain: the same for (1+u)^alpha.
     """
 
     z: Reals
     shift: Reals
     log_weights: Numbers
     log_truncation: Reals
+    log_plain: Reals
 
 
 @final
@@ -99,14 +107,15 @@ class GaussianMixtures:
         Raises:
             NotCertified: a rate is so small that its powers are no floats.
         """
-        if min(sampling_rates) < _RAREST:
+        rates = [float(one) for one in sampling_rates]
+        if min(rates) < _RAREST:
             raise NotCertified(
-                f"a sampling rate of {float(min(sampling_rates)):.3g} is out of reach, allowed "
-                f"are rates from {_RAREST:.0e} up"
+                f"a sampling rate of {min(rates):.3g} is out of reach, allowed are rates from "
+                f"{_RAREST:.0e} up"
             )
         return GaussianMixtures(
             np.array([math.sqrt(one) for one in mu_squared]),
-            np.array([float(one) for one in sampling_rates]),
+            np.array(rates),
             np.array([float(1 - one) for one in sampling_rates]),
             np.array([log_unsampled(one) for one in sampling_rates]),
             removal,
@@ -169,7 +178,7 @@ class GaussianMixtures:
         total, sums, peak = turned_sums(alpha, growth, rule.log_weights, columns)
         error = UNIT_ROUNDOFF * (sums[..., 0] + np.abs(alpha) * sums[..., 1])
         with np.errstate(over="ignore"):  # then the node is known to be unknown
-            error = error + np.exp(rule.log_truncation[:, None] - peak)
+            error = error + np.exp(rule.log_plain[:, None] - peak)
             return log_of_sum(total, error, peak)
 
     def spread_out(self, alpha: Complexes) -> bool:
@@ -184,8 +193,8 @@ class GaussianMixtures:
             NotCertified: too many nodes are needed.
         """
         order, turn = max(-float(alpha.real.min()), 0.0), float(alpha.imag.max())
-        log_norm, log_tail = self.log_moment_bounds(alpha)
-        wanted = 44.0 - 2.0 * np.log(self.q) - self.log_size(float(alpha.real.min()))
+        log_norm, _ = self.log_moment_bounds(alpha)
+        wanted = _DIGITS - 2.0 * np.log(self.q) - self.log_size(float(alpha.real.min()))
         half = np.minimum(_STRIPS[:, :1] / self.mu, _STRIPS[:, 1:])
         half = np.concatenate([half, half])
         lifted = np.repeat([False, True], len(_STRIPS))[:, None]
@@ -199,11 +208,8 @@ class GaussianMixtures:
         step, strip, norm = steps[best, each], half[best, each], bound[best, each]
         shift = np.where(lifted[best, 0], strip, 0.0)
         lift = 0.5 * shift * shift - order * np.log(np.cos(0.5 * self.mu * shift))
-        lift += math.log(16.0 + 16.0 * float(np.abs(alpha).max()))
-        ends = log_norm, log_tail
-        reaches = [np.sqrt(2 * (lift + one + wanted + 8.0)) + step for one in ends]
-        left = -reaches[0] - self.mu
-        right = self.mu * max(float(alpha.real.max()), 1.0) + reaches[1]
+        left, *below = self._left(alpha, lift, wanted)
+        right, beyond = self._right(alpha, lift, wanted)
         needed = (right - left) / step
         hardest = int(np.argmax(needed))
         if not needed[hardest] < _MAX_NODES:
@@ -215,11 +221,50 @@ class GaussianMixtures:
         z = left[:, None] + step[:, None] * np.arange(int(needed[hardest]) + 2)
         points = z + 1j * shift[:, None] if shift.any() else z
         log_weights = np.log(step / math.sqrt(2 * math.pi))[:, None] - 0.5 * points * points
-        lost = [math.log(4.0) + norm - 2 * math.pi * strip / step]
-        lost += [
-            lift + one - 0.5 * (reach - step) ** 2 for one, reach in zip(ends, reaches, strict=True)
-        ]
-        return Rule(z, shift, log_weights, np.logaddexp(np.logaddexp(lost[0], lost[1]), lost[2]))
+        lost = np.logaddexp(math.log(4.0) + norm - 2 * math.pi * strip / step, beyond)
+        return Rule(z, shift, log_weights, *(np.logaddexp(lost, one) for one in below))
+
+    def _left(self, alpha: Complexes, lift: Reals, wanted: Reals) -> tuple[Reals, Reals, Reals]:
+        """Where nodes may start, and logs of bounds of what is left of there, as a rule has them.
+
+        With f = (1+u)^alpha - 1 - alpha u, where the loss is below 0: |u| <= 2q and Im u >= 0,
+        so f = alpha (alpha - 1) times the integral of (u - t) (1+t)^{alpha-2} on the segment
+        from 0 to u is at most 2 q^2 |alpha| (|alpha| + 1) times the largest |1+t|^{Re alpha - 2},
+        1 - 2q <= |1+t| <= 1 + 2q. Where q > 1/4, |f| is at most |1+u|^{Re alpha} + 1 + 2 |alpha|.
+        |1+u| is between (1-q) cos(mu b / 2) and 1, with the cosine in the lift.
+        """
+        size, low, high = float(np.abs(alpha).max()), alpha.real.min(), alpha.real.max()
+        rare = np.minimum(self.q, _RARE)
+        grown = np.maximum((high - 2.0) * np.log1p(2 * rare), (low - 2.0) * np.log1p(-2 * rare))
+        small = 2.0 * np.log(rare) + math.log(2.0 * size * (size + 1.0)) + grown
+        power = min(low, 0.0) * self.log_unsampled
+        large = np.logaddexp(math.log(1.0 + 2.0 * size), power)
+        height = np.where(self.q <= _RARE, small, large)
+        least = np.sqrt(2.0 * np.maximum(lift + height + wanted, 8.0))
+        tail = lift - 0.5 * least * least + 1e-9
+        return -least, tail + height, tail + power
+
+    def _right(self, alpha: Complexes, lift: Reals, wanted: Reals) -> tuple[Reals, Reals]:
+        """Where nodes may end, and log of a bound of what is right of there.
+
+        For a loss above 0 and a the larger of Re alpha and 1, |f| phi is at most e^{lift} phi times
+        F = (1+v)^a + 1 + |alpha| v, v = q e^l on the real line (no larger power where all
+        Re alpha <= 1). The slope of log(F phi) is at most a mu - z: from R > a mu on its
+        integral is at most F(R) phi(R) / (R - a mu). As F is about (q e^l)^a or 1 + |alpha| q e^l,
+        F phi should be small beyond the roots of two quadratics.
+        """
+        size, a = float(np.abs(alpha).max()), max(float(alpha.real.max()), 1.0)
+        mu, log_q, height = self.mu, np.log(self.q), lift + wanted
+        flat = height + np.maximum(math.log(size) + log_q, 0.0)
+        raised = height + a * (log_q - 0.5 * mu * mu)
+        roots = (
+            mu + np.sqrt(2.0 * np.maximum(flat, 0.0)),
+            a * mu + np.sqrt(np.maximum(2.0 * raised + (a * mu) ** 2, 1.0)),
+        )
+        right = np.maximum(*roots)
+        grown = np.logaddexp(0.0, log_q + mu * right - 0.5 * mu * mu)
+        power = np.logaddexp(a * grown, math.log1p(size) + grown)
+        return right, lift + power - 0.5 * right * right - np.log(right - a * mu) + 1e-9
 
     def log_moment_bounds(self, alpha: Complexes) -> tuple[Reals, Reals]:
         """Upper bounds of log(E|1+u|^a + 1 + 2 |alpha| q), a real, and of its tail's factor.
@@ -280,49 +325,61 @@ class GaussianMixtures:
         square = (weight @ (growth * growth)[..., None])[..., 0] / total
         return value, sign * slope, square - slope * slope
 
-    def layers(self, c: float, upper: Reals) -> list[tuple[Reals, Reals]]:
+    def layers(self, cells: Cells, upper: Reals) -> list[tuple[Reals, Reals]]:
         """Layers of the density of each loss tilted by c, from upper bounds of K(c).
 
         On a cell in z the density in nats is at least the smallest phi times the smallest power
         of 1 + u (monotone in z), over the largest slope dL/dz = mu q e^l / (1 + u), which
         increases in z. Cells whose length has no digits count as empty.
         """
-        alpha, z, real, log_phi = self._cells(c)
+        alpha, z, real, log_phi = cells
         mu = self.mu[:, None]
         log_slope = np.log(mu * self.q[:, None]) + mu * z - 0.5 * mu * mu - real
         power = np.minimum(alpha * real[:, :-1], alpha * real[:, 1:])
         low = np.minimum(log_phi[:, :-1], log_phi[:, 1:]) + power - log_slope[:, 1:]
-        width = np.diff(real)
+        width = real[:, 1:] - real[:, :-1]
         known = width > _DISTINCT * np.maximum(np.abs(real[:, :-1]), np.abs(real[:, 1:]))
         heights = np.where(known, np.exp(np.minimum(low - upper[:, None], _LARGEST_LOSS)), 0.0)
         return [layers(*one) for one in zip(heights, width, strict=True)]
 
-    def envelope(self, c: float, lower: Reals) -> tuple[Reals, Reals]:
+    def envelope(self, cells: Cells, lower: Reals) -> tuple[Reals, Reals]:
         """Heights and rates of the same laws, each (p, n), from lower bounds of K(c).
 
         M on the line Im z = b is at most e^{b^2/2} E[|1+u|^{Re alpha} e^{-y arg(1+u)}]; with
-        mu b <= pi/2 both |1+u| and arg(1+u) increase in z, and |1+u| is at most its real value.
-        What lies outside the cells, 9 standard deviations out, is added without decay.
+        mu b <= pi/2 both |1+u| and arg(1+u) increase in z, and |1+u| is at most its real value
+        and at least 1 - q. Where the loss is above 300 it is taken to be 300, which is no less.
+        What lies outside the cells, 9 standard deviations out, is added without decay: on the
+        left at most phi(9) / 9 times that of |1+u| from 1 - q to 1, on the right the slope of the
+        integrand's log is at most a mu - z <= -9, a = max(Re alpha, 1).
         """
-        alpha, z, real, log_phi = self._cells(c)
-        shift = np.minimum(1.4 / self.mu, 1.0)
-        turned = self.log_ratio(z, shift)
-        power = alpha * (real[:, 1:] if self.removal else turned.real[:, :-1])
-        across = (z[:, :-1] < 0) & (z[:, 1:] > 0)
-        highest = np.maximum(log_phi[:, :-1], log_phi[:, 1:])
-        high = np.where(across, -0.5 * math.log(2 * math.pi), highest) + power
+        alpha, z, real, log_phi = cells
+        mu, shift = self.mu[:, None], np.minimum(1.4 / self.mu, 1.0)
+        ratio = np.exp(np.log(self.q)[:, None] + np.minimum(mu * z - 0.5 * mu * mu, _MIDDLE_LOSS))
+        turn = mu * shift[:, None]
+        along, across = self.unsampled[:, None] + ratio * np.cos(turn), ratio * np.sin(turn)
+        size = real if self.removal else 0.5 * np.log(along * along + across * across)
+        power = alpha * (size[:, 1:] if self.removal else size[:, :-1])
+        highest = np.where(
+            z[:, :-1] * z[:, 1:] < 0, _PEAK, np.maximum(log_phi[:, :-1], log_phi[:, 1:])
+        )
         lift = 0.5 * shift * shift - lower
-        outside = lift + self.log_moment_bounds(np.array([alpha + 0j]))[1] - 40.5
-        last = 2.0 * np.exp(np.minimum(outside, _LARGEST_LOSS))
-        heights = np.column_stack([np.exp(lift[:, None] + high) * np.diff(z), last])
-        rates = np.column_stack([turned.imag[:, :-1] * (1 - 1e-9), np.zeros(last.shape)])
+        ends = (
+            log_phi[:, 0] + min(alpha, 0.0) * self.log_unsampled,
+            log_phi[:, -1] + alpha * size[:, -1],
+        )
+        last = lift + np.logaddexp(*ends) - math.log(9.0)
+        inside = lift[:, None] + highest + power + np.log(z[:, 1:2] - z[:, :1])
+        rates = np.arctan2(across, along) * (1 - 1e-9)
+        rates[:, -1] = 0.0
+        rates[:, :-1][inside > _LARGEST_LOSS] = 0.0  # and then nothing is gained, with any height
+        heights = np.exp(np.minimum(np.column_stack([inside, last]), _LARGEST_LOSS))
         return heights * (1 + 1e-9), rates
 
-    def _cells(self, c: float) -> tuple[float, Reals, Reals, Reals]:
-        """Re alpha, ends of cells in z, log(1 + u) and log phi there."""
+    def cells(self, c: float) -> Cells:
+        """Those for a tilt by c."""
         alpha = c + 1.0 if self.removal else -c
         right = self.mu * max(alpha, 1.0) + 9.0
         count = int(min(max(8 * (float(right.max()) + 9.0), 128), 2048))
-        z = (right + 9.0)[:, None] * np.linspace(0.0, 1.0, 1 + count) - 9.0
+        z = ((right + 9.0) / count)[:, None] * np.arange(count + 1.0) - 9.0
         real = self.log_ratio(z, np.zeros(right.shape)).real
-        return alpha, z, real, -0.5 * z * z - 0.5 * math.log(2 * math.pi)
+        return alpha, z, real, _PEAK - 0.5 * z * z

@@ -33,6 +33,8 @@ class Product:
     @staticmethod
     def merge(factors: list[Factor]) -> Product:
         """Merge equal pairs."""
+        if len(factors) == 1:
+            return Product(tuple(factors))
         counts: dict[Pair, int] = {}
         for factor in factors:
             counts[factor.pair] = counts.get(factor.pair, 0) + factor.count

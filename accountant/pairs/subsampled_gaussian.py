@@ -93,6 +93,18 @@ class SubsampledGaussianPair(SmoothPair):
 
     def cgf(self, s: Complexes) -> Enclosure:
         """Log of the expectation by the trapezoid rule."""
+        return self._cgf(s, 0)
+
+    def cgf_along(self, points: Reals, line: Complexes) -> tuple[Enclosure, Enclosure]:
+        """Together, as one rule serves all."""
+        every, after = self._cgf(np.concatenate([points, line]), points.size), points.size
+        return (
+            Enclosure(every.value[:after], every.radius[:after]),
+            Enclosure(every.value[after:], every.radius[after:]),
+        )
+
+    def _cgf(self, s: Complexes, apart: int) -> Enclosure:
+        """K of arguments the first of which may not be on a line with the others."""
         mixture = _mixture(self)
         alpha = mixture.alpha(s)
         flipped = alpha.imag < 0
@@ -100,14 +112,16 @@ class SubsampledGaussianPair(SmoothPair):
         wide = mixture.spread_out(alpha)
         rule = mixture.rule(alpha[:1] if wide else alpha)
         if alpha.size > 1 and (wide or alpha.size * rule.z.size > _BLOCK):
-            return joined([self.cgf(part) for part in np.array_split(s, 2)])
+            half = apart or s.size // 2
+            return joined([self._cgf(s[:half], 0), self._cgf(s[half:], 0)])
         growth = mixture.log_ratio(rule.z, rule.shift)
-        tilt = alpha.real.max() * growth.real, alpha.real.min() * growth.real
+        tilt = np.maximum(alpha.real.max() * growth.real, alpha.real.min() * growth.real)
         size = 2 * np.log(np.abs(alpha).max() * np.abs(growth) + 1e-300)
-        peak = float((rule.log_weights.real + np.minimum(size, 0.0) + np.maximum(*tilt)).max())
-        if peak > _LARGE:
-            every = mixture.plain(alpha, rule, growth)
-            found = Enclosure(every.value[0], every.radius[0])
+        if (rule.log_weights.real + np.minimum(size, 0.0) + tilt).max() > _LARGE:
+            every = [
+                mixture.plain(one, rule, growth) for one in np.split(alpha, [apart])[not apart :]
+            ]
+            found = joined([Enclosure(one.value[0], one.radius[0]) for one in every])
         else:
             found = _small(mixture, alpha, rule, growth)
         return Enclosure(np.where(flipped, found.value.conj(), found.value), found.radius)
@@ -144,8 +158,9 @@ class SubsampledGaussianPair(SmoothPair):
     def smoothness(self, c: float, moment: Bound) -> Smoothness:
         """Layers of the tilted loss density, and an envelope from a shifted contour."""
         mixture, lower, upper = _mixture(self), np.array([moment.lower]), np.array([moment.upper])
-        ((masses, widths),) = mixture.layers(c, upper)
-        heights, rates = mixture.envelope(c, lower)
+        cells = mixture.cells(c)
+        ((masses, widths),) = mixture.layers(cells, upper)
+        heights, rates = mixture.envelope(cells, lower)
         return Smoothness(0.0, masses, widths, heights[0], rates[0])
 
 

@@ -128,7 +128,9 @@ class SubsampledGaussians(SmoothPair):
         masses, widths = [], []
         for (mixtures, counts), (one, _) in zip(blocks, _each(blocks, alpha), strict=True):
             upper = one.value[:, 0].real + one.radius[:, 0]
-            for count, (mass, width) in zip(counts, mixtures.layers(c, upper), strict=True):
+            for count, (mass, width) in zip(
+                counts, mixtures.layers(mixtures.cells(c), upper), strict=True
+            ):
                 masses.append(count * mass)
                 widths.append(width)
         return Smoothness(0.0, *_merged(np.concatenate(masses), np.concatenate(widths)))

@@ -61,7 +61,7 @@ def trapezoid(step: float, nodes: int, c: float = 1.5) -> Contour:
         radius=cgf.radius + 1e-14,
         step=step,
         log_cut=0.5 * c * (c + 1) - 0.5 * reach**2 - math.log(math.pi * reach),
-        aliases=np.column_stack([points, 0.5 * points * (points + 1) * (1 + 1e-12)]),
+        known=np.column_stack([points, 0.5 * points * (points + 1) * (1 + 1e-12)]),
         tau=0.0,
     )
 
@@ -138,8 +138,7 @@ def test_tent(tau: float) -> None:
         base,
         log_kernel=base.log_kernel + 0.5 * tau**2 * base.s * (base.s + 1),
         log_cut=base.log_cut + 0.5 * tau**2 * c * (c + 1),
-        aliases=base.aliases
-        + np.outer(base.aliases[:, 0] * (base.aliases[:, 0] + 1), [0, 0.5 * tau**2]),
+        known=base.known + np.outer(base.known[:, 0] * (base.known[:, 0] + 1), [0, 0.5 * tau**2]),
         tau=tau,
     )
     low, high = with_tau.log_profile(epsilon)

@@ -10,9 +10,9 @@ import pytest
 
 from accountant.errors import NotCertified
 from accountant.numerics.saddle import (
+    Aliases,
     alias_step,
     find_saddle,
-    log_alias_excess,
     real_bounds,
     saddle_at,
     short,
@@ -91,7 +91,7 @@ def test_alias_bound() -> None:
     c, period, epsilon = 1.5, 5.0, 0.7
     points = np.array([0.0, 0.5, 1.0, 2.0, 3.0, 6.0])
     aliases = np.column_stack([points, 0.5 * points * (points + 1)])
-    bound = float(log_alias_excess(aliases, c, period, np.array([epsilon]))[0])
+    bound = float(Aliases.of(aliases, c, period).log_excess(np.array([epsilon]))[0])
     true = sum(
         float(gaussian_hockey_stick(1.0, epsilon + m * period)) * math.exp(c * m * period)
         for m in range(-8, 9)

@@ -10,7 +10,7 @@ import numpy as np
 from accountant.errors import NotCertified
 from accountant.numerics.enclosure import UNIT_ROUNDOFF, Reals, log_down
 from accountant.numerics.profile import closed_form, contour_at, infinite_mass, max_loss
-from accountant.numerics.saddle import around, suited, total_cgf
+from accountant.numerics.saddle import around, gaussian_tilt, suited, total_cgf
 from accountant.pairs.product import Product
 
 _ROUGH = -0.5  # how far below log delta its estimate may be, on a lattice say
@@ -35,7 +35,8 @@ def certainly_below(product: Product, epsilon: float, delta: float) -> bool:
         return float(found[1][0]) <= delta
     log_delta = log_down(np.array(delta)).item()
     try:
-        ridge, _, estimate = around(above, lambda one: one.epsilon - epsilon)
+        guess = gaussian_tilt(epsilon, log_delta)
+        ridge, _, estimate = around(above, lambda one: one.epsilon - epsilon, guess)
         gap = log_delta - estimate
         if gap < _ROUGH:
             return False

@@ -28,6 +28,7 @@ _FEW = 24
 _DUST = 1e-150
 _COLUMNS = 64  # few enough that no library starts threads
 _AT_ONCE = 1 << 17
+_LOST = 45.0  # log of how many times as large terms are as those that are left out beside them
 _LOBES, _BELOW_LOBES = 2.9, 1.0 - 0.2173
 _LOG_TERMS = 28  # 0.25**28 is 2**-56, divided by 15
 _LOG_COEFFICIENTS = 1.0 / np.arange(3.0, _LOG_TERMS + 3)
@@ -196,13 +197,15 @@ def exp_minus_linear(alpha: Complexes, growth: Numbers, log_weights: Numbers) ->
     size, grown = np.abs(alpha), np.abs(growth)
     least = float(size.min())
     kind = (np.log(size / least) / math.log(_ALIKE)).astype(int)
-    total = np.empty(alpha.shape, dtype=complex)
+    total = np.zeros(alpha.shape, dtype=complex)
     for one in range(int(kind.max()) + 1):
         some = kind == one
         if some.any():
             near = float(size[some].max()) * grown <= _NEAR
-            total[some] = _by_moments(alpha[some], growth[near], log_weights[near])
-            total[some] += _directly(alpha[some], growth[~near], log_weights[~near])
+            if near.any():
+                total[some] += _by_moments(alpha[some], growth[near], log_weights[near])
+            if not near.all():
+                total[some] += _directly(alpha[some], growth[~near], log_weights[~near])
     return total
 
 
@@ -220,11 +223,16 @@ def _by_moments(alpha: Complexes, growth: Numbers, log_weights: Numbers) -> Comp
 
 
 def _directly(alpha: Complexes, growth: Numbers, log_weights: Numbers) -> Complexes:
-    """e^z less 1 + z, summed apart."""
-    log_size, phase = _turned(alpha, growth, log_weights)
+    """e^z less 1 + z, summed apart, real alphas by themselves."""
     weights = np.exp(log_weights)
-    linear = weights.sum() + alpha * (weights * growth).sum()
-    return np.asarray(_sum_of_turned(np.exp(log_size), phase) - linear)
+    total = np.empty(alpha.shape, dtype=complex)
+    flat = alpha.imag == 0.0
+    for some in (flat, ~flat):
+        if some.any():
+            log_size, phase = _turned(alpha[some], growth, log_weights)
+            kept = log_size.max(axis=0) > log_size.max() - _LOST
+            total[some] = _sum_of_turned(np.exp(log_size[:, kept]), phase[:, kept])
+    return np.asarray(total - (weights.sum() + alpha * (weights * growth).sum()))
 
 
 def log1p_complex(z: Numbers) -> Numbers:

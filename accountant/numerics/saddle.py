@@ -24,7 +24,7 @@ from accountant.pairs.product import Product
 _CHUNK = 1024
 _LOG_TOLERANCE = -28.0
 _SMALLEST, _LARGEST = 1e-9, 1e9
-_ALL = np.geomspace(_SMALLEST, _LARGEST, 400)
+_ALL = np.geomspace(_SMALLEST, _LARGEST, 200)
 _START = np.exp(0.2 * np.arange(-8.0, 6.0))
 _CLOSE = 1.25  # two neighbouring c around a crossing
 _MOST_STEPS = 8
@@ -208,13 +208,15 @@ def suited(
     return Saddle(*at, epsilon, log_delta, points, values, log_tolerance)
 
 
-def around(product: Product, excess: Callable[[Ridge], Reals]) -> tuple[Ridge, float, float]:
+def around(
+    product: Product, excess: Callable[[Ridge], Reals], guess: float | None = None
+) -> tuple[Ridge, float, float]:
     """Points on both sides of the crossing; epsilon and log delta there, interpolated.
 
-    Starts from the Gaussian with the loss variance of the product. Where K is out of reach the
-    crossing is taken to be below.
+    Starts from a guess, or the Gaussian with the loss variance of the product. Where K is out of
+    reach the crossing is taken to be below.
     """
-    ridge = _start(product, _gaussian_guess(product, excess))
+    ridge = _start(product, guess or _gaussian_guess(product, excess))
     stride = 1.6
     for _ in range(_MOST_STEPS):
         gap = excess(ridge)
@@ -261,10 +263,21 @@ def _gaussian_guess(product: Product, excess: Callable[[Ridge], Reals]) -> float
     """The crossing for a Gaussian product of the same loss variance."""
     at = 1e-3
     value = float(survey(product, np.array([at])).value[0])
-    variance = max(2.0 * value / (at * (1.0 + at)), 1e-300)
-    c, flat = _ALL, np.full(_ALL.shape, variance)
-    beyond = excess(Ridge(c, 0.5 * variance * c * (c + 1), variance * (c + 0.5), flat)) >= 0
-    return float(c[np.argmax(beyond)] if beyond.any() else c[-1])
+    variance = np.full(_ALL.shape, max(2.0 * value / (at * (1.0 + at)), 1e-300))
+    beyond = excess(_gaussian(variance)) >= 0
+    return float(_ALL[np.argmax(beyond)] if beyond.any() else _ALL[-1])
+
+
+def gaussian_tilt(epsilon: float, log_delta: float) -> float:
+    """The saddle of epsilon for the Gaussian whose delta there it is, as it seems."""
+    variance = (epsilon + 1 / _ALL + 1 / (1 + _ALL)) / (_ALL + 0.5)
+    below = _gaussian(variance).log_delta <= log_delta
+    return float(_ALL[np.argmax(below)] if below.any() else _ALL[-1])
+
+
+def _gaussian(variance: Reals) -> Ridge:
+    """Gaussian losses of a variance at every c from the smallest to the largest."""
+    return Ridge(_ALL, 0.5 * variance * _ALL * (_ALL + 1), variance * (_ALL + 0.5), variance)
 
 
 def _best(
@@ -323,28 +336,28 @@ def real_bounds(product: Product, saddle: Saddle) -> RealBounds:
     c = short(saddle.c)
     points = distinct(np.array([*saddle.points, c]))
     each = [factor.pair.cgf(points + 0j) for factor in product.factors]
+    total = _total(product, each, points.shape)
     at = int(np.searchsorted(points, c))
     return RealBounds(
         np.append(0.0, points),
-        np.append(0.0, _above(_total(product, each, points.shape))),
+        np.append(0.0, total.value.real + total.radius),
         tuple(_real(one, at) for one in each),
     )
 
 
 def along(product: Product, saddle: Saddle, s: Complexes) -> tuple[Enclosure, RealBounds]:
     """K on a line that starts at the saddle's c, and at its points."""
-    points = np.array(saddle.points)
-    each = [factor.pair.cgf_along(points, s[:_CHUNK]) for factor in product.factors]
-    beside, line = (
-        _total(product, [one[i] for one in each], one.shape)
-        for i, one in enumerate((points, s[:_CHUNK]))
-    )
+    points, line = np.array(saddle.points), s[:_CHUNK]
+    each = [factor.pair.cgf_along(points, line) for factor in product.factors]
+    total, after = _total(product, each, (points.size + line.size,)), points.size
+    places = np.concatenate([[0.0], points, s.real[:1]])
+    upper = np.append(0.0, (total.value.real + total.radius)[: after + 1])
+    order = np.argsort(places)
+    known = RealBounds(places[order], upper[order], tuple(_real(one, after) for one in each))
+    found = Enclosure(total.value[after:], total.radius[after:])
     if s.size > _CHUNK:
-        line = joined([line, total_cgf(product, s[_CHUNK:])])
-    upper = np.concatenate([[0.0], _above(beside), _above(line)[:1]])
-    order = np.argsort(places := np.concatenate([[0.0], points, s.real[:1]]))
-    moments = tuple(_real(one, 0) for _, one in each)
-    return line, RealBounds(places[order], upper[order], moments)
+        found = joined([found, total_cgf(product, s[_CHUNK:])])
+    return found, known
 
 
 def expected(product: Product, saddle: Saddle) -> RealBounds:
@@ -362,10 +375,6 @@ def expected(product: Product, saddle: Saddle) -> RealBounds:
     room = [_ROOM * abs(one) + _LEAST_ROOM for one in moments]
     around = (Bound(one - more, one + more) for one, more in zip(moments, room, strict=True))
     return RealBounds(points, upper, tuple(around))
-
-
-def _above(found: Enclosure) -> Reals:
-    return found.value.real + found.radius
 
 
 def _real(found: Enclosure, at: int) -> Bound:

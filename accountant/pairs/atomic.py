@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 
 from accountant.numerics.atoms import Atoms
-from accountant.numerics.enclosure import UNIT_ROUNDOFF, Complexes, Enclosure, Reals
+from accountant.numerics.enclosure import UNIT_ROUNDOFF, Complexes, Enclosure, Reals, joined
 from accountant.pairs.exact import ExactPair
 from accountant.pairs.gaussian import pure_mu
 
@@ -28,6 +28,11 @@ class AtomicPair(ExactPair, ABC):
     def cgf(self, s: Complexes) -> Enclosure:
         """Log of the finite sum."""
         return self.atoms.cgf(s)
+
+    @final
+    def cgf_along(self, points: Reals, line: Complexes) -> Enclosure:
+        """Apart: sums up a line share their turns."""
+        return joined([self.cgf(points + 0j), self.cgf(line)])
 
     @final
     def steer(self, c: Reals) -> tuple[Reals, Reals, Reals]:

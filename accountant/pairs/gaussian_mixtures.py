@@ -45,9 +45,16 @@ _MIDDLE_LOSS = 300.0
 _DIGITS = 40.0  # log of q^2 over what a rule may leave out, far below 2**-53
 _PEAK = -0.5 * math.log(2 * math.pi)  # log phi(0)
 _DISTINCT = 1e-5  # a difference so large, relative to its ends, has 9 digits
-_STRIPS = np.array([[2.5, 8.0], [2.0, 5.0], [1.4, 4.0], [1.2, 2.0], [0.6, 1.5], [0.2, 1.0]])
+# Half widths of strips, in units of 1/mu and absolutely: first about the real line, then about
+# lines so far above it that the strip begins on it.
+_LEVEL = 6
+_STRIPS = np.array([[2.5], [2.0], [1.4], [1.2], [0.6], [0.2]] * 2)
+_WIDEST = np.array([[8.0], [5.0], [4.0], [2.0], [1.5], [1.0]] * 2)
+_HIGHEST = np.repeat([[math.inf], [2.0]], _LEVEL, axis=0)
+_EDGES = np.repeat([[1.0], [2.0]], _LEVEL, axis=0)  # how far up they go, in half widths
+_TURNS = np.repeat([[1.0], [0.0]], _LEVEL, axis=0)  # whether (1+u)^{i Im alpha} grows there
+_PREFERENCES = np.repeat([[1.2], [1.0]], _LEVEL, axis=0)  # real sums take half the time
 Cells = tuple[float, Reals, Reals, Reals]  # Re alpha; ends in z, log(1 + u) and log phi there
-_REAL = 1.2  # a real rule is preferred to another of a step not so many times as long
 
 
 @final
@@ -195,18 +202,16 @@ class GaussianMixtures:
         order, turn = max(-float(alpha.real.min()), 0.0), float(alpha.imag.max())
         log_norm, _ = self.log_moment_bounds(alpha)
         wanted = _DIGITS - 2.0 * np.log(self.q) - self.log_size(float(alpha.real.min()))
-        half = np.minimum(_STRIPS[:, :1] / self.mu, _STRIPS[:, 1:])
-        half = np.concatenate([half, half])
-        lifted = np.repeat([False, True], len(_STRIPS))[:, None]
-        edge = np.where(lifted, 2 * half, half)
-        allowed = (self.mu * edge <= 3.0) & ~(lifted & (half > 2.0))
-        bound = 0.5 * edge * edge + np.where(lifted, 0.0, turn * self.mu * half) + log_norm
-        bound -= order * np.log(np.cos(np.where(allowed, 0.5 * self.mu * edge, 0.0)))
+        half = np.minimum(_STRIPS / self.mu, _WIDEST)
+        edge, angle = _EDGES * half, self.mu * half
+        allowed = (_EDGES * angle <= 3.0) & (half <= _HIGHEST)
+        bound = 0.5 * edge * edge + (turn * _TURNS) * angle + log_norm
+        if order:
+            bound -= order * np.log(np.cos(np.where(allowed, 0.5 * _EDGES * angle, 0.0)))
         steps = np.where(allowed, 2 * math.pi * half / (bound + wanted), 0.0)
-        best = np.argmax(np.where(lifted, steps, _REAL * steps), axis=0)
-        each = np.arange(best.size)
+        best, each = np.argmax(_PREFERENCES * steps, axis=0), np.arange(self.mu.size)
         step, strip, norm = steps[best, each], half[best, each], bound[best, each]
-        shift = np.where(lifted[best, 0], strip, 0.0)
+        shift = np.where(best < _LEVEL, 0.0, strip)
         lift = 0.5 * shift * shift - order * np.log(np.cos(0.5 * self.mu * shift))
         left, *below = self._left(alpha, lift, wanted)
         right, beyond = self._right(alpha, lift, wanted)
@@ -285,7 +290,7 @@ class GaussianMixtures:
         if (raised < 4.0).all():
             return tail, tail
         end = a * self.mu + np.sqrt(2.0 * (np.maximum(raised, 0.0) + 9.0))
-        count = int(min(max(float((end * (2.0 + a * self.mu)).max()), 64), 4096))
+        count = int(min(max(float((end * (1.0 + 0.5 * a * self.mu)).max()), 64), 4096))
         z = end[:, None] * np.linspace(0.0, 1.0, count)
         growth = self.log_ratio(z, np.zeros(end.shape)).real
         cells = a * growth[:, 1:] - 0.5 * z[:, :-1] ** 2 + np.log(z[:, 1:2])

@@ -49,8 +49,8 @@ class LaplacePair(ExactPair):
         first, second = s * a, -(s + 1.0) * a
         if float(np.abs(first.real).max()) + a > 600.0:
             return self._large(s, a)
-        parts = (s + 1.0) * exp_minus_linear(s, np.array([a]), _FLAT)
-        parts = parts + s * exp_minus_linear(-(s + 1.0), np.array([a]), _FLAT)
+        both = exp_minus_linear(np.concatenate([s, -(s + 1.0)]), np.array([a]), _FLAT)
+        parts = (s + 1.0) * both[: s.size] + s * both[s.size :]
         size = np.abs(s + 1.0) * np.abs(first) ** 2 * np.exp(np.maximum(first.real, 0.0))
         size += np.abs(s) * np.abs(second) ** 2 * np.exp(np.maximum(second.real, 0.0))
         scale = np.abs(2.0 * s + 1.0)

@@ -91,9 +91,9 @@ class Pair(ABC):
         K is defined up to a multiple of 2 pi i, which whole counts do not see.
         """
 
-    def cgf_along(self, points: Reals, line: Complexes) -> tuple[Enclosure, Enclosure]:
-        """K at real points and on a vertical line of equal steps."""
-        return self.cgf(points + 0j), self.cgf(line)
+    def cgf_along(self, points: Reals, line: Complexes) -> Enclosure:
+        """K at real points and then on a vertical line of equal steps, as quickly as it can be."""
+        return self.cgf(np.concatenate([points, line]))
 
     def steer(self, c: Reals) -> tuple[Reals, Reals, Reals]:
         """About K, K' and K'' at increasing c > 0: to place a contour, part of no error bound."""

@@ -95,13 +95,9 @@ class SubsampledGaussianPair(SmoothPair):
         """Log of the expectation by the trapezoid rule."""
         return self._cgf(s, 0)
 
-    def cgf_along(self, points: Reals, line: Complexes) -> tuple[Enclosure, Enclosure]:
+    def cgf_along(self, points: Reals, line: Complexes) -> Enclosure:
         """Together, as one rule serves all."""
-        every, after = self._cgf(np.concatenate([points, line]), points.size), points.size
-        return (
-            Enclosure(every.value[:after], every.radius[:after]),
-            Enclosure(every.value[after:], every.radius[after:]),
-        )
+        return self._cgf(np.concatenate([points, line]), points.size)
 
     def _cgf(self, s: Complexes, apart: int) -> Enclosure:
         """K of arguments the first of which may not be on a line with the others."""

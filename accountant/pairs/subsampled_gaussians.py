@@ -85,6 +85,10 @@ class SubsampledGaussians(SmoothPair):
         total = weighted_sum(Enclosure(values, np.stack(radii)), np.ones(len(found)))
         return Enclosure(np.where(flipped, total.value.conj(), total.value), total.radius)
 
+    def cgf_along(self, points: Reals, line: Complexes) -> Enclosure:
+        """Apart: sums up a line share their turns."""
+        return joined([self.cgf(points + 0j), self.cgf(line)])
+
     def steer(self, c: Reals) -> tuple[Reals, Reals, Reals]:
         """The sums of the parts'."""
         total = np.zeros((3, c.size))

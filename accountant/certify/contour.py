@@ -15,10 +15,11 @@ from accountant.certify.proof import fact_step
 from accountant.certify.quadrature import EXACT, Rule, Sampled
 from accountant.certify.table import Subject, table_cgf
 from accountant.guarantees.points import Points
+from accountant.numerics.aliases import alias_step, real_bounds
 from accountant.numerics.contour import Contour
 from accountant.numerics.enclosure import Reals
 from accountant.numerics.profile import infinite_mass
-from accountant.numerics.saddle import Saddle, alias_step, real_bounds, short, total_cgf
+from accountant.numerics.saddle import Saddle, short, total_cgf
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.laplace import LaplacePair
 from accountant.pairs.logistic import LogisticPair

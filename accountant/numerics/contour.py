@@ -24,21 +24,15 @@ from typing import final
 import numpy as np
 
 from accountant.errors import NotCertified
+from accountant.numerics.aliases import Aliases, alias_step, along, expected
 from accountant.numerics.enclosure import (
     ELEMENTARY_ULPS,
     UNIT_ROUNDOFF,
     Complexes,
     Reals,
+    unit_roundoff,
 )
-from accountant.numerics.saddle import (
-    Aliases,
-    Saddle,
-    alias_step,
-    along,
-    expected,
-    short,
-    smoothnesses,
-)
+from accountant.numerics.saddle import Saddle, short, smoothnesses
 from accountant.numerics.smoothness import log_decay
 from accountant.pairs.pair import Smoothness
 from accountant.pairs.product import Product
@@ -102,8 +96,7 @@ class Contour:
         c = float(self.s[0].real)
         floor = float(self.log_kernel[0].real)
         shift = floor - c * epsilon
-        largest = float(np.abs(epsilon).max(initial=0.0)), float(np.abs(shift).max(initial=0.0))
-        error = self.terms.error(*largest)
+        error = self.terms.error(float(np.abs(epsilon).max(initial=0.0)))
         total = _turned_back(self.terms.known, self.step, epsilon)
         cut = np.exp(self.log_cut - floor)
         upper = total + error + cut
@@ -113,11 +106,12 @@ class Contour:
         with np.errstate(divide="ignore", invalid="ignore"):
             log_lower = np.where(lower > 0, np.log(np.maximum(lower, 1e-300)), -np.inf)
             log_upper = np.where(upper > 0, np.log(upper), np.inf)  # also where it is nan
-            rounding = 8 * UNIT_ROUNDOFF * (np.abs(shift) + 4.0)
-            return (
+            rounding = 8 * UNIT_ROUNDOFF * (np.abs(shift) + abs(floor) + 4.0)
+            ends = (
                 log_lower + shift - rounding - 8 * UNIT_ROUNDOFF * np.abs(log_lower),
                 log_upper + shift + rounding + 8 * UNIT_ROUNDOFF * np.abs(log_upper),
             )
+        return ends[0].astype(float), ends[1].astype(float)
 
     def log_profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
         """Log bounds of delta of the product itself."""
@@ -161,8 +155,8 @@ class _Terms:
     Attributes:
         known: shape (n,), those known to some digits, 0 for the others.
         size: sum of the sizes of all of them.
-        moment: sum of their sizes times |s|.
-        reach: the largest |s|.
+        moment: sum of their sizes times their imaginary parts.
+        reach: the largest imaginary part.
         base: what bounds the error of the sum, epsilon's part left out.
     """
 
@@ -172,35 +166,36 @@ class _Terms:
     reach: float
     base: float
 
-    def error(self, epsilon: float, shift: float) -> float:
-        """How far the sum may be off, up to |epsilon| and |shift|.
+    def error(self, epsilon: float) -> float:
+        """How far the sum may be off, up to |epsilon|.
 
-        A known term whose exponent is off by w + v, where w and v <= 1/4, is off by at most
-        (w + v)(1 + w + v) <= w (1 + w) + 2 v times its size; any other by twice its size.
+        Turning back by y epsilon, rounded twice in each of two parts, moves the exponent of a
+        term by v <= 2 u y |epsilon| (1 + u). One that is off by w + v, where w and v <= 1/4, is off
+        by at most (w + v)(1 + w + v) <= w (1 + w) + 2 v times its size; any other by twice that.
         """
-        slip = 4 * UNIT_ROUNDOFF * (self.reach * epsilon + shift)
-        if slip > _VAGUE or not math.isfinite(self.moment):
+        slip = 2.1 * unit_roundoff(self.known.dtype) * epsilon
+        if slip * self.reach > _VAGUE or not math.isfinite(self.moment):
             return self.base + 2.1 * self.size
-        return self.base + 8 * UNIT_ROUNDOFF * (self.moment * epsilon + shift * self.size)
+        return self.base + 2.0 * slip * self.moment
 
 
 def _terms(s: Complexes, log_kernel: Complexes, radius: Reals, step: float) -> _Terms:
     """The terms of a sum at nodes s, from the logs without weights and their radius."""
+    unit = unit_roundoff(log_kernel.dtype)
     weight = np.where(np.arange(s.size) == 0, 1.0, 2.0) * (step / (2 * math.pi))
-    wobble = radius + 4 * UNIT_ROUNDOFF * (np.abs(log_kernel) + 8.0)
+    wobble = (radius + 4 * unit * (np.abs(log_kernel) + 8.0)).astype(float)
     known = wobble < _VAGUE  # beyond, a term is only known by its size
     growth = np.where(known, 0.0, np.where(np.isinf(radius), 1.0, radius))
     with np.errstate(over="ignore"):
         size = np.exp(log_kernel.real - log_kernel[0].real + growth) * weight
-    off = np.where(known, wobble * (1.0 + wobble), 1.0) + 8 * ELEMENTARY_ULPS * UNIT_ROUNDOFF
-    turn = log_kernel.imag
-    total = float(size.sum())
+    off = np.where(known, wobble * (1.0 + wobble), 1.0) + 8 * ELEMENTARY_ULPS * unit
+    turn, total = log_kernel.imag, float(size.sum())
     return _Terms(
         known=np.where(known, size, 0.0) * (np.cos(turn) + 1j * np.sin(turn)),
         size=total,
-        moment=float((size * np.abs(s)).sum()),
-        reach=float(np.abs(s[-1])),
-        base=float((size * off).sum()) + 2 * _SUMMED * UNIT_ROUNDOFF * total,
+        moment=float((size * s.imag).sum()),
+        reach=float(s[-1].imag),
+        base=float((size * off).sum()) + 2 * _SUMMED * unit * total,
     )
 
 
@@ -213,8 +208,9 @@ def _turned_back(terms: Complexes, step: float, epsilon: Reals) -> Reals:
     """
     width = min(terms.size, _SUMMED)
     rows = -(-terms.size // width)
-    table = np.zeros((rows, width), dtype=complex)
+    table = np.zeros((rows, width), dtype=terms.dtype)
     table.ravel()[: terms.size] = terms
+    epsilon = epsilon.astype(terms.real.dtype)
     inner = step * np.multiply.outer(np.arange(width), epsilon)
     cosine, sine = np.cos(inner), np.sin(inner)
     real = table.real @ cosine + table.imag @ sine
@@ -280,13 +276,14 @@ def build(product: Product, saddle: Saddle, most: int = MAX_NODES) -> Contour:
         parts = smoothnesses(product, c, known.moments)
     log_moment = known.at(c)
     decay = float(log_decay(parts, np.array([step * (nodes - 1)]), tau)[0])
-    extra = 0.5 * tau * tau * s * (s + 1.0)
-    log_s, log_s1 = np.log(s), np.log(s + 1.0)
+    unit, precise = unit_roundoff(cgf.value.dtype), s.astype(cgf.value.dtype)
+    extra = 0.5 * tau * tau * precise * (precise + 1.0)
+    log_s, log_s1 = np.log(precise), np.log(precise + 1.0)
     size = np.abs(cgf.value) + np.abs(extra) + np.abs(log_s) + np.abs(log_s1)
     radius = (
         cgf.radius
-        + 4 * ELEMENTARY_ULPS * UNIT_ROUNDOFF * (np.abs(log_s) + np.abs(log_s1) + np.abs(extra))
-        + 4 * UNIT_ROUNDOFF * size
+        + 4 * ELEMENTARY_ULPS * unit * (np.abs(log_s) + np.abs(log_s1) + np.abs(extra))
+        + 4 * unit * size
     )
     lift = 0.5 * tau * tau * c * (c + 1.0) * (1 + 1e-12)
     reach, points = step * (nodes - 1), known.points

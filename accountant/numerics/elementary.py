@@ -7,16 +7,17 @@ roundoff 2**-53 and c = ELEMENTARY_ULPS. All are checked against mpmath at 50 di
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from accountant.numerics.enclosure import (
     ELEMENTARY_ULPS,
-    UNIT_ROUNDOFF,
     Complexes,
     Enclosure,
     Numbers,
     Reals,
+    unit_roundoff,
 )
 
 _NEAR_ZERO = 0.5
@@ -28,10 +29,10 @@ _FEW = 24
 _DUST = 1e-150
 _COLUMNS = 64  # few enough that no library starts threads
 _AT_ONCE = 1 << 17
+LONGER = 8.0  # how many times more u longer floats may err, on a line
 _LOST = 45.0  # log of how many times as large terms are as those that are left out beside them
 _LOBES, _BELOW_LOBES = 2.9, 1.0 - 0.2173
-_LOG_TERMS = 28  # 0.25**28 is 2**-56, divided by 15
-_LOG_COEFFICIENTS = 1.0 / np.arange(3.0, _LOG_TERMS + 3)
+_LOG_TERMS = 34  # 0.25**34 is 2**-68, divided by 18
 
 
 def turned_sums(
@@ -68,8 +69,8 @@ def turned_sums(
         return total, (scale @ columns)[None, :] + _DUST**0.75, peak
     row = math.isqrt(alpha.size) + 1
     rows = -(-alpha.size // row)
-    total = np.zeros((*growth.shape[:-1], rows, row), dtype=complex)
-    sums = np.zeros((*growth.shape[:-1], columns.shape[-1], rows, row))
+    total = np.zeros((*growth.shape[:-1], rows, row), dtype=_complex(growth))
+    sums = np.zeros((*growth.shape[:-1], columns.shape[-1], rows, row), dtype=growth.real.dtype)
     for start in range(0, growth.shape[-1], _COLUMNS):
         part = slice(start, start + _COLUMNS)
         turn = 1j * step * growth[..., None, part]
@@ -96,10 +97,10 @@ def _up_a_line(size: int, turn: Reals, scale: Reals, phase: Reals) -> Complexes:
     reach = max(math.isqrt(size // 2), 1)
     row = 2 * reach + 1
     rows = 1 - (reach - size + 1) // row
-    total = np.zeros((rows, row), dtype=complex)
+    total = np.zeros((rows, row), dtype=_complex(turn))
     at_once = _COLUMNS * max(_AT_ONCE // (_COLUMNS * (row + rows)), 1)
     for start in range(0, turn.size, at_once):
-        part = np.zeros((3, -(-min(at_once, turn.size - start) // _COLUMNS) * _COLUMNS))
+        part = np.zeros((3, -(-min(at_once, turn.size - start) // _COLUMNS) * _COLUMNS), turn.dtype)
         for line, one in zip(part, (turn, scale, phase), strict=True):
             piece = one[start : start + at_once]
             line[: piece.size] = piece
@@ -171,9 +172,10 @@ def _turned(alpha: Complexes, growth: Numbers, log_weights: Numbers) -> tuple[Re
 
 def _sum_of_turned(scale: Reals, phase: Reals) -> Complexes:
     """Row by row, the sum of scale e^{i phase}, in pairs."""
+    kind = _complex(scale)
     if not phase.any():
-        return np.asarray(np.broadcast_to(scale, phase.shape).sum(axis=-1), dtype=complex)
-    total = np.empty(phase.shape[:-1], dtype=complex)
+        return np.asarray(np.broadcast_to(scale, phase.shape).sum(axis=-1), dtype=kind)
+    total = np.empty(phase.shape[:-1], dtype=kind)
     total.real = (scale * np.cos(phase)).sum(axis=-1)
     total.imag = (scale * np.sin(phase)).sum(axis=-1)
     return total
@@ -183,10 +185,11 @@ def exp_minus_linear(alpha: Complexes, growth: Numbers, log_weights: Numbers) ->
     """Return for each alpha the sum over g of w (e^z - 1 - z), z = alpha g, w = e^log_weights.
 
     Error of a term at most (13 c + 80 + 14 |log w|) u w |z|^2 e^{max(Re z, 0)}, summation
-    included. Alphas of about the same size are taken together: where |z| <= 3 for all of them,
-    by the Taylor sum over k of alpha^k / k! times the sum of w g^k, whose terms together are at
-    most 1.8 |z|^2, each of relative error (2 k + c + |log w| + 50) u; otherwise |z| > 1/2 for
-    all, and directly, where 1, |z| and |e^z| together are at most 13 |z|^2 e^{max(Re z, 0)}.
+    included, and ``LONGER`` times that with longer floats than doubles. Alphas of about the
+    same size are taken together: where |z| <= 3 for all of them, by the Taylor sum over k of
+    alpha^k / k! times the sum of w g^k, whose terms together are at most 1.8 |z|^2, each of
+    relative error (2 k + c + |log w| + 50) u; otherwise |z| > 1/2 for all, and directly, where
+    1, |z| and |e^z| together are at most 13 |z|^2 e^{max(Re z, 0)}.
     The weight goes into the exponent, so that a huge e^z with a tiny weight does not overflow.
 
     Args:
@@ -197,7 +200,7 @@ def exp_minus_linear(alpha: Complexes, growth: Numbers, log_weights: Numbers) ->
     size, grown = np.abs(alpha), np.abs(growth)
     least = float(size.min())
     kind = (np.log(size / least) / math.log(_ALIKE)).astype(int)
-    total = np.zeros(alpha.shape, dtype=complex)
+    total = np.zeros(alpha.shape, dtype=_complex(growth))
     for one in range(int(kind.max()) + 1):
         some = kind == one
         if some.any():
@@ -216,7 +219,7 @@ def _by_moments(alpha: Complexes, growth: Numbers, log_weights: Numbers) -> Comp
     factors = unit * growth / k
     factors[0] *= unit * growth * np.exp(log_weights)
     moments = np.multiply.accumulate(factors, axis=0).sum(axis=1)
-    powers = np.empty((moments.size, alpha.size), dtype=complex)
+    powers = np.empty((moments.size, alpha.size), dtype=_complex(growth))
     powers[:] = alpha / unit
     powers[0] *= powers[0]
     return np.asarray(moments @ np.multiply.accumulate(powers, axis=0))
@@ -225,14 +228,31 @@ def _by_moments(alpha: Complexes, growth: Numbers, log_weights: Numbers) -> Comp
 def _directly(alpha: Complexes, growth: Numbers, log_weights: Numbers) -> Complexes:
     """e^z less 1 + z, summed apart, real alphas by themselves."""
     weights = np.exp(log_weights)
-    total = np.empty(alpha.shape, dtype=complex)
+    total = np.empty(alpha.shape, dtype=_complex(growth))
     flat = alpha.imag == 0.0
     for some in (flat, ~flat):
         if some.any():
-            log_size, phase = _turned(alpha[some], growth, log_weights)
-            kept = log_size.max(axis=0) > log_size.max() - _LOST
-            total[some] = _sum_of_turned(np.exp(log_size[:, kept]), phase[:, kept])
+            total[some] = _sum_of_powers(alpha[some], growth, log_weights)
     return np.asarray(total - (weights.sum() + alpha * (weights * growth).sum()))
+
+
+def _sum_of_powers(alpha: Complexes, growth: Numbers, log_weights: Numbers) -> Complexes:
+    """The sums of w e^z, without what is nothing beside the largest.
+
+    Trigonometry of longer floats is so slow that many alphas on a line share it: by products of
+    matrices, of an error of at most (16 c + 2 ``summing(m)`` + 8 |z| + 8 |log w|) u w |e^z|.
+    """
+    if _complex(growth) != np.complex128 and _step_up(alpha) is not None:
+        total, _, peak = turned_sums(alpha, growth, log_weights, np.zeros((growth.size, 1)))
+        return np.asarray(total * np.exp(peak))
+    log_size, phase = _turned(alpha, growth, log_weights)
+    kept = log_size.max(axis=0) > log_size.max() - _LOST
+    return _sum_of_turned(np.exp(log_size[:, kept]), phase[:, kept])
+
+
+def _complex(numbers: Numbers) -> np.dtype[Any]:
+    """The complex type of the same precision."""
+    return np.result_type(numbers.dtype, np.complex64)
 
 
 def log1p_complex(z: Numbers) -> Numbers:
@@ -265,7 +285,8 @@ def log1p_minus_linear(z: Numbers) -> Numbers:
     w = z[small]
     powers = np.empty((_LOG_TERMS, w.size), dtype=z.dtype)
     powers[:] = -w
-    total = 0.5 + _LOG_COEFFICIENTS @ np.multiply.accumulate(powers, axis=0)
+    coefficients = 1 / np.arange(3, _LOG_TERMS + 3, dtype=w.real.dtype)
+    total = 0.5 + coefficients @ np.multiply.accumulate(powers, axis=0)
     out[small] = -w * w * total
     return out
 
@@ -285,7 +306,7 @@ def sinc_deficit(x: Reals) -> Reals:
 
 def log1p_enclosure(excess: Complexes, error: Reals) -> Enclosure:
     """Enclose log(1 + x) for every x within ``error`` of ``excess``."""
-    value = log1p_complex(excess) + 0j
+    value = np.asarray(log1p_complex(excess) + 0j)
     size = np.where(np.abs(excess) <= _NEAR_ZERO, np.abs(excess), 1.0 + np.abs(value))
     with np.errstate(over="ignore"):
         relative = error / np.maximum(np.abs(1.0 + excess), _TINY)
@@ -300,7 +321,7 @@ def log_of_sum(
     The log itself is within ``ulps`` u of what it stands for, relative to 1 + its size.
     """
     size = np.maximum(np.abs(total), _TINY)
-    value = np.log(np.where(size <= _TINY, _TINY, total).astype(complex)) + peak
+    value = np.log(np.where(size <= _TINY, _TINY, total).astype(_complex(total))) + peak
     return log_enclosure(value, error / size, ulps * (1.0 + np.abs(value)))
 
 
@@ -311,7 +332,7 @@ def log_enclosure(value: Complexes, relative: Reals, ulps: Reals) -> Enclosure:
     |x| <= e^value (1 + |r|): an infinite radius.
     """
     known = relative < 0.5
-    rounding = ulps * UNIT_ROUNDOFF
+    rounding = ulps * unit_roundoff(value.dtype)
     radius = -np.log1p(-np.where(known, relative, 0.0)) * (1 + 1e-12) + rounding
     ceiling = value.real + np.log1p(relative) + rounding
     return Enclosure(np.where(known, value, ceiling), np.where(known, radius, np.inf))

@@ -18,8 +18,15 @@ Numbers = Reals | Complexes
 UNIT_ROUNDOFF = 2.0**-53
 # Assumed: numpy's elementary functions (exp, expm1, log, log1p, sin, cos, atan2, hypot and their
 # complex combinations used here), and those of Python's math, are within this many units in the
-# last place; spot checks against mpmath found at most 2.
+# last place; spot checks against mpmath found at most 2. The same of numpy's long doubles, where
+# these are IEEE's numbers of 64 or more bits.
 ELEMENTARY_ULPS = 4
+EXTENDED = np.longdouble if np.finfo(np.longdouble).nmant in (63, 112) else np.float64
+
+
+def unit_roundoff(dtype: np.dtype[Any]) -> float:
+    """Half the distance of 1 to the next number of a real or complex type."""
+    return 0.5 * float(np.finfo(dtype).eps)
 
 
 @final
@@ -31,7 +38,7 @@ class Enclosure:
     part of the true value, and nothing else is known.
 
     Attributes:
-        value: shape (n,), complex.
+        value: shape (n,), complex, of the usual or the longest floats.
         radius: shape (n,), at or above 0.
     """
 
@@ -59,7 +66,7 @@ def weighted_sum(each: Enclosure, counts: Reals) -> Enclosure:
         scaled = weights * each.value
     value, size = scaled.sum(axis=0), np.abs(scaled).sum(axis=0)
     radius = (weights * each.radius).sum(axis=0)
-    rounding = (len(counts) + 4) * UNIT_ROUNDOFF * size
+    rounding = (len(counts) + 4) * unit_roundoff(value.dtype) * size
     lost = np.isinf(radius)
     if lost.any():
         known = np.where(np.isinf(each.radius), 0.0, each.radius)

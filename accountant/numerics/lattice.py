@@ -26,6 +26,7 @@ import numpy as np
 
 from accountant.bound import Bound
 from accountant.errors import NotCertified
+from accountant.numerics.aliases import Aliases, alias_step, real_bounds
 from accountant.numerics.enclosure import (
     ELEMENTARY_ULPS,
     UNIT_ROUNDOFF,
@@ -34,15 +35,7 @@ from accountant.numerics.enclosure import (
     Reals,
 )
 from accountant.numerics.points import distinct
-from accountant.numerics.saddle import (
-    Aliases,
-    Saddle,
-    alias_step,
-    real_bounds,
-    short,
-    smoothnesses,
-    total_cgf,
-)
+from accountant.numerics.saddle import Saddle, short, smoothnesses, total_cgf
 from accountant.numerics.smoothness import log_decay
 from accountant.pairs.ladder import LadderPair
 from accountant.pairs.pair import Lattice

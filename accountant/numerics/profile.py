@@ -253,12 +253,12 @@ def _log_profile(product: Product, point: Reals) -> tuple[Reals, Reals]:
     saddle = find_saddle(product, lambda one: one.epsilon - float(point[0]))
     low, high = _reachable(product, saddle).log_profile(point)
     for _ in range(_AGAIN):
-        if high[0] - low[0] <= 10 * _LOOSE or high[0] < _HOPELESS:
+        if high[0] - low[0] <= _LOOSE or high[0] < _HOPELESS:
             break
         better = _aimed(product, saddle, float(point[0]), float(high[0]))
         if better is None:
             break
-        saddle, contour = better
+        product, saddle, contour = better
         other = contour.log_profile(point)
         low, high = np.maximum(low, other[0]), np.minimum(high, other[1])
     return low, high
@@ -306,25 +306,26 @@ def _contour_epsilon(product: Product, target: tuple[float, float], top: float) 
         better = _aimed(product, saddle, found.upper, target[0])
         if better is None:
             break
-        saddle, contour = better
+        product, saddle, contour = better
         found = found.meet(invert(contour.log_profile, target, found.upper, 4.0 / saddle.c, top))
     return found
 
 
 def _aimed(
     product: Product, last: Saddle, epsilon: float, log_delta: float
-) -> tuple[Saddle, Contour | LatticeContour] | None:
-    """A better tilt and its contour, once the question is known; None where there is none.
+) -> tuple[Product, Saddle, Contour | LatticeContour] | None:
+    """More digits of K, a better tilt once the question is known, and its contour, if any.
 
     Not beside tables, whose own errors are larger than what is gained.
     """
     if any(isinstance(factor.pair, LadderPair) for factor in product.factors):
         return None
-    aimed = find_saddle(product, lambda one: one.epsilon - epsilon, (epsilon, log_delta))
-    if abs(aimed.c - last.c) <= _SAME * last.c:
+    finer = product.refined()
+    aimed = find_saddle(finer, lambda one: one.epsilon - epsilon, (epsilon, log_delta))
+    if finer == product and abs(aimed.c - last.c) <= _SAME * last.c:
         return None
     with contextlib.suppress(NotCertified):
-        return aimed, contour_at(product, aimed)
+        return finer, aimed, contour_at(finer, aimed)
     return None
 
 

@@ -1,8 +1,7 @@
 """Where to put the contour: real-axis values of K, and the tilt that suits a question.
 
 The search is not trusted: any c > 0 gives a valid contour, a good one gives a narrow bracket.
-``total_cgf``, ``real_bounds``, ``along``, ``smoothnesses`` and ``Aliases`` are rigorous:
-a contour relies on them.
+``total_cgf``, ``sum_cgf`` and ``smoothnesses`` are rigorous: a contour relies on them.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from accountant.numerics.points import distinct
 from accountant.pairs.pair import Smoothness
 from accountant.pairs.product import Product
 
-_CHUNK = 1024
+CHUNK = 1024
 _LOG_TOLERANCE = -28.0
 _SMALLEST, _LARGEST = 1e-9, 1e9
 _ALL = np.geomspace(_SMALLEST, _LARGEST, 200)
@@ -32,19 +31,17 @@ _NOISE = 1e-3  # error of a term, relative to its size, in units of what is allo
 _QUIET = 0.2
 _FINE = 1.004
 _GAIN = 0.9
-_ROOM, _LEAST_ROOM = 1e-3, 1e-12  # by which an estimate of K may be wrong
-_LONGEST = 1e100
 
 
 def total_cgf(product: Product, s: Complexes) -> Enclosure:
     """K of the product: the counts times K of each pair, errors added up."""
-    if s.size > _CHUNK:
-        return joined([total_cgf(product, s[i : i + _CHUNK]) for i in range(0, s.size, _CHUNK)])
-    return _total(product, [factor.pair.cgf(s) for factor in product.factors], s.shape)
+    if s.size > CHUNK:
+        return joined([total_cgf(product, s[i : i + CHUNK]) for i in range(0, s.size, CHUNK)])
+    return sum_cgf(product, [factor.pair.cgf(s) for factor in product.factors], s.shape)
 
 
-def _total(product: Product, each: list[Enclosure], shape: tuple[int, ...]) -> Enclosure:
-    """The same from K of each pair, in order."""
+def sum_cgf(product: Product, each: list[Enclosure], shape: tuple[int, ...]) -> Enclosure:
+    """K of the product from K of each pair, in order."""
     if not each:
         return Enclosure(np.zeros(shape, dtype=complex), np.zeros(shape))
     every = Enclosure(np.stack([one.value for one in each]), np.stack([one.radius for one in each]))
@@ -200,6 +197,8 @@ def suited(
         best, cost, noise, points, values = _best(ridge, epsilon, log_delta, log_tolerance)
         near = ridge.c[max(best - 1, 0) : best + 2]
         coarse = not set(points).isdisjoint(near.tolist())  # other points may be better
+        if near[-1] in points:
+            near = ridge.c[max(best - 1, 0) : best + 3]
         if not (coarse or noise > _QUIET) or cost > _GAIN * last or near[-1] < _FINE * near[0]:
             break
         last = cost
@@ -311,77 +310,6 @@ def short(value: float) -> float:
     return math.ldexp(round(mantissa * (1 << 20)) / (1 << 20), exponent)
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class RealBounds:
-    """K on the real axis, where M is real.
-
-    Attributes:
-        points: shape (n,), increasing: 0, those of a saddle and its c.
-        upper: shape (n,), upper bounds of K there (K(0) <= 0).
-        moments: bounds of K(c) of each factor's pair.
-    """
-
-    points: Reals
-    upper: Reals
-    moments: tuple[Bound, ...]
-
-    def at(self, c: float) -> float:
-        """The upper bound of K at one of the points."""
-        return float(self.upper[self.points == c][0])
-
-
-def real_bounds(product: Product, saddle: Saddle) -> RealBounds:
-    """K at the points of a saddle."""
-    c = short(saddle.c)
-    points = distinct(np.array([*saddle.points, c]))
-    each = [factor.pair.cgf(points + 0j) for factor in product.factors]
-    total = _total(product, each, points.shape)
-    at = int(np.searchsorted(points, c))
-    return RealBounds(
-        np.append(0.0, points),
-        np.append(0.0, total.value.real + total.radius),
-        tuple(_real(one, at) for one in each),
-    )
-
-
-def along(product: Product, saddle: Saddle, s: Complexes) -> tuple[Enclosure, RealBounds]:
-    """K on a line that starts at the saddle's c, and at its points."""
-    points, line = np.array(saddle.points), s[:_CHUNK]
-    each = [factor.pair.cgf_along(points, line) for factor in product.factors]
-    total, after = _total(product, each, (points.size + line.size,)), points.size
-    places = np.concatenate([[0.0], points, s.real[:1]])
-    upper = np.append(0.0, (total.value.real + total.radius)[: after + 1])
-    order = np.argsort(places)
-    known = RealBounds(places[order], upper[order], tuple(_real(one, after) for one in each))
-    found = Enclosure(total.value[after:], total.radius[after:])
-    if s.size > _CHUNK:
-        found = joined([found, total_cgf(product, s[_CHUNK:])])
-    return found, known
-
-
-def expected(product: Product, saddle: Saddle) -> RealBounds:
-    """What ``real_bounds`` will find as it seems: to choose by, and to be verified.
-
-    The ends of the moments leave room for a few wrong digits.
-    """
-    c, factors = short(saddle.c), product.factors
-    known = sorted([(0.0, 0.0), *zip(saddle.points, saddle.values, strict=True), (c, saddle.value)])
-    points, upper = (np.array(one) for one in zip(*known, strict=True))
-    if len(factors) == 1:
-        moments = [saddle.value / factors[0].count]
-    else:
-        moments = [float(factor.pair.steer(np.array([c]))[0][0]) for factor in factors]
-    room = [_ROOM * abs(one) + _LEAST_ROOM for one in moments]
-    around = (Bound(one - more, one + more) for one, more in zip(moments, room, strict=True))
-    return RealBounds(points, upper, tuple(around))
-
-
-def _real(found: Enclosure, at: int) -> Bound:
-    value, radius = found.value.real[at], found.radius[at]
-    return Bound(float(value - radius), float(value + radius))
-
-
 def smoothnesses(
     product: Product, c: float, moments: tuple[Bound, ...]
 ) -> list[tuple[Smoothness, int]]:
@@ -390,56 +318,3 @@ def smoothnesses(
         (factor.pair.smoothness(c, moment), factor.count)
         for factor, moment in zip(product.factors, moments, strict=True)
     ]
-
-
-def alias_step(saddle: Saddle, known: RealBounds) -> float:
-    """The largest step whose aliases are negligible against the estimate of delta.
-
-    Raises:
-        NotCertified: it would vanish, next to the largest loss.
-    """
-    c = short(saddle.c)
-    needed = known.upper - known.points * saddle.epsilon - saddle.log_delta - saddle.log_tolerance
-    gap = np.abs(known.points - c)
-    period = 0.0
-    for side in (known.points < c, known.points > c):
-        period = max(period, float(np.min(np.maximum(needed[side], 4.0) / gap[side])))
-    if not period < _LONGEST:
-        raise NotCertified(f"order {1 + c:.6g} is out of reach next to the largest loss")
-    return short(2 * math.pi / period)
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Aliases:
-    """What bounds the sum over m != 0 of delta(eps + m R) e^{c m R}, at every eps.
-
-    Chernoff: delta(x) <= M(c') e^{-c' x}; a point c' < c serves m < 0, c' > c serves m > 0,
-    each a geometric series with ratio e^{-|c - c'| R}.
-
-    Attributes:
-        places: for each side, shape (m,), points c' other than c.
-        heights: for each side, shape (m,), logs of the bounds at eps = 0.
-    """
-
-    places: tuple[Reals, Reals]
-    heights: tuple[Reals, Reals]
-
-    @staticmethod
-    def of(known: Reals, c: float, period: float) -> Aliases:
-        """From points c' and upper bounds of K there, shape (m, 2), and R rounded down."""
-        sides = known[known[:, 0] < c], known[known[:, 0] > c]
-        gaps = [np.abs(side[:, 0] - c) * period for side in sides]
-        lower, upper = (
-            side[:, 1] + 1e-12 * np.abs(side[:, 1]) - gap - np.log(-np.expm1(-gap))
-            for side, gap in zip(sides, gaps, strict=True)
-        )
-        return Aliases((sides[0][:, 0], sides[1][:, 0]), (lower, upper))
-
-    def log_excess(self, epsilon: Reals) -> Reals:
-        """Log of the bound at each epsilon, shape (n,)."""
-        lower, upper = (
-            (height - np.multiply.outer(epsilon, place)).min(axis=1, initial=np.inf)
-            for place, height in zip(self.places, self.heights, strict=True)
-        )
-        return np.asarray(np.logaddexp(lower, upper))

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from accountant.numerics.enclosure import (
     Reals,
 )
 from accountant.numerics.smoothness import layers
+from accountant.pairs.mixture_rule import Rule
 from accountant.pairs.subsampled_profile import log_unsampled
 
 _MAX_NODES = 1 << 17
@@ -40,56 +41,17 @@ _LEFT = -math.log(2.0)
 _FAR = 30.0  # a log of u from which it is not computed
 _LARGEST_LOSS = 600.0
 _RAREST = 1e-100
-_RARE = 0.25  # a sampling rate up to which terms at the left are of second order
 _MIDDLE_LOSS = 300.0
-_DIGITS = 40.0  # log of q^2 over what a rule may leave out, far below 2**-53
 _PEAK = -0.5 * math.log(2 * math.pi)  # log phi(0)
 _DISTINCT = 1e-5  # a difference so large, relative to its ends, has 9 digits
-# Half widths of strips, in units of 1/mu and absolutely: first about the real line, then about
-# lines so far above it that the strip begins on it.
-_LEVEL = 6
-_STRIPS = np.array([[2.5], [2.0], [1.4], [1.2], [0.6], [0.2]] * 2)
-_WIDEST = np.array([[8.0], [5.0], [4.0], [2.0], [1.5], [1.0]] * 2)
-_HIGHEST = np.repeat([[math.inf], [2.0]], _LEVEL, axis=0)
-_EDGES = np.repeat([[1.0], [2.0]], _LEVEL, axis=0)  # how far up they go, in half widths
-_TURNS = np.repeat([[1.0], [0.0]], _LEVEL, axis=0)  # whether (1+u)^{i Im alpha} grows there
-_PREFERENCES = np.repeat([[1.2], [1.0]], _LEVEL, axis=0)  # real sums take half the time
+_DOUBLE = np.dtype(np.float64)
 Cells = tuple[float, Reals, Reals, Reals]  # Re alpha; ends in z, log(1 + u) and log phi there
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """Trapezoid rules on the lines Im z = shift for E[f(z)], z standard normal.
-
-    Attributes:
-        z: shape (p, n), real parts of the nodes.
-        shift: shape (p,), imaginary part of all nodes.
-        log_weights: shape (p, n), log of step * phi(z + i shift), real when no shift is not 0.
-        log_truncation: shape (p,), log of a bound of what the rule leaves out of the expectation
-            of (1+u)^alpha - 1 - alpha u.
-        log_plain: the same for (1+u)^alpha.
-    """
-
-    z: Reals
-    shift: Reals
-    log_weights: Numbers
-    log_truncation: Reals
-    log_plain: Reals
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class GaussianMixtures:
     """Mixtures of the same direction.
-
-    Rounds: the trapezoid rule with step h on a line Im z = b, either b = 0 or, where Im alpha
-        is large, b > 0 (Im alpha >= 0 is assumed): there |(1+u)^{i Im alpha}| =
-        e^{-Im alpha arg(1+u)} <= 1 as arg(1+u) is in [0, mu b]. It errs by at most
-        2 N / (e^{2 pi a/h} - 1), N the L1 norm on the edges of the strip |Im z - b| < a
-        (Trefethen & Weideman, SIAM Review 56 (2014), Theorem 5.1), where with
-        theta = mu |Im z| < pi: |phi(z)| = phi(Re z) e^{(Im z)^2/2}, |arg(1+u)| <= theta, and
-        |1+u| is between cos(theta/2) and 1 times its real value.
 
     Attributes:
         mu: shape (p,), above 0.
@@ -107,9 +69,13 @@ class GaussianMixtures:
 
     @staticmethod
     def of(
-        mu_squared: Sequence[Fraction], sampling_rates: Sequence[Fraction], *, removal: bool
+        mu_squared: Sequence[Fraction],
+        sampling_rates: Sequence[Fraction],
+        *,
+        removal: bool,
+        dtype: np.dtype[Any] = _DOUBLE,
     ) -> GaussianMixtures:
-        """From exact parameters.
+        """From exact parameters, each rounded once to some precision.
 
         Raises:
             NotCertified: a rate is so small that its powers are no floats.
@@ -121,9 +87,9 @@ class GaussianMixtures:
                 f"{_RAREST:.0e} up"
             )
         return GaussianMixtures(
-            np.array([math.sqrt(one) for one in mu_squared]),
-            np.array(rates),
-            np.array([float(1 - one) for one in sampling_rates]),
+            np.sqrt(_rounded(mu_squared, dtype)),
+            _rounded(sampling_rates, dtype),
+            _rounded([1 - one for one in sampling_rates], dtype),
             np.array([log_unsampled(one) for one in sampling_rates]),
             removal,
         )
@@ -192,110 +158,6 @@ class GaussianMixtures:
         """Whether one rule would have to serve values of very different sizes."""
         sizes = self.log_size(float(alpha.real.max())) - self.log_size(float(alpha.real.min()))
         return bool((sizes > _SPREAD).any())
-
-    def rule(self, alpha: Complexes) -> Rule:
-        """Choose lines, steps and ranges so that truncation is far below rounding.
-
-        Raises:
-            NotCertified: too many nodes are needed.
-        """
-        order, turn = max(-float(alpha.real.min()), 0.0), float(alpha.imag.max())
-        log_norm, _ = self.log_moment_bounds(alpha)
-        wanted = _DIGITS - 2.0 * np.log(self.q) - self.log_size(float(alpha.real.min()))
-        half = np.minimum(_STRIPS / self.mu, _WIDEST)
-        edge, angle = _EDGES * half, self.mu * half
-        allowed = (_EDGES * angle <= 3.0) & (half <= _HIGHEST)
-        bound = 0.5 * edge * edge + (turn * _TURNS) * angle + log_norm
-        if order:
-            bound -= order * np.log(np.cos(np.where(allowed, 0.5 * _EDGES * angle, 0.0)))
-        steps = np.where(allowed, 2 * math.pi * half / (bound + wanted), 0.0)
-        best, each = np.argmax(_PREFERENCES * steps, axis=0), np.arange(self.mu.size)
-        step, strip, norm = steps[best, each], half[best, each], bound[best, each]
-        shift = np.where(best < _LEVEL, 0.0, strip)
-        lift = 0.5 * shift * shift - order * np.log(np.cos(0.5 * self.mu * shift))
-        left, *below = self._left(alpha, lift, wanted)
-        right, beyond = self._right(alpha, lift, wanted)
-        needed = (right - left) / step
-        hardest = int(np.argmax(needed))
-        if not needed[hardest] < _MAX_NODES:
-            raise NotCertified(
-                f"a subsampled Gaussian with noise multiplier {1 / self.mu[hardest]:.3g} at "
-                f"order {np.abs(alpha).max():.3g} needs {needed[hardest]:.0f} quadrature nodes, "
-                f"allowed are {_MAX_NODES}; use more noise"
-            )
-        z = left[:, None] + step[:, None] * np.arange(int(needed[hardest]) + 2)
-        points = z + 1j * shift[:, None] if shift.any() else z
-        log_weights = np.log(step / math.sqrt(2 * math.pi))[:, None] - 0.5 * points * points
-        lost = np.logaddexp(math.log(4.0) + norm - 2 * math.pi * strip / step, beyond)
-        return Rule(z, shift, log_weights, *(np.logaddexp(lost, one) for one in below))
-
-    def _left(self, alpha: Complexes, lift: Reals, wanted: Reals) -> tuple[Reals, Reals, Reals]:
-        """Where nodes may start, and logs of bounds of what is left of there, as a rule has them.
-
-        With f = (1+u)^alpha - 1 - alpha u, where the loss is below 0: |u| <= 2q and Im u >= 0,
-        so f = alpha (alpha - 1) times the integral of (u - t) (1+t)^{alpha-2} on the segment
-        from 0 to u is at most 2 q^2 |alpha| (|alpha| + 1) times the largest |1+t|^{Re alpha - 2},
-        1 - 2q <= |1+t| <= 1 + 2q. Where q > 1/4, |f| is at most |1+u|^{Re alpha} + 1 + 2 |alpha|.
-        |1+u| is between (1-q) cos(mu b / 2) and 1, with the cosine in the lift.
-        """
-        size, low, high = float(np.abs(alpha).max()), alpha.real.min(), alpha.real.max()
-        rare = np.minimum(self.q, _RARE)
-        grown = np.maximum((high - 2.0) * np.log1p(2 * rare), (low - 2.0) * np.log1p(-2 * rare))
-        small = 2.0 * np.log(rare) + math.log(2.0 * size * (size + 1.0)) + grown
-        power = min(low, 0.0) * self.log_unsampled
-        large = np.logaddexp(math.log(1.0 + 2.0 * size), power)
-        height = np.where(self.q <= _RARE, small, large)
-        least = np.sqrt(2.0 * np.maximum(lift + height + wanted, 8.0))
-        tail = lift - 0.5 * least * least + 1e-9
-        return -least, tail + height, tail + power
-
-    def _right(self, alpha: Complexes, lift: Reals, wanted: Reals) -> tuple[Reals, Reals]:
-        """Where nodes may end, and log of a bound of what is right of there.
-
-        For a loss above 0 and a the larger of Re alpha and 1, |f| phi is at most e^{lift} phi times
-        F = (1+v)^a + 1 + |alpha| v, v = q e^l on the real line (no larger power where all
-        Re alpha <= 1). The slope of log(F phi) is at most a mu - z: from R > a mu on its
-        integral is at most F(R) phi(R) / (R - a mu). As F is about (q e^l)^a or 1 + |alpha| q e^l,
-        F phi should be small beyond the roots of two quadratics.
-        """
-        size, a = float(np.abs(alpha).max()), max(float(alpha.real.max()), 1.0)
-        mu, log_q, height = self.mu, np.log(self.q), lift + wanted
-        flat = height + np.maximum(math.log(size) + log_q, 0.0)
-        raised = height + a * (log_q - 0.5 * mu * mu)
-        roots = (
-            mu + np.sqrt(2.0 * np.maximum(flat, 0.0)),
-            a * mu + np.sqrt(np.maximum(2.0 * raised + (a * mu) ** 2, 1.0)),
-        )
-        right = np.maximum(*roots)
-        grown = np.logaddexp(0.0, log_q + mu * right - 0.5 * mu * mu)
-        power = np.logaddexp(a * grown, math.log1p(size) + grown)
-        return right, lift + power - 0.5 * right * right - np.log(right - a * mu) + 1e-9
-
-    def log_moment_bounds(self, alpha: Complexes) -> tuple[Reals, Reals]:
-        """Upper bounds of log(E|1+u|^a + 1 + 2 |alpha| q), a real, and of its tail's factor.
-
-        For a < 0, |1+u|^a <= (1-q)^a. For a >= 1 the expectation is summed over cells in z, on
-        which 1 + u is largest at the right and phi at the end nearer 0; beyond the cells and
-        for the tail's factor, (1-q+qx)^a <= 1-q+qx^a (convexity), whose last term is a normal
-        density centred at a mu, scaled by q e^{a(a-1)mu^2/2}. For 0 <= a < 1, (1-q+qx)^a <= 1+qx.
-        """
-        a = float(alpha.real.max())
-        lowered = min(float(alpha.real.min()), 0.0) * self.log_unsampled
-        linear = np.log(2.0 + 2.0 * self.q * (1.0 + float(np.abs(alpha).max())))
-        base = np.logaddexp(linear, lowered)
-        if a <= 1.0:
-            return base, base
-        raised = np.log(self.q) + 0.5 * a * (a - 1.0) * self.mu * self.mu
-        tail = np.logaddexp(base, raised)
-        if (raised < 4.0).all():
-            return tail, tail
-        end = a * self.mu + np.sqrt(2.0 * (np.maximum(raised, 0.0) + 9.0))
-        count = int(min(max(float((end * (1.0 + 0.5 * a * self.mu)).max()), 64), 4096))
-        z = end[:, None] * np.linspace(0.0, 1.0, count)
-        growth = self.log_ratio(z, np.zeros(end.shape)).real
-        cells = a * growth[:, 1:] - 0.5 * z[:, :-1] ** 2 + np.log(z[:, 1:2])
-        summed = np.logaddexp.reduce(cells, axis=1) + 1e-6
-        return np.where(raised < 4.0, tail, np.logaddexp(base, summed)), tail
 
     def log_size(self, a: float) -> Reals:
         """Lower bound of log M: (1-q+qx)^a >= (qx)^a. It steers, and is in no error bound."""
@@ -388,3 +250,8 @@ class GaussianMixtures:
         z = ((right + 9.0) / count)[:, None] * np.arange(count + 1.0) - 9.0
         real = self.log_ratio(z, np.zeros(right.shape)).real
         return alpha, z, real, _PEAK - 0.5 * z * z
+
+
+def _rounded(values: Sequence[Fraction], dtype: np.dtype[Any]) -> Reals:
+    """Floats of some precision, each within a unit in the last place."""
+    return np.array([dtype.type(one.numerator) / dtype.type(one.denominator) for one in values])

@@ -106,6 +106,10 @@ class Pair(ABC):
     def swapped(self) -> Pair:
         """The pair (Q, P)."""
 
+    def refined(self) -> Pair:
+        """The same pair, its K computed to more digits; itself where it is not."""
+        return self
+
     @property
     @abstractmethod
     def infinite_mass(self) -> float:

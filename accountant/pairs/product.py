@@ -67,6 +67,10 @@ class Product:
             return self
         return Product.merge([Factor(pair, factor.count) for pair, factor in parts])
 
+    def refined(self) -> Product:
+        """The same product, K computed to more digits where that can be done."""
+        return self._replaced([f.pair.refined() for f in self.factors])
+
     def bundled(self) -> Product:
         """The same product, many pairs of a kind as one, so that they are computed at once."""
         parts = bundled([(factor.pair, factor.count) for factor in self.factors])

@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
 from accountant.bound import Bound
 from accountant.errors import NotCertified
 from accountant.numerics.elementary import (
+    LONGER,
     exp_minus_linear,
     log1p_enclosure,
     log1p_minus_linear,
 )
 from accountant.numerics.enclosure import (
     ELEMENTARY_ULPS,
-    UNIT_ROUNDOFF,
+    EXTENDED,
     Complexes,
     Enclosure,
     Numbers,
     Reals,
     joined,
+    unit_roundoff,
 )
 from accountant.numerics.points import distinct
 from accountant.pairs.gaussian import gaussian_profile
-from accountant.pairs.gaussian_mixtures import GaussianMixtures, Rule
+from accountant.pairs.gaussian_mixtures import GaussianMixtures
+from accountant.pairs.mixture_rule import Rule, choose_rule
 from accountant.pairs.pair import Smoothness
 from accountant.pairs.smooth import SmoothPair
 from accountant.pairs.subsampled_profile import (
@@ -58,26 +61,28 @@ class SubsampledGaussianPair(SmoothPair):
     Source: Zhu, Dong & Wang (arXiv:2106.08567), Theorem 11, with the Gaussian's own pair; the
         formula is a change of measure.
     Rounds: as E[u] = 0, M - 1 = E[(1+u)^alpha - 1 - alpha u], an integral of terms of the
-        size of the answer. It is taken by a trapezoid rule (pairs/gaussian_mixtures.py) on a
+        size of the answer. It is taken by a trapezoid rule (pairs/mixture_rule.py) on a
         line on which |(1+u)^{i Im alpha}| <= 1, conjugating alpha so that Im alpha >= 0.
 
     Attributes:
         mu_squared: exact, above 0.
         sampling_rate: exact, in (0, 1).
         removal: the direction.
+        extended: whether K near 0 is computed with the longest floats there are.
     """
 
     mu_squared: Fraction
     sampling_rate: Fraction
     removal: bool
+    extended: bool = False
 
     def swapped(self) -> SubsampledGaussianPair:
         """The other direction."""
-        return SubsampledGaussianPair(
-            mu_squared=self.mu_squared,
-            sampling_rate=self.sampling_rate,
-            removal=not self.removal,
-        )
+        return replace(self, removal=not self.removal)
+
+    def refined(self) -> SubsampledGaussianPair:
+        """The same with longer floats, where there are any."""
+        return self if EXTENDED is np.float64 else replace(self, extended=True)
 
     @property
     def infinite_mass(self) -> float:
@@ -106,7 +111,7 @@ class SubsampledGaussianPair(SmoothPair):
         flipped = alpha.imag < 0
         alpha = np.where(flipped, alpha.conj(), alpha)
         wide = mixture.spread_out(alpha)
-        rule = mixture.rule(alpha[:1] if wide else alpha)
+        rule = choose_rule(mixture, alpha[:1] if wide else alpha)
         if alpha.size > 1 and (wide or alpha.size * rule.z.size > _BLOCK):
             half = apart or s.size // 2
             return joined([self._cgf(s[:half], 0), self._cgf(s[half:], 0)])
@@ -118,6 +123,12 @@ class SubsampledGaussianPair(SmoothPair):
                 mixture.plain(one, rule, growth) for one in np.split(alpha, [apart])[not apart :]
             ]
             found = joined([Enclosure(one.value[0], one.radius[0]) for one in every])
+        elif self.extended:
+            longer = _mixture(self, EXTENDED)
+            nodes, alpha = rule.to(longer.mu.dtype), longer.alpha(s.astype(np.clongdouble))
+            alpha = np.where(flipped, alpha.conj(), alpha)
+            ratio = longer.log_ratio(nodes.z, nodes.shift)
+            found = _small(longer, alpha, nodes, ratio)
         else:
             found = _small(mixture, alpha, rule, growth)
         return Enclosure(np.where(flipped, found.value.conj(), found.value), found.radius)
@@ -136,7 +147,8 @@ class SubsampledGaussianPair(SmoothPair):
         """Nodes of the quadrature."""
         alpha = _mixture(self).alpha(np.array([s]))
         try:
-            return _mixture(self).rule(np.where(alpha.imag < 0, alpha.conj(), alpha)).z.size
+            alpha = np.where(alpha.imag < 0, alpha.conj(), alpha)
+            return choose_rule(_mixture(self), alpha).z.size
         except NotCertified:
             return _UNREACHABLE
 
@@ -161,9 +173,11 @@ class SubsampledGaussianPair(SmoothPair):
 
 
 @lru_cache(maxsize=256)
-def _mixture(pair: SubsampledGaussianPair) -> GaussianMixtures:
+def _mixture(pair: SubsampledGaussianPair, kind: type[Any] = np.float64) -> GaussianMixtures:
     """The one mixture, as floats."""
-    return GaussianMixtures.of([pair.mu_squared], [pair.sampling_rate], removal=pair.removal)
+    return GaussianMixtures.of(
+        [pair.mu_squared], [pair.sampling_rate], removal=pair.removal, dtype=np.dtype(kind)
+    )
 
 
 def _small(
@@ -178,9 +192,9 @@ def _small(
     q e^l is large, w u is e^{log w + log q + l} - q w, so that neither e^l is out of range nor w
     lost; |u| is at most 9 |g - u| there.
     """
-    q, growth, log_weights = float(mixture.q[0]), log_ratio[0], rule.log_weights[0]
+    q, growth, log_weights = mixture.q[0], log_ratio[0], rule.log_weights[0]
     weights, loss = np.exp(log_weights), mixture.loss(rule.z, rule.shift)[0]
-    log_likely = math.log(q) + loss
+    log_likely = np.log(q) + loss
     large = log_likely.real > _LIKELY
     shifted = q * np.expm1(np.where(large, 0.0, loss))
     curvature = log1p_minus_linear(shifted)
@@ -189,7 +203,7 @@ def _small(
     weighted = weights * growth - (np.exp(log_weights + log_likely) - q * weights)
     bent = np.where(large, weighted, weights * curvature)
     second = exp_minus_linear(alpha, growth, log_weights)
-    excess = second + alpha * complex(bent.sum())
+    excess = second + alpha * bent.sum()
 
     grown, blur, moved = np.abs(growth), np.abs(log_weights), mixture.slip(rule, log_ratio)[0]
     size = np.abs(alpha)
@@ -204,6 +218,7 @@ def _small(
     digits = mixture.harder * (36 * ELEMENTARY_ULPS + 64) + blur
     digits = digits + np.where(large, 9.0 * (blur + np.abs(log_likely) + np.abs(loss) + 16.0), 0.0)
     flat = np.abs(bent) @ digits
-    spread = sums[:, 0] + size * (sums[:, 1] + float(flat) + size * sums[:, 2])
+    spread = sums[:, 0] + size * (sums[:, 1] + flat + size * sums[:, 2])
     truncation = math.exp(rule.log_truncation[0])
-    return log1p_enclosure(excess, UNIT_ROUNDOFF * spread + truncation)
+    unit = unit_roundoff(q.dtype) * (1.0 if q.dtype == np.float64 else LONGER)
+    return log1p_enclosure(excess, unit * spread + truncation)

@@ -18,6 +18,7 @@ from accountant.bound import Bound
 from accountant.errors import NotCertified
 from accountant.numerics.enclosure import Complexes, Enclosure, Reals, joined, weighted_sum
 from accountant.pairs.gaussian_mixtures import GaussianMixtures
+from accountant.pairs.mixture_rule import choose_rule
 from accountant.pairs.pair import Pair, Smoothness
 from accountant.pairs.smooth import SmoothPair
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
@@ -114,7 +115,7 @@ class SubsampledGaussians(SmoothPair):
         alpha = blocks[0][0].alpha(np.array([s]))
         alpha = np.where(alpha.imag < 0, alpha.conj(), alpha)
         try:
-            return sum(mixtures.rule(alpha).z.size for mixtures, _ in blocks)
+            return sum(choose_rule(mixtures, alpha).z.size for mixtures, _ in blocks)
         except NotCertified:
             return _UNREACHABLE
 
@@ -185,7 +186,7 @@ def _blocks(parts: tuple[tuple[SubsampledGaussianPair, int], ...], *, removal: b
 def _each(blocks: list[Block], alpha: Complexes) -> Iterator[tuple[Enclosure, Reals]]:
     """K of every part, block by block, with the counts."""
     for mixtures, counts in blocks:
-        rule = mixtures.rule(alpha)
+        rule = choose_rule(mixtures, alpha)
         growth = mixtures.log_ratio(rule.z, rule.shift)
         yield mixtures.plain(alpha, rule, growth), counts
 

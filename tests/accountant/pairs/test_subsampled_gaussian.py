@@ -12,6 +12,7 @@ import mpmath
 import numpy as np
 import pytest
 
+from accountant.numerics.enclosure import EXTENDED
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from tests.accountant.pairs.test_gaussian import normal
 from tests.contracts.definition import Ball, Densities, ball
@@ -135,3 +136,56 @@ def test_hardly_any_noise(*, mu: int, tilt: float, rate: Fraction, removal: bool
         else:
             assert mpmath.hypot(off.real, mpmath.sin(off.imag)) <= radius + 1e-20
         assert removal or radius <= 1e-7 * abs(value)
+
+
+@pytest.mark.skipif(EXTENDED is np.float64, reason="no longer floats here")
+@pytest.mark.parametrize("removal", [True, False])
+@pytest.mark.parametrize("height", [0.0, 2.0, 60.0])
+@pytest.mark.parametrize(
+    ("mu_squared", "rate"),
+    [(Fraction(25, 16), Fraction(1, 10**4)), (Fraction(1), Fraction(1, 1000))],
+)
+@mpmath.workdps(40)  # type: ignore[untyped-decorator]  # mpmath has no types
+def test_longer_floats_give_more_digits(
+    *, mu_squared: Fraction, rate: Fraction, removal: bool, height: float
+) -> None:
+    """Refined, K is known to 17 digits or more, on short lines and on long ones."""
+    pair = SubsampledGaussianPair(mu_squared=mu_squared, sampling_rate=rate, removal=removal)
+    last = 3.5 + 1j * height
+    mu, q = (
+        mpmath.sqrt(mpmath.mpf(mu_squared.numerator) / mu_squared.denominator),
+        mpmath.mpf(rate.numerator) / rate.denominator,
+    )
+    alpha = mpmath.mpc(last) + 1 if removal else -mpmath.mpc(last)
+
+    def term(z: mpmath.mpf) -> mpmath.mpc:
+        u = q * mpmath.expm1(mu * z - mu * mu / 2)
+        return mpmath.npdf(z) * (mpmath.exp(alpha * mpmath.log1p(u)) - 1 - alpha * u)
+
+    true = mpmath.log1p(mpmath.quad(term, np.linspace(-15.0, 24.0, 60).tolist()))
+    for s in (np.array([last]), 3.5 + 1j * np.linspace(0.0, height, 65)):
+        plain, finer = pair.cgf(s), pair.refined().cgf(s)
+        exact = mpmath.mpc(
+            *(mpmath.mpf(repr_exact(x)) for x in (finer.value[-1].real, finer.value[-1].imag))
+        )
+        assert abs(exact - true) <= float(finer.radius[-1]) + 1e-35
+        assert finer.radius[-1] <= 0.02 * plain.radius[-1]
+        assert (np.abs(plain.value - finer.value) <= plain.radius + finer.radius).all()
+
+
+def repr_exact(value: np.longdouble) -> str:
+    """As many digits as a long double has."""
+    return np.format_float_scientific(value, precision=40, unique=False)
+
+
+def test_refined_pairs_are_others_and_mixtures_of_them_the_same() -> None:
+    """A refined pair dominates the same; refining twice changes nothing; plain sums stay plain."""
+    pair = SubsampledGaussianPair(
+        mu_squared=Fraction(1), sampling_rate=Fraction(1, 3), removal=True
+    )
+    finer = pair.refined()
+    assert finer.refined() == finer
+    assert finer.swapped().refined() == finer.swapped()
+    assert (finer == pair) == (EXTENDED is np.float64)
+    s = np.array([6.0 + 0j, 6.0 + 2j])  # M far above 1
+    assert (finer.cgf(s).value == pair.cgf(s).value).all()

@@ -226,13 +226,15 @@ def _by_moments(alpha: Complexes, growth: Numbers, log_weights: Numbers) -> Comp
 
 
 def _directly(alpha: Complexes, growth: Numbers, log_weights: Numbers) -> Complexes:
-    """e^z less 1 + z, summed apart, real alphas by themselves."""
+    """e^z less 1 + z, summed apart; real alphas by themselves, as the others may be on a line."""
     weights = np.exp(log_weights)
     total = np.empty(alpha.shape, dtype=_complex(growth))
     flat = alpha.imag == 0.0
-    for some in (flat, ~flat):
-        if some.any():
-            total[some] = _sum_of_powers(alpha[some], growth, log_weights)
+    if flat.any():
+        exponent = np.multiply.outer(alpha.real[flat], growth) + log_weights
+        total[flat] = np.exp(exponent).sum(axis=1)
+    if not flat.all():
+        total[~flat] = _sum_of_powers(alpha[~flat], growth, log_weights)
     return np.asarray(total - (weights.sum() + alpha * (weights * growth).sum()))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -31,6 +31,7 @@ _NOISE = 1e-3  # error of a term, relative to its size, in units of what is allo
 _QUIET = 0.2
 _FINE = 1.004
 _GAIN = 0.9
+_PLENTY = 300.0  # nats by which layers may lower a transform, enough for any delta
 
 
 def total_cgf(product: Product, s: Complexes) -> Enclosure:
@@ -314,7 +315,11 @@ def smoothnesses(
     product: Product, c: float, moments: tuple[Bound, ...]
 ) -> list[tuple[Smoothness, int]]:
     """What is known of each factor's tilted loss law, given K(c) of its pair, and its count."""
-    return [
-        (factor.pair.smoothness(c, moment), factor.count)
-        for factor, moment in zip(product.factors, moments, strict=True)
-    ]
+    found = []
+    for factor, moment in zip(product.factors, moments, strict=True):
+        one = factor.pair.smoothness(c, moment)
+        if factor.count * float(one.masses.sum()) < _PLENTY:  # all that layers can give
+            heights, rates = factor.pair.envelope(c, moment)
+            one = replace(one, heights=heights, rates=rates) if heights.size else one
+        found.append((one, factor.count))
+    return found

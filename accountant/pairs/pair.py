@@ -151,6 +151,10 @@ class Pair(ABC):
         ``moment`` encloses K(c).
         """
 
+    def envelope(self, c: float, moment: Bound) -> tuple[Reals, Reals]:
+        """Heights and rates of the same law, for pairs composed a few times; empty if unknown."""
+        return np.empty(0), np.empty(0)
+
     @abstractmethod
     def lattice(self, c: float) -> Lattice | None:
         """The lattice that carries every finite loss, if there is one; c >= 0 is the tilt."""

@@ -164,12 +164,16 @@ class SubsampledGaussianPair(SmoothPair):
         return through(lambda x: gaussian_profile(mu, x), self.sampling_rate, epsilon)
 
     def smoothness(self, c: float, moment: Bound) -> Smoothness:
-        """Layers of the tilted loss density, and an envelope from a shifted contour."""
-        mixture, lower, upper = _mixture(self), np.array([moment.lower]), np.array([moment.upper])
-        cells = mixture.cells(c)
-        ((masses, widths),) = mixture.layers(cells, upper)
-        heights, rates = mixture.envelope(cells, lower)
-        return Smoothness(0.0, masses, widths, heights[0], rates[0])
+        """Layers of the tilted loss density."""
+        mixture = _mixture(self)
+        ((masses, widths),) = mixture.layers(mixture.cells(c), np.array([moment.upper]))
+        return Smoothness(0.0, masses, widths)
+
+    def envelope(self, c: float, moment: Bound) -> tuple[Reals, Reals]:
+        """From a shifted contour."""
+        mixture = _mixture(self)
+        heights, rates = mixture.envelope(mixture.cells(c), np.array([moment.lower]))
+        return heights[0], rates[0]
 
 
 @lru_cache(maxsize=256)

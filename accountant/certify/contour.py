@@ -17,9 +17,9 @@ from accountant.certify.table import Subject, table_cgf
 from accountant.guarantees.points import Points
 from accountant.numerics.aliases import alias_step, real_bounds
 from accountant.numerics.contour import Contour
-from accountant.numerics.enclosure import Reals
+from accountant.numerics.enclosure import Reals, short
 from accountant.numerics.profile import infinite_mass
-from accountant.numerics.saddle import Saddle, short, total_cgf
+from accountant.numerics.saddle import Saddle, total_cgf
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.laplace import LaplacePair
 from accountant.pairs.logistic import LogisticPair

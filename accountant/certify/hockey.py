@@ -23,9 +23,9 @@ from accountant.errors import NotCertified
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.points import Points
 from accountant.numerics.below import chernoff
-from accountant.numerics.enclosure import Reals
+from accountant.numerics.enclosure import Reals, short
 from accountant.numerics.profile import closed_form, infinite_mass, max_loss
-from accountant.numerics.saddle import Saddle, find_saddle, short, total_cgf
+from accountant.numerics.saddle import Saddle, find_saddle, total_cgf
 from accountant.pairs.product import Product
 from accountant.pairs.subsampled import SubsampledPair
 from proofs.certificate import Step, show_rational

@@ -14,9 +14,9 @@ from accountant.certify.proof import fact_step
 from accountant.certify.table import FEW, Subject
 from accountant.guarantees.points import Points
 from accountant.numerics.aliases import alias_step, real_bounds
-from accountant.numerics.enclosure import Complexes, Reals
+from accountant.numerics.enclosure import Complexes, Reals, short
 from accountant.numerics.profile import infinite_mass
-from accountant.numerics.saddle import Saddle, short, total_cgf
+from accountant.numerics.saddle import Saddle, total_cgf
 from accountant.pairs.discrete_gaussian import DiscreteGaussianPair
 from accountant.pairs.discrete_laplace import DiscreteLaplacePair
 from accountant.pairs.ladder import LadderPair

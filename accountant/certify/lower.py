@@ -14,8 +14,9 @@ from accountant.certify.json_form import Object, factors
 from accountant.certify.lattice import Folded, folded
 from accountant.certify.table import Subject
 from accountant.errors import NotCertified
+from accountant.numerics.enclosure import short
 from accountant.numerics.profile import max_loss
-from accountant.numerics.saddle import find_saddle, short, total_cgf
+from accountant.numerics.saddle import find_saddle, total_cgf
 from accountant.pairs.product import Product
 from accountant.pairs.subsampled import Direction, SubsampledPair
 from proofs.certificate import Step, show_rational

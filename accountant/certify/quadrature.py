@@ -15,8 +15,7 @@ from typing import final
 
 import numpy as np
 
-from accountant.numerics.enclosure import Complexes, Reals
-from accountant.numerics.saddle import short
+from accountant.numerics.enclosure import Complexes, Reals, short
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from proofs.certificate import Json, show_rational
 

@@ -14,9 +14,9 @@ import numpy as np
 
 from accountant.bound import Bound
 from accountant.errors import NotCertified
-from accountant.numerics.enclosure import Complexes, Enclosure, Reals, joined
+from accountant.numerics.enclosure import Complexes, Enclosure, Reals, joined, short
 from accountant.numerics.points import distinct
-from accountant.numerics.saddle import CHUNK, Saddle, short, sum_cgf, total_cgf
+from accountant.numerics.saddle import CHUNK, Saddle, sum_cgf, total_cgf
 from accountant.pairs.product import Product
 
 _LONGEST = 1e100

@@ -30,9 +30,10 @@ from accountant.numerics.enclosure import (
     UNIT_ROUNDOFF,
     Complexes,
     Reals,
+    short,
     unit_roundoff,
 )
-from accountant.numerics.saddle import Saddle, short, smoothnesses
+from accountant.numerics.saddle import Saddle, smoothnesses
 from accountant.numerics.smoothness import log_decay
 from accountant.pairs.pair import Smoothness
 from accountant.pairs.product import Product

@@ -109,3 +109,9 @@ def float_down(value: Fraction) -> float:
     """The largest float at or below an exact rational."""
     nearest = float(value)
     return nearest if Fraction(nearest) <= value else down(nearest)
+
+
+def short(value: float) -> float:
+    """Keep 20 significant bits, so that sums and small multiples are exact."""
+    mantissa, exponent = math.frexp(value)
+    return math.ldexp(round(mantissa * (1 << 20)) / (1 << 20), exponent)

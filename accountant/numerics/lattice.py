@@ -33,9 +33,10 @@ from accountant.numerics.enclosure import (
     Complexes,
     Enclosure,
     Reals,
+    short,
 )
 from accountant.numerics.points import distinct
-from accountant.numerics.saddle import Saddle, short, smoothnesses, total_cgf
+from accountant.numerics.saddle import Saddle, smoothnesses, total_cgf
 from accountant.numerics.smoothness import log_decay
 from accountant.pairs.ladder import LadderPair
 from accountant.pairs.pair import Lattice

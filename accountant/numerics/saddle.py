@@ -305,12 +305,6 @@ def _best(
     return best, float(cost[best]), float(noise[best]), points, values
 
 
-def short(value: float) -> float:
-    """Keep 20 significant bits, so that sums and small multiples are exact."""
-    mantissa, exponent = math.frexp(value)
-    return math.ldexp(round(mantissa * (1 << 20)) / (1 << 20), exponent)
-
-
 def smoothnesses(
     product: Product, c: float, moments: tuple[Bound, ...]
 ) -> list[tuple[Smoothness, int]]:

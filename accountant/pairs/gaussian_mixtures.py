@@ -31,7 +31,7 @@ from accountant.numerics.enclosure import (
     Reals,
 )
 from accountant.numerics.smoothness import layers
-from accountant.pairs.mixture_rule import Rule
+from accountant.pairs.mixture_rule import Rule, log_size
 from accountant.pairs.subsampled_profile import log_unsampled
 
 _MAX_NODES = 1 << 17
@@ -156,14 +156,11 @@ class GaussianMixtures:
 
     def spread_out(self, alpha: Complexes) -> bool:
         """Whether one rule would have to serve values of very different sizes."""
-        sizes = self.log_size(float(alpha.real.max())) - self.log_size(float(alpha.real.min()))
-        return bool((sizes > _SPREAD).any())
-
-    def log_size(self, a: float) -> Reals:
-        """Lower bound of log M: (1-q+qx)^a >= (qx)^a. It steers, and is in no error bound."""
-        if a <= 1:
-            return np.zeros(self.mu.shape)
-        return np.maximum(a * np.log(self.q) + 0.5 * a * (a - 1.0) * self.mu**2, 0.0)
+        low, high = float(alpha.real.min()), float(alpha.real.max())
+        return any(
+            log_size(mu, math.log(q), high) - log_size(mu, math.log(q), low) > _SPREAD
+            for mu, q in zip(self.mu.tolist(), self.q.tolist(), strict=True)
+        )
 
     def steer(self, c: Reals) -> tuple[Reals, Reals, Reals]:
         """K, K' and K'' at increasing c, each (p, n), by a coarse rule, E[u] = 0 subtracted."""

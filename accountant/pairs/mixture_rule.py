@@ -18,23 +18,19 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from accountant.errors import NotCertified
-from accountant.numerics.enclosure import Complexes, Numbers, Reals
+from accountant.numerics.enclosure import Complexes, Numbers, Reals, short
 
 if TYPE_CHECKING:
     from accountant.pairs.gaussian_mixtures import GaussianMixtures
 
 _MAX_NODES = 1 << 17
 _RARE = 0.25  # a sampling rate up to which terms at the left are of second order
+_LITTLE = 4.0  # a log of what a norm may lose without cells
 _DIGITS = 40.0  # log of q^2 over what a rule may leave out, far below 2**-53
-# Half widths of strips, in units of 1/mu and absolutely: first about the real line, then about
-# lines so far above it that the strip begins on it.
-_LEVEL = 6
-_STRIPS = np.array([[2.5], [2.0], [1.4], [1.2], [0.6], [0.2]] * 2)
-_WIDEST = np.array([[8.0], [5.0], [4.0], [2.0], [1.5], [1.0]] * 2)
-_HIGHEST = np.repeat([[math.inf], [2.0]], _LEVEL, axis=0)
-_EDGES = np.repeat([[1.0], [2.0]], _LEVEL, axis=0)  # how far up they go, in half widths
-_TURNS = np.repeat([[1.0], [0.0]], _LEVEL, axis=0)  # whether (1+u)^{i Im alpha} grows there
-_PREFERENCES = np.repeat([[1.2], [1.0]], _LEVEL, axis=0)  # real sums take half the time
+# Half widths of strips, in units of 1/mu and absolutely.
+_STRIPS = ((2.5, 8.0), (2.0, 5.0), (1.4, 4.0), (1.2, 2.0), (0.6, 1.5), (0.2, 1.0))
+_HIGHEST, _WIDEST_TURN = 2.0, 3.0  # of a line above the real one; of mu |Im z|
+_REAL = 1.2  # a real rule is preferred to another of a step not so many times as long
 
 
 @final
@@ -62,46 +58,90 @@ class Rule:
         return replace(self, log_weights=_log_weights(self.z, self.shift, dtype))
 
 
+@final
+@dataclass(frozen=True, slots=True)
+class _Powers:
+    """The exponents a rule is for: the ends of Re alpha, the largest |alpha| and Im alpha >= 0."""
+
+    low: float
+    high: float
+    size: float
+    turn: float
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """The rule of one mixture: nodes at whole multiples of ``step`` between the ends."""
+
+    step: float
+    shift: float
+    left: float
+    right: float
+    log_truncation: float
+    log_plain: float
+
+
 def choose_rule(mixtures: GaussianMixtures, alpha: Complexes) -> Rule:
     """Choose lines, steps and ranges so that truncation is far below rounding.
 
     Raises:
         NotCertified: too many nodes are needed.
     """
-    mu = mixtures.mu
-    order, turn = max(-float(alpha.real.min()), 0.0), float(alpha.imag.max())
-    norms = log_norm(mixtures, alpha)
-    wanted = _DIGITS - 2.0 * np.log(mixtures.q) - mixtures.log_size(float(alpha.real.min()))
-    half = np.minimum(_STRIPS / mu, _WIDEST)
-    edge, angle = _EDGES * half, mu * half
-    allowed = (_EDGES * angle <= 3.0) & (half <= _HIGHEST)
-    bound = 0.5 * edge * edge + (turn * _TURNS) * angle + norms
-    if order:
-        bound -= order * np.log(np.cos(np.where(allowed, 0.5 * _EDGES * angle, 0.0)))
-    steps = np.where(allowed, 2 * math.pi * half / (bound + wanted), 0.0)
-    best, each = np.argmax(_PREFERENCES * steps, axis=0), np.arange(mu.size)
-    step, strip, norm = (one[best, each] for one in (_short(steps), _short(half), bound))
-    shift = np.where(best < _LEVEL, 0.0, strip)
-    lift = 0.5 * shift * shift - order * np.log(np.cos(0.5 * mu * shift))
-    left, *below = _left(mixtures, alpha, lift, wanted)
-    right, beyond = _right(mixtures, alpha, lift, wanted)
-    needed = (right - left) / step
-    hardest = int(np.argmax(needed))
-    if not needed[hardest] < _MAX_NODES:
+    real = alpha.real
+    ends = float(real.min()), float(real.max())
+    powers = _Powers(*ends, float(np.abs(alpha).max()), float(alpha.imag.max()))
+    parameters = mixtures.mu.tolist(), mixtures.q.tolist(), mixtures.log_unsampled.tolist()
+    lines = [_line(*each, powers) for each in zip(*parameters, strict=True)]
+    needed = [(one.right - one.left) / one.step for one in lines]
+    most = max(needed)
+    if not most < _MAX_NODES:
+        noise = 1 / parameters[0][needed.index(most)]
         raise NotCertified(
-            f"a subsampled Gaussian with noise multiplier {1 / mu[hardest]:.3g} at "
-            f"order {np.abs(alpha).max():.3g} needs {needed[hardest]:.0f} quadrature nodes, "
-            f"allowed are {_MAX_NODES}; use more noise"
+            f"a subsampled Gaussian with noise multiplier {noise:.3g} at order {powers.size:.3g} "
+            f"needs {most:.0f} quadrature nodes, allowed are {_MAX_NODES}; use more noise"
         )
-    z = step[:, None] * (np.floor(left / step)[:, None] + np.arange(int(needed[hardest]) + 3))
-    log_weights = _log_weights(z, shift, mu.dtype)
-    lost = np.logaddexp(math.log(4.0) + norm - 2 * math.pi * strip / step, beyond)
-    return Rule(z, shift, log_weights, *(np.logaddexp(lost, one) for one in below))
+    first = np.array([[math.floor(one.left / one.step)] for one in lines])
+    z: Reals = np.array([[one.step] for one in lines]) * (first + np.arange(int(most) + 3.0))
+    shift = np.array([one.shift for one in lines])
+    return Rule(
+        z,
+        shift,
+        _log_weights(z, shift, mixtures.mu.dtype),
+        np.array([one.log_truncation for one in lines]),
+        np.array([one.log_plain for one in lines]),
+    )
+
+
+def _line(mu: float, q: float, log_unsampled: float, powers: _Powers) -> _Line:
+    """The widest strip for its bound, about the real line or right above it."""
+    log_q, order = math.log(q), max(-powers.low, 0.0)
+    wanted = _DIGITS - 2.0 * log_q - log_size(mu, log_q, powers.low)
+    norm = _log_norm(mu, q, log_unsampled, powers)
+    best = step = strip = shift = bound = 0.0
+    for scale, widest in _STRIPS:
+        half = short(min(scale / mu, widest))
+        for level in (0.0, half):
+            edge = level + half
+            if mu * edge > _WIDEST_TURN or level > _HIGHEST:
+                continue
+            log_edge = norm + 0.5 * edge * edge - order * math.log(math.cos(0.5 * mu * edge))
+            log_edge += 0.0 if level else powers.turn * mu * half
+            wide = 2 * math.pi * half / (log_edge + wanted)
+            if wide * (1.0 if level else _REAL) > best:
+                best = wide * (1.0 if level else _REAL)
+                step, strip, shift, bound = short(wide), half, level, log_edge
+    lift = 0.5 * shift * shift - order * math.log(math.cos(0.5 * mu * shift))
+    left, lost, lost_plain = _left(q, log_unsampled, powers, lift, wanted)
+    right, beyond = _right(mu, log_q, powers, lift, wanted)
+    between = math.log(4.0) + bound - 2 * math.pi * strip / step
+    rest = _log_sum(between, beyond)
+    return _Line(step, shift, left, right, _log_sum(rest, lost), _log_sum(rest, lost_plain))
 
 
 def _left(
-    mixtures: GaussianMixtures, alpha: Complexes, lift: Reals, wanted: Reals
-) -> tuple[Reals, Reals, Reals]:
+    q: float, log_unsampled: float, powers: _Powers, lift: float, wanted: float
+) -> tuple[float, float, float]:
     """Where nodes may start, and logs of bounds of what is left of there, as a rule has them.
 
     With f = (1+u)^alpha - 1 - alpha u, where the loss is below 0: |u| <= 2q and Im u >= 0,
@@ -110,21 +150,20 @@ def _left(
     1 - 2q <= |1+t| <= 1 + 2q. Where q > 1/4, |f| is at most |1+u|^{Re alpha} + 1 + 2 |alpha|.
     |1+u| is between (1-q) cos(mu b / 2) and 1, with the cosine in the lift.
     """
-    size, low, high = float(np.abs(alpha).max()), alpha.real.min(), alpha.real.max()
-    rare = np.minimum(mixtures.q, _RARE)
-    grown = np.maximum((high - 2.0) * np.log1p(2 * rare), (low - 2.0) * np.log1p(-2 * rare))
-    small = 2.0 * np.log(rare) + math.log(2.0 * size * (size + 1.0)) + grown
-    power = min(low, 0.0) * mixtures.log_unsampled
-    large = np.logaddexp(math.log(1.0 + 2.0 * size), power)
-    height = np.where(mixtures.q <= _RARE, small, large)
-    least = np.sqrt(2.0 * np.maximum(lift + height + wanted, 8.0))
-    tail = lift - 0.5 * least * least + 1e-9
-    return -least, tail + height, tail + power
+    power = min(powers.low, 0.0) * log_unsampled
+    if q <= _RARE:
+        grown = (powers.high - 2.0) * math.log1p(2 * q), (powers.low - 2.0) * math.log1p(-2 * q)
+        height = math.log(2.0 * q * q * powers.size * (powers.size + 1.0)) + max(grown)
+    else:
+        height = _log_sum(math.log(1.0 + 2.0 * powers.size), power)
+    square = 2.0 * max(lift + height + wanted, 8.0)
+    tail = lift - 0.5 * square + 1e-9
+    return -math.sqrt(square), tail + height, tail + power
 
 
 def _right(
-    mixtures: GaussianMixtures, alpha: Complexes, lift: Reals, wanted: Reals
-) -> tuple[Reals, Reals]:
+    mu: float, log_q: float, powers: _Powers, lift: float, wanted: float
+) -> tuple[float, float]:
     """Where nodes may end, and log of a bound of what is right of there.
 
     For a loss above 0 and a the larger of Re alpha and 1, |f| phi is at most e^{lift} phi times
@@ -133,51 +172,49 @@ def _right(
     integral is at most F(R) phi(R) / (R - a mu). As F is about (q e^l)^a or 1 + |alpha| q e^l,
     F phi should be small beyond the roots of two quadratics.
     """
-    size, a = float(np.abs(alpha).max()), max(float(alpha.real.max()), 1.0)
-    mu, log_q, height = mixtures.mu, np.log(mixtures.q), lift + wanted
-    flat = height + np.maximum(math.log(size) + log_q, 0.0)
-    raised = height + a * (log_q - 0.5 * mu * mu)
-    roots = (
-        mu + np.sqrt(2.0 * np.maximum(flat, 0.0)),
-        a * mu + np.sqrt(np.maximum(2.0 * raised + (a * mu) ** 2, 1.0)),
-    )
-    right = np.maximum(*roots)
-    grown = np.logaddexp(0.0, log_q + mu * right - 0.5 * mu * mu)
-    power = np.logaddexp(a * grown, math.log1p(2.0 * size) + grown)
-    return right, lift + power - 0.5 * right * right - np.log(right - a * mu) + 1e-9
+    a, height = max(powers.high, 1.0), lift + wanted
+    flat = max(height + max(math.log(powers.size) + log_q, 0.0), 0.0)
+    raised = 2.0 * (height + a * (log_q - 0.5 * mu * mu)) + (a * mu) ** 2
+    right = max(mu + math.sqrt(2.0 * flat), a * mu + math.sqrt(max(raised, 1.0)))
+    grown = _log_sum(0.0, log_q + mu * right - 0.5 * mu * mu)
+    power = _log_sum(a * grown, math.log1p(2.0 * powers.size) + grown)
+    return right, lift + power - 0.5 * right * right - math.log(right - a * mu) + 1e-9
 
 
-def log_norm(mixtures: GaussianMixtures, alpha: Complexes) -> Reals:
-    """Upper bounds of log(E|1+u|^a + 1 + 2 |alpha| q), a real.
+def _log_norm(mu: float, q: float, log_unsampled: float, powers: _Powers) -> float:
+    """Upper bound of log(E|1+u|^a + 1 + 2 |alpha| q), a real.
 
     For a < 0, |1+u|^a <= (1-q)^a. For a >= 1 the expectation is summed over cells in z, on
     which 1 + u is largest at the right and phi at the end nearer 0; beyond the cells, and where
     that is enough, (1-q+qx)^a <= 1-q+qx^a (convexity), whose last term is a normal density
     centred at a mu, scaled by q e^{a(a-1)mu^2/2}. For 0 <= a < 1, (1-q+qx)^a <= 1+qx.
     """
-    a = float(alpha.real.max())
-    lowered = min(float(alpha.real.min()), 0.0) * mixtures.log_unsampled
-    linear = np.log(2.0 + 2.0 * mixtures.q * (1.0 + float(np.abs(alpha).max())))
-    base = np.logaddexp(linear, lowered)
+    a, log_q = powers.high, math.log(q)
+    linear = math.log(2.0 + 2.0 * q * (1.0 + powers.size))
+    base = _log_sum(linear, min(powers.low, 0.0) * log_unsampled)
     if a <= 1.0:
-        return np.asarray(base)
-    raised = np.log(mixtures.q) + 0.5 * a * (a - 1.0) * mixtures.mu * mixtures.mu
-    tail = np.logaddexp(base, raised)
-    if (raised < 4.0).all():
-        return np.asarray(tail)
-    end = a * mixtures.mu + np.sqrt(2.0 * (np.maximum(raised, 0.0) + 9.0))
-    count = int(min(max(float((end * (1.0 + 0.5 * a * mixtures.mu)).max()), 64), 4096))
-    z = end[:, None] * np.linspace(0.0, 1.0, count)
-    growth = mixtures.log_ratio(z, np.zeros(end.shape)).real
-    cells = a * growth[:, 1:] - 0.5 * z[:, :-1] ** 2 + np.log(z[:, 1:2])
-    summed = np.logaddexp.reduce(cells, axis=1) + 1e-6
-    return np.asarray(np.where(raised < 4.0, tail, np.logaddexp(base, summed)))
+        return base
+    raised = log_q + 0.5 * a * (a - 1.0) * mu * mu
+    if raised < _LITTLE:
+        return _log_sum(base, raised)
+    end = a * mu + math.sqrt(2.0 * (raised + 9.0))
+    count = int(min(max(end * (1.0 + 0.5 * a * mu), 64.0), 4096.0))
+    z = (end / count) * np.arange(count + 1.0)
+    growth = np.logaddexp(log_unsampled, log_q - 0.5 * mu * mu + mu * z[1:])
+    cells = a * growth - 0.5 * z[:-1] ** 2
+    peak = float(cells.max())
+    summed = peak + math.log(float(np.exp(cells - peak).sum()) * end / count)
+    return _log_sum(base, summed + 1e-6)
 
 
-def _short(values: Reals) -> Reals:
-    """Keep 20 significant bits, rounded down, so that small multiples and sums are exact."""
-    mantissa, exponent = np.frexp(values)
-    return np.asarray(np.ldexp(np.floor(mantissa * (1 << 20)), exponent - 20))
+def log_size(mu: float, log_q: float, a: float) -> float:
+    """Lower bound of log M: (1-q+qx)^a >= (qx)^a. It steers, and is in no error bound."""
+    return max(a * log_q + 0.5 * a * (a - 1.0) * mu * mu, 0.0) if a > 1.0 else 0.0
+
+
+def _log_sum(one: float, other: float) -> float:
+    """Log of the sum of two exponentials."""
+    return max(one, other) + math.log1p(math.exp(-abs(one - other)))
 
 
 def _log_weights(z: Reals, shift: Reals, dtype: np.dtype[Any]) -> Numbers:

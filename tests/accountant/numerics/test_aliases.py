@@ -11,7 +11,8 @@ import pytest
 
 from accountant.errors import NotCertified
 from accountant.numerics.aliases import Aliases, alias_step, along, expected, real_bounds
-from accountant.numerics.saddle import find_saddle, saddle_at, short, total_cgf
+from accountant.numerics.enclosure import short
+from accountant.numerics.saddle import find_saddle, saddle_at, total_cgf
 from accountant.pairs.finite import FinitePair
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.laplace import LaplacePair

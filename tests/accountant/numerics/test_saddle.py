@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from accountant.errors import NotCertified
-from accountant.numerics.saddle import find_saddle, saddle_at, short, survey, total_cgf
+from accountant.numerics.enclosure import short
+from accountant.numerics.saddle import find_saddle, saddle_at, survey, total_cgf
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.laplace import LaplacePair
 from accountant.pairs.product import Factor, Product

@@ -11,7 +11,7 @@ import pytest
 
 from accountant.errors import NotCertified
 from accountant.pairs.gaussian_mixtures import GaussianMixtures
-from accountant.pairs.mixture_rule import Rule, choose_rule
+from accountant.pairs.mixture_rule import Rule, choose_rule, log_size
 
 CASES = [
     (Fraction(1), Fraction(1, 100)),
@@ -62,9 +62,8 @@ def test_what_is_left_out(
         second, plain = sums(rule, mixture, one)
         assert abs(second - true) <= math.exp(rule.log_truncation[0]) + 1e-28
         assert abs(plain - 1 - true) <= math.exp(rule.log_plain[0]) + 1e-28
-    assert rule.log_truncation[0] <= 2.0 * math.log(rate) - 33.0 + mixture.log_size(
-        float(alphas.real.min())
-    )
+    size = log_size(math.sqrt(mu_squared), math.log(rate), float(alphas.real.min()))
+    assert rule.log_truncation[0] <= 2.0 * math.log(rate) - 33.0 + size
 
 
 def test_nodes_are_spaced_exactly() -> None:

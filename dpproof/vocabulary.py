@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import final
 
+from accountant.errors import ParameterError
 from accountant.relation import Relation
 from accountant.sensitivity import L1, L2, LInf
 from dpproof.section import COUNT, POSITIVE, RATE, Rule
@@ -108,9 +109,12 @@ class Kind:
 
 def _gaussian(given: Given) -> Mechanism[Relation]:
     if "noise_multiplier" in given.values:
-        return Gaussian(
-            sigma=given.values["noise_multiplier"], sensitivity=L2(1), relation=given.relation
-        )
+        multiplier = given.values["noise_multiplier"]
+        try:
+            return Gaussian(sigma=multiplier, sensitivity=L2(1), relation=given.relation)
+        except ParameterError as refusal:  # by the file's name for it
+            allowed = refusal.allowed
+            raise ParameterError("noise_multiplier", multiplier, allowed) from refusal
     sensitivity = L2(given.values["sensitivity"])
     return Gaussian(sigma=given.values["sigma"], sensitivity=sensitivity, relation=given.relation)
 

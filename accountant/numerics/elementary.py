@@ -239,7 +239,7 @@ def _directly(alpha: Complexes, growth: Numbers, log_weights: Numbers) -> Comple
 
 
 def _sum_of_powers(alpha: Complexes, growth: Numbers, log_weights: Numbers) -> Complexes:
-    """The sums of w e^z, without what is nothing beside the largest.
+    """The sums of w e^z, without what is nothing beside the largest term of each.
 
     Trigonometry of longer floats is so slow that many alphas on a line share it: by products of
     matrices, of an error of at most (16 c + 2 ``summing(m)`` + 8 |z| + 8 |log w|) u w |e^z|.
@@ -248,7 +248,7 @@ def _sum_of_powers(alpha: Complexes, growth: Numbers, log_weights: Numbers) -> C
         total, _, peak = turned_sums(alpha, growth, log_weights, np.zeros((growth.size, 1)))
         return np.asarray(total * np.exp(peak))
     log_size, phase = _turned(alpha, growth, log_weights)
-    kept = log_size.max(axis=0) > log_size.max() - _LOST
+    kept = (log_size > log_size.max(axis=1, keepdims=True) - _LOST).any(axis=0)
     return _sum_of_turned(np.exp(log_size[:, kept]), phase[:, kept])
 
 

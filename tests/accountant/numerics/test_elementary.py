@@ -100,6 +100,28 @@ def test_exp_minus_linear_of_a_row() -> None:
         assert abs(value - mpmath.fsum(terms)) <= 1e-12 * mpmath.fsum(map(abs, terms))
 
 
+@pytest.mark.parametrize("turn", [0.0, 0.3])
+@pytest.mark.parametrize("longer", [False, True])
+def test_exp_minus_linear_where_terms_are_left_out(*, turn: float, longer: bool) -> None:
+    """Every sum keeps what matters to it, whatever matters to those computed along with it."""
+    z = np.linspace(-10.0, 25.0, 60)
+    unit = (np.longdouble if longer else np.float64)(1)
+    growth = np.log1p(1e-4 * np.expm1(1.25 * z)) * (1 + 1j * turn if turn else 1.0) * unit
+    log_weights = -0.5 * z * z * unit
+    scattered = np.array([1.5 + 30j, 12.0 + 30j, 20.0 + 1j, 16.0, 0.2 + 18j])
+    for alpha in (scattered, 9.0 + 0.5j * np.arange(80), 2.0 + 9j * np.arange(40)):
+        found = exp_minus_linear(alpha, growth, log_weights)
+        for one, value in list(zip(alpha.tolist(), found.tolist(), strict=True))[::7]:
+            terms, allowed = mpmath.mpc(0), mpmath.mpf(0)
+            for x, w in zip(growth.tolist(), log_weights.tolist(), strict=True):
+                power = mpmath.mpc(one) * mpmath.mpc(complex(x))
+                weight = mpmath.exp(mpmath.mpf(float(w)))
+                terms += weight * (mpmath.expm1(power) - power)
+                size = abs(power) ** 2 * mpmath.exp(max(power.real, 0))
+                allowed += (13 * C + 80 + 14 * abs(float(w))) * weight * size
+            assert abs(mpmath.mpc(complex(value)) - terms) <= U * allowed
+
+
 @pytest.mark.parametrize("turned", [0.0, 0.4])
 @pytest.mark.parametrize("rise", [0.0, 1.0])
 @pytest.mark.parametrize("at_once", [1, 1 << 17])

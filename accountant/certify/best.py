@@ -26,12 +26,14 @@ from proofs.certificate import Json, show_rational
 
 _CHANGE = 0.03  # of log phi' over a cell
 _FAINT = 1e-6  # of phi'(1): smaller values need no fine cells
-_CELLS, _BLOCKS = (60, 400), 200
+_CELLS = 60, 400
+_BLOCKS, _MORE_BLOCKS, _FEW = 200, 350, 100  # the latter for at most so many outcomes
 _COUNT = 512  # ratios
 _FINE, _SMALLEST, _MASS_BITS = 2_000, 1e-12, 20
 _FINER, _KINK_BITS = 4, 40
 _SEEN = 1e-6  # of the losses below 0
 _NEAR, _SLIP = 1e-9, 1e-6
+_HEAD, _STEEPER = 0.5, 1.3  # of the outcomes of most loss, where a few runs go by chords
 _SPARE = 0.01  # of the tail
 _SHORTEST = 1e-3
 
@@ -47,6 +49,7 @@ class Best:
     Attributes:
         blocks: the ends of the blocks of outcomes by falling loss.
         masses: the ends of the cells.
+        close: for each block, of how many cells after it chords bound A better than tangents.
         turn: gain over cost, falling, shape (n,).
         gain: sums of the first gains, shape (n + 1,).
         cost: of the first costs, shape (n + 1,).
@@ -54,6 +57,7 @@ class Best:
 
     blocks: list[Fraction]
     masses: list[Fraction]
+    close: list[int]
     turn: Reals
     gain: Reals
     cost: Reals
@@ -74,7 +78,10 @@ class Best:
     def witness(self) -> Json:
         """In the certificate's JSON."""
         listed = {"blocks": self.blocks, "masses": self.masses}
-        return {name: [show_rational(c) for c in found] for name, found in listed.items()}
+        cuts: dict[str, Json] = {
+            name: [show_rational(c) for c in found] for name, found in listed.items()
+        }
+        return {**cuts, "close": [*self.close]} if any(self.close) else cuts
 
 
 def best(
@@ -129,7 +136,7 @@ def _sum(pair: FinitePair, runs: RunLaw) -> Best:
     cuts, x = (np.array([float(one) for one in listed]) for listed in (blocks, masses))
     known = np.interp(cuts, k, least)
     both = np.array([[cuts[:-1], known[:-1]], [cuts[1:], known[1:]]])
-    gains, costs = _grid(runs, curve, x, both, first)
+    gains, costs, close = _grid(runs, curve, x, both, first)
     slopes = ratio[_place(curve, cuts[:-1])]
     near = x[first] - both[:, 0]
     value = float(runs.derivative(np.zeros(1))[0])
@@ -146,7 +153,7 @@ def _sum(pair: FinitePair, runs: RunLaw) -> Best:
         turn = gain / cost
     order = np.argsort(-turn)
     sums = (np.insert(np.cumsum(one[order]), 0, 0.0) for one in (gain, cost))
-    return Best(blocks, masses, turn[order], *sums)
+    return Best(blocks, masses, close.tolist(), turn[order], *sums)
 
 
 def _terms(
@@ -215,13 +222,15 @@ def _blocks(curve: Curve, runs: RunLaw) -> list[Fraction]:
     logs = np.maximum(
         _log(runs, 1.0) - _log(runs, 1.0 - at), _log(runs, 1.0) - _log(runs, 1.0 - known)
     )
-    most = max(_CHANGE, float(logs.max()) / _BLOCKS) ** 2 / 12
+    blocks = _BLOCKS if ratio.size > _FEW else _MORE_BLOCKS
+    most = max(_CHANGE, float(logs.max()) / blocks) ** 2 / 12
     slopes, found = ratio[place], [0]
     for n in range(1, at.size):
         start = found[-1]
         lost = (logs[n] - logs[start]) ** 2 / 12
         lost += growth[start] * (slopes[n - 1] - slopes[start]) * (at[n] - at[start]) / 8
-        if lost > most and n - 1 > start:
+        steep = runs.largest and at[n] < _HEAD and slopes[n - 1] > slopes[start] * _STEEPER
+        if (lost > most or steep) and n - 1 > start:
             found.append(n - 1)
     return sorted({_short(float(at[n])) for n in found} | {Fraction(0), Fraction(1)})
 
@@ -265,8 +274,11 @@ def _grid(
     x: Reals,
     ends: Reals,
     first: NDArray[np.intp],
-) -> tuple[Reals, Reals]:
-    """What a mass adds, and at most takes: lines below A and tangents of phi' on every cell."""
+) -> tuple[Reals, Reals, NDArray[np.intp]]:
+    """What a mass adds, and at most takes, on every cell, and of how many cells by chords.
+
+    Lines below A and tangents of phi', or chords of A where they are better.
+    """
     k, least, ratio = curve
     at = _place(curve, 0.5 * (x[1:] + x[:-1]))
     line = [least[at] + ratio[at] * (one - k[at]) for one in (x[:-1], x[1:])]
@@ -280,11 +292,32 @@ def _grid(
     plane = np.where(plane[1, 0] >= 0.0, plane, _plane(runs, start - inside[1], other, inside))
     used = np.arange(x.size - 1) >= first[:, None]
     plane = np.where(used, plane, math.inf)
+    gains = runs.derivative(np.clip(x - ends[:, 0, :, None], 0.0, 1.0))
+    share = _chords(runs, x[:-1], start, ends[0]) * used
+    better = (share * gains[:, :, :-1] >= plane[:, 0]) | (share * gains[:, :, 1:] >= plane[:, 1])
+    close = np.argmin(
+        np.append(better.all(axis=0) | ~used, np.zeros((first.size, 1)), axis=1), axis=1
+    )
+    chosen = used & (np.arange(x.size - 1) < close[:, None])
+    plane[:, 0] = np.where(chosen, math.inf, plane[:, 0])
+    plane[:, 1] = np.where(chosen, share * gains[:, :, 1:], plane[:, 1])
     beside = np.full((2, first.size, 1), math.inf)
     costs = np.minimum(
         np.concatenate([plane[:, 0], beside], axis=2), np.concatenate([beside, plane[:, 1]], axis=2)
     )
-    return runs.derivative(np.clip(x - ends[:, 0, :, None], 0.0, 1.0)), costs
+    return gains, costs, np.maximum(close - first, 0)
+
+
+def _chords(runs: RunLaw, x: Reals, least: Reals, starts: Reals) -> Reals:
+    """r^(n-1) for at most n runs, r the slopes of A's chords from the blocks' beginnings to x.
+
+    Shape (blocks, x.size); 0 where the number of runs has no largest.
+    """
+    if runs.largest is None:
+        return np.zeros((starts.shape[1], x.size))
+    rise, run = (one - mine[:, None] for one, mine in ((least, starts[1]), (x, starts[0])))
+    slope = np.divide(rise, run, out=np.zeros_like(run), where=run > 0.0)
+    return np.asarray(np.clip(slope, 0.0, 1.0) ** (runs.largest - 1) * (1 - _SLIP))
 
 
 def _plane(runs: RunLaw, z: Reals, line: Sequence[Reals], inside: Reals) -> Reals:

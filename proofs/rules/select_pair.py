@@ -38,6 +38,7 @@ Edge: TypeAlias = tuple[Fraction, Fraction]
 Outcome: TypeAlias = tuple[Fraction, Fraction, Fraction]
 """Q's mass over P's, P's, and Q's."""
 Masses: TypeAlias = tuple[Fraction, ...]
+Counts: TypeAlias = tuple[int, ...]
 
 
 def pair(step: Application) -> tuple[str, ...]:
@@ -56,10 +57,11 @@ def pair(step: Application) -> tuple[str, ...]:
         one, fields = alone(product, "takes"), Fields(step.witness.take(name), name)
         outcomes = sorted((b / a, a, b) for a, b in zip(one.p, one.q, strict=True) if a)
         blocks, masses = _blocks(fields, outcomes, step.budget), fields.rationals("masses")
+        close = _close(fields, runs, len(blocks) - 1)
         fields.close()
         pieces = 2 * (len(blocks) + len(outcomes))
         step.budget.spend(len(masses) * (len(blocks) * (2 * runs.work + 16) + 2 * pieces))
-        bounds.append(bound(runs, outcomes, blocks, masses))
+        bounds.append(bound(runs, outcomes, blocks, masses, close))
     _require_above(forward, bounds[0], bounds[-1])
     if forward != backward or len(bounds) > 1:
         _require_above(backward, bounds[-1], bounds[0])
@@ -77,6 +79,16 @@ def _blocks(fields: Fields, outcomes: list[Outcome], budget: Budget) -> Masses:
     starts = accumulate((p for _, p, _ in outcomes), initial=Fraction(0))
     cuts = zip(starts, outcomes, parts, strict=False)
     return (*(k + p * n / count for k, (_, p, _), count in cuts for n in range(count)), Fraction(1))
+
+
+def _close(fields: Fields, runs: Runs, blocks: int) -> Counts:
+    """How many cells of each block are bounded by chords; none where the witness lists nothing."""
+    if not fields.has("close"):
+        return (0,) * blocks
+    close = fields.wholes("close")
+    if runs.largest is None or len(close) != blocks or min(close) < 0:
+        raise RefusedError("close: a count for each block, where the number of runs has a largest")
+    return close
 
 
 def _require_above(pair: FinitePair, ahead: Bound, behind: Bound) -> None:
@@ -160,7 +172,9 @@ class Bound:
         return found
 
 
-def bound(runs: Runs, outcomes: list[Outcome], blocks: Masses, masses: Masses) -> Bound:
+def bound(
+    runs: Runs, outcomes: list[Outcome], blocks: Masses, masses: Masses, close: Counts
+) -> Bound:
     """The sum over the blocks.
 
     Args:
@@ -168,30 +182,35 @@ def bound(runs: Runs, outcomes: list[Outcome], blocks: Masses, masses: Masses) -
         outcomes: of the base that P has, by falling loss.
         blocks: masses under P from 0 to 1, of outcomes by falling loss.
         masses: from 0 to 1, likewise.
+        close: for each block, of how many cells after it A is bounded by a chord.
     """
     for listed in (blocks, masses):
         if len(listed) < 2 or sorted(set(listed)) != list(listed) or listed[0] or listed[-1] != 1:
             raise RefusedError("the masses must grow from 0 to 1")
     with ctx.workprec(BITS + 32):
-        return Bound(list(_ends(runs, outcomes, blocks, masses)))
+        return Bound(list(_ends(runs, outcomes, blocks, masses, close)))
 
 
-def _ends(runs: Runs, outcomes: list[Outcome], blocks: Masses, masses: Masses) -> Iterator[End]:
+def _ends(
+    runs: Runs, outcomes: list[Outcome], blocks: Masses, masses: Masses, close: Counts
+) -> Iterator[End]:
     """Both ends of every block of outcomes."""
     edges = [(Fraction(0), Fraction(0))]
     for _, p, q in outcomes:
         edges.append((edges[-1][0] + p, edges[-1][1] + q))
     cells, placed = _cells(outcomes, edges, masses), [-_units(-x) for x in masses]
+    floors = [
+        (x, _units(_least(outcomes, edges, one))) for x, one in zip(placed, masses, strict=True)
+    ]
     reached = [_place(edges, k) for k in blocks]
     gains = _gains(runs, placed, 0)
-    for (k, start), (end, last) in pairwise(zip(blocks, reached, strict=True)):
+    both = pairwise(zip(blocks, reached, strict=True))
+    for ((k, start), (end, last)), count in zip(both, close, strict=True):
         first = bisect_left(masses, end)
         near = _near(runs, outcomes[start][0], [masses[first] - one for one in (k, end)])
-        known = [
-            -_units(-(edges[place][1] + outcomes[place][0] * (one - edges[place][0])))
-            for place, one in ((start, k), (last, end))
-        ]
-        costs = _costs(runs, near, cells[first:], known)
+        known = [-_units(-_least(outcomes, edges, one)) for one in (k, end)]
+        chords = _chords(runs, (k, end), known[0], floors[first : first + count + 1])
+        costs = _costs(runs, near, chords, cells[first:], known)
         weights = _weights(outcomes, edges, (k, end), range(start, last + 1))
         before = [gains[0], *gains[len(gains) - len(costs[0]) + 1 :]]
         gains = _gains(runs, placed[first:], _units(end))
@@ -202,6 +221,13 @@ def _ends(runs: Runs, outcomes: list[Outcome], blocks: Masses, masses: Masses) -
 def _place(edges: list[Edge], k: Fraction) -> int:
     """The outcome after a mass k, or the last."""
     return min(bisect(edges, (k, Fraction(1))), len(edges) - 1) - 1
+
+
+def _least(outcomes: list[Outcome], edges: list[Edge], x: Fraction) -> Fraction:
+    """A(x)."""
+    place = _place(edges, x)
+    k, least = edges[place]
+    return least + outcomes[place][0] * (x - k)
 
 
 def _weights(
@@ -251,17 +277,43 @@ def _near(runs: Runs, ratio: Fraction, widths: list[Fraction]) -> list[int]:
     return found
 
 
-def _costs(runs: Runs, near: list[int], cells: list[Cell], known: list[int]) -> list[list[int]]:
+def _chords(
+    runs: Runs, block: tuple[Fraction, Fraction], start: int, cells: list[tuple[int, int]]
+) -> list[list[int]]:
+    """At either end of a block the bounds at the ends of the first cells, for at most n runs.
+
+    Beyond the beginning x of a cell A(y) - A(k) is at least r (y - k), r the slope of its chord
+    from the block's beginning to x, and phi'(r c) >= r^(n-1) phi'(c) for r <= 1.
+
+    Args:
+        runs: their number.
+        block: where it begins and ends.
+        start: A at its beginning, rounded up.
+        cells: x, rounded up, and A(x), rounded down, at both ends of all cells in order.
+    """
+    found: list[list[int]] = [[], []]
+    for (x, least), (end, _) in pairwise(cells):
+        slope = Fraction(max(least - start, 0), x - _units(block[0]))
+        share = ball(min(slope, Fraction(1))) ** ((runs.largest or 1) - 1)
+        for side, k in zip(found, block, strict=True):
+            side.append(max(_lower(share * runs.phi(1, _mass(end - 1 + _units(-k)))), 0))
+    return found
+
+
+def _costs(
+    runs: Runs, near: list[int], chords: list[list[int]], cells: list[Cell], known: list[int]
+) -> list[list[int]]:
     """At or below phi'(0) and phi'(A(x) - A(k)), at both ends of a block.
 
     On a cell A is above a line, and phi' above a tangent, which grows: the result is linear in x
     and in k. Where the tangent in the middle of the cell falls below phi'(0), it is taken at the
     least value; where that is below 0, the line is the one that meets A at the beginning. An x
-    between two cells takes the smaller bound.
+    between two cells takes the smaller bound. Cells with a chord say nothing of where they begin.
     """
     lowest = max(_lower(runs.phi(1, arb(0))), 0)
-    found = [[lowest, max(one, 0)] for one in near]
-    for line, other in cells:
+    both = zip(near, chords, strict=True)
+    found = [[lowest, max(one, 0), *ends] for one, ends in both]
+    for line, other in cells[len(chords[0]) :]:
         plane = _plane(runs, sum(line) - sum(known) >> 1, line, known)
         if plane[1][0] < lowest:
             plane = _plane(runs, line[0] - known[1], line, known)

@@ -207,18 +207,17 @@ def test_every_law_of_the_number_of_runs(law: str, base: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("base", BASES)
-@pytest.mark.parametrize("law", sorted(set(LAWS) - {"fixed"}))
+@pytest.mark.parametrize("law", LAWS)
 def test_every_law_beside_noise(law: str, base: str) -> None:
-    """Finite pairs stand in for selections by every law but three runs."""
-    check_law(compose(select(BASES[base](), LAWS[law]), GDP(mu=1)), 1e-3)
+    """Finite pairs stand in for selections by every law; of a few runs of noise loosely."""
+    room = 0.3 if (law, base) == ("fixed", "gaussian") else 3e-3
+    check_law(compose(select(BASES[base](), LAWS[law]), GDP(mu=1)), room)
 
 
-@pytest.mark.slow
-def test_three_runs_beside_noise() -> None:
-    """Tangents of phi' = 3 z^2 are poor near 0: a pure base is certified loosely, noise refused."""
-    check_law(compose(select(BASES["response"](), LAWS["fixed"]), GDP(mu=1)), 0.6)
-    with pytest.raises(NotCertified, match="ask at a larger delta"):
-        compose(select(GDP(mu=1), LAWS["fixed"]), GDP(mu=1)).certify(delta=DELTA)
+@pytest.mark.parametrize("count", [2, 3])
+def test_a_few_runs_beside_noise(count: int) -> None:
+    """By chords, where tangents of n z^(n-1) are poor."""
+    check_law(compose(select(PureDP(epsilon=0.5), FixedRuns(count=count)), GDP(mu=0.25)), 3e-3)
 
 
 def check_law(guarantee: Guarantee[Any], room: float) -> None:

@@ -176,6 +176,32 @@ BEST += [
 ]
 
 
+THREE: Object = {"kind": "binomial", "trials": 3, "probability": "1"}
+CUBED = finite(["28/29", "1/29"], ["1/29", "28/29"])
+BELOW = finite(["26/27", "1/27"], ["1/27", "26/27"])
+
+
+def chords(close: list[Any], why: str = "", above: Object = CUBED, runs: Object = THREE) -> Case:
+    """Three runs: with chords the sum is 0 from 3^3 on, with tangents of 3 z^2 nowhere."""
+    return best(above, why, runs=runs, way={**CUTS, "close": close})
+
+
+BEST += [
+    chords([2, 0]),
+    chords([1, 1]),
+    chords([1, 1], runs=TWO),
+    chords([9, 9]),
+    chords([0, 0], "the profile at ratio 1/28 may be"),
+    chords([1, 1], "the profile at ratio 1/26 may be", BELOW),
+    best(CUBED, "the profile at ratio 1/28 may be", runs=THREE),
+    chords([1], "a count for each block"),
+    chords([1, 1, 1], "a count for each block"),
+    chords([1, -1], "a count for each block"),
+    chords([1, True], "whole numbers"),
+    chords([1, 1], "a count for each block", runs=GEOMETRIC),
+]
+
+
 @pytest.mark.parametrize("case", [*ABOVE, *BEST], ids=str)
 def test_finite_pairs(case: Case) -> None:
     """A pair is refused as soon as its profile is below the bound at a corner."""
@@ -189,6 +215,7 @@ def _law(document: Object, law: RunLaw, masses: list[float]) -> tuple[Masses, Ob
 HALF: Object = {"kind": "truncated-negative-binomial", "eta": "1", "gamma": "1/2"}
 LAWS = [
     _law(TWO, FixedRuns(count=2), [0.0, 0.0, 1.0]),
+    _law(THREE, FixedRuns(count=3), [0.0, 0.0, 0.0, 1.0]),
     _law(FEW, FiniteRuns(probabilities=[Fraction(1, 2), *[Fraction(1, 4)] * 2]), [0.5, 0.25, 0.25]),
     _law(
         HALF,
@@ -198,9 +225,10 @@ LAWS = [
 ]
 
 
+@pytest.mark.parametrize("close", [0, 3, 48])
 @pytest.mark.parametrize("fine", [True, False])
 @pytest.mark.parametrize("seed", range(12))
-def test_every_order_is_below_the_sum(seed: int, *, fine: bool) -> None:
+def test_every_order_is_below_the_sum(seed: int, *, fine: bool, close: int) -> None:
     """Orders of small mechanisms' outcomes are below the sum, the worst just below a fine one."""
     rng = np.random.default_rng(70_000 + seed)
     runs, document = LAWS[seed % len(LAWS)]
@@ -213,8 +241,9 @@ def test_every_order_is_below_the_sum(seed: int, *, fine: bool) -> None:
     blocks = (*(cuts if fine else (Fraction(k, 7) for k in range(7))), Fraction(1))
     masses = tuple(Fraction(k, 48) for k in range(49))
     asked = [Fraction(1), Fraction(3, 2), Fraction(4)]
-    found = select_pair.bound(read_runs(document), outcomes, blocks, masses).at(asked)
+    counts = (close if runs.law.largest else 0,) * (len(blocks) - 1)
+    found = select_pair.bound(read_runs(document), outcomes, blocks, masses, counts).at(asked)
     for t in asked:
         truth = worst_of_all_orders(runs, halved(p, 6), halved(q, 6), float(np.log(float(t))))
         assert truth <= float(found[t]) + 1e-12, (p, q, t)
-        assert not fine or float(found[t]) <= truth + 0.05, (p, q, t)
+        assert not fine or close > 3 or float(found[t]) <= truth + 0.07, (p, q, t)

@@ -17,6 +17,7 @@ from accountant.certify.curve import facts
 from accountant.certify.hockey import Point, distinct, prove
 from accountant.certify.json_form import Object, conclusion
 from accountant.certify.renyi import has_tables, rdp_witness, renyi_point, tabulated_points
+from accountant.certify.restate import tabulated_rho, zcdp_witness
 from accountant.certify.shown import Shown
 from accountant.derivation import Derivation
 from accountant.guarantees.approx_dp import ApproxDP
@@ -26,6 +27,7 @@ from accountant.guarantees.privacy_profile import PrivacyProfile
 from accountant.guarantees.rdp import RDP
 from accountant.guarantees.renyi_guarantee import RenyiGuarantee
 from accountant.guarantees.rounding import floats_around
+from accountant.guarantees.zcdp import ZCDP
 from accountant.pairs.product import Product
 from proofs.certificate import Step, show_rational
 
@@ -92,9 +94,9 @@ def to_rdp(node: Derivation, known: Guarantee[Any]) -> Shown | None:
     stated = node.conclusion
     if not isinstance(stated, RDP) or not isinstance(known, FaithfulPairGuarantee):
         return None
-    if not has_tables(known.to_pair()):
-        return None
     pair = known.to_pair()
+    if not any(map(has_tables, distinct(pair))):
+        return None
     orders = [order for order, _ in stated.points]
     derivation = replace(node, premises=(pair.derivation,))
     points = tabulated_points(pair, orders)
@@ -102,10 +104,25 @@ def to_rdp(node: Derivation, known: Guarantee[Any]) -> Shown | None:
     return _shown(claim, pair, "pair-rdp", rdp_witness(pair, orders))
 
 
+def to_zcdp(node: Derivation, known: Guarantee[Any]) -> Shown | None:
+    """Rho of a product with sampled pairs, which the checker's tables bound."""
+    stated = node.conclusion
+    if not isinstance(stated, ZCDP) or not isinstance(known, PairGuarantee):
+        return None
+    pair = known.to_pair()
+    rho = tabulated_rho(pair, stated.rho)
+    if rho is None:
+        return None
+    derivation = replace(node, premises=(pair.derivation,))
+    claim = ZCDP(rho=rho, relation=stated.relation, derivation=derivation)
+    return _shown(claim, pair, "pair-zcdp", zcdp_witness(pair, float(rho)))
+
+
 SHOWN: Final[Mapping[str, Callable[[Derivation, Guarantee[Any]], Shown | None]]] = {
     "convert/notion-approx": to_approx,
     "convert/notion-profile": to_profile,
     "convert/notion-rdp": to_rdp,
+    "convert/pair-zcdp": to_zcdp,
     "group/trade-off": to_group,
 }
 """Theorems whose numbers are raised; None where the number is exact, or no rule is known."""

@@ -68,7 +68,7 @@ def prove_divergence(steps: Steps, guarantee: Guarantee[Any], order: Fraction) -
     elif isinstance(guarantee, FaithfulPairGuarantee):
         pair = guarantee.to_pair()
         place, apart = steps.derive(pair.derivation)
-        if has_tables(pair):
+        if any(map(has_tables, distinct(pair))):
             ((_, enough),) = tabulated_points(pair, [order])
             claim = RDP(points=((order, max(least, enough)),), relation=guarantee.relation)
         steps.add("convert/pair-rdp", conclusion(claim, apart), [place], rdp_witness(pair, [order]))

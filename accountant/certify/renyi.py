@@ -26,7 +26,6 @@ from accountant.guarantees.renyi_bounds import (
 )
 from accountant.guarantees.renyi_guarantee import RenyiGuarantee
 from accountant.numerics.enclosure import Reals
-from accountant.numerics.profile import closed_form
 from accountant.numerics.saddle import total_cgf
 from accountant.pairs.pair import Pair
 from accountant.pairs.product import Product
@@ -54,29 +53,19 @@ def rdp_witness(pair: DominatingPair[Any], orders: list[Fraction]) -> Object:
     for order in orders:
         excess = float(order - 1)
         listed.append(
-            {name: _quadratures(tabulated(one, excess)[0], excess) for name, one in named}
+            {name: moment_witness(tabulated(one, excess)[0], excess) for name, one in named}
         )
     return {"orders": listed}
 
 
-def _quadratures(used: Subject, excess: float) -> list[Json]:
+def moment_witness(used: Subject, excess: float) -> list[Json]:
     """What M of each pair takes, and an order beyond the tables that do not reach every loss."""
     listed = quadratures(used, excess, accuracy=_FINE)
     for place, (factor, table) in enumerate(zip(used.said.factors, used.tables, strict=True)):
         if table is not None and _ends_early(factor.pair, table):
-            _require_resolved(factor.pair, table)
             order = Fraction(factor.pair.order_beyond(excess, table.ladder))
             listed[place] = {"beyond": show_rational(order), "table": listed[place]}
     return listed
-
-
-def _require_resolved(pair: SubsampledPair, table: Table) -> None:
-    """Refuse sums over a lattice, of which the checker leaves out what a large ratio magnifies."""
-    if not table.forward.lines and closed_form(pair.base) is None:
-        raise NotCertified(
-            "the checker cuts the sums of several discrete releases that share a sample where a "
-            "Renyi divergence still counts them; ask for epsilon or delta"
-        )
 
 
 def _ends_early(pair: Pair, table: Table) -> TypeGuard[SubsampledPair]:
@@ -144,10 +133,9 @@ def _hint(guarantee: RenyiGuarantee[Any], runs: RunLaw, name: str, order: Fracti
     return {"by": name}
 
 
-def has_tables(pair: DominatingPair[Any]) -> bool:
-    """Whether the checker computes divergences of a pair from tables of its own."""
-    factors = (*pair.forward.factors, *pair.backward.factors)
-    return any(isinstance(factor.pair, SubsampledPair) for factor in factors)
+def has_tables(product: Product) -> bool:
+    """Whether the checker computes divergences of a product from tables of its own."""
+    return any(isinstance(factor.pair, SubsampledPair) for factor in product.factors)
 
 
 def tabulated_points(

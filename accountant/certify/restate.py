@@ -10,9 +10,8 @@ from typing import Any, Final
 import numpy as np
 
 from accountant.certify.closed import has_closed_profile
-from accountant.certify.contour import quadratures
 from accountant.certify.json_form import Object
-from accountant.certify.table import Subject
+from accountant.certify.renyi import has_tables, moment_witness, tabulated
 from accountant.errors import NotCertified
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.numerics.enclosure import Reals
@@ -29,8 +28,9 @@ _MOST: Final = 1_900  # cells
 _ROUNDS: Final = 60
 _CELLS: Final = 16
 _SHARE: Final = 1e-13  # of a value, for the roundings of its comparison
-_FINE: Final = 90.0
 _SMALLEST: Final = 1e-18
+_SEARCHED, _TRIALS, _NARROWED = (1e-3, 1e4), 33, 3
+_ROOM: Final = 1 + Fraction(1, 2**21)
 
 
 def gdp_witness(pair: DominatingPair[Any], mu: float, squared: Fraction) -> Object:
@@ -94,12 +94,6 @@ def zcdp_witness(pair: DominatingPair[Any], rho: float) -> Object:
         named.append(("backward", pair.backward))
     if all(_own(one, 0.0) <= rho for _, one in named):
         return {"orders": []}
-    for _, one in named:
-        if any(isinstance(factor.pair, SubsampledPair) for factor in one.factors):
-            raise NotCertified(
-                "certificates show rho-zCDP of sampled pairs only where the bases' own rho add up; "
-                "certify epsilon or delta, or convert the parts"
-            )
     last, first = 1.0, 1.0
     while any(_own(one, last) > rho for _, one in named) and last < 1 / _SMALLEST:
         last *= 2.0
@@ -113,11 +107,30 @@ def zcdp_witness(pair: DominatingPair[Any], rho: float) -> Object:
     listed: list[Json] = [
         {
             "excess": show_rational(Fraction(s)),
-            **{name: quadratures(Subject.plain(one), s, accuracy=_FINE) for name, one in named},
+            **{name: moment_witness(tabulated(one, s)[0], s) for name, one in named},
         }
         for s in grid.tolist()
     ]
     return {"orders": listed}
+
+
+def tabulated_rho(pair: DominatingPair[Any], rho: Fraction) -> Fraction | None:
+    """A rho that the checker's tables of sampled pairs show, at or above the engine's.
+
+    Returns:
+        None where none of it goes by tables.
+    """
+    both = {pair.forward, pair.backward}
+    if not any(map(has_tables, both)) or all(_own(one, 0.0) <= rho for one in both):
+        return None
+    places, most = np.geomspace(*_SEARCHED, _TRIALS), float(rho)
+    for _ in range(_NARROWED):
+        slopes = [max(_cgf(one, s) / (s * (s + 1)) for one in both) for s in places.tolist()]
+        best = int(np.argmax(slopes))
+        most = max(most, slopes[best])
+        ends = places[max(best - 1, 0)], places[min(best + 1, _TRIALS - 1)]
+        places = np.geomspace(*ends, _TRIALS)
+    return Fraction(most) * _ROOM
 
 
 def _require_closed(products: list[Product], values: int) -> None:
@@ -162,6 +175,8 @@ def _above_tangent(product: Product, grid: Reals, mu: float) -> Any:  # noqa: AN
 
 def _cgf(product: Product, s: float) -> float:
     """K from above; alone, as a small s keeps its digits only away from large ones."""
+    if has_tables(product):
+        return tabulated(product, s)[1]
     found = total_cgf(product, np.array([s + 0j]))
     return float(found.value.real[0] + found.radius[0])
 

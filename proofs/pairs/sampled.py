@@ -6,16 +6,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
-from typing import final
+from functools import lru_cache
+from typing import Final, final
 
-from flint import arb
+from flint import arb, ctx
 
 from proofs.arithmetic import ball, show
 from proofs.errors import RefusedError
 from proofs.line import Line, closed_profile
 from proofs.pairs.pair import Pair, Product, no_profile, unbounded
-from proofs.pairs.table import Table, read_beyond, read_table
+from proofs.pairs.table import Hint, Table, read_beyond, read_table
 
+TABLES: Final = 4  # of one product that are kept, at every precision
+_MORE_BITS: Final = 256  # of a profile where a large ratio magnifies what is cut
 Profile = Callable[[arb], arb]
 
 
@@ -73,10 +76,7 @@ class SampledPair(Pair):
 
     def moments(self, witness: object) -> Table:
         """Of the table that the witness describes."""
-        hint = read_table(witness)
-        sides = (self, hint.forward.lines), (self.swapped(), hint.backward.lines)
-        forward, backward = (pair.sampled(pair.bases(lines)) for pair, lines in sides)
-        return Table.above(hint, forward, backward)
+        return _table(self, read_table(witness), ctx.prec)
 
     def moment(self, witness: object, s: Fraction) -> arb:
         """At or above E_P[e^{sL}] at one s > 0; proofs/sampled.md, section 6.
@@ -85,7 +85,9 @@ class SampledPair(Pair):
         at most s(s+1) q T^s A^{-c} M(c) c^c/(1+c)^{1+c}/(c - s), A = 1 + (T-1)/q, M the base's.
         """
         beyond, given = read_beyond(witness)
-        found, power = self.moments(given), ball(s)
+        with ctx.workprec(ctx.prec + _MORE_BITS):
+            found = self.moments(given)
+        power = ball(s)
         (body,) = found.along(s, arb(0), 1)
         if found.infinite.is_zero():
             return body.real
@@ -160,6 +162,14 @@ class SampledPair(Pair):
         listed = ", ".join(f"{count} x {one.describe()}" for one, count in self.base)
         rate = show(self.sampling_rate)
         return f"({listed}) sampled at rate {rate} ({self.direction.value})"
+
+
+@lru_cache(maxsize=2 * TABLES)
+def _table(pair: SampledPair, hint: Hint, precision: int) -> Table:  # noqa: ARG001  # of balls
+    """The table of a hint, at one precision: many orders share one."""
+    sides = (pair, hint.forward.lines), (pair.swapped(), hint.backward.lines)
+    forward, backward = (one.sampled(one.bases(lines)) for one, lines in sides)
+    return Table.above(hint, forward, backward)
 
 
 def read_direction(value: object) -> Direction:

@@ -23,7 +23,7 @@ from proofs.pairs.discrete_gaussian import MAX_REACH, DiscreteGaussianPair, reac
 from proofs.pairs.discrete_laplace import MAX_LOSSES, DiscreteLaplacePair
 from proofs.pairs.finite import FinitePair
 from proofs.pairs.pair import Product
-from proofs.pairs.sampled import SampledPair
+from proofs.pairs.sampled import TABLES, SampledPair
 from proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
 from proofs.pairs.table import read_beyond, read_table
 from proofs.residues import work
@@ -147,15 +147,26 @@ def finite_moment(product: Product, witnesses: Sequence[object], c: Fraction) ->
     return value
 
 
-def spend(step: Application, nodes: int, product: Product, witnesses: Sequence[object]) -> None:
-    """Account for M at some nodes; one witness for each pair of a product that is not empty."""
+def spend(
+    step: Application,
+    nodes: int,
+    product: Product,
+    witnesses: Sequence[object],
+    before: Sequence[object] = (),
+) -> None:
+    """Account for M at some nodes; one witness for each pair of a product that is not empty.
+
+    What is needed once is not counted again where the witnesses before were of the same tables.
+    """
     if not product or len(witnesses) != len(product):
         raise RefusedError(
             "the rule takes one witness for each pair of a product that is not empty"
         )
-    for (pair, _), hint in zip(product, witnesses, strict=True):
+    known = list(map(_made, before)) if len(before) == len(product) <= TABLES else []
+    for place, ((pair, _), hint) in enumerate(zip(product, witnesses, strict=True)):
         each, once = _work(pair, hint)
-        step.budget.spend((nodes + 1) * each + once)
+        again = isinstance(pair, SampledPair) and known[place : place + 1] == [_made(hint)]
+        step.budget.spend((nodes + 1) * each + (0 if again else once))
 
 
 def infinite(product: Product) -> arb:
@@ -206,6 +217,11 @@ def _offset(product: Product, witnesses: Sequence[object], span: Fraction) -> Fr
             )
         start += count * offset
     return start
+
+
+def _made(hint: object) -> object:
+    """What a sampled pair's table is made from."""
+    return read_beyond(hint)[1]
 
 
 def _work(pair: object, hint: object) -> tuple[int, int]:

@@ -57,8 +57,8 @@ def pair_to_zcdp(step: Application) -> tuple[str, ...]:
         if any(pair.infinite for pair, _ in product):
             raise RefusedError("a divergence is infinite where the loss can be")
         hints = [fields.items(name) for fields in listed]
-        for hint in hints:
-            spend(step, 2, product, hint)
+        for before, hint in pairwise([[], *hints]):
+            spend(step, 2, product, hint, before)
         ends: list[tuple[Fraction, list[object]]] = [(Fraction(0), [])]
         ends.extend(zip(excesses, hints, strict=True))
         for left, right in pairwise(ends):

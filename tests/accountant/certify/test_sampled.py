@@ -2,25 +2,70 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 
 import proofs
-from accountant import L1, L2, NotCertified, Poisson
+from accountant import (
+    L1,
+    L2,
+    ZCDP,
+    AddRemove,
+    LInf,
+    NotCertified,
+    Poisson,
+    ReplaceOne,
+    WithoutReplacement,
+    convert,
+)
+from accountant import compose as compose_guarantees
 from accountant.certify.sampled import subject
 from accountant.certify.table import MOST_CELLS
 from accountant.pairs.discrete_gaussian import DiscreteGaussianPair
 from accountant.pairs.product import Product
 from accountant.pairs.randomized_response import RandomizedResponsePair
 from accountant.pairs.subsampled import Direction, SubsampledPair
-from mechanisms import DiscreteGaussian, Gaussian, Laplace, RandomizedResponse, compose
-from proofs import VerifiedUnder
+from mechanisms import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    ExponentialMechanism,
+    Gaussian,
+    Laplace,
+    Mechanism,
+    RandomizedResponse,
+    compose,
+)
+from proofs import Rejected, VerifiedUnder
 
 TWO = compose(
     RandomizedResponse(epsilon=0.5, categories=2), DiscreteGaussian(sigma=1, sensitivity=L2(1))
 ).subsample(Poisson(sampling_rate=0.02))
+
+RARE = Poisson(sampling_rate=0.05)
+THREE = compose(
+    DiscreteGaussian(sigma=4, sensitivity=L2(1)),
+    DiscreteLaplace(scale=8, sensitivity=L1(1)),
+    RandomizedResponse(epsilon=0.5, categories=3),
+).subsample(RARE)
+CHOICES = ExponentialMechanism(epsilon=0.5, sensitivity=LInf(1)).repeat(5).subsample(RARE)
+RHO: dict[str, Callable[[], Mechanism[Any]]] = {
+    "answers": lambda: RandomizedResponse(epsilon=1, categories=3).subsample(RARE).repeat(100),
+    "laplace": lambda: Laplace(scale=2, sensitivity=L1(1)).subsample(RARE).repeat(100),
+    "subsets": lambda: (
+        Laplace(scale=2, sensitivity=L1(1), relation=ReplaceOne())
+        .subsample(WithoutReplacement(sample_size=10, population_size=100))
+        .repeat(5)
+    ),
+    "several": lambda: compose(
+        RandomizedResponse(epsilon=1, categories=4).subsample(RARE).repeat(50),
+        Laplace(scale=2, sensitivity=L1(1)).repeat(3).subsample(RARE),
+        DiscreteLaplace(scale=4, sensitivity=L1(1)),
+    ),
+}
 
 
 def test_no_stride_is_longer_than_the_checker_reads() -> None:
@@ -44,10 +89,49 @@ def test_far_losses_that_share_a_sample_are_certified() -> None:
     assert isinstance(verdict, VerifiedUnder), verdict
 
 
-def test_divergences_beyond_what_the_checker_sums_are_refused() -> None:
-    """A certificate that the checker would reject is not made."""
-    with pytest.raises(NotCertified, match="several discrete releases"):
-        TWO.guarantee().certify(order=8)
+@pytest.mark.parametrize(("mechanism", "order"), [(TWO, 2), (THREE, 8), (CHOICES, 3)])
+def test_divergences_of_several_releases_on_one_sample(
+    mechanism: Mechanism[AddRemove], order: int
+) -> None:
+    """The checker's sums have the digits that a large ratio magnifies."""
+    guarantee = mechanism.guarantee()
+    certificate = guarantee.certify(order=order)
+    upper = guarantee.rdp(order=order).upper
+
+    assert isinstance(proofs.check(certificate), VerifiedUnder)
+    points: Any = certificate.claim["points"]
+    assert upper <= Fraction(points[0][1]) <= upper * (1 + Fraction(1, 10**7))
+
+
+@pytest.mark.parametrize("name", RHO)
+def test_rho_of_samples_of_bounded_losses(name: str) -> None:
+    """Through tables, a millionth above the engine's upper end at most."""
+    guarantee = RHO[name]().guarantee()
+    certificate = convert(guarantee, to=ZCDP).certify()
+    upper = guarantee.zcdp().upper
+
+    assert isinstance(proofs.check(certificate), VerifiedUnder)
+    assert upper <= Fraction(str(certificate.claim["rho"])) <= upper * (1 + Fraction(1, 10**6))
+
+
+def test_a_smaller_rho_is_rejected() -> None:
+    """The margin is small: a rho below the true one is not shown by the same orders."""
+    rate = Fraction(1, 4)
+    drawn = RandomizedResponse(epsilon=1, categories=2).subsample(Poisson(sampling_rate=rate))
+    certificate = convert(drawn.guarantee(), to=ZCDP).certify()
+    old = str(certificate.claim["rho"])
+    new = str(Fraction(drawn.guarantee().zcdp().lower) * (1 - Fraction(1, 10**6)))
+    verdict = proofs.check_text(certificate.to_json().replace(f'"{old}"', f'"{new}"'))
+
+    assert isinstance(verdict, Rejected)
+    assert verdict.rule == "convert/pair-zcdp"
+
+
+def test_rho_among_others() -> None:
+    """What is raised for the proof is raised in what follows from it."""
+    drawn = RandomizedResponse(epsilon=1, categories=2).subsample(RARE).repeat(9).guarantee()
+    total = compose_guarantees(convert(drawn, to=ZCDP), ZCDP(rho=Fraction(1, 1000)))
+    assert isinstance(proofs.check(total.certify(delta=1e-6)), VerifiedUnder)
 
 
 def test_a_delta_of_one_is_refused() -> None:

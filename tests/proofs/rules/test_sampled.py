@@ -281,6 +281,45 @@ CASES = [
 ]  # fmt: skip
 
 
+def _rho(rho: str, *grids: tuple[Object, Object], why: str = "") -> Case:
+    """Two orders for each pair of grids, from 8 on."""
+    places = range(2 * len(grids))
+    orders = [
+        {"excess": f"{8 + k}", "forward": [grids[k // 2][0]], "backward": [grids[k // 2][1]]}
+        for k in places
+    ]
+    return Case("convert/pair-zcdp", said("zcdp", rho=rho), [DRAWN], {"orders": orders}, why)
+
+
+def _orders(rho: str, why: str = "") -> Case:
+    """One draw of randomised response, with orders close to each other."""
+    places = [f"{round(2 ** (k / 8) * 4096)}/4096" for k in range(-32, 41)]
+    found = [str(Fraction(place)) for place in places]
+    orders = [{"excess": place, **RENYI} for place in found]
+    return Case("convert/pair-zcdp", said("zcdp", rho=rho), [DRAWN], {"orders": orders}, why)
+
+
+LARGE = table(side((1, 32_000)), side((1, 32_000)), "1/512")
+OTHER = table(side((1, 32_000)), side((1, 32_000)), "1/511")
+
+# K(s)/(s(s+1)) is largest at s = 2.2776: 0.0334543528 as enumerated; the grid is coarse
+RHO = [
+    _orders("1/29"),
+    _orders("83/2500", "K over rho s(s+1)"),
+    _rho("1/2", (GRID, MIRROR)),
+    _rho("1/2", *[(LARGE, LARGE)] * 12),
+    _rho("1/2", *[(LARGE, LARGE), (OTHER, OTHER)] * 6, why="more work"),
+    _rho("1/2", (SHORT, MIRROR), why="counts as infinite"),
+    _rho("1/100", (GRID, MIRROR), why="K over rho s(s+1)"),
+]
+
+
+@pytest.mark.parametrize("case", RHO, ids=str)
+def test_rho_by_tables(case: Case) -> None:
+    """A table that serves many orders is counted once."""
+    case.holds()
+
+
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_tables(case: Case) -> None:
     """Accepted at the bound that the table gives, refused below the truth."""

@@ -17,10 +17,12 @@ from accountant.certify.curve import facts
 from accountant.certify.hockey import Point, distinct, prove
 from accountant.certify.json_form import Object, conclusion
 from accountant.certify.renyi import has_tables, rdp_witness, renyi_point, tabulated_points
-from accountant.certify.restate import tabulated_rho, zcdp_witness
+from accountant.certify.restate import needs_points, tabulated_rho, zcdp_witness
 from accountant.certify.shown import Shown
+from accountant.certify.smallest_mu import smallest_mu
 from accountant.derivation import Derivation
 from accountant.guarantees.approx_dp import ApproxDP
+from accountant.guarantees.gdp import GDP
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee, PairGuarantee
 from accountant.guarantees.privacy_profile import PrivacyProfile
@@ -118,10 +120,33 @@ def to_zcdp(node: Derivation, known: Guarantee[Any]) -> Shown | None:
     return _shown(claim, pair, "pair-zcdp", zcdp_witness(pair, float(rho)))
 
 
+def to_gdp(node: Derivation, known: Guarantee[Any]) -> Shown | None:
+    """Mu of a product that has no closed profile, by points of it."""
+    stated = node.conclusion
+    if not isinstance(stated, GDP) or not isinstance(known, PairGuarantee):
+        return None
+    pair = known.to_pair()
+    if not needs_points(pair, stated.mu_squared):
+        return None
+    mu, points, facts = smallest_mu(pair, float(stated.mu))
+    derivation = replace(node, premises=(pair.derivation,))
+    claim = GDP(mu=Fraction(mu), relation=stated.relation, derivation=derivation)
+    profile = PrivacyProfile(points=points, relation=stated.relation)
+    shown = _shown(profile, pair, "pair-profile", {}, facts)
+
+    def steps(apart: int) -> list[Step]:
+        said, before = conclusion(claim, apart), (len(facts) + 1,)
+        last = Step(rule="convert/profile-gdp", conclusion=said, premises=before, witness={})
+        return [*shown.steps(apart), last]
+
+    return Shown(claim, pair, steps)
+
+
 SHOWN: Final[Mapping[str, Callable[[Derivation, Guarantee[Any]], Shown | None]]] = {
     "convert/notion-approx": to_approx,
     "convert/notion-profile": to_profile,
     "convert/notion-rdp": to_rdp,
+    "convert/pair-gdp": to_gdp,
     "convert/pair-zcdp": to_zcdp,
     "group/trade-off": to_group,
 }

@@ -21,16 +21,24 @@ from accountant.pairs.product import Product
 from proofs.certificate import Step
 
 _BITS = 30  # of a delta
-_SLACK = 1e-6  # of log delta: what one line may give away to serve more epsilons
+_SLACK = 1e-6
 _WIDEST = 0.01
 _FINE, _NEGLIGIBLE = 512, 1e-30
 _LEAST = -690.0  # of log delta: no float is smaller
 
 
-def facts(product: Product, places: list[Fraction]) -> tuple[Points, list[Step]]:
+def facts(
+    product: Product, places: list[Fraction], *, fine: int = _FINE, slack: float = _SLACK
+) -> tuple[Points, list[Step]]:
     """Bounds at or near the most of some epsilons >= 0, and the steps that prove them.
 
     Where the checker's sums are rough an epsilon is left out.
+
+    Args:
+        product: one direction.
+        places: epsilons, increasing.
+        fine: grid points of a sampled pair's table for a typical loss.
+        slack: of log delta: what one line may give away to serve more epsilons.
     """
     end = max_loss(product)
     near, far = ([x for x in places if (x < end) is inside] for inside in (True, False))
@@ -38,7 +46,7 @@ def facts(product: Product, places: list[Fraction]) -> tuple[Points, list[Step]]
     if has_closed_profile(product):
         found.append((Closed(product), near))
     else:
-        found.extend(_along(product, near))
+        found.extend(_along(product, near, fine, slack))
     listed: list[tuple[Fraction, Fraction]] = []
     steps: list[Step] = []
     for proof, served in found:
@@ -52,7 +60,9 @@ def facts(product: Product, places: list[Fraction]) -> tuple[Points, list[Step]]
     return tuple(sorted(listed)), steps
 
 
-def _along(product: Product, places: list[Fraction]) -> list[tuple[Proof, list[Fraction]]]:
+def _along(
+    product: Product, places: list[Fraction], fine: int, slack: float
+) -> list[tuple[Proof, list[Fraction]]]:
     """Lines, each with the run of epsilons for which it is nearly as good as any."""
     epsilon = np.array([float(x) for x in places])
     with np.errstate(divide="ignore"):
@@ -61,9 +71,9 @@ def _along(product: Product, places: list[Fraction]) -> list[tuple[Proof, list[F
     first, ahead = 0, 4
     while first < epsilon.size:
         middle = min(first + ahead, epsilon.size - 1)
-        proof = _proof(product, float(epsilon[middle]))
+        proof = _proof(product, float(epsilon[middle]), fine)
         over = proof.log_upper(epsilon[first:]) - best[first:]
-        good = over <= (_SLACK if ahead else max(_SLACK, _WIDEST))
+        good = over <= (slack if ahead else max(slack, _WIDEST))
         count = int(np.argmin(np.append(good, False)))
         if count:
             found.append((proof, places[first : first + count]))
@@ -75,7 +85,7 @@ def _along(product: Product, places: list[Fraction]) -> list[tuple[Proof, list[F
     return found
 
 
-def _proof(product: Product, epsilon: float) -> Proof:
-    used = subject(product, fine=_FINE, negligible=_NEGLIGIBLE)
+def _proof(product: Product, epsilon: float, fine: int) -> Proof:
+    used = subject(product, fine=fine, negligible=_NEGLIGIBLE)
     saddle = find_saddle(used.used, lambda one: one.epsilon - epsilon)
     return folded(used, saddle) or line(used, saddle, EASY_NODES)

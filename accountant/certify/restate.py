@@ -27,6 +27,7 @@ from proofs.certificate import Json, show_rational
 _MOST: Final = 1_900  # cells
 _ROUNDS: Final = 60
 _CELLS: Final = 16
+_LEAST_VALUES: Final = 8 * _CELLS
 _SHARE: Final = 1e-13  # of a value, for the roundings of its comparison
 _SMALLEST: Final = 1e-18
 _SEARCHED, _TRIALS, _NARROWED = (1e-3, 1e4), 33, 3
@@ -43,15 +44,25 @@ def gdp_witness(pair: DominatingPair[Any], mu: float, squared: Fraction) -> Obje
     if parts:
         return {"parts": [show_rational(part) for part in parts], "epsilons": []}
     directions = [pair.forward, pair.backward]
-    _require_closed(directions, 1)
+    _require_closed(directions, _LEAST_VALUES)
     end = max(max_loss(one) for one in directions) * (1 + 1e-12)
-    grid = _refined(
+    grid = refined(
         np.linspace(0.0, end, _CELLS),
-        lambda points: np.any([_above_tangent(one, points, mu) for one in directions], axis=0),
+        lambda points: np.any(
+            [above_tangent(deltas(one, points)[1], points, mu) for one in directions], axis=0
+        ),
         lambda left, right: 0.5 * (left + right),
     )
     _require_closed(directions, 8 * grid.size)
     return {"parts": [], "epsilons": [show_rational(Fraction(x)) for x in grid.tolist()]}
+
+
+def needs_points(pair: DominatingPair[Any], squared: Fraction) -> bool:
+    """Whether neither parts nor a closed profile can show mu."""
+    if _parts(pair, squared) or unsampled(pair, squared):
+        return False
+    both = (pair.forward, pair.backward)
+    return not all(has_closed_profile(one, values=_LEAST_VALUES) for one in both)
 
 
 def unsampled(pair: DominatingPair[Any], squared: Fraction) -> DominatingPair[Any] | None:
@@ -99,7 +110,7 @@ def zcdp_witness(pair: DominatingPair[Any], rho: float) -> Object:
         last *= 2.0
     while any(_cgf(one, first) > rho * first for _, one in named) and first > _SMALLEST:
         first *= 0.5
-    grid = _refined(
+    grid = refined(
         np.geomspace(first, last, _CELLS) if last > first else np.array([first, 2 * first]),
         lambda points: np.any([_above_line(one, points, rho) for _, one in named], axis=0),
         lambda left, right: np.sqrt(left * right),
@@ -143,7 +154,7 @@ def _require_closed(products: list[Product], values: int) -> None:
         )
 
 
-def _refined(
+def refined(
     grid: Reals, fails: Callable[[Reals], Any], split: Callable[[Reals, Reals], Reals]
 ) -> Reals:
     """The grid with every cell split that fails, until none does."""
@@ -165,9 +176,8 @@ def _part(pair: Pair) -> Fraction:
     return Fraction(bound) ** 2 if np.isfinite(bound) else Fraction(10**30)
 
 
-def _above_tangent(product: Product, grid: Reals, mu: float) -> Any:  # noqa: ANN401  # numpy's
+def above_tangent(high: Reals, grid: Reals, mu: float) -> Any:  # noqa: ANN401  # numpy's
     """On which cells an end of the profile's chord is above the tangent in the middle."""
-    high = deltas(product, grid)[1]
     middle = 0.5 * (grid[:-1] + grid[1:])
     line = gaussian_tangent(mu, middle, np.stack([grid[:-1], grid[1:]]))
     return (np.stack([high[:-1], high[1:]]) > line * (1 - _SHARE)).any(axis=0)

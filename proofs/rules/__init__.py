@@ -84,6 +84,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "convert/pair-rdp": convert.pair_to_rdp,
         "convert/pair-unsampled": restate.forget_samples,
         "convert/pair-gdp": restate.pair_to_gdp,
+        "convert/profile-gdp": restate.profile_to_gdp,
         "convert/pair-zcdp": restate.pair_to_zcdp,
         "convert/profile-trade-off": convert.profile_to_trade_off,
         "convert/approx-true-positive-rate": attacks.true_positive_rate,

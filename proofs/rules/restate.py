@@ -21,7 +21,7 @@ from proofs.pairs.sampled import SampledPair
 from proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
 from proofs.rules.hockey_stick import finite_moment, largest_loss, profile_work, spend
 from proofs.rules.rule import Application
-from proofs.statement import GDP, ZCDP, Pairs
+from proofs.statement import GDP, ZCDP, Pairs, Profile
 
 
 def pair_to_gdp(step: Application) -> tuple[str, ...]:
@@ -39,6 +39,25 @@ def pair_to_gdp(step: Application) -> tuple[str, ...]:
             _by_parts(product, parts, squared)
         else:
             _by_cells(step, product, epsilons, squared)
+    return ()
+
+
+def profile_to_gdp(step: Application) -> tuple[str, ...]:
+    """Chords between the points, from epsilon = 0 to where delta is 0, lie below mu's tangents.
+
+    Source: Dong, Roth & Su (arXiv:1905.02383), Corollary 2.13.
+    Proof: proofs/conversions.md, section 6.
+    """
+    points, squared = step.only(Profile).points, step.concludes(GDP).mu_squared
+    if not squared or points[0][0] or points[-1][1]:
+        raise RefusedError("the rule takes mu above 0 and points from epsilon = 0 to delta = 0")
+    for (left, high), (right, low) in pairwise(points):
+        for end, height in ((left, high), (right, low)):
+            require_at_most(
+                partial(ball, height),
+                partial(_tangent, squared, (left + right) / 2, end),
+                f"the chord at {end}",
+            )
     return ()
 
 

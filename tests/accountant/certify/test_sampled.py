@@ -11,6 +11,7 @@ import pytest
 
 import proofs
 from accountant import (
+    GDP,
     L1,
     L2,
     ZCDP,
@@ -23,7 +24,9 @@ from accountant import (
     convert,
 )
 from accountant import compose as compose_guarantees
+from accountant.certify.restate import needs_points
 from accountant.certify.sampled import subject
+from accountant.certify.smallest_mu import smallest_mu
 from accountant.certify.table import MOST_CELLS
 from accountant.pairs.discrete_gaussian import DiscreteGaussianPair
 from accountant.pairs.product import Product
@@ -112,6 +115,47 @@ def test_rho_of_samples_of_bounded_losses(name: str) -> None:
 
     assert isinstance(proofs.check(certificate), VerifiedUnder)
     assert upper <= Fraction(str(certificate.claim["rho"])) <= upper * (1 + Fraction(1, 10**6))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "room"), [("laplace", 1e-6), ("answers", 1e-4)])
+def test_mu_of_many_samples_of_bounded_losses(name: str, room: float) -> None:
+    """By points of the profile, from facts that hold a table each."""
+    check_mu(RHO[name](), room)
+
+
+def test_mu_of_samples_of_bounded_losses() -> None:
+    """The same of three samples."""
+    check_mu(Laplace(scale=2, sensitivity=L1(1)).repeat(2).subsample(RARE).repeat(3), 1e-4)
+
+
+def check_mu(mechanism: Mechanism[Any], room: float) -> None:
+    """Verified by points, at the engine's upper end or hardly above it."""
+    guarantee = mechanism.guarantee()
+    mu = convert(guarantee, to=GDP)
+    certificate = mu.certify()
+
+    assert isinstance(proofs.check(certificate), VerifiedUnder)
+    assert certificate.steps[-1].rule == "convert/profile-gdp"
+    found = Fraction(str(certificate.claim["mu_squared"]))
+    assert mu.mu_squared <= found <= mu.mu_squared * (1 + Fraction(room)) ** 2
+
+
+def test_mu_of_losses_without_a_bound_is_refused() -> None:
+    """Points end where delta is 0."""
+    noise = Gaussian(sigma=4, sensitivity=L2(1)).repeat(3).guarantee()
+    told = compose_guarantees(noise, RHO["answers"]().guarantee())
+    pair, squared = told.to_pair(), Fraction(1, 10**6)
+    assert needs_points(pair, squared)
+    with pytest.raises(NotCertified, match="unbounded losses"):
+        smallest_mu(pair, 0.001)
+
+
+def test_no_points_show_a_mu_that_is_too_small() -> None:
+    """However far it is raised."""
+    pair = Laplace(scale=2, sensitivity=L1(1)).subsample(RARE).repeat(3).guarantee().to_pair()
+    with pytest.raises(NotCertified, match="as closely as it is stated"):
+        smallest_mu(pair, 0.001)
 
 
 def test_a_smaller_rho_is_rejected() -> None:

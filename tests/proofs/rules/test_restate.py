@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Sequence
 from fractions import Fraction
@@ -46,6 +47,7 @@ def at(*excesses: str, names: Sequence[str] = ("forward",), factors: int = 1) ->
 
 
 ORDERS = ("1/64", "1/32", "1/16", "1/8", "1/4", "1/2", "1", "2", "4", "8", "16")
+POINTS = "convert/profile-gdp"
 GDP, ZCDP, BARE = "convert/pair-gdp", "convert/pair-zcdp", "convert/pair-unsampled"
 UNEVEN = finite(["1/2", "1/2"], ["1/4", "3/4"])
 
@@ -56,6 +58,17 @@ def sampled(direction: str, base: list[Object], count: int = 1) -> Object:
 
 
 NOISE = pairs([sampled("removal", [WHOLE])], [sampled("addition", [WHOLE])])
+
+CURVE = [
+    (str(Fraction(k, 32)), str(Fraction(math.ceil(-1000 * math.expm1(k / 64 - 0.25)), 1000)))
+    for k in range(17)
+]
+
+
+def profile(points: Sequence[tuple[str, str]]) -> Object:
+    """A profile that is taken for granted."""
+    return said("privacy-profile", points=[list(point) for point in points])
+
 
 CASES = [
     # Gaussians add up; (1/2)-DP is mu-GDP from mu^2 = 0.38924... on
@@ -88,6 +101,17 @@ CASES = [
     Case(GDP, mu("9"), [pairs([TWICE])], by(epsilons=GRID), "the largest loss"),
     Case(GDP, mu("9"), [pairs([{**LAPLACE, "count": 101}])], by(epsilons=GRID), "closed form"),
     Case(GDP, mu("1/3"), [said("pure-dp", epsilon="1/2")], by(epsilons=GRID), "wants Pairs"),
+    # The points are above the profile of one Laplace pair, 1 - e^{(x - 1/2)/2}, by at most 1/1000
+    Case(POINTS, mu("1/3"), [profile(CURVE)]),
+    Case(POINTS, mu("63/200"), [profile(CURVE)], why="the chord at"),
+    Case(POINTS, mu("1/3"), [profile([CURVE[0], CURVE[-1]])], why="the chord at"),
+    Case(POINTS, mu("1/3"), [profile(CURVE[1:])], why="from epsilon = 0"),
+    Case(POINTS, mu("1/3"), [profile(CURVE[:-1])], why="to delta = 0"),
+    Case(POINTS, mu("0"), [profile(CURVE)], why="mu above 0"),
+    Case(POINTS, mu("9"), [profile([("0", "0")])]),
+    Case(POINTS, mu("1/3"), [pairs([LAPLACE])], why="wants Profile"),
+    Case(POINTS, rho("1"), [profile(CURVE)], why="wants GDP"),
+    Case(POINTS, mu("1/3"), [profile(CURVE)], by(), "unknown fields"),
     # K'(0) = 0.10653... for the Laplace pair, tanh bound 0.12246...
     Case(ZCDP, rho("1/8"), [pairs([LAPLACE])], at()),
     Case(ZCDP, rho("3/25"), [pairs([LAPLACE])], at(), "beyond the last order"),

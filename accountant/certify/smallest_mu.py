@@ -1,0 +1,88 @@
+"""The smallest mu of a product without a closed profile: points that chords join below mu's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+
+from accountant.certify.curve import facts
+from accountant.certify.hockey import distinct
+from accountant.certify.json_form import factors
+from accountant.certify.restate import above_tangent, refined
+from accountant.errors import NotCertified
+from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.points import Points
+from accountant.numerics.profile import deltas, max_loss
+from accountant.pairs.gaussian import gaussian_tangent
+from proofs.certificate import Step
+
+_TRIES: Final = ((20, 512), (17, 256), (14, 128), (10, 64), (8, 32))
+"""Bits of the slack in mu and in the facts, and how fine their tables are."""
+_MAX_WORK: Final = 13 << 20
+_CELLS: Final = 16
+_SHARE: Final = 1e-12
+
+
+def smallest_mu(pair: DominatingPair[Any], mu: float) -> tuple[float, Points, list[Step]]:
+    """A mu hardly above one that holds, points of the profile that show it, and facts.
+
+    Raises:
+        NotCertified: a loss has no bound, or no points show any such mu.
+    """
+    products = distinct(pair)
+    end = max(max_loss(one) for one in products) * (1 + 1e-9)
+    for one in products:
+        factors(one)  # refuse what certificates do not know
+    if not np.isfinite(end):
+        raise NotCertified(
+            "certificates show mu-GDP of unbounded losses only where the pairs' own mu add up in "
+            "squares; certify epsilon or delta, or convert the parts"
+        )
+    for bits, fine in _TRIES:
+        raised = mu * (1 + 2.0**-bits)
+        try:
+            grid = refined(
+                np.linspace(0.0, end, _CELLS),
+                lambda points, at=raised: np.any(  # type: ignore[misc]
+                    [above_tangent(deltas(one, points)[1], points, at) for one in products], axis=0
+                ),
+                lambda left, right: 0.5 * (left + right),
+            )
+        except NotCertified:
+            continue
+        places = [Fraction(x) for x in grid.tolist()]
+        found = [facts(one, places, fine=fine, slack=2.0**-bits) for one in products]
+        points = _larger(known for known, _ in found)
+        steps = [step for _, shown in found for step in shown]
+        if _shows(points, raised) and sum(map(_work, steps)) < _MAX_WORK:
+            return raised, points, steps
+    raise NotCertified("no certificate shows this mu as closely as it is stated")
+
+
+def _larger(listed: Iterable[Points]) -> Points:
+    """At the epsilons that all list, the largest delta."""
+    tables = [dict(points) for points in listed]
+    shared = set.intersection(*(set(table) for table in tables))
+    return tuple((x, max(table[x] for table in tables)) for x in sorted(shared))
+
+
+def _work(step: Step) -> int:
+    """What the checker counts for the points of a sum."""
+    nodes, listed = step.witness.get("nodes"), step.conclusion.get("points")
+    return 4 * nodes * len(listed) if isinstance(nodes, int) and isinstance(listed, list) else 0
+
+
+def _shows(points: Points, mu: float) -> bool:
+    """Whether the checker's comparison holds on every cell, to rounding."""
+    if points[0][0] or points[-1][1]:
+        return False
+    for (left, high), (right, low) in pairwise(points):
+        ends, middle = np.array([float(left), float(right)]), float((left + right) / 2)
+        line = gaussian_tangent(mu, np.array([middle]), ends) * (1 - _SHARE)
+        if not (float(high) <= line[0] and float(low) <= line[1]):
+            return False
+    return True

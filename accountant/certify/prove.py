@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from fractions import Fraction
 from typing import Any, Final
@@ -12,7 +13,7 @@ from accountant.certify.json_form import Object, conclusion
 from accountant.certify.renyi import ROOM, has_tables, rdp_witness, renyi_point, tabulated_points
 from accountant.certify.selection import selected
 from accountant.certify.threshold import stopped
-from accountant.errors import NotCertified
+from accountant.errors import NotCertified, NotImplied
 from accountant.guarantees.approx_dp import ApproxDP
 from accountant.guarantees.bounded_range import BoundedRange
 from accountant.guarantees.dominating_pair import DominatingPair
@@ -24,6 +25,9 @@ from accountant.guarantees.rdp import RDP
 from accountant.guarantees.renyi_guarantee import RenyiGuarantee
 from accountant.guarantees.rounding import floats_around
 from accountant.guarantees.zcdp import ZCDP
+from accountant.runs.law import RunLaw
+from accountant.theorems.convert_pair_pure import pair_to_pure
+from accountant.theorems.select_pure import select_pure
 from proofs.certificate import show_rational
 
 _NEAR: Final = 1e-4  # relative to epsilon, and a tenth of what it is to delta
@@ -148,13 +152,26 @@ def _is_near(trial: Steps, point: Point) -> bool:
 def _prove_pure(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:
     """What a selection from a pure base has at delta = 0."""
     runs = law_of(dict(pair.derivation.parameters))
-    for one in pair.derivation.premises[1:]:
-        if isinstance(one.conclusion, PureDP) and runs.corner_is_worst:
-            least = max(floats_around(one.conclusion.stated_epsilon)[1], point.epsilon)
-            if point.moves or least == point.epsilon:
-                _prove_stated(steps, one.conclusion, Point(least, point.delta, moves=False))
-                return
+    known = _selected_pure(pair, runs) if runs.corner_is_worst else None
+    if known is not None:
+        least = max(floats_around(known.stated_epsilon)[1], point.epsilon)
+        if point.moves or least == point.epsilon:
+            _prove_stated(steps, known, Point(least, point.delta, moves=False))
+            return
     raise NotCertified(f"no closed form is known of {pair.derivation.statement}")
+
+
+def _selected_pure(pair: DominatingPair[Any], runs: RunLaw) -> PureDP[Any] | None:
+    """What a base with bounded losses has, stated or from its largest loss."""
+    base, *stated = (one.conclusion for one in pair.derivation.premises)
+    for one in stated:
+        if isinstance(one, PureDP):
+            return one
+    if pair.derivation.rule != "select/pair" or not isinstance(base, DominatingPair):
+        return None
+    with contextlib.suppress(NotImplied):
+        return select_pure(pair_to_pure(base), runs)
+    return None
 
 
 def _prove_shown(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:

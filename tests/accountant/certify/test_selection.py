@@ -256,6 +256,31 @@ def test_pure_bases() -> None:
     assert epsilon == Fraction(guarantee.epsilon(delta=0).upper)
 
 
+@pytest.mark.parametrize("law", ["fixed", "geometric", "poisson"])
+@pytest.mark.parametrize("base", ["laplace", "response"])
+def test_bases_of_bounded_losses(base: str, law: str) -> None:
+    """The same from the largest loss of a base that is known by a pair."""
+    guarantee = select(BASES[base](), LAWS[law])
+    epsilon, delta = verified(guarantee, delta=0)
+
+    assert delta == 0
+    assert guarantee.epsilon(delta=0).lower <= epsilon
+    assert epsilon <= guarantee.epsilon(delta=0).upper * (1 + Fraction(1, 10**9))
+
+
+@pytest.mark.parametrize(
+    "guarantee",
+    [
+        select(GDP(mu=1), FixedRuns(count=3)),
+        select_above(Laplace(scale=2, sensitivity=L1(1)).guarantee(), FixedRuns(count=3)),
+    ],
+)
+def test_no_bounded_loss_is_certified(guarantee: Guarantee[Any]) -> None:
+    """Of unbounded losses, and of a threshold."""
+    with pytest.raises(NotCertified):
+        guarantee.certify(delta=0)
+
+
 def test_tuned_training_is_certified() -> None:
     """Selection from ten thousand steps of DP-SGD: two directions, a few lines of sums."""
     guarantee = SAMPLED.repeat(10_000).select(GEOMETRIC, score=len).guarantee()

@@ -16,7 +16,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.certify.finite import FAINT, above, point, ratios
+from accountant.certify.finite import paired
 from accountant.certify.json_form import Object, run_law
 from accountant.guarantees.rounding import short_up
 from accountant.numerics.enclosure import Reals
@@ -31,7 +31,6 @@ _BLOCKS, _MORE_BLOCKS, _FEW = 200, 350, 100  # the latter for at most so many ou
 _COUNT = 512  # ratios
 _FINE, _SMALLEST, _MASS_BITS = 2_000, 1e-12, 20
 _FINER, _KINK_BITS = 4, 40
-_SEEN = 1e-6  # of the losses below 0
 _NEAR, _SLIP = 1e-9, 1e-6
 _HEAD, _STEEPER = 0.5, 1.3  # of the outcomes of most loss, where a few runs go by chords
 _SPARE = 0.01  # of the tail
@@ -100,29 +99,10 @@ def best(
         names["backward"] = backward
     sums = {name: _sum(pair, runs) for name, pair in names.items()}
     ahead, behind = sums["forward"], sums.get("backward", sums["forward"])
-    seen = tail if len(sums) > 1 else max(tail, _SEEN)
-    found = _pair(ahead, behind, tail, seen)
+    found = paired(ahead, behind, tail, one_way=len(sums) == 1, count=_COUNT)
     witness: Object = {name: one.witness() for name, one in sums.items()}
     swapped = FinitePair(p=found.q, q=found.p) if len(sums) > 1 else found
     return found, swapped, {"runs": run_law(runs), **witness}
-
-
-def _pair(ahead: Best, behind: Best, tail: float, seen: float) -> FinitePair:
-    """The sums at some ratios, as a finite pair; what is lost below 0 matters less."""
-    ends = behind.end(seen), ahead.end(tail)
-
-    def profile(t: Reals) -> Reals:
-        above, below = ahead.delta(np.maximum(t, 1.0)), behind.delta(np.maximum(1.0 / t, 1.0))
-        return np.where(t >= 1.0, above, 1.0 - t + t * below)
-
-    extra = -ends[0], ends[1]
-    listed = ratios(profile, *ends, extra, floor=tail / FAINT, count=_COUNT)
-    points = []
-    for t in listed:
-        bounds = [float(ahead.delta(np.array(float(t))))] if t >= 1 else []
-        bounds += [float(behind.delta(np.array(float(1 / t))))] if t <= 1 else []
-        points.append(point(t, max(bounds) + _SPARE * tail))  # differences of masses cancel
-    return above(points)
 
 
 def _sum(pair: FinitePair, runs: RunLaw) -> Best:

@@ -23,7 +23,6 @@ from accountant.guarantees.gdp import GDP
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.pair_guarantee import PairGuarantee
 from accountant.guarantees.points import lower_hull
-from accountant.guarantees.privacy_profile import PrivacyProfile
 from accountant.guarantees.rdp import RDP
 from accountant.guarantees.renyi_guarantee import RenyiGuarantee
 from accountant.guarantees.zcdp import ZCDP
@@ -198,16 +197,13 @@ class Steps:
         return self.stand_ins.of(base), found, law_of(dict(node.parameters))
 
     def _first(self, node: Derivation) -> tuple[int, int]:
-        """Bounds of the profile of the first run above a threshold, and a finite pair."""
+        """Bounds of the base's profile, and a finite pair above the first run above a threshold."""
         base, found, runs = self._selected(node)
         place, steps = self._places[id(node.premises[0])]
-        pair, points, facts, witness = pair_above(base, runs, self.tail)
-        profile = PrivacyProfile(points=points, relation=found.relation)
-        premises = [place, *self.facts(facts)]
-        place = self.add(node.rule, conclusion(profile, steps), premises, witness)
-        self.stand_ins.add(found, pair, pair)
-        said = conclusion(both_ways(found, pair, pair), steps)
-        return self.add("dominate/privacy-profile", said, [place], {}), steps
+        forward, backward, facts, witness = pair_above(base, runs, self.tail)
+        self.stand_ins.add(found, forward, backward)
+        said = conclusion(both_ways(found, forward, backward), steps)
+        return self.add("select/above-pair", said, [place, *self.facts(facts)], witness), steps
 
     def _best(self, node: Derivation) -> tuple[int, int]:
         """A finite pair above the base, if it is none, and one above the best of the runs."""

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from itertools import pairwise
+from typing import Protocol
 
 import numpy as np
 
@@ -25,9 +26,21 @@ FAINT = 1e-5  # a tail over what matters little of a profile
 _POWER = 0.75  # of the profile that its bend is compared with
 _FINEST = 2.0**-11  # of a ratio
 _MILD = 0.25  # of the largest bend: what is cut at the same time
+_SEEN = 1e-6  # of the losses below 0
+_SPARE = 0.01  # of the tail
 _LEAST = Fraction(1, 1 << 80)  # for t < 1, so that balls decide
 
 Point = tuple[Fraction, Fraction]
+
+
+class Above(Protocol):
+    """A bound of a profile at ratios t >= 1."""
+
+    def delta(self, t: Reals) -> Reals:
+        """The bound."""
+
+    def end(self, tail: float) -> float:
+        """A log t beyond which it falls by little more."""
 
 
 def ratios(
@@ -73,6 +86,30 @@ def ratios(
     further = {short_up(math.exp(one), _BITS) for one in extra}
     inner = {Fraction(t) for t in listed.tolist() if math.exp(-least) <= t <= 2 * math.exp(most)}
     return sorted({*inner, *further, Fraction(1)})
+
+
+def paired(ahead: Above, behind: Above, tail: float, *, one_way: bool, count: int) -> FinitePair:
+    """The finite pair of two bounds at some ratios; what is lost below 0 matters less.
+
+    Args:
+        ahead: of H_t(P || Q).
+        behind: of H_t(Q || P).
+        tail: the mass of losses that may be counted as infinite.
+        one_way: whether they are the same, so that the pair is used in one direction only.
+        count: of the ratios, about.
+    """
+    ends = behind.end(max(tail, _SEEN) if one_way else tail), ahead.end(tail)
+
+    def profile(t: Reals) -> Reals:
+        above, below = ahead.delta(np.maximum(t, 1.0)), behind.delta(np.maximum(1.0 / t, 1.0))
+        return np.where(t >= 1.0, above, 1.0 - t + t * below)
+
+    points = []
+    for t in ratios(profile, *ends, (-ends[0], ends[1]), floor=tail / FAINT, count=count):
+        bounds = [float(ahead.delta(np.array(float(t))))] if t >= 1 else []
+        bounds += [float(behind.delta(np.array(float(1 / t))))] if t <= 1 else []
+        points.append(point(t, max(bounds) + _SPARE * tail))  # differences of masses cancel
+    return above(points)
 
 
 def place(t: Fraction) -> Fraction:

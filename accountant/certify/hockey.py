@@ -35,7 +35,7 @@ _WIDEST_SLACK = 2.0**-20  # what a proof may give away before a longer one is tr
 _SMALL_EPSILON = 1e-3
 _FINENESS = (256, 1024)  # points of a table for a typical loss, tried in this order
 _NEGLIGIBLE = 1e-10  # what infinite losses of tables may add, relative to delta
-_MAX_WORK = 1 << 22
+_MAX_WORK = 5 << 19  # twice that where a Gaussian is added, in two directions
 
 
 @final

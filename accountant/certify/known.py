@@ -81,6 +81,11 @@ class Known:
         small = (c[:, None] - self.level) / self.ratio
         return np.where(c[:, None] < 0.5, small, 1.0 - self.missing - a[:, None] / self.ratio)
 
+    def rest(self, a: Reals, c: Reals) -> Reals:
+        """1 - (c - level)/ratio, c = 1 - a, likewise."""
+        large = 1.0 - (c[:, None] - self.level) / self.ratio
+        return np.where(c[:, None] < 0.5, large, self.missing + a[:, None] / self.ratio)
+
     def height(self, t: Reals) -> Reals:
         """H_t by chords, from H_0 = 1."""
         ratio, level = np.insert(self.ratio, 0, 0.0), np.insert(self.level, 0, 1.0)

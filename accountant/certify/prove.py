@@ -12,7 +12,6 @@ from accountant.certify.hockey import Point, distinct, prove
 from accountant.certify.json_form import Object, conclusion
 from accountant.certify.renyi import ROOM, has_tables, rdp_witness, renyi_point, tabulated_points
 from accountant.certify.selection import selected
-from accountant.certify.threshold import stopped
 from accountant.errors import NotCertified, NotImplied
 from accountant.guarantees.approx_dp import ApproxDP
 from accountant.guarantees.bounded_range import BoundedRange
@@ -179,8 +178,7 @@ def _prove_shown(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:
     base = pair.derivation.premises[0]
     if not isinstance(base.conclusion, DominatingPair):
         raise NotCertified(f"the derivation does not say what was selected from: {base.statement}")
-    show = _SHOWN[pair.derivation.rule]
-    found = show(base.conclusion, law_of(dict(pair.derivation.parameters)), point)
+    found = selected(base.conclusion, law_of(dict(pair.derivation.parameters)), point)
     place, apart = steps.derive(base)
     profile = PrivacyProfile(points=((found.epsilon, found.delta),), relation=pair.relation)
     places = steps.facts(found.facts)
@@ -189,10 +187,9 @@ def _prove_shown(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:
     steps.add("convert/point", conclusion(claim, apart), [shown], {})
 
 
-_SHOWN: Final = {"select/pair": selected, "select/above": stopped}
 _WAYS: Final = {
     "select/pair": (_prove_pure, _prove_shown, _prove_product),
-    "select/above": (_prove_pure, _prove_shown),
+    "select/above": (_prove_pure, _prove_product),
 }
 
 

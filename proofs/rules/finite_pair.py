@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
+from typing import TypeAlias
 
 from flint import arb, ctx
 
@@ -20,6 +21,9 @@ from proofs.pairs.pair import Product
 from proofs.rules.known import Levels, height, known, levels
 from proofs.rules.rule import Application
 from proofs.statement import Pairs, Points
+
+Heights: TypeAlias = Callable[[list[Fraction]], dict[Fraction, Fraction]]
+"""Bounds of a profile at growing ratios t >= 1."""
 
 
 def above(step: Application) -> tuple[str, ...]:
@@ -50,6 +54,26 @@ def _chords(points: Points) -> Callable[[Fraction], arb]:
         return height(made[ctx.prec], ball(t))
 
     return bound
+
+
+def require_above(pair: FinitePair, ahead: Heights, behind: Heights) -> None:
+    """Accept a pair above bounds, for t < 1 by H_t(P || Q) = 1 - t + t H_{1/t}(Q || P).
+
+    Args:
+        pair: P and Q.
+        ahead: bounds of H_t(P || Q).
+        behind: bounds of H_t(Q || P).
+    """
+    corners = pair.corners()
+    asked = sorted({max(t, 1 / t) for t, _ in corners})
+    above = ahead(asked)
+    below = above if behind == ahead else behind(asked)
+    for t, allowed in corners:
+        found = above[t] if t >= 1 else 1 - t + t * below[1 / t]
+        if found > allowed:
+            raise RefusedError(
+                f"the profile at ratio {show(t)} may be {show(found)}, above {show(allowed)}"
+            )
 
 
 def alone(product: Product, verb: str) -> FinitePair:

@@ -38,6 +38,11 @@ def above(step: Application) -> tuple[str, ...]:
         for epsilon, delta in points:
             what = f"delta at epsilon = {epsilon}"
             require_at_most(partial(worst.at, epsilon), partial(ball, delta), what)
+    return stops(step, runs)
+
+
+def stops(step: Application, runs: Runs) -> tuple[str, ...]:
+    """What stopping takes for granted."""
     (name,) = (name for name in step.mechanisms if name)
     drawn = f"a number of times that is drawn independently of everything ({runs.describe()})"
     until = "until an output reaches a threshold by a score that looks at an output alone"

@@ -17,11 +17,10 @@ from typing import Final, TypeAlias, final
 
 from flint import arb, ctx
 
-from proofs.arithmetic import ball, show
+from proofs.arithmetic import ball
 from proofs.errors import RefusedError
 from proofs.fields import Fields
-from proofs.pairs.finite import FinitePair
-from proofs.rules.finite_pair import alone
+from proofs.rules.finite_pair import alone, require_above
 from proofs.rules.rule import Application, Budget
 from proofs.rules.select import selects
 from proofs.runs import Runs, read_runs
@@ -62,9 +61,9 @@ def pair(step: Application) -> tuple[str, ...]:
         pieces = 2 * (len(blocks) + len(outcomes))
         step.budget.spend(len(masses) * (len(blocks) * (2 * runs.work + 16) + 2 * pieces))
         bounds.append(bound(runs, outcomes, blocks, masses, close))
-    _require_above(forward, bounds[0], bounds[-1])
+    require_above(forward, bounds[0].at, bounds[-1].at)
     if forward != backward or len(bounds) > 1:
-        _require_above(backward, bounds[-1], bounds[0])
+        require_above(backward, bounds[-1].at, bounds[0].at)
     return selects(step, runs)
 
 
@@ -89,20 +88,6 @@ def _close(fields: Fields, runs: Runs, blocks: int) -> Counts:
     if runs.largest is None or len(close) != blocks or min(close) < 0:
         raise RefusedError("close: a count for each block, where the number of runs has a largest")
     return close
-
-
-def _require_above(pair: FinitePair, ahead: Bound, behind: Bound) -> None:
-    """Accept a pair above the bounds, for t < 1 by H_t(P || Q) = 1 - t + t H_{1/t}(Q || P)."""
-    corners = pair.corners()
-    asked = sorted({max(t, 1 / t) for t, _ in corners})
-    above = ahead.at(asked)
-    below = above if behind is ahead else behind.at(asked)
-    for t, allowed in corners:
-        found = above[t] if t >= 1 else 1 - t + t * below[1 / t]
-        if found > allowed:
-            raise RefusedError(
-                f"the profile at ratio {show(t)} may be {show(found)}, above {show(allowed)}"
-            )
 
 
 @final

@@ -28,6 +28,7 @@ from tests.proofs.rules import (
     test_restate,
     test_sampled,
     test_select,
+    test_select_above_pair,
     test_select_pair,
     test_subsample,
 )
@@ -63,6 +64,7 @@ TABLES = [
     *test_select.RENYI,
     *test_select.PROFILES,
     *test_select.ABOVE,
+    *test_select_above_pair.CASES,
     *test_select_pair.ABOVE,
     *test_select_pair.BEST,
     *test_subsample.CASES,

@@ -186,15 +186,15 @@ def test_more_among_other_parts(name: str) -> None:
 
 @pytest.mark.parametrize("name", FIRST)
 def test_stopping_among_other_parts(name: str) -> None:
-    """One finite pair stands in for both directions; its theorem is the weaker one near 0."""
-    check_among(FIRST[name](), {"dominate/privacy-profile", "select/above"}, over=0.05)
+    """Finite pairs stand in for stopping at a threshold."""
+    check_among(FIRST[name](), {"select/above-pair"}, over=1e-6)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MORE_FIRST)
 def test_more_stopping_among_other_parts(name: str) -> None:
     """Repeated, of a pure base, selected from, of a selection, and with different directions."""
-    check_among(MORE_FIRST[name](), {"dominate/privacy-profile", "select/above"}, over=0.05)
+    check_among(MORE_FIRST[name](), {"select/above-pair"}, over=1e-6)
 
 
 @pytest.mark.slow

@@ -28,6 +28,11 @@ class Bounded:
             outside = np.log(infinite_mass(self.product).upper)
         return np.where(epsilon >= max(max_loss(self.product), 0.0), outside, 0.0)
 
+    @property
+    def work(self) -> int:
+        """A comparison."""
+        return 1
+
     def fact(self, points: Points) -> Step:
         """No witness is needed."""
         return fact_step("bounded", self.product, points, {})

@@ -27,6 +27,7 @@ from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from proofs.certificate import Step
 
 _MANY = 900.0
+_RESOLVED = -320.0  # log of a delta that 512 bits tell from what is left out
 _MAX_TERMS, _MAX_COUNT = 2_000, 100
 _MAX_CELLS, _BITS = 4_000, 72
 _MAX_WORK = 1 << 22
@@ -52,7 +53,13 @@ class Closed:
     def log_upper(self, epsilon: Reals) -> Reals:
         """Log of the upper end of the profile."""
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(deltas(self.product, epsilon)[1]))
+            found = np.log(deltas(self.product, epsilon)[1])
+        return np.asarray(np.logaddexp(found, _RESOLVED) if _is_whole(self.product) else found)
+
+    @property
+    def work(self) -> int:
+        """That of a finite sum, or of a formula."""
+        return max(_sum_work(self.product), 20)
 
     def fact(self, points: Points) -> Step:
         """No witness is needed."""
@@ -69,6 +76,15 @@ def has_closed_profile(product: Product, *, values: int = 1) -> bool:
     if not product.factors or isinstance(single, _CLOSED):
         return True
     return _cells(product) > 0 or 0 < _sum_work(product) * values <= _MAX_WORK
+
+
+def _is_whole(product: Product) -> bool:
+    """Whether the checker leaves out far losses of a discrete Gaussian."""
+    return any(
+        isinstance(factor.pair, DiscreteGaussianPair)
+        or (isinstance(factor.pair, SubsampledPair) and _is_whole(factor.pair.base))
+        for factor in product.factors
+    )
 
 
 def _terms(pair: DiscreteLaplacePair | DiscreteGaussianPair) -> float:

@@ -55,6 +55,11 @@ class Line:
         with np.errstate(divide="ignore"):
             return np.logaddexp(finite, np.log(infinite_mass(self.subject.used).upper)) + 1e-10
 
+    @property
+    def work(self) -> int:
+        """The sum over the nodes."""
+        return 2 * (self.contour.s.size - 1)
+
     def fact(self, points: Points) -> Step:
         """The line, its nodes, tau, and the quadrature of every subsampled Gaussian."""
         c = float(self.contour.s[0].real)
@@ -107,6 +112,16 @@ def line(subject: Subject, saddle: Saddle, most: int) -> Line:
             return _line(subject, tail, nodes, tau, log_moment)
     tau = tail.smoothing(needed, tail.at(step * most, 0.0))
     return _line(subject, tail, most, tau, log_moment)
+
+
+def work_at(subject: Subject, c: float) -> int:
+    """About how many operations the checker takes for M at one node of a line."""
+    rules = [
+        Sampled.at(factor.pair, c, factor.count).nodes()
+        for factor in subject.said.factors
+        if isinstance(factor.pair, SubsampledGaussianPair)
+    ]
+    return subject.work + sum(rule.left + rule.right for rule in rules)
 
 
 @final

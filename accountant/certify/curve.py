@@ -13,6 +13,7 @@ from accountant.certify.contour import EASY_NODES, line
 from accountant.certify.lattice import folded
 from accountant.certify.proof import Proof
 from accountant.certify.sampled import subject
+from accountant.errors import NotCertified
 from accountant.guarantees.points import Points
 from accountant.guarantees.rounding import short_up
 from accountant.numerics.profile import deltas, max_loss
@@ -23,6 +24,8 @@ from proofs.certificate import Step
 _BITS = 30  # of a delta
 _SLACK = 1e-6
 _WIDEST = 0.01
+_ROOM = 4e-9  # of a delta: lines that bound a base's profile may be 1e-9 above it
+_MOST_WORK = 6 << 20
 _FINE, _NEGLIGIBLE = 512, 1e-30
 _LEAST = -690.0  # of log delta: no float is smaller
 
@@ -39,6 +42,8 @@ def facts(
         places: epsilons, increasing.
         fine: grid points of a sampled pair's table for a typical loss.
         slack: of log delta: what one line may give away to serve more epsilons.
+    Raises:
+        NotCertified: the checker would refuse so much work.
     """
     end = max_loss(product)
     near, far = ([x for x in places if (x < end) is inside] for inside in (True, False))
@@ -49,10 +54,15 @@ def facts(
         found.extend(_along(product, near, fine, slack))
     listed: list[tuple[Fraction, Fraction]] = []
     steps: list[Step] = []
+    if sum(proof.work * len(served) for proof, served in found) > _MOST_WORK:
+        raise NotCertified(
+            "bounding the profile of what is selected from takes more work than the checker does: "
+            "its few losses lie too irregularly; certify the runs without the selection"
+        )
     for proof, served in found:
         least = -math.inf if isinstance(proof, Bounded) else _LEAST
         heights = np.exp(np.maximum(proof.log_upper(np.array([float(x) for x in served])), least))
-        raised = [short_up(min(float(one) * (1 + 1e-12), 1.0), _BITS) for one in heights]
+        raised = [short_up(min(float(one) * (1 + _ROOM), 1.0), _BITS) for one in heights]
         points = tuple(zip(served, raised, strict=True))
         if points:
             listed.extend(points)

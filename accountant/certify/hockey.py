@@ -13,7 +13,7 @@ import numpy as np
 
 from accountant.certify.bounded import Bounded
 from accountant.certify.closed import Closed, has_closed_profile
-from accountant.certify.contour import EASY_NODES, line, quadratures
+from accountant.certify.contour import EASY_NODES, line, quadratures, work_at
 from accountant.certify.json_form import Object
 from accountant.certify.lattice import folded
 from accountant.certify.proof import Proof, fact_step
@@ -137,7 +137,7 @@ def _summed(used: Subject, point: Point) -> tuple[Maker, int]:
 
 def _along(subject: Subject, saddle: Saddle, point: Point) -> tuple[Maker, int]:
     """A contour, and longer ones as long as they are worth it."""
-    limit = _MAX_WORK // max(subject.work, 8)
+    limit = _MAX_WORK // max(work_at(subject, short(saddle.c)), 8)
     most, found = min(EASY_NODES, limit), None
     while True:
         proof = line(subject, saddle, most)

@@ -37,6 +37,11 @@ class Once:
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(upper) + self.over)
 
+    @property
+    def work(self) -> int:
+        """The sum over the line's nodes."""
+        return 2 * int(str(self.line["nodes"]))
+
     def fact(self, points: Points) -> Step:
         """The line."""
         return fact_step("sampled", Product.of(self.pair), points, self.line)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from math import isqrt
 from typing import Final, final
 
-from flint import acb, arb
+from flint import acb, acb_mat, arb
 
 from proofs.arithmetic import ball, normal_tail, show
 from proofs.errors import RefusedError
@@ -115,19 +116,20 @@ class Quadrature:
     tail: Line
 
     def along(self, c: Fraction, step: arb, count: int) -> list[acb]:
-        """Every node's term turns by the same factor from one k to the next."""
-        a, radius = self._power(c), self._error(c, self.nodes).upper()
-        error = acb(arb(0, radius), arb(0, radius))
-        terms, turns = [], []
-        for weight, growth in self._samples(self.nodes):
-            terms.append(weight * (a * growth).exp())
-            turns.append((acb(0, step) * growth).exp())
-        found = []
-        for _ in range(count):
-            moment = sum(terms, error)
-            found.append(moment if self.pair.removal else moment.conjugate())
-            terms = [term * turn for term, turn in zip(terms, turns, strict=True)]
-        return found
+        """Every sum at once: with k = n a + b, e^{i k x} is e^{i n a x} e^{i b x}."""
+        power, radius = self._power(c), self._error(c, self.nodes).upper()
+        error, n = acb(arb(0, radius), arb(0, radius)), isqrt(count - 1) + 1
+        samples, turn = list(self._samples(self.nodes)), acb(0, step)
+        small = acb_mat([[(growth * turn * b).exp() for b in range(n)] for _, growth in samples])
+        large = acb_mat(
+            [
+                [weight * (growth * (power + turn * a)).exp() for weight, growth in samples]
+                for a in range(0, count, n)
+            ]
+        )
+        sums = large * small
+        found = [sums[k // n, k % n] + error for k in range(count)]
+        return found if self.pair.removal else [moment.conjugate() for moment in found]
 
     @property
     def infinite(self) -> arb:

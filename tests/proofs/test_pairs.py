@@ -139,6 +139,17 @@ def test_ceilings(pair: Pair, witness: object, moment: Callable[[Any], Any]) -> 
             before = ceiling.upper()
 
 
+def test_a_long_line_stays_narrow() -> None:
+    """Ten thousand nodes of a subsampled Gaussian are as sharp as the first, both ways."""
+    for removal in (True, False):
+        pair = SubsampledGaussianPair(F(1), TENTH, removal=removal)
+        with ctx.workprec(64):
+            line = pair.moments(WITNESS).along(F(3, 2), arb(0.01), 10_000)
+
+            assert len(line) == 10_000
+            assert max(float(ball.real.rad()) for ball in line) < 1e-9
+
+
 @pytest.mark.parametrize("pair", [case[0] for case in CASES], ids=lambda x: type(x).__name__)
 def test_infinite_mass_completes_the_law(pair: Pair) -> None:
     """M(0) and the infinite mass add up to 1: M near 0 is at most 1 - infinite."""

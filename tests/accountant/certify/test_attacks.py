@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
 import proofs
-from accountant import GDP, NotCertified
+from accountant import GDP, L2, Guarantee, LInf, NotCertified, Poisson, compose
+from mechanisms import ExponentialMechanism, Gaussian
 from proofs import VerifiedUnder
 from tests.accountant.certify.test_certify import CLOSE, MORE
 from tests.proofs.corpus import COMPUTATIONS
@@ -39,6 +42,31 @@ def test_what_attacks_reach(name: str) -> None:
 
     assert isinstance(proofs.check(certificate), VerifiedUnder)
     assert upper <= Fraction(str(certificate.claim["advantage"])) <= upper * (1 + Fraction(CLOSE))
+
+
+LONG: dict[str, Callable[[], Guarantee[Any]]] = {
+    "many nodes": lambda: (
+        Gaussian(sigma=2, sensitivity=L2(1))
+        .subsample(Poisson(sampling_rate=0.3))
+        .repeat(2)
+        .guarantee()
+    ),
+    "much work a node": lambda: compose(
+        Gaussian(sigma=5, sensitivity=L2(1)).subsample(Poisson(sampling_rate=0.02)).guarantee(),
+        ExponentialMechanism(epsilon=0.1, sensitivity=LInf(1)).guarantee(),
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "rate"), [("many nodes", 0.1), ("much work a node", 0.001)])
+def test_long_lines(name: str, rate: float) -> None:
+    """Sums of many nodes stay sharp, and within what the checker does."""
+    guarantee = LONG[name]()
+    certificate = guarantee.certify(false_positive_rate=rate)
+    found = Fraction(str(certificate.claim["true_positive_rate"]))
+
+    assert isinstance(proofs.check(certificate), VerifiedUnder)
+    assert found <= guarantee.true_positive_rate(false_positive_rate=rate).upper * (1 + 1e-5)
 
 
 @pytest.mark.parametrize("name", sorted(CURVES))

@@ -187,3 +187,20 @@ def test_a_delta_of_one_is_refused() -> None:
     )
     with pytest.raises(NotCertified, match="there is nothing to certify"):
         compose(*parts).guarantee().certify(epsilon=1)
+
+
+def test_large_orders_of_samples_beside_other_releases() -> None:
+    """Heights of a table far below 2^-64 count at large orders."""
+    noise = DiscreteGaussian(sigma=1, sensitivity=L2(1)).subsample(Poisson(sampling_rate=0.3))
+    guarantee = compose(noise.repeat(2), DiscreteGaussian(sigma=3, sensitivity=L2(1))).guarantee()
+    certificate = guarantee.certify(order=32)
+
+    assert isinstance(proofs.check(certificate), VerifiedUnder)
+
+
+def test_what_is_left_out_of_discrete_gaussians_hides_a_smaller_delta() -> None:
+    """Below 2^-500 the checker cannot tell, so nothing is claimed."""
+    noise = DiscreteGaussian(sigma=3, sensitivity=L2(1)).subsample(Poisson(sampling_rate=0.001))
+    with pytest.raises(NotCertified, match="no certificate was found"):
+        noise.guarantee().certify(epsilon=4)
+    assert isinstance(proofs.check(noise.guarantee().certify(epsilon=1)), VerifiedUnder)

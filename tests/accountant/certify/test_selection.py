@@ -315,6 +315,14 @@ def test_what_is_refused() -> None:
         compose(three, Laplace(scale=1, sensitivity=L1(1)).guarantee()).certify(delta=DELTA)
 
 
+def test_more_work_than_the_checker_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A certificate that would be rejected is not written."""
+    base = self_compose(Laplace(scale=5, sensitivity=L1(1)).guarantee(), 3)
+    monkeypatch.setattr("accountant.certify.curve._MOST_WORK", 100)
+    with pytest.raises(NotCertified, match="more work than the checker does"):
+        select(base, GEOMETRIC).certify(delta=DELTA)
+
+
 @pytest.mark.parametrize("seed", [1])
 def test_no_mechanism_leaks_more_than_is_proved(seed: int) -> None:
     """Every order of the outcomes of small mechanisms, enumerated."""

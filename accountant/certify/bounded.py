@@ -28,10 +28,9 @@ class Bounded:
             outside = np.log(infinite_mass(self.product).upper)
         return np.where(epsilon >= max(max_loss(self.product), 0.0), outside, 0.0)
 
-    @property
-    def work(self) -> int:
-        """A comparison."""
-        return 1
+    def work(self, points: int) -> int:
+        """Comparisons."""
+        return points
 
     def fact(self, points: Points) -> Step:
         """No witness is needed."""

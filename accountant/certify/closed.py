@@ -56,10 +56,9 @@ class Closed:
             found = np.log(deltas(self.product, epsilon)[1])
         return np.asarray(np.logaddexp(found, _RESOLVED) if _is_whole(self.product) else found)
 
-    @property
-    def work(self) -> int:
-        """That of a finite sum, or of a formula."""
-        return max(_sum_work(self.product), 20)
+    def work(self, points: int) -> int:
+        """That of finite sums, or of formulas."""
+        return max(_sum_work(self.product), 20) * points
 
     def fact(self, points: Points) -> Step:
         """No witness is needed."""

@@ -55,10 +55,10 @@ class Line:
         with np.errstate(divide="ignore"):
             return np.logaddexp(finite, np.log(infinite_mass(self.subject.used).upper)) + 1e-10
 
-    @property
-    def work(self) -> int:
-        """The sum over the nodes."""
-        return 2 * (self.contour.s.size - 1)
+    def work(self, points: int) -> int:
+        """M at the nodes, and for each point the sum over them."""
+        each = work_at(self.subject, float(self.contour.s[0].real))
+        return self.contour.s.size * ((2 if self.contour.tau else 1) * each + 2 * points)
 
     def fact(self, points: Points) -> Step:
         """The line, its nodes, tau, and the quadrature of every subsampled Gaussian."""

@@ -54,10 +54,10 @@ def facts(
         found.extend(_along(product, near, fine, slack))
     listed: list[tuple[Fraction, Fraction]] = []
     steps: list[Step] = []
-    if sum(proof.work * len(served) for proof, served in found) > _MOST_WORK:
+    if sum(proof.work(len(served)) for proof, served in found) > _MOST_WORK:
         raise NotCertified(
-            "bounding the profile of what is selected from takes more work than the checker does: "
-            "its few losses lie too irregularly; certify the runs without the selection"
+            "bounding the profile of what is selected from takes more work than the checker does; "
+            "certify the runs without the selection"
         )
     for proof, served in found:
         least = -math.inf if isinstance(proof, Bounded) else _LEAST

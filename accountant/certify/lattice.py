@@ -67,10 +67,9 @@ class Folded:
             outside = np.log(infinite_mass(self.subject.used).upper)
             return np.asarray(np.logaddexp(finite, outside) + _MARGIN)
 
-    @property
-    def work(self) -> int:
-        """Two sums over the nodes."""
-        return 4 * (self.s.size - 1)
+    def work(self, points: int) -> int:
+        """M at the nodes, and for each point two sums over them."""
+        return (self.s.size - 1) * (self.subject.work + 4 * points)
 
     def fact(self, points: Points) -> Step:
         """The abscissa, the span and half the number of nodes."""

@@ -37,10 +37,9 @@ class Once:
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(upper) + self.over)
 
-    @property
-    def work(self) -> int:
+    def work(self, points: int) -> int:
         """The sum over the line's nodes."""
-        return 2 * int(str(self.line["nodes"]))
+        return 2 * int(str(self.line["nodes"])) * points
 
     def fact(self, points: Points) -> Step:
         """The line."""

@@ -17,9 +17,8 @@ class Proof(Protocol):
     def log_upper(self, epsilon: Reals) -> Reals:
         """Log of the bound at each epsilon; it never grows with epsilon."""
 
-    @property
-    def work(self) -> int:
-        """About how many operations one point takes the checker."""
+    def work(self, points: int) -> int:
+        """About how many operations so many points take the checker."""
 
     def fact(self, points: Points) -> Step:
         """The step that concludes that delta is an upper bound at every (epsilon, delta)."""

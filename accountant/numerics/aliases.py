@@ -98,14 +98,15 @@ def alias_step(saddle: Saddle, known: RealBounds) -> float:
     """The largest step whose aliases are negligible against the estimate of delta.
 
     Raises:
-        NotCertified: it would vanish, next to the largest loss.
+        NotCertified: it would vanish, next to the largest loss or where K is known no further.
     """
     c = short(saddle.c)
     needed = known.upper - known.points * saddle.epsilon - saddle.log_delta - saddle.log_tolerance
     gap = np.abs(known.points - c)
     period = 0.0
     for side in (known.points < c, known.points > c):
-        period = max(period, float(np.min(np.maximum(needed[side], 4.0) / gap[side])))
+        each = np.maximum(needed[side], 4.0) / gap[side]
+        period = max(period, float(each.min(initial=math.inf)))
     if not period < _LONGEST:
         raise NotCertified(f"order {1 + c:.6g} is out of reach next to the largest loss")
     return short(2 * math.pi / period)

@@ -82,11 +82,12 @@ def test_aliases_of_a_side_without_points_are_unbounded() -> None:
 
 
 def test_a_vanishing_step_is_refused() -> None:
-    """Next to the largest loss no period is long enough."""
+    """Next to the largest loss no period is long enough; so where K is known no further."""
     product = Product.of(PAIRS[0])
-    saddle = replace(saddle_at(product, 1.5), log_delta=-1e200)
-    with pytest.raises(NotCertified, match="out of reach"):
-        alias_step(saddle, real_bounds(product, saddle))
+    one = saddle_at(product, 1.5)
+    for saddle in (replace(one, log_delta=-1e200), replace(one, points=(), values=())):
+        with pytest.raises(NotCertified, match="out of reach"):
+            alias_step(saddle, real_bounds(product, saddle))
 
 
 def test_alias_points_stand_where_k_turns() -> None:

@@ -85,7 +85,7 @@ def _close(fields: Fields, runs: Runs, blocks: int) -> Counts:
     if not fields.has("close"):
         return (0,) * blocks
     close = fields.wholes("close")
-    if runs.largest is None or len(close) != blocks or min(close) < 0:
+    if runs.largest is None or len(close) != blocks or any(count < 0 for count in close):
         raise RefusedError("close: a count for each block, where the number of runs has a largest")
     return close
 
@@ -294,6 +294,7 @@ def _costs(
     and in k. Where the tangent in the middle of the cell falls below phi'(0), it is taken at the
     least value; where that is below 0, the line is the one that meets A at the beginning. An x
     between two cells takes the smaller bound. Cells with a chord say nothing of where they begin.
+    All are at or above 0 but for rounding, and so is what is returned.
     """
     lowest = max(_lower(runs.phi(1, arb(0))), 0)
     both = zip(near, chords, strict=True)
@@ -305,7 +306,7 @@ def _costs(
         if plane[1][0] < 0:
             plane = _plane(runs, other[0] - known[1], other, known)
         for side, (left, right) in zip(found, plane, strict=True):
-            side[-1:] = [max(min(left, side[-1]), 0), right]
+            side[-1:] = [max(min(left, side[-1]), 0), max(right, 0)]
     return found
 
 
@@ -331,6 +332,8 @@ def _units(value: Fraction) -> int:
 
 def _lower(value: arb) -> int:
     """The same of what is at or above a ball's least number."""
+    if not value.is_finite():
+        raise RefusedError("a value of phi' is not known at this precision")
     mantissa, exponent = map(int, value.lower().man_exp())
     shift = exponent + BITS
     return mantissa << shift if shift >= 0 else mantissa >> -shift

@@ -199,6 +199,25 @@ BEST += [
     chords([1, -1], "a count for each block"),
     chords([1, True], "whole numbers"),
     chords([1, 1], "a count for each block", runs=GEOMETRIC),
+    best(CUBED, "grow from 0 to 1", way={"blocks": ["0"], "masses": QUARTERS, "close": []}),
+]
+
+
+# Where A is below 2^-96 up to the last outcome, costs are below 0 by rounding: they count as 0.
+SHARE = Fraction(1, 2**100)
+ODDS = finite([str(1 - SHARE), str(SHARE)], [str(SHARE), str(1 - SHARE)])
+SIXTEENTHS = [str(Fraction(k, 16)) for k in range(17)]
+PARTED: Object = {"parts": [16, 1], "masses": SIXTEENTHS}
+NEARLY_SURE: Object = {
+    "kind": "truncated-negative-binomial",
+    "eta": "1",
+    "gamma": str(1 - Fraction(1, 10**500)),
+}
+
+BEST += [
+    best(finite(["0", "1"], ["1", "0"]), premises=(pairs([ODDS]),), runs=TWO, way=PARTED),
+    best(TOLD, "at ratio 1 may be", premises=(pairs([ODDS]),), runs=TWO, way=PARTED),
+    best(AT_EIGHT, "not known at this precision", runs=NEARLY_SURE),
 ]
 
 

@@ -11,7 +11,7 @@ from typing import Final, final
 
 from flint import arb, ctx
 
-from proofs.arithmetic import ball, show
+from proofs.arithmetic import PRECISIONS, ball, show
 from proofs.errors import RefusedError
 from proofs.line import Line, closed_profile
 from proofs.pairs.pair import Pair, Product, no_profile, unbounded
@@ -164,7 +164,7 @@ class SampledPair(Pair):
         return f"({listed}) sampled at rate {rate} ({self.direction.value})"
 
 
-@lru_cache(maxsize=2 * TABLES)
+@lru_cache(maxsize=len(PRECISIONS) * TABLES)
 def _table(pair: SampledPair, hint: Hint, precision: int) -> Table:  # noqa: ARG001  # of balls
     """The table of a hint, at one precision: many orders share one."""
     sides = (pair, hint.forward.lines), (pair.swapped(), hint.backward.lines)

@@ -156,7 +156,7 @@ def spend(
 ) -> None:
     """Account for M at some nodes; one witness for each pair of a product that is not empty.
 
-    What is needed once is not counted again where the witnesses before were of the same tables.
+    Making a table is not counted again where the witnesses before were of the same, but its masses.
     """
     if not product or len(witnesses) != len(product):
         raise RefusedError(
@@ -165,8 +165,9 @@ def spend(
     known = list(map(_made, before)) if len(before) == len(product) <= TABLES else []
     for place, ((pair, _), hint) in enumerate(zip(product, witnesses, strict=True)):
         each, once = _work(pair, hint)
-        again = isinstance(pair, SampledPair) and known[place : place + 1] == [_made(hint)]
-        step.budget.spend((nodes + 1) * each + (0 if again else once))
+        if isinstance(pair, SampledPair) and known[place : place + 1] == [_made(hint)]:
+            once = 2 * nodes * read_table(_made(hint)).size
+        step.budget.spend((nodes + 1) * each + once)
 
 
 def infinite(product: Product) -> arb:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
+from typing import Final
 
 from flint import arb
 
@@ -22,6 +23,8 @@ from proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
 from proofs.rules.hockey_stick import finite_moment, largest_loss, profile_work, spend
 from proofs.rules.rule import Application
 from proofs.statement import GDP, ZCDP, Pairs, Profile
+
+_TANGENTS: Final = 128  # about how many operations two of a Gaussian's profile take
 
 
 def pair_to_gdp(step: Application) -> tuple[str, ...]:
@@ -51,6 +54,7 @@ def profile_to_gdp(step: Application) -> tuple[str, ...]:
     points, squared = step.only(Profile).points, step.concludes(GDP).mu_squared
     if not squared or points[0][0] or points[-1][1]:
         raise RefusedError("the rule takes mu above 0 and points from epsilon = 0 to delta = 0")
+    step.budget.spend(_TANGENTS * len(points))
     for (left, high), (right, low) in pairwise(points):
         for end, height in ((left, high), (right, low)):
             require_at_most(

@@ -9,6 +9,11 @@ from fractions import Fraction
 
 import pytest
 
+from proofs.errors import RefusedError
+from proofs.fields import Fields
+from proofs.rules import restate
+from proofs.rules.rule import Application, Budget
+from proofs.statement import read_statement
 from tests.proofs.rules.test_dominate import finite, response
 from tests.proofs.support import Case, Object, factor, gaussian, pairs, said
 
@@ -196,3 +201,17 @@ def test_a_base_is_above_what_is_sampled(q: Fraction) -> None:
 
 def _divergence(p: list[Fraction], q: list[Fraction], t: Fraction) -> Fraction:
     return sum((max(a - t * b, Fraction(0)) for a, b in zip(p, q, strict=True)), Fraction(0))
+
+
+def test_points_are_counted() -> None:
+    """Many conversions of one profile are more work than a certificate may cause."""
+    step = Application(
+        conclusion=read_statement(mu("1/3")),
+        premises=(read_statement(profile(CURVE)),),
+        witness=Fields({}, "the witness"),
+        mechanisms=("M1",),
+        budget=Budget(3_000),
+    )
+    restate.profile_to_gdp(step)
+    with pytest.raises(RefusedError, match="more work"):
+        restate.profile_to_gdp(step)

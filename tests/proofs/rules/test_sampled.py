@@ -309,6 +309,7 @@ RHO = [
     _rho("1/2", (GRID, MIRROR)),
     _rho("1/2", *[(LARGE, LARGE)] * 12),
     _rho("1/2", *[(LARGE, LARGE), (OTHER, OTHER)] * 6, why="more work"),
+    _rho("1/2", *[(LARGE, LARGE)] * 40, why="more work"),
     _rho("1/2", (SHORT, MIRROR), why="counts as infinite"),
     _rho("1/100", (GRID, MIRROR), why="K over rho s(s+1)"),
 ]
@@ -316,7 +317,7 @@ RHO = [
 
 @pytest.mark.parametrize("case", RHO, ids=str)
 def test_rho_by_tables(case: Case) -> None:
-    """A table that serves many orders is counted once."""
+    """A table that serves many orders is made once, and its masses are counted for each."""
     case.holds()
 
 

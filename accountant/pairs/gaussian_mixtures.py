@@ -42,6 +42,7 @@ _FAR = 30.0  # a log of u from which it is not computed
 _LARGEST_LOSS = 600.0
 _RAREST = 1e-100
 _MIDDLE_LOSS = 300.0
+_PARTS = 3  # doubles, the sum of which has more digits than any float
 _PEAK = -0.5 * math.log(2 * math.pi)  # log phi(0)
 _DISTINCT = 1e-5  # a difference so large, relative to its ends, has 9 digits
 _DOUBLE = np.dtype(np.float64)
@@ -250,5 +251,17 @@ class GaussianMixtures:
 
 
 def _rounded(values: Sequence[Fraction], dtype: np.dtype[Any]) -> Reals:
-    """Floats of some precision, each within a unit in the last place."""
-    return np.array([dtype.type(one.numerator) / dtype.type(one.denominator) for one in values])
+    """Floats of some precision, each within a unit in the last place, from sums of doubles.
+
+    Numerators and denominators by themselves may be larger than any float.
+    """
+    found = np.zeros(len(values), dtype=dtype)
+    rest = list(values)
+    parts = []
+    for _ in range(_PARTS):
+        part = [float(one) for one in rest]
+        rest = [one - Fraction(near) for one, near in zip(rest, part, strict=True)]
+        parts.append(part)
+    for part in reversed(parts):
+        found += np.array(part)
+    return found

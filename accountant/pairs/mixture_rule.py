@@ -133,9 +133,9 @@ def _line(mu: float, q: float, log_unsampled: float, powers: _Powers) -> _Line:
                 step, strip, shift, bound = short(wide), half, level, log_edge
     lift = 0.5 * shift * shift - order * math.log(math.cos(0.5 * mu * shift))
     left, lost, lost_plain = _left(q, log_unsampled, powers, lift, wanted)
-    right, beyond = _right(mu, log_q, powers, lift, wanted)
+    right, beyond = _right(mu, log_q, log_unsampled, powers, lift + wanted)
     between = math.log(4.0) + bound - 2 * math.pi * strip / step
-    rest = _log_sum(between, beyond)
+    rest = _log_sum(between, lift + beyond)
     return _Line(step, shift, left, right, _log_sum(rest, lost), _log_sum(rest, lost_plain))
 
 
@@ -162,23 +162,30 @@ def _left(
 
 
 def _right(
-    mu: float, log_q: float, powers: _Powers, lift: float, wanted: float
+    mu: float, log_q: float, log_unsampled: float, powers: _Powers, height: float
 ) -> tuple[float, float]:
-    """Where nodes may end, and log of a bound of what is right of there.
+    """Where nodes may end, and log of a bound of what is right of there, without e^{lift}.
 
     For a loss above 0 and a the larger of Re alpha and 1, |f| phi is at most e^{lift} phi times
-    F = (1+v)^a + 1 + 2 |alpha| v, v = q e^l on the real line (no larger power where all
+    F = (1-q+v)^a + 1 + 2 |alpha| v, v = q e^l on the real line (no larger power where all
     Re alpha <= 1). The slope of log(F phi) is at most a mu - z: from R > a mu on its
     integral is at most F(R) phi(R) / (R - a mu). As F is about (q e^l)^a or 1 + |alpha| q e^l,
-    F phi should be small beyond the roots of two quadratics.
+    F phi should be small beyond the roots of two quadratics; where it is not, as v is small but
+    a v is large, it is by the slope as much further right.
     """
-    a, height = max(powers.high, 1.0), lift + wanted
+    a = max(powers.high, 1.0)
     flat = max(height + max(math.log(powers.size) + log_q, 0.0), 0.0)
     raised = 2.0 * (height + a * (log_q - 0.5 * mu * mu)) + (a * mu) ** 2
+
+    def beyond(right: float) -> float:
+        log_v = log_q + mu * right - 0.5 * mu * mu
+        linear = math.log1p(2.0 * powers.size) + _log_sum(0.0, log_v)
+        power = _log_sum(a * _log_sum(log_unsampled, log_v), linear)
+        return power - 0.5 * right * right - math.log(right - a * mu) + 1e-9
+
     right = max(mu + math.sqrt(2.0 * flat), a * mu + math.sqrt(max(raised, 1.0)))
-    grown = _log_sum(0.0, log_q + mu * right - 0.5 * mu * mu)
-    power = _log_sum(a * grown, math.log1p(2.0 * powers.size) + grown)
-    return right, lift + power - 0.5 * right * right - math.log(right - a * mu) + 1e-9
+    right += max(beyond(right) + height, 0.0) / (right - a * mu)
+    return right, beyond(right)
 
 
 def _log_norm(mu: float, q: float, log_unsampled: float, powers: _Powers) -> float:

@@ -95,6 +95,18 @@ def test_longer_floats_have_finer_weights() -> None:
         assert np.abs(longer.log_weights - rule.log_weights).max() < 1e-13
 
 
+@pytest.mark.parametrize(
+    ("mu", "rate", "alpha"),
+    [(5.6e-5, 0.0634, 58102.0), (1e-3, 0.1, 4e4), (1e-4, 0.5, 1e5), (1e-2, 0.3, 3001.0)],
+)
+def test_high_orders_of_losses_next_to_0(mu: float, rate: float, alpha: float) -> None:
+    """Where (1+q)^alpha is huge and M is not, little of M is left out, and the ends are near."""
+    mixture = GaussianMixtures.of([Fraction(mu) ** 2], [Fraction(rate)], removal=True)
+    rule = choose_rule(mixture, np.array([alpha + 0j]))
+    assert max(rule.log_truncation[0], rule.log_plain[0]) <= 2.0 * math.log(rate) - 33.0
+    assert rule.z[0, -1] < 100.0
+
+
 def test_too_many_nodes_are_refused() -> None:
     """With hardly any noise, and the noise multiplier is named."""
     mixture = GaussianMixtures.of([Fraction(10**10)], [Fraction(1, 100)], removal=True)

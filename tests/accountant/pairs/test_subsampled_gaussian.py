@@ -189,3 +189,20 @@ def test_refined_pairs_are_others_and_mixtures_of_them_the_same() -> None:
     assert (finer == pair) == (EXTENDED is np.float64)
     s = np.array([6.0 + 0j, 6.0 + 2j])  # M far above 1
     assert (finer.cgf(s).value == pair.cgf(s).value).all()
+
+
+def test_fractions_of_numbers_beyond_all_floats() -> None:
+    """Numerators and denominators may have any length: K is that of the rounded parameters."""
+    beyond = 10**400
+    near = SubsampledGaussianPair(
+        mu_squared=Fraction(1), sampling_rate=Fraction(1, 50), removal=True
+    )
+    far = SubsampledGaussianPair(
+        mu_squared=Fraction(beyond + 1, beyond),
+        sampling_rate=Fraction(beyond + 1, 50 * beyond),
+        removal=True,
+    )
+    s = np.array([2.0 + 0j, 2.0 + 1j])
+    for one, other in ((near, far), (near.refined(), far.refined())):
+        apart = np.abs(one.cgf(s).value - other.cgf(s).value)
+        assert (apart <= one.cgf(s).radius).all()

@@ -29,6 +29,7 @@ _FEW = 24
 _DUST = 1e-150
 _COLUMNS = 64  # few enough that no library starts threads
 _AT_ONCE = 1 << 17
+_MOST_SHARED = 1 << 11  # growths whose sums err by no more than ``LONGER`` allows
 LONGER = 8.0  # how many times more u longer floats may err, on a line
 _LOST = 45.0  # log of how many times as large terms are as those that are left out beside them
 _LOBES, _BELOW_LOBES = 2.9, 1.0 - 0.2173
@@ -244,7 +245,8 @@ def _sum_of_powers(alpha: Complexes, growth: Numbers, log_weights: Numbers) -> C
     Trigonometry of longer floats is so slow that many alphas on a line share it: by products of
     matrices, of an error of at most (16 c + 2 ``summing(m)`` + 8 |z| + 8 |log w|) u w |e^z|.
     """
-    if _complex(growth) != np.complex128 and _step_up(alpha) is not None:
+    longer = _complex(growth) != np.complex128 and growth.size <= _MOST_SHARED
+    if longer and _step_up(alpha) is not None:
         total, _, peak = turned_sums(alpha, growth, log_weights, np.zeros((growth.size, 1)))
         return np.asarray(total * np.exp(peak))
     log_size, phase = _turned(alpha, growth, log_weights)

@@ -251,17 +251,13 @@ class GaussianMixtures:
 
 
 def _rounded(values: Sequence[Fraction], dtype: np.dtype[Any]) -> Reals:
-    """Floats of some precision, each within a unit in the last place, from sums of doubles.
+    """Floats of some precision, each within a unit in the last place.
 
-    Numerators and denominators by themselves may be larger than any float.
+    Longer ones as sums of doubles, as numerators and denominators may be larger than any float.
     """
-    found = np.zeros(len(values), dtype=dtype)
+    parts = [[float(one) for one in values]]
     rest = list(values)
-    parts = []
-    for _ in range(_PARTS):
-        part = [float(one) for one in rest]
-        rest = [one - Fraction(near) for one, near in zip(rest, part, strict=True)]
-        parts.append(part)
-    for part in reversed(parts):
-        found += np.array(part)
-    return found
+    while dtype != _DOUBLE and len(parts) < _PARTS:
+        rest = [one - Fraction(near) for one, near in zip(rest, parts[-1], strict=True)]
+        parts.append([float(one) for one in rest])
+    return np.asarray(np.array(parts[::-1], dtype=dtype).sum(axis=0))

@@ -142,6 +142,7 @@ def profile_to_trade_off(step: Application) -> tuple[str, ...]:
     Source: Dong, Roth & Su (arXiv:1905.02383), Proposition 2.12.
     """
     known, curve = step.only(Profile).points, step.concludes(TradeOff).points
+    step.budget.spend(4 * len(known) * len(curve))
     for (left, high), (right, low) in pairwise(curve):
         slope = (high - low) / (right - left)
         if not slope or not certainly_below(known, slope, 1 - high - slope * left):

@@ -20,7 +20,7 @@ from accountant.numerics.points import distinct
 from accountant.pairs.pair import Smoothness
 from accountant.pairs.product import Product
 
-CHUNK = 1024
+CHUNK = 1 << 12  # nodes at once: what they share is worth sharing
 _LOG_TOLERANCE = -28.0
 _SMALLEST, _LARGEST = 1e-9, 1e9
 _ALL = np.geomspace(_SMALLEST, _LARGEST, 200)

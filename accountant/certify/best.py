@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from accountant.certify.finite import paired
 from accountant.certify.json_form import Object, run_law
+from accountant.errors import NotCertified
 from accountant.guarantees.rounding import short_up
 from accountant.numerics.enclosure import Reals
 from accountant.pairs.finite import FinitePair
@@ -29,6 +30,7 @@ _FAINT = 1e-6  # of phi'(1): smaller values need no fine cells
 _CELLS = 60, 400
 _BLOCKS, _MORE_BLOCKS, _FEW = 200, 350, 100  # the latter for at most so many outcomes
 _COUNT = 512  # ratios
+_MOST_WORK = 15 << 20  # that the checker does for both directions, with some to spare
 _FINE, _SMALLEST, _MASS_BITS = 2_000, 1e-12, 20
 _FINER, _KINK_BITS = 4, 40
 _NEAR, _SLIP = 1e-9, 1e-6
@@ -98,11 +100,23 @@ def best(
     if forward != backward:
         names["backward"] = backward
     sums = {name: _sum(pair, runs) for name, pair in names.items()}
+    if sum(_work(one, runs, len(names[name].p)) for name, one in sums.items()) > _MOST_WORK:
+        raise NotCertified(
+            "bounding the best of these runs takes more work than the checker does; select from "
+            "fewer outcomes or runs, or certify the runs without the selection"
+        )
     ahead, behind = sums["forward"], sums.get("backward", sums["forward"])
     found = paired(ahead, behind, tail, one_way=len(sums) == 1, count=_COUNT)
     witness: Object = {name: one.witness() for name, one in sums.items()}
     swapped = FinitePair(p=found.q, q=found.p) if len(sums) > 1 else found
     return found, swapped, {"runs": run_law(runs), **witness}
+
+
+def _work(one: Best, runs: RunLaw, outcomes: int) -> int:
+    """What the checker counts for a sum (proofs/rules/select_pair.py), or somewhat more."""
+    value = 8 if runs.largest is None else 4 * (runs.largest + 1)
+    blocks = len(one.blocks)
+    return len(one.masses) * (blocks * (2 * value + 16) + 4 * (blocks + outcomes))
 
 
 def _sum(pair: FinitePair, runs: RunLaw) -> Best:

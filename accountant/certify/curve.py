@@ -31,7 +31,12 @@ _LEAST = -690.0  # of log delta: no float is smaller
 
 
 def facts(
-    product: Product, places: list[Fraction], *, fine: int = _FINE, slack: float = _SLACK
+    product: Product,
+    places: list[Fraction],
+    *,
+    fine: int = _FINE,
+    slack: float = _SLACK,
+    most: float | None = None,
 ) -> tuple[Points, list[Step]]:
     """Bounds at or near the most of some epsilons >= 0, and the steps that prove them.
 
@@ -42,6 +47,7 @@ def facts(
         places: epsilons, increasing.
         fine: grid points of a sampled pair's table for a typical loss.
         slack: of log delta: what one line may give away to serve more epsilons.
+        most: work of the checker, by default as much as leaves some for a selection.
     Raises:
         NotCertified: the checker would refuse so much work.
     """
@@ -54,7 +60,7 @@ def facts(
         found.extend(_along(product, near, fine, slack))
     listed: list[tuple[Fraction, Fraction]] = []
     steps: list[Step] = []
-    if sum(proof.work(len(served)) for proof, served in found) > _MOST_WORK:
+    if sum(proof.work(len(served)) for proof, served in found) > (most or _MOST_WORK):
         raise NotCertified(
             "bounding the profile of what is selected from takes more work than the checker does; "
             "certify the runs without the selection"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from fractions import Fraction
 from itertools import pairwise
@@ -55,7 +56,7 @@ def smallest_mu(pair: DominatingPair[Any], mu: float) -> tuple[float, Points, li
         except NotCertified:
             continue
         places = [Fraction(x) for x in grid.tolist()]
-        found = [facts(one, places, fine=fine, slack=2.0**-bits) for one in products]
+        found = [facts(one, places, fine=fine, slack=2.0**-bits, most=math.inf) for one in products]
         points = _larger(known for known, _ in found)
         steps = [step for _, shown in found for step in shown]
         if _shows(points, raised) and sum(map(_work, steps)) < _MAX_WORK:

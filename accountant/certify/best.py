@@ -114,7 +114,8 @@ def best(
 
 def _work(one: Best, runs: RunLaw, outcomes: int) -> int:
     """What the checker counts for a sum (proofs/rules/select_pair.py), or somewhat more."""
-    value = 8 if runs.largest is None else 4 * (runs.largest + 1)
+    listed = run_law(runs).get("probabilities")
+    value = 4 * len(listed) if isinstance(listed, list) else 8
     blocks = len(one.blocks)
     return len(one.masses) * (blocks * (2 * value + 16) + 4 * (blocks + outcomes))
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accountant.certify.finite import paired
-from accountant.certify.json_form import Object, run_law
+from accountant.certify.json_form import Object, law_work, run_law
 from accountant.errors import NotCertified
 from accountant.guarantees.rounding import short_up
 from accountant.numerics.enclosure import Reals
@@ -114,10 +114,8 @@ def best(
 
 def _work(one: Best, runs: RunLaw, outcomes: int) -> int:
     """What the checker counts for a sum (proofs/rules/select_pair.py), or somewhat more."""
-    listed = run_law(runs).get("probabilities")
-    value = 4 * len(listed) if isinstance(listed, list) else 8
     blocks = len(one.blocks)
-    return len(one.masses) * (blocks * (2 * value + 16) + 4 * (blocks + outcomes))
+    return len(one.masses) * (blocks * (2 * law_work(runs) + 16) + 4 * (blocks + outcomes))
 
 
 def _sum(pair: FinitePair, runs: RunLaw) -> Best:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accountant.certify.finite import paired
-from accountant.certify.json_form import Object, run_law
+from accountant.certify.json_form import Object, law_work, run_law
 from accountant.certify.known import MARGIN, Known, known
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.rounding import short_up
@@ -26,7 +26,6 @@ from accountant.numerics.selection.outcomes import Outcomes, curve
 from accountant.numerics.selection.shifts import lower_hull
 from accountant.pairs.finite import FinitePair
 from accountant.pairs.product import Product
-from accountant.runs.finite import FiniteRuns
 from accountant.runs.law import RunLaw
 from proofs.certificate import Json, Step, show_rational
 
@@ -203,7 +202,7 @@ def _stopped(base: Known, product: Product, runs: RunLaw, tail: float) -> Stoppe
     best = _cuts(outcomes, runs, least, _FIRST[0])
     upside_down = Outcomes(outcomes.p[::-1], outcomes.q[::-1], -outcomes.loss[::-1], 0.0)
     worst = _cuts(upside_down, runs, least, _FIRST[1])
-    most = min(_RECTANGLES, _WORK // (4 * _law_work(runs) + 96))
+    most = min(_RECTANGLES, _WORK // (4 * law_work(runs) + 96))
     bound = _lines(base, best, worst, runs)
     asked = np.exp(np.linspace(0.0, 2.0 * _reach(product, least), _ASKED))
     for _ in range(_ROUNDS):
@@ -215,11 +214,6 @@ def _stopped(base: Known, product: Product, runs: RunLaw, tail: float) -> Stoppe
         best, worst = better, worse
         bound = _lines(base, best, worst, runs)
     return bound
-
-
-def _law_work(runs: RunLaw) -> int:
-    """About how many multiplications the checker takes for one value of phi."""
-    return 4 * len(runs.probabilities) if isinstance(runs, FiniteRuns) else 8
 
 
 def _halved(masses: Masses, active: Places) -> Masses:

@@ -88,10 +88,12 @@ def _along(
     while first < epsilon.size:
         middle = min(first + ahead, epsilon.size - 1)
         proof = _proof(product, float(epsilon[middle]), fine)
-        over = proof.log_upper(epsilon[first:]) - best[first:]
-        good = over <= (slack if ahead else max(slack, _WIDEST))
-        count = int(np.argmin(np.append(good, False)))
-        if count:
+        count = 0
+        if proof is not None:
+            over = proof.log_upper(epsilon[first:]) - best[first:]
+            good = over <= (slack if ahead else max(slack, _WIDEST))
+            count = int(np.argmin(np.append(good, False)))
+        if proof is not None and count:
             found.append((proof, places[first : first + count]))
             first, ahead = first + count, max(count // 2, 1)
         elif ahead:
@@ -101,7 +103,13 @@ def _along(
     return found
 
 
-def _proof(product: Product, epsilon: float, fine: int) -> Proof:
+def _proof(product: Product, epsilon: float, fine: int) -> Proof | None:
+    """A sum that suits one epsilon; None where it is too far out for the checker."""
     used = subject(product, fine=fine, negligible=_NEGLIGIBLE)
     saddle = find_saddle(used.used, lambda one: one.epsilon - epsilon)
-    return folded(used, saddle) or line(used, saddle, EASY_NODES)
+    proof = folded(used, saddle) or line(used, saddle, EASY_NODES)
+    try:
+        proof.work(1)
+    except NotCertified:
+        return None
+    return proof

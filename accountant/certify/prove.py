@@ -29,7 +29,7 @@ from accountant.theorems.convert_pair_pure import pair_to_pure
 from accountant.theorems.select_pure import select_pure
 from proofs.certificate import show_rational
 
-_NEAR: Final = 1e-4  # relative to epsilon, and a tenth of what it is to delta
+_NEAR: Final = 1e-6  # relative
 _TAIL: Final = 1e-6  # of delta
 
 
@@ -145,7 +145,7 @@ def _is_near(trial: Steps, point: Point) -> bool:
     epsilon, delta = _claimed(trial)
     if point.moves:
         return epsilon <= point.epsilon * (1 + _NEAR)
-    return delta <= point.delta * (1 + 10 * _NEAR)
+    return delta <= point.delta * (1 + _NEAR)
 
 
 def _prove_pure(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:

@@ -15,13 +15,14 @@ from typing import final
 
 import numpy as np
 
+from accountant.errors import NotCertified
 from accountant.numerics.enclosure import Complexes, Reals, short
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from proofs.certificate import Json, show_rational
 
 _LARGEST_TURN = 1.49  # mu times shift: the checker allows 3/2
 _SHIFTS = 8
-_MAX_NODES = 8_000
+_MAX_NODES, _LONGEST = 8_000, 1 << 14
 EXACT, _ROUGH = 30.0, 5.0  # log of how far below 1/count the error of M is to be
 
 
@@ -83,9 +84,20 @@ class Sampled:
         return Sampled(pair, -c, -c * math.log1p(-q) - moment, moment, count)
 
     def nodes(self, accuracy: float = EXACT) -> Rule:
-        """The rule for M itself: few nodes, error far below 1/count."""
+        """The rule for M itself: few nodes, error far below 1/count.
+
+        Raises:
+            NotCertified: it takes more nodes than the checker does.
+        """
         limit = _LARGEST_TURN / math.sqrt(self.pair.mu_squared)
-        return self._rule(min(limit, math.sqrt(0.5 * accuracy) + 1.0), accuracy)
+        rule = self._rule(min(limit, math.sqrt(0.5 * accuracy) + 1.0), accuracy)
+        if max(rule.left, rule.right) > _LONGEST:
+            raise NotCertified(
+                f"M of a subsampled Gaussian at order {self.power:.6g} takes {rule.left} nodes, "
+                f"where the checker allows {_LONGEST}; ask at a larger delta, or at a smaller "
+                "epsilon or order"
+            )
+        return rule
 
     def tails(self, y: float) -> list[tuple[float, Rule]]:
         """Logs of bounds of |M(c+iv)|/M(c) for v >= y, with their rules."""

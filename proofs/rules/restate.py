@@ -9,7 +9,7 @@ from typing import Final
 
 from flint import arb
 
-from proofs.arithmetic import ball, normal_tail, require_at_most
+from proofs.arithmetic import ball, exact_sum, normal_tail, require_at_most
 from proofs.errors import RefusedError
 from proofs.fields import Fields
 from proofs.grid import cells
@@ -125,14 +125,16 @@ def _by_parts(product: Product, parts: tuple[Fraction, ...], squared: Fraction) 
     """Accept if each pair is mu_i-GDP for its listed mu_i^2 and the sum is at most mu^2."""
     if len(parts) != len(product):
         raise RefusedError("the rule takes one part for each pair")
-    if sum(n * part for part, (_, n) in zip(parts, product, strict=True)) > squared:
+    if min(parts) < 0:
+        raise RefusedError("a part is the square of a mu")
+    if exact_sum(n * part for part, (_, n) in zip(parts, product, strict=True)) > squared:
         raise RefusedError("mu^2 is below the sum of the parts")
     for part, (pair, _) in zip(parts, product, strict=True):
         if isinstance(pair, GaussianPair | SubsampledGaussianPair):
             if part < pair.mu_squared:
                 raise RefusedError("a part is below the mu^2 of its Gaussian")
         else:
-            tail = partial(_half_tail, max(part, Fraction(0)))
+            tail = partial(_half_tail, part)
             guess = partial(_least_error, pair)
             require_at_most(tail, guess, "Phi(-mu/2) of a part")
 

@@ -55,6 +55,7 @@ ORDERS = ("1/64", "1/32", "1/16", "1/8", "1/4", "1/2", "1", "2", "4", "8", "16")
 POINTS = "convert/profile-gdp"
 GDP, ZCDP, BARE = "convert/pair-gdp", "convert/pair-zcdp", "convert/pair-unsampled"
 UNEVEN = finite(["1/2", "1/2"], ["1/4", "3/4"])
+EQUAL = finite(["1"], ["1"])
 
 
 def sampled(direction: str, base: list[Object], count: int = 1) -> Object:
@@ -84,7 +85,9 @@ CASES = [
     Case(GDP, mu("1"), [pairs(SUBSAMPLED[:1], SUBSAMPLED[1:])], by(["1"])),
     Case(GDP, mu("1"), [pairs([LAPLACE, gaussian("1/2")])], by(["39/100", "1/2"])),
     Case(GDP, mu("1"), [pairs([LAPLACE, gaussian("1/2")])], by(["389/1000", "1/2"]), "Phi(-mu/2)"),
-    Case(GDP, mu("1"), [pairs([LAPLACE, gaussian("1/2")])], by(["-1", "1/2"]), "Phi(-mu/2)"),
+    Case(GDP, mu("1"), [pairs([LAPLACE, gaussian("1/2")])], by(["-1", "1/2"]), "square of a mu"),
+    Case(GDP, mu("0"), [pairs([gaussian("1"), EQUAL])], by(["1", "-1"]), "square of a mu"),
+    Case(GDP, mu("1"), [pairs([gaussian("1"), EQUAL])], by(["1", "0"])),
     Case(GDP, mu("9"), [pairs([TOLD])], by(["9"]), "infinite losses"),
     Case(GDP, mu("9"), [pairs([finite(["1", "0"], ["1/2", "1/2"])])], by(["9"]), "are infinite"),
     Case(GDP, mu("9"), [pairs([WHOLE])], by(["3"]), "no bound"),

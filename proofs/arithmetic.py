@@ -65,9 +65,9 @@ def show(value: Fraction) -> str:
     """A rational for readers: exact where it is a binary64 number or short, else 17 digits."""
     if value.denominator > 1 and abs(value) < 1 << 53 and Fraction(float(value)) == value:
         return repr(float(value))
-    exact = str(value)
-    if len(exact) <= 12:
-        return exact
+    short = max(abs(value.numerator), value.denominator) < 10**12
+    if short and len(str(value)) <= 12:
+        return str(value)
     with ctx.workprec(PRECISIONS[0]):
         return _show(ball(value))
 

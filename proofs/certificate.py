@@ -26,7 +26,7 @@ MAX_NAME: Final = 60
 Json: TypeAlias = "str | int | bool | Sequence[Json] | Mapping[str, Json] | None"
 
 _RATIONAL: Final = re.compile(r"(0|-?[1-9][0-9]*)(?:/([1-9][0-9]*))?")
-_INSIDE_STRINGS: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_INSIDE_STRINGS: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 _BRACKETS: Final = re.compile(r"[\[\]{}]")
 
 

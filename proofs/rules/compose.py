@@ -6,7 +6,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Final
 
-from proofs.arithmetic import exact_sum
+from proofs.arithmetic import exact_sum, show
 from proofs.errors import RefusedError
 from proofs.pairs.read import merged
 from proofs.rules.rule import Application
@@ -162,7 +162,7 @@ def _at_least(step: Application, implied: Points) -> None:
     for (order, value), (_, least) in zip(claimed, implied, strict=True):
         if value < least:
             raise RefusedError(
-                f"at order {order} the divergence is only known to be at most {least}"
+                f"at order {show(order)} the divergence is only known to be at most {show(least)}"
             )
 
 

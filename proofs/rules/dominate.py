@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from flint import ctx
 
-from proofs.arithmetic import PRECISIONS, ball
+from proofs.arithmetic import PRECISIONS, ball, show
 from proofs.errors import RefusedError
 from proofs.pairs.finite import FinitePair
 from proofs.pairs.gaussian import GaussianPair
@@ -68,7 +68,8 @@ def privacy_profile(step: Application) -> tuple[str, ...]:
         raise RefusedError("the rule concludes one finite pair, once")
     for corner, above in pair.corners():
         if not certainly_below(points, corner, above):
-            raise RefusedError(f"the pair's profile is not above the points at ratio {corner}")
+            what = f"the pair's profile is not above the points at ratio {show(corner)}"
+            raise RefusedError(what)
     return ()
 
 

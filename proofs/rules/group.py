@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 
 from flint import arb
 
-from proofs.arithmetic import ball, exact_sum, require_at_most
+from proofs.arithmetic import ball, exact_sum, require_at_most, show
 from proofs.errors import RefusedError
 from proofs.pairs.discrete_gaussian import DiscreteGaussianPair
 from proofs.pairs.discrete_laplace import DiscreteLaplacePair
@@ -129,7 +129,9 @@ def trade_off(step: Application) -> tuple[str, ...]:
     step.budget.spend(16 * (len(inner) + len(outer)))
     for place, power in _corners(inner, [x for x, _ in outer]):
         if _at(claim, place) > _at(outer, power):
-            raise RefusedError(f"the curve is not below the premises' at type-I error {place}")
+            raise RefusedError(
+                f"the curve is not below the premises' at type-I error {show(place)}"
+            )
     return ()
 
 

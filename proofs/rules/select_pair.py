@@ -28,6 +28,7 @@ from proofs.statement import Pairs
 
 BITS: Final = 96
 ONE: Final = 1 << BITS
+LARGEST: Final = 1 << 4096
 Line: TypeAlias = list[int]
 """At both ends of a cell the value of a line that is nowhere above A, in units of 2^-BITS."""
 Cell: TypeAlias = tuple[Line, Line]
@@ -332,7 +333,7 @@ def _units(value: Fraction) -> int:
 
 def _lower(value: arb) -> int:
     """The same of what is at or above a ball's least number."""
-    if not value.is_finite():
+    if not abs(value) < LARGEST:
         raise RefusedError("a value of phi' is not known at this precision")
     mantissa, exponent = map(int, value.lower().man_exp())
     shift = exponent + BITS

@@ -82,8 +82,10 @@ def test_round_trip() -> None:
         ("\x00", "not JSON"),
         ("\ufffd" * 1000, "not JSON"),
         ('{"' + "k" * 1_000_000 + '": 1}', "must have the keys"),
+        ('"' + '\\"' * 1_000_000, "not JSON"),
+        ('"' + '\\"' * 1_000_000 + "\\", "not JSON"),
     ],
-    ids=range(21),
+    ids=range(23),
 )
 def test_rubbish(text: str, why: str) -> None:
     """Malformed, huge, deeply nested and inexact texts are refused with a short reason."""

@@ -30,7 +30,12 @@ def approx(epsilon: str, delta: str) -> Object:
     return said("approx-dp", epsilon=epsilon, delta=delta)
 
 
+TINY = [rdp(("2", f"1/{10**1000 + k}")) for k in range(1, 20)]
+
+
 COMPOSE = [
+    Case("compose/rdp", rdp(("2", "1/1000")), TINY),
+    Case("compose/rdp", rdp(("2", "0")), TINY, why="only known to be at most 1.9"),
     Case("compose/rdp", rdp(("2", "2")), [gdp("1"), gdp("1")], why="wants RDP"),
     Case("compose/gdp", gdp("3"), [gdp("1"), gdp("2")]),
     Case("compose/gdp", gdp("2"), [gdp("1"), gdp("2")], why=OTHER),

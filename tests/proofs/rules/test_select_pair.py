@@ -213,11 +213,13 @@ NEARLY_SURE: Object = {
     "eta": "1",
     "gamma": str(1 - Fraction(1, 10**500)),
 }
+MANY_FAILURES: Object = {**NEARLY_SURE, "eta": str(2**130), "gamma": "1/2"}
 
 BEST += [
     best(finite(["0", "1"], ["1", "0"]), premises=(pairs([ODDS]),), runs=TWO, way=PARTED),
     best(TOLD, "at ratio 1 may be", premises=(pairs([ODDS]),), runs=TWO, way=PARTED),
     best(AT_EIGHT, "not known at this precision", runs=NEARLY_SURE),
+    best(AT_EIGHT, "not known at this precision", runs=MANY_FAILURES),
 ]
 
 

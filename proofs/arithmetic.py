@@ -21,12 +21,12 @@ def ball(value: Fraction | int) -> arb:
     return arb(fmpq(value.numerator, value.denominator))
 
 
-def exact_sum(values: Iterable[Fraction]) -> Fraction:
-    """The sum of rationals, as long as its denominator stays short enough to handle."""
+def exact_sum(values: Iterable[Fraction], most: int = MAX_BITS) -> Fraction:
+    """The sum of rationals, if its denominator stays short enough to handle, ``most`` bits."""
     total = Fraction(0)
     for value in values:
         total += value
-        if total.denominator.bit_length() > MAX_BITS:
+        if total.denominator.bit_length() > most:
             raise RefusedError("the common denominator of a sum is too long")
     return total
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from math import isqrt
+from typing import Final, final
 
-from flint import acb, acb_poly, arb, ctx
+from flint import acb, acb_mat, arb, ctx
 
 from proofs.arithmetic import ball
 from proofs.fields import Fields
@@ -19,6 +20,8 @@ from proofs.grid import cells, lattice_profile
 from proofs.pairs.gaussian import GaussianPair
 from proofs.pairs.pair import Moments, Product
 from proofs.residues import finite_profile, work
+
+_MORE_BITS: Final = 64  # for the angles of many terms
 
 
 @final
@@ -87,17 +90,21 @@ class Line:
 def on_circle(terms: list[acb]) -> Callable[[arb], arb]:
     """Angle a -> the real part of sum_k terms_k e^{i k a}.
 
-    Every product in Horner's rule turns a rectangle, which widens it by up to sqrt 2: so the terms'
-    own errors are added at the end, and half a bit a term is added to the precision.
+    With k = n l + j, e^{i k a} is e^{i n l a} e^{i j a}: no product is turned again, which would
+    widen it by up to sqrt 2. The terms' own errors are added at the end.
     """
-    exact = acb_poly([acb(one.real.mid(), one.imag.mid()) for one in terms])
+    n = isqrt(len(terms) - 1) + 1
+    exact = [acb(one.real.mid(), one.imag.mid()) for one in terms]
+    square = acb_mat(n, n, exact + [acb(0)] * (n * n - len(exact)))
     blur = sum((one.real.rad() + one.imag.rad() for one in terms), arb(0))
     slope = sum((k * one.abs_upper() for k, one in enumerate(terms)), arb(0))
-    more = len(terms) // 2 + 16
 
     def real_part(angle: arb) -> arb:
-        with ctx.workprec(ctx.prec + more):
-            value = exact(acb(0, angle.mid()).exp()).real
+        with ctx.workprec(ctx.prec + _MORE_BITS):
+            middle = angle.mid()
+            near = acb_mat([[acb(0, middle * j).exp()] for j in range(n)])
+            far = acb_mat([[acb(0, middle * (n * j)).exp() for j in range(n)]])
+            value = (far * (square * near))[0, 0].real
         return value + arb(0, (blur + slope * angle.rad()).upper())
 
     return real_part

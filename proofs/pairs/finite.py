@@ -14,6 +14,7 @@ from proofs.errors import RefusedError
 from proofs.pairs.pair import Moments, Pair, no_witness
 
 MAX_OUTCOMES = 2_000
+MAX_BITS = 1 << 12  # of a common denominator
 
 
 @final
@@ -29,7 +30,7 @@ class FinitePair(Pair):
         if not 1 <= len(self.p) == len(self.q) <= MAX_OUTCOMES:
             raise RefusedError(f"p and q must have one length from 1 to {MAX_OUTCOMES}")
         for masses in (self.p, self.q):
-            if min(masses) < 0 or exact_sum(masses) != 1:
+            if min(masses) < 0 or exact_sum(masses, MAX_BITS) != 1:
                 raise RefusedError("masses must be at or above 0 and sum to exactly 1")
 
     @property

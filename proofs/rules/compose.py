@@ -24,6 +24,7 @@ from proofs.statement import (
 )
 
 _LOOK_UP: Final = 8
+_WORD: Final = 256  # bits of what counts as one operation
 _FIXED: Final = "what runs being fixed before any output is seen, each with randomness of its own"
 
 
@@ -45,7 +46,7 @@ def compose_rdp(step: Application) -> tuple[str, ...]:
     """Divergences add up at every order. Source: Mironov (arXiv:1702.07476), Proposition 1."""
     parts = step.every(RDP, least=2)
     orders = [order for order, _ in step.concludes(RDP).points]
-    step.budget.spend(_LOOK_UP * len(orders) * sum(len(part.points) for part in parts))
+    step.budget.spend(len(orders) * sum(look_up(part.points) for part in parts))
     sums = [(a, exact_sum(divergence(part.points, a) for part in parts)) for a in orders]
     _at_least(step, tuple(sums))
     return _composed(step)
@@ -78,7 +79,7 @@ def repeat_rdp(step: Application) -> tuple[str, ...]:
     """As compose_rdp of equal parts."""
     count, points = step.witness.whole("count", least=2), step.only(RDP).points
     orders = [order for order, _ in step.concludes(RDP).points]
-    step.budget.spend(_LOOK_UP * len(orders) * len(points))
+    step.budget.spend(len(orders) * look_up(points))
     _at_least(step, tuple((a, count * divergence(points, a)) for a in orders))
     return _repeated(step, count)
 
@@ -107,7 +108,7 @@ def parallel(step: Application) -> tuple[str, ...]:
     if isinstance(parts[0], RDP):
         orders = [order for order, _ in step.concludes(RDP).points]
         tables = [part.points for part in step.every(RDP)]
-        step.budget.spend(_LOOK_UP * len(orders) * sum(map(len, tables)))
+        step.budget.spend(len(orders) * sum(map(look_up, tables)))
         _at_least(step, tuple((a, max(divergence(table, a) for table in tables)) for a in orders))
     else:
         step.expect(_worst(step))
@@ -124,6 +125,12 @@ def post_process(step: Application) -> tuple[str, ...]:
         raise RefusedError("the conclusion is not the premise")
     (name,) = step.mechanisms
     return (f"releases a function of what {name} releases ({description}) and of nothing else",)
+
+
+def look_up(points: Points) -> int:
+    """About how many operations ``divergence`` takes, long rationals counted as several."""
+    bits = sum(x.denominator.bit_length() + y.denominator.bit_length() for x, y in points)
+    return _LOOK_UP * (len(points) + bits // _WORD)
 
 
 def divergence(points: Points, order: Fraction) -> Fraction:

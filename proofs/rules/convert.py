@@ -12,9 +12,9 @@ from proofs.arithmetic import ball, normal_tail, require_at_most
 from proofs.errors import RefusedError
 from proofs.fields import Fields
 from proofs.pairs.pair import Product
-from proofs.rules.compose import divergence
+from proofs.rules.compose import divergence, look_up
 from proofs.rules.divergence import delta_at, total_variation
-from proofs.rules.dominate import certainly_below
+from proofs.rules.dominate import certainly_below, lowest
 from proofs.rules.hockey_stick import finite_moment, largest_loss, spend
 from proofs.rules.rule import Application
 from proofs.statement import (
@@ -141,7 +141,7 @@ def profile_to_trade_off(step: Application) -> tuple[str, ...]:
     A line b - m a lies below f iff delta <= 1 - b at e^eps = m.
     Source: Dong, Roth & Su (arXiv:1905.02383), Proposition 2.12.
     """
-    known, curve = step.only(Profile).points, step.concludes(TradeOff).points
+    known, curve = lowest(step.only(Profile).points), step.concludes(TradeOff).points
     step.budget.spend(4 * len(known) * len(curve))
     for (left, high), (right, low) in pairwise(curve):
         slope = (high - low) / (right - left)
@@ -207,7 +207,7 @@ def zcdp_to_rdp(step: Application) -> tuple[str, ...]:
 def rdp_to_rdp(step: Application) -> tuple[str, ...]:
     """Other orders of the same curve: (a - 1) R(a) is convex (arXiv:1206.2459, Corollary 2)."""
     points = step.only(RDP).points
-    step.budget.spend(8 * len(points) * len(step.concludes(RDP).points))
+    step.budget.spend(len(step.concludes(RDP).points) * look_up(points))
     for order, value in step.concludes(RDP).points:
         if value < divergence(points, order):
             raise RefusedError("a listed divergence is below what is known")
@@ -288,7 +288,7 @@ def known_divergence(step: Application, order: Fraction) -> Fraction:
     if isinstance(premise, ZCDP):
         return premise.rho * order
     if isinstance(premise, RDP):
-        step.budget.spend(8 * len(premise.points))
+        step.budget.spend(look_up(premise.points))
         known = premise.points  # divergences grow with the order
         return divergence(known, order) if order > 1 else known[0][1]
     raise RefusedError("the rule takes zCDP or Renyi divergences")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from fractions import Fraction
-from itertools import pairwise
+from itertools import accumulate, pairwise
+from typing import Final
 
 from flint import ctx
 
@@ -16,6 +18,8 @@ from proofs.pairs.pair import Pair
 from proofs.pairs.randomized_response import RandomizedResponsePair
 from proofs.rules.rule import Application
 from proofs.statement import GDP, ApproxDP, BoundedRange, Pairs, Points, Profile, PureDP, TradeOff
+
+_CORNER: Final = 64  # about how many operations one takes
 
 
 def gdp(step: Application) -> tuple[str, ...]:
@@ -60,12 +64,13 @@ def privacy_profile(step: Application) -> tuple[str, ...]:
     proves g <= F. There g(t) <= delta_j for t >= e^{eps_j}, and g(t) = 1 - t + t g'(1/t) <=
     1 - t + t delta_j for 1/t >= e^{eps_j}, g' the profile of the swapped neighbours.
     """
-    points, claim = step.only(Profile).points, step.concludes(Pairs)
+    points, claim = lowest(step.only(Profile).points), step.concludes(Pairs)
     if len(claim.forward) != 1 or claim.forward != claim.backward:
         raise RefusedError("the rule concludes one pair, the same in both directions")
     ((pair, count),) = claim.forward
     if not isinstance(pair, FinitePair) or count != 1:
         raise RefusedError("the rule concludes one finite pair, once")
+    step.budget.spend(_CORNER * len(pair.p) + 4 * len(points))
     for corner, above in pair.corners():
         if not certainly_below(points, corner, above):
             what = f"the pair's profile is not above the points at ratio {show(corner)}"
@@ -87,15 +92,19 @@ def trade_off(step: Application) -> tuple[str, ...]:
     return ()
 
 
+def lowest(points: Points) -> Points:
+    """The same epsilons, each with the least delta up to it."""
+    epsilons, deltas = zip(*points, strict=True)
+    return tuple(zip(epsilons, accumulate(deltas, min), strict=True))
+
+
 def certainly_below(points: Points, t: Fraction, height: Fraction) -> bool:
-    """Whether some point alone shows that a profile is at most a height at a ratio t > 0."""
+    """Whether one of the lowest points shows a profile at most this high at a ratio t > 0."""
     with ctx.workprec(PRECISIONS[-1]):
-        log_t = ball(t).log()
-        return any(
-            (ball(epsilon) <= log_t and delta <= height)
-            or (ball(epsilon) <= -log_t and 1 - t + t * delta <= height)
-            for epsilon, delta in points
-        )
+        reach = abs(ball(t).log())
+        place = bisect_left(points, True, key=lambda one: one[0] > 0 and not ball(one[0]) <= reach)
+    delta = points[place - 1][1] if place else Fraction(1)
+    return (delta if t >= 1 else 1 - t + t * delta) <= height
 
 
 def _both(pair: Pair | None) -> Pairs:

@@ -18,7 +18,7 @@ from proofs.pairs.gaussian import GaussianPair
 from proofs.pairs.laplace import LaplacePair
 from proofs.pairs.logistic import LogisticPair
 from proofs.pairs.pair import Pair, Product
-from proofs.rules.compose import divergence
+from proofs.rules.compose import divergence, look_up
 from proofs.rules.rule import Application
 from proofs.statement import (
     GDP,
@@ -90,7 +90,7 @@ def rdp(step: Application) -> tuple[str, ...]:
     if size > MAX_CHAIN:
         raise RefusedError(f"the rule adds up at most {MAX_CHAIN} steps")
     found = step.concludes(RDP).points
-    step.budget.spend(8 * size * len(found) * len(claim.points))
+    step.budget.spend(size * len(found) * look_up(claim.points))
     for order, value in found:
         top = size * order
         terms = (top / (top - j) * divergence(claim.points, top - j) for j in range(size))

@@ -15,7 +15,7 @@ from flint import arb
 from proofs.arithmetic import ball, require_at_most
 from proofs.errors import RefusedError
 from proofs.fields import Fields
-from proofs.rules.compose import divergence
+from proofs.rules.compose import divergence, look_up
 from proofs.rules.divergence import delta_at, total_variation
 from proofs.rules.rule import Application
 from proofs.runs import Poisson, Runs, TruncatedNegativeBinomial, read_runs
@@ -55,7 +55,7 @@ def renyi(step: Application) -> tuple[str, ...]:
     runs, listed = read_runs(step.witness.take("runs")), step.witness.items("orders")
     if len(listed) != len(points):
         raise RefusedError("the rule takes one witness an order")
-    step.budget.spend(len(points) * (16 * len(known) + 4 * runs.work))
+    step.budget.spend(len(points) * (2 * look_up(known) + 4 * runs.work))
 
     def curve(order: Fraction) -> Fraction:
         return premise.rho * order if isinstance(premise, ZCDP) else divergence(known, order)

@@ -75,7 +75,7 @@ def _blocks(fields: Fields, outcomes: list[Outcome], budget: Budget) -> Masses:
     parts = fields.wholes("parts")
     if len(parts) != len(outcomes) or min(parts) < 1:
         raise RefusedError("the rule takes a number of parts for each outcome that P has")
-    budget.spend(sum(parts))
+    budget.spend(32 * sum(parts))
     starts = accumulate((p for _, p, _ in outcomes), initial=Fraction(0))
     cuts = zip(starts, outcomes, parts, strict=False)
     return (*(k + p * n / count for k, (_, p, _), count in cuts for n in range(count)), Fraction(1))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 
+from proofs.rules.compose import look_up
 from tests.proofs.support import Case, Object, factor, gaussian, pairs, said
 
 OTHER = "not the one that follows"
@@ -170,3 +173,12 @@ PROCESSED = [
 def test_composition(case: Case) -> None:
     """Every rule is accepted with what follows and refuses what does not."""
     case.holds()
+
+
+def test_long_rationals_are_more_work() -> None:
+    """Points of a thousand digits count for several short ones."""
+    short = tuple((Fraction(k), Fraction(1, k)) for k in range(2, 12))
+    long = tuple((order, value + Fraction(1, 10**1000)) for order, value in short)
+
+    assert look_up(short) == 80
+    assert look_up(long) > 10 * look_up(short)

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 
+from proofs.errors import RefusedError
+from proofs.fields import Fields
+from proofs.rules import dominate
+from proofs.rules.rule import Application, Budget
+from proofs.statement import read_statement
 from tests.proofs.support import Case, Object, factor, gaussian, pairs, said
 
 OTHER = "not the one that follows"
@@ -20,8 +27,16 @@ def finite(p: list[str], q: list[str], count: int = 1) -> Object:
     return factor("finite", count, p=p, q=q)
 
 
+def shares(count: int) -> list[str]:
+    """Masses that sum to 1, with as many different long denominators as asked for."""
+    tenth, small = Fraction(1, 10), [Fraction(1, 10**300 + k) for k in range(count)]
+    rest = [tenth] * (10 - count)
+    return [str(one) for one in (*small, *(tenth - one for one in small), *rest)]
+
+
 APPROX = said("approx-dp", epsilon="1", delta="1/8")
 TOLD = said("approx-dp", epsilon="0", delta="1/8")
+LAX = said("privacy-profile", points=[["0", "0"]])
 PROFILE = said("privacy-profile", points=[["0", "1/2"], ["1", "1/8"]])
 CURVE = said("trade-off", points=[["0", "7/8"], ["1/4", "1/4"], ["7/8", "0"]])
 WALK = finite(["1/8", "5/8", "1/4", "0"], ["0", "1/4", "5/8", "1/8"])
@@ -73,6 +88,13 @@ CASES = [
     ),
     Case("dominate/privacy-profile", pairs([finite(["1"], ["1"])]), [PROFILE], why="not above"),
     Case("dominate/privacy-profile", pairs([finite(["1", "0"], ["0", "1"])]), [PROFILE]),
+    Case("dominate/privacy-profile", pairs([finite(shares(3), shares(3)[::-1])]), [LAX]),
+    Case(
+        "dominate/privacy-profile",
+        pairs([finite(shares(6), shares(6)[::-1])]),
+        [LAX],
+        why="common denominator",
+    ),
     Case(
         "dominate/privacy-profile",
         pairs([finite(["1", "0"], ["0", "1"], 2)]),
@@ -114,3 +136,19 @@ def test_profile_to_finite_pair() -> None:
     Case("dominate/privacy-profile", good, [point]).holds()
     Case("dominate/privacy-profile", small, [point], why="not above").holds()
     Case("dominate/privacy-profile", lopsided, [point], why="same in both").holds()
+
+
+def test_corners_are_work() -> None:
+    """Pairs of many outcomes above one profile are more work than a certificate may cause."""
+    many = finite(*(["1/100"] * 100,) * 2)
+    statements = [read_statement(one) for one in (pairs([many]), PROFILE)]
+    step = Application(
+        conclusion=statements[0],
+        premises=(statements[1],),
+        witness=Fields({}, "the witness"),
+        mechanisms=("M1",),
+        budget=Budget(6_000),
+    )
+
+    with pytest.raises(RefusedError, match="more work"):
+        dominate.privacy_profile(step)

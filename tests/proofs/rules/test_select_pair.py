@@ -13,7 +13,10 @@ from accountant.runs.finite import FiniteRuns
 from accountant.runs.fixed import FixedRuns
 from accountant.runs.law import RunLaw
 from accountant.runs.truncated_negative_binomial import TruncatedNegativeBinomial
+from proofs.errors import RefusedError
+from proofs.fields import Fields
 from proofs.rules import select_pair
+from proofs.rules.rule import Budget
 from proofs.runs import read_runs
 from tests.proofs.rules.test_dominate import finite
 from tests.proofs.rules.test_select import BASE, EDGE, FEW, GEOMETRIC, TILTED, TWO
@@ -66,6 +69,7 @@ ABOVE = [
     above(LESS, "the profile at ratio 1 ", backward=TOLD, premises=TILTED),
 ]
 
+ONE = Fraction(1)
 QUARTERS = ["0", "1/4", "1/2", "3/4", "1"]
 STEEP: Object = {"blocks": ["0", "1/2", "3/4", "1"], "masses": ["0", "1/2", "1"]}
 CUTS: Object = {"parts": [1, 1], "masses": QUARTERS}
@@ -227,6 +231,14 @@ BEST += [
 def test_finite_pairs(case: Case) -> None:
     """A pair is refused as soon as its profile is below the bound at a corner."""
     case.holds()
+
+
+def test_parts_are_counted_before_they_are_made() -> None:
+    """A witness of a few characters may not fill the memory."""
+    budget = Budget(31)
+
+    with pytest.raises(RefusedError, match="more work"):
+        select_pair._blocks(Fields({"parts": [1]}, "x"), [(ONE, ONE, ONE)], budget)
 
 
 def _law(document: Object, law: RunLaw, masses: list[float]) -> tuple[Masses, Object]:

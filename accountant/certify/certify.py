@@ -9,6 +9,7 @@ from accountant import check
 from accountant.certify.attacks import prove_advantage, prove_true_positive_rate
 from accountant.certify.build import Steps
 from accountant.certify.hockey import Point, distinct
+from accountant.certify.json_form import factors
 from accountant.certify.lower import lower_fact
 from accountant.certify.prove import prove_divergence, prove_point
 from accountant.certify.raised import raised
@@ -97,6 +98,8 @@ def _lower(guarantee: Guarantee[Any], delta: Number | None, epsilon: Number | No
     if not isinstance(guarantee, PairGuarantee):
         raise NotCertified(f"{guarantee.describe()} has no dominating pair to bound from below")
     products = distinct(guarantee.to_pair())
+    for product in products:
+        factors(product)  # what no rule covers is refused before its number is computed
     if delta is not None:
         wanted = float_up(check.probability(delta=delta))
         found = [answers.epsilon(product, wanted).lower for product in products]

@@ -25,6 +25,7 @@ from accountant import (
     select,
     self_compose,
 )
+from accountant.numerics import answers
 from mechanisms import DiscreteGaussian, Gaussian, Laplace
 from proofs import Certificate, Rejected, Verified
 from tests.proofs.corpus import COMPUTATIONS, DELTA
@@ -93,6 +94,18 @@ def test_a_larger_claim_is_rejected() -> None:
     verdict = proofs.check_text(certificate.to_json().replace(f'"{old}"', f'"{new}"'))
 
     assert isinstance(verdict, Rejected)
+
+
+def test_what_no_rule_covers_is_refused_unseen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits for a number that no certificate can show."""
+
+    def late(*_: object) -> None:
+        raise AssertionError("the number was asked for")
+
+    monkeypatch.setattr(answers, "delta", late)
+    chosen = select(GDP(mu=1), TruncatedNegativeBinomial(eta=1, gamma=0.5))
+    with pytest.raises(NotCertified, match="no rule"):
+        chosen.certify(epsilon=1, lower=True)
 
 
 def test_what_is_refused() -> None:

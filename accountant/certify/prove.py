@@ -7,6 +7,7 @@ import math
 from fractions import Fraction
 from typing import Any, Final
 
+from accountant.certify.as_renyi import as_renyi, has_selections
 from accountant.certify.build import Steps, law_of
 from accountant.certify.hockey import Point, distinct, prove
 from accountant.certify.json_form import Object, conclusion
@@ -68,6 +69,13 @@ def prove_divergence(steps: Steps, guarantee: Guarantee[Any], order: Fraction) -
         rule = "convert/zcdp-rdp" if isinstance(guarantee, ZCDP) else "convert/rdp-rdp"
         place, apart = steps.derive(guarantee.derivation)
         steps.add(rule, conclusion(claim, apart), [place], {})
+    elif isinstance(guarantee, FaithfulPairGuarantee) and has_selections(guarantee.derivation):
+        known = as_renyi(guarantee.derivation, [order])
+        place, apart = steps.derive(known.derivation)
+        claim = RDP(
+            points=[one for one in known.points if one[0] == order], relation=guarantee.relation
+        )
+        steps.add("convert/rdp-rdp", conclusion(claim, apart), [place], {})
     elif isinstance(guarantee, FaithfulPairGuarantee):
         pair = guarantee.to_pair()
         place, apart = steps.derive(pair.derivation)

@@ -12,6 +12,11 @@ z = 1 - unseen - A - B, which is linear in k and in j, hence above its tangent p
 The difference of the two is linear in j, so largest at an end, and there linear in k; its maximum
 over all cells of j is convex in k, so the trapezoid rule overestimates the integral.
 
+Where there are at most n runs, phi'(r z) >= r^(n-1) phi'(z) for r <= 1 is better next to z = 0:
+with r the slope of A's chord over a rectangle, from the start of its row, the value is at most
+phi'(z) (1 - e^(epsilon - l) r^(n-1)) or 0, which is convex in k and largest at one end in j
+(Section 7, Chords).
+
 Nothing stands at k + j > 1. A rectangle that this line crosses is bounded by a constant, the
 largest value at its corners: the linear bounds are largest at a corner or on the line, where
 w = phi'(0) and the tangent plane is at least that at the corner of least z, or at z = 0.
@@ -59,7 +64,8 @@ def worst_case(
         part = slice(first, first + size)
         ends = slice(first, min(first + size, rows.p.size) + 1)
         ratio = np.exp(epsilon - rows.loss[part])
-        before, after = _best(law, (starts[0][ends], starts[1][ends]), others, above.unseen, ratio)
+        events, slope = (starts[0][ends], starts[1][ends]), np.exp(-rows.loss[part])
+        before, after = _best(law, events, others, above.unseen, (ratio, slope))
         total += float((rows.p[part] * 0.5 * (before + after)).sum())
     return min(total * (1 + 1e-10), 1.0)
 
@@ -69,9 +75,10 @@ def _best(
     events: tuple[Reals, Reals],
     others: tuple[Reals, Reals],
     unseen: float,
-    ratio: Reals,
+    ratios: tuple[Reals, Reals],
 ) -> tuple[Reals, Reals]:
     """For each row the largest value at its start and at its end, 0 where all are negative."""
+    ratio, _ = ratios
     mass = 1.0 - events[0][:, None] - others[0]
     gain = law.derivative(np.clip(mass + POSITION_ERROR, 0.0, 1.0)) * (1 + LAW_ERROR)
     left = (1.0 - unseen - POSITION_ERROR) - events[1][:, None] - others[1]
@@ -90,11 +97,32 @@ def _best(
     crossed = mass[far, far] < 0.0
     whole = np.maximum(start, end)[crossed]
     start[crossed], end[crossed] = whole, whole
+    if law.largest is not None:
+        share = _share(mass[near, far], left[near, far], ratios, law.largest)
+        start, end = np.maximum(start, 0.0), np.maximum(end, 0.0)
+        chord = gain[near, near] * share, gain[far, near] * share
+        better = chord[0] + chord[1] < start + end
+        start, end = np.where(better, chord[0], start), np.where(better, chord[1], end)
     possible = mass[near, near] > 0.0
     return (
         np.maximum(np.where(possible, start, 0.0).max(axis=1), 0.0),
         np.maximum(np.where(possible, end, 0.0).max(axis=1), 0.0),
     )
+
+
+def _share(mass: Reals, left: Reals, ratios: tuple[Reals, Reals], largest: int) -> Reals:
+    """1 - e^(epsilon - l) r^(n-1), or 0: r is the slope of A's chord from the row's start.
+
+    Args:
+        mass: what stands between the row's start and the end of the cell, under P.
+        left: the same under Q.
+        ratios: e^(epsilon - l), and A's slope, of the rows.
+        largest: n.
+    """
+    ratio, slope = (one[:, None] for one in ratios)
+    least = np.maximum(left, 0.0) / np.maximum(mass + POSITION_ERROR, POSITION_ERROR)
+    r = np.clip(np.where(mass > 0.0, np.maximum(least, slope), slope) * (1 - LAW_ERROR), 0.0, 1.0)
+    return np.asarray(np.maximum(1.0 - ratio * r ** (largest - 1) * (1 - LAW_ERROR), 0.0))
 
 
 def event_cells(outcomes: Outcomes, law: RunLaw, change: float) -> Outcomes:

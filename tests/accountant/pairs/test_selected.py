@@ -100,6 +100,16 @@ def test_brackets_are_narrow(eta: Fraction, gamma: Fraction, delta: float) -> No
     assert found.width <= 3e-3 * found.upper
 
 
+@pytest.mark.parametrize("count", [2, 3, 5, 10])
+def test_fixed_runs(count: int) -> None:
+    """Within 0.05 % in epsilon, where tangents of n z^(n-1) alone leave 4 %."""
+    base = Product.of(GaussianPair(mu_squared=Fraction(1, 4)))
+    found = SelectedPair(base=base, runs=FixedRuns(count=count)).epsilon(1e-6)
+
+    assert 0 < found.lower <= found.upper
+    assert found.width <= 5e-4 * found.upper
+
+
 def _quadrature(mu: float, eta: float, gamma: float, epsilon: float) -> float:
     """Theorem 1's integral for a Gaussian base, on plain grids of quantiles: an estimate."""
     from scipy.special import ndtr

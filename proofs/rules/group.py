@@ -85,18 +85,26 @@ def approx_dp(step: Application) -> tuple[str, ...]:
 
 
 def rdp(step: Application) -> tuple[str, ...]:
-    """R_k(a) = sum_{j<k} k a/(k a - j) R(k a - j). Proof: proofs/conversions.md, section 4."""
+    """What R_k(a) = sum_{j<k} k a/(k a - j) R(k a - j) at the listed orders implies.
+
+    Proof: proofs/conversions.md, section 4.
+    """
     claim, size = _one(step, RDP)
     if size > MAX_CHAIN:
         raise RefusedError(f"the rule adds up at most {MAX_CHAIN} steps")
     found = step.concludes(RDP).points
     step.budget.spend(size * len(found) * look_up(claim.points))
-    for order, value in found:
-        top = size * order
-        terms = (top / (top - j) * divergence(claim.points, top - j) for j in range(size))
-        if value < exact_sum(terms):
-            raise RefusedError(f"at order {order} the divergence is only known to be larger")
+    known = tuple((order, _chain(claim.points, order, size)) for order, _ in found)
+    step.budget.spend(len(found) * look_up(known))
+    if any(value < divergence(known, order) for order, value in found):
+        raise RefusedError("a listed divergence is below what is known")
     return ()
+
+
+def _chain(points: Points, order: Fraction, size: int) -> Fraction:
+    """The sum at one order."""
+    top = size * order
+    return exact_sum(top / (top - j) * divergence(points, top - j) for j in range(size))
 
 
 def pair(step: Application) -> tuple[str, ...]:

@@ -30,6 +30,7 @@ CHAINED = (("0", "1"), ("1/12", "1/4"), ("1/4", "1/12"), ("1", "0"))
 TOLD = curve(("0", "1/2"), ("1/2", "0"))
 SAME, TRADE = ("0", "1"), "group/trade-off"
 LAPLACE = factor("laplace", epsilon="1")
+FLAT = rdp(("4", "1"))
 LINE = rdp(("2", "2"), ("4", "4"))  # 1-zCDP, as far as it is listed
 
 CASES = [
@@ -161,7 +162,11 @@ CASES = [
     Case("group/approx-dp", approx("1", "1/2", 2), [approx("1", "1/1000")], TWO, "epsilon"),
     # k = 2, a = 2: R(4) + 4/3 R(3), and 2 R(3) <= (2 + 12)/2 by convexity: 4 + 14/3.
     Case("group/rdp", rdp(("2", "26/3"), steps=2), [LINE], TWO),
-    Case("group/rdp", rdp(("2", "25/3"), steps=2), [LINE], TWO, "larger"),
+    Case("group/rdp", rdp(("2", "25/3"), steps=2), [LINE], TWO, "below what is known"),
+    # 5/2 at 3/2 and 7/3 at 2, which holds at 3/2 as well.
+    Case("group/rdp", rdp(("3/2", "7/3"), ("2", "7/3"), steps=2), [FLAT], TWO),
+    Case("group/rdp", rdp(("3/2", "7/3"), steps=2), [FLAT], TWO, "below what is known"),
+    Case("group/rdp", rdp(("3/2", "2"), ("2", "7/3"), steps=2), [FLAT], TWO, "what is known"),
     Case("group/rdp", rdp(("5/2", "99"), steps=2), [LINE], TWO, "above all"),
     Case("group/rdp", rdp(("2", "8"), steps=2000), [LINE], {"size": 2000}, "at most 1000"),
     Case("group/pair", pairs([gaussian("4", 3)], steps=2), [pairs([gaussian("1", 3)])], TWO),

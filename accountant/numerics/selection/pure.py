@@ -9,6 +9,7 @@ import numpy as np
 from accountant.runs.law import LAW_ERROR, RunLaw
 
 _CELLS = 4096
+_FAR = 700.0  # above it e^-epsilon is no longer a float
 
 
 def pure_excess(law: RunLaw, epsilon: float) -> float:
@@ -21,10 +22,21 @@ def pure_excess(law: RunLaw, epsilon: float) -> float:
         a = 1 - c and 1 - tau = e^eps a, cut into cells of a; phi' grows, so on a cell the ratio
         is at most phi' at c's largest over phi' at tau's least value.
         Where a phi''(1-a)/phi'(1-a) grows with a (``law.corner_is_worst``) the corner is worst
-        altogether, and no cells are needed.
+        altogether, and no cells are needed. For at most n runs phi'(tau) >= (tau/c)^(n-1) phi'(c),
+        so n - 1 times epsilon is enough; and phi' is between its ends.
     Rounds: up.
     """
-    low, high = 1.0 / (1.0 + math.exp(min(epsilon, 700.0))), 1.0 / (1.0 + math.exp(-epsilon))
+    most = math.inf
+    if law.largest is not None:
+        most = math.nextafter(max(law.largest - 1, 0) * epsilon, math.inf)
+    if epsilon > _FAR:
+        return min(_log_ratio(law, np.array([1.0]), np.array([0.0])), most)
+    return min(_within(law, epsilon), most)
+
+
+def _within(law: RunLaw, epsilon: float) -> float:
+    """At the corner, and in the cells where it need not be the worst."""
+    low, high = 1.0 / (1.0 + math.exp(epsilon)), 1.0 / (1.0 + math.exp(-epsilon))
     corner = _log_ratio(law, np.array([high]), np.array([low]))
     if law.corner_is_worst:
         return corner

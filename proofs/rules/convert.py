@@ -187,12 +187,13 @@ def pair_to_rdp(step: Application) -> tuple[str, ...]:
     listed = step.witness.items("orders")
     if len(listed) != len(claim.points):
         raise RefusedError("the rule takes one witness an order")
-    for (order, value), item in zip(claim.points, listed, strict=True):
-        fields = Fields(item, "an order's witness")
-        names = ("forward", "backward")[: len(both)]
-        for product, name in zip(both, names, strict=True):
-            _renyi_at_most(step, product, order, value, fields.items(name))
-        fields.close()
+    fields = [Fields(item, "an order's witness") for item in listed]
+    for product, name in zip(both, ("forward", "backward"), strict=False):
+        hints = [one.items(name) for one in fields]
+        for point, before, hint in zip(claim.points, [[], *hints], hints, strict=False):
+            _renyi_at_most(step, product, point, hint, before)
+    for one in fields:
+        one.close()
     return ()
 
 
@@ -257,12 +258,18 @@ def _bounded_at(
 
 
 def _renyi_at_most(
-    step: Application, product: Product, order: Fraction, value: Fraction, witnesses: list[object]
+    step: Application,
+    product: Product,
+    point: tuple[Fraction, Fraction],
+    witnesses: list[object],
+    before: list[object],
 ) -> None:
+    """Accept a divergence at an order; ``before`` are the witnesses of the order before it."""
+    order, value = point
     if any(pair.infinite for pair, _ in product):
         raise RefusedError("the divergence is infinite where the loss can be")
     if product:
-        spend(step, 1, product, witnesses)
+        spend(step, 1, product, witnesses, before)
         require_at_most(
             lambda: finite_moment(product, witnesses, order - 1).log(),
             lambda: ball((order - 1) * value),

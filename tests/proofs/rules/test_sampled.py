@@ -291,6 +291,15 @@ def _rho(rho: str, *grids: tuple[Object, Object], why: str = "") -> Case:
     return Case("convert/pair-zcdp", said("zcdp", rho=rho), [DRAWN], {"orders": orders}, why)
 
 
+def _divergences(*grids: tuple[Object, Object], why: str = "") -> Case:
+    """The same for one number at each order."""
+    orders = [
+        {"forward": [ahead], "backward": [behind]} for ahead, behind in grids for _ in range(2)
+    ]
+    points = [[f"{9 + k}", "1/2"] for k in range(len(orders))]
+    return Case("convert/pair-rdp", said("rdp", points=points), [DRAWN], {"orders": orders}, why)
+
+
 def _orders(rho: str, why: str = "") -> Case:
     """One draw of randomised response, with orders close to each other."""
     places = [f"{round(2 ** (k / 8) * 4096)}/4096" for k in range(-32, 41)]
@@ -311,6 +320,9 @@ RHO = [
     _rho("1/2", *[(LARGE, LARGE), (OTHER, OTHER)] * 6, why="more work"),
     _rho("1/2", *[(LARGE, LARGE)] * 40, why="more work"),
     _rho("1/2", (SHORT, MIRROR), why="counts as infinite"),
+    _divergences(*[(LARGE, LARGE)] * 12),
+    _divergences(*[(LARGE, LARGE), (OTHER, OTHER)] * 6, why="more work"),
+    _divergences(*[(LARGE, LARGE)] * 40, why="more work"),
     _rho("1/100", (GRID, MIRROR), why="K over rho s(s+1)"),
 ]
 

@@ -14,6 +14,7 @@ from accountant.certify.json_form import Object
 from accountant.certify.proof import fact_step
 from accountant.certify.quadrature import EXACT, Rule, Sampled
 from accountant.certify.table import Subject, table_cgf
+from accountant.errors import NotCertified
 from accountant.guarantees.points import Points
 from accountant.numerics.aliases import alias_step, real_bounds
 from accountant.numerics.contour import Contour
@@ -31,6 +32,7 @@ Hint: TypeAlias = "Rule | float | None"
 EASY_NODES = 1 << 11
 _LOG_CUT, _LOG_CUT_TABLE = -24.0, -17.0  # of what is cut, relative to delta
 _LENGTHS = 24
+_MOST_NODES = 1 << 14  # that the checker reads, on each side
 _TRANSFORMED = 1e-14  # what a transform errs by, relative to M at the abscissa
 
 
@@ -81,7 +83,11 @@ class Line:
 def quadratures(
     subject: Subject, c: float, hints: Sequence[Hint] = (), *, accuracy: float = EXACT
 ) -> list[Json]:
-    """The witness that M of each pair needs at abscissa c."""
+    """The witness that M of each pair needs at abscissa c.
+
+    Raises:
+        NotCertified: that of some pair is longer than the checker reads.
+    """
     listed: list[Json] = []
     known = hints or (None,) * len(subject.tables)
     for factor, table, hint in zip(subject.said.factors, subject.tables, known, strict=True):
@@ -89,6 +95,11 @@ def quadratures(
             listed.append(table.witness(hint if isinstance(hint, float) else 0.0))
         elif isinstance(factor.pair, SubsampledGaussianPair):
             nodes = Sampled.at(factor.pair, c, factor.count).nodes(accuracy)
+            if max(nodes.left, nodes.right) > _MOST_NODES:
+                raise NotCertified(
+                    f"M of a subsampled Gaussian at {c:g} takes more nodes than the checker does; "
+                    "ask at smaller orders"
+                )
             tail = hint if isinstance(hint, Rule) else nodes
             listed.append({"nodes": nodes.witness(), "tail": tail.witness()})
         else:

@@ -6,6 +6,7 @@ little more, so what is certified is a conversion to slightly larger numbers.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -21,7 +22,9 @@ from accountant.certify.restate import needs_points, tabulated_rho, zcdp_witness
 from accountant.certify.shown import Shown
 from accountant.certify.smallest_mu import smallest_mu
 from accountant.derivation import Derivation
+from accountant.errors import NotCertified
 from accountant.guarantees.approx_dp import ApproxDP
+from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.gdp import GDP
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee, PairGuarantee
@@ -92,18 +95,32 @@ def to_profile(node: Derivation, known: Guarantee[Any]) -> Shown | None:
 
 
 def to_rdp(node: Derivation, known: Guarantee[Any]) -> Shown | None:
-    """Renyi points of a product with sampled pairs, which the checker's tables bound."""
+    """Renyi points of a product with sampled pairs, which the checker's tables bound.
+
+    Those at orders that are too large for its quadratures are left out.
+    """
     stated = node.conclusion
     if not isinstance(stated, RDP) or not isinstance(known, FaithfulPairGuarantee):
         return None
     pair = known.to_pair()
-    if not any(map(has_tables, distinct(pair))):
+    listed = [order for order, _ in stated.points]
+    orders = listed[: bisect_left(listed, True, key=lambda order: not _is_short(pair, order))]
+    tables = any(map(has_tables, distinct(pair)))
+    if not orders or (orders == listed and not tables):
         return None
-    orders = [order for order, _ in stated.points]
     derivation = replace(node, premises=(pair.derivation,))
-    points = tabulated_points(pair, orders)
+    points = tabulated_points(pair, orders) if tables else stated.points[: len(orders)]
     claim = RDP(points=points, relation=stated.relation, derivation=derivation)
     return _shown(claim, pair, "pair-rdp", rdp_witness(pair, orders))
+
+
+def _is_short(pair: DominatingPair[Any], order: Fraction) -> bool:
+    """Whether the checker reads what M takes at an order."""
+    try:
+        rdp_witness(pair, [order])
+    except NotCertified:
+        return False
+    return True
 
 
 def to_zcdp(node: Derivation, known: Guarantee[Any]) -> Shown | None:

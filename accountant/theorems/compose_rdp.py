@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Sequence
 from fractions import Fraction
 
 from accountant.check import Number
 from accountant.derivation import Derivation
-from accountant.errors import NotImplied
+from accountant.errors import NotCertified, NotImplied
 from accountant.guarantees.gdp import GDP
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.parts import required
@@ -30,7 +31,8 @@ def compose_rdp(parts: Sequence[Guarantee[R]], *, orders: Sequence[Number] | Non
     Args:
         parts: at least one guarantee, all under the same relation.
         orders: where to evaluate; by default every order that some part lists, up to the
-            smallest of the largest known orders, or a fixed list if no part lists any.
+            smallest of the largest known orders, or a fixed list if no part lists any, up to
+            where every part can be computed.
 
     Returns:
         RDP at the orders where every part has a finite divergence.
@@ -38,6 +40,7 @@ def compose_rdp(parts: Sequence[Guarantee[R]], *, orders: Sequence[Number] | Non
     Raises:
         RelationMismatch: two parts differ in relation.
         NotImplied: no order is finite for every part.
+        NotCertified: some part cannot be computed at an order asked for, or at any.
     Laws: order of the parts does not matter; a part that reveals nothing changes nothing.
 
     Example:
@@ -47,10 +50,8 @@ def compose_rdp(parts: Sequence[Guarantee[R]], *, orders: Sequence[Number] | Non
     """
     relation = required(parts, "compose")
     grid = orders if orders is not None else shared_orders(parts)
-    curves = [
-        gdp_to_rdp(part, orders=grid) if isinstance(part, GDP) else notion_to_rdp(part, orders=grid)
-        for part in parts
-    ]
+    curve = _listed if orders is not None else _as_far_as_computed
+    curves = [curve(part, grid) for part in parts]
     known = [dict(curve.points) for curve in curves]
     shared = sorted(set(known[0]).intersection(*known[1:]))
     if not shared:
@@ -66,3 +67,28 @@ def compose_rdp(parts: Sequence[Guarantee[R]], *, orders: Sequence[Number] | Non
         premises=tuple(curve.derivation for curve in curves),
     )
     return RDP(points=points, relation=relation, derivation=derivation)
+
+
+def _listed(part: Guarantee[R], orders: Sequence[Number]) -> RDP[R]:
+    if isinstance(part, GDP):
+        return gdp_to_rdp(part, orders=orders)
+    return notion_to_rdp(part, orders=orders)
+
+
+def _as_far_as_computed(part: Guarantee[R], orders: Sequence[Number]) -> RDP[R]:
+    """The curve up to the first order, found by bisection, that is too large to compute."""
+
+    def too_large(order: Number) -> bool:
+        try:
+            part.rdp(order=order)
+        except NotCertified:
+            return True
+        return False
+
+    try:
+        return _listed(part, orders)
+    except NotCertified:
+        place = bisect.bisect_left(orders, True, key=too_large)
+        if not place:
+            raise
+    return _listed(part, orders[:place])

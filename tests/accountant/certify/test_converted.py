@@ -242,3 +242,21 @@ def test_what_cannot_be_made_again_is_refused() -> None:
 
     with pytest.raises(NotCertified, match="certify what it was applied to"):
         tuned.certify(delta=1e-6)
+
+
+def test_orders_that_are_too_large_for_the_checker_are_left_out() -> None:
+    """A curve goes as far as its proof; what lies beyond is refused."""
+    sampled = subsample_poisson(GDP(mu=1), Poisson(sampling_rate=0.01))
+    curve = convert(sampled, to=RDP, orders=[2, 1500])
+    certificate = curve.certify()
+    points: Any = certificate.claim["points"]
+
+    assert isinstance(proofs.check(certificate), VerifiedUnder)
+    assert [order for order, _ in points] == ["2"]
+    with pytest.raises(NotCertified, match="no finite"):
+        curve.certify(order=1500)
+    with pytest.raises(NotCertified, match="smaller orders"):
+        convert(sampled, to=RDP, orders=[1500]).certify()
+    assert isinstance(
+        proofs.check(compose(ZCDP(rho=1), sampled).certify(delta=1e-6)), VerifiedUnder
+    )

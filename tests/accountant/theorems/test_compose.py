@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accountant.errors import NotImplied, ParameterError, RelationMismatch
+from accountant.errors import NotCertified, NotImplied, ParameterError, RelationMismatch
 from accountant.guarantees.approx_dp import ApproxDP
 from accountant.guarantees.bounded_range import BoundedRange
 from accountant.guarantees.dominating_pair import DominatingPair
@@ -21,8 +21,10 @@ from accountant.guarantees.rdp import RDP
 from accountant.guarantees.trade_off import TradeOff
 from accountant.guarantees.zcdp import ZCDP
 from accountant.relation import AddRemove, ReplaceOne
+from accountant.sampling import Poisson
 from accountant.theorems.compose import compose, self_compose
 from accountant.theorems.convert import convert
+from accountant.theorems.subsample_poisson import subsample_poisson
 from tests.accountant.guarantees import oracle
 
 SIZES = st.fractions(min_value=0, max_value=4, max_denominator=50)
@@ -242,3 +244,17 @@ def test_a_mixed_composition_against_dp_accounting() -> None:
 
     assert ours.lower <= theirs
     assert ours.upper == pytest.approx(theirs, rel=1e-3)
+
+
+def test_orders_that_are_too_large_to_compute_are_left_out() -> None:
+    """Of those listed by default, not of those asked for; without any the reason is told."""
+    sampled = subsample_poisson(GDP(mu=1), Poisson(sampling_rate=0.01))
+    found = compose(ZCDP(rho=0.1), sampled)
+    orders = [order for order, _ in found.points]  # type: ignore[attr-defined]
+
+    assert 100 < max(orders) < 10_000
+    assert found == compose(ZCDP(rho=0.1), sampled, orders=orders)
+    with pytest.raises(NotCertified, match="quadrature nodes"):
+        compose(ZCDP(rho=0.1), sampled, orders=[2, 10_000])
+    with pytest.raises(NotCertified, match="quadrature nodes"):
+        compose(RDP(points=((10_000, 1),)), sampled)

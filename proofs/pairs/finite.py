@@ -14,7 +14,7 @@ from proofs.errors import RefusedError
 from proofs.pairs.pair import Moments, Pair, no_witness
 
 MAX_OUTCOMES = 2_000
-MAX_BITS = 1 << 12  # of a common denominator
+MAX_BITS = 1 << 14  # of a common denominator
 
 
 @final

@@ -29,7 +29,7 @@ def finite(p: list[str], q: list[str], count: int = 1) -> Object:
 
 def shares(count: int) -> list[str]:
     """Masses that sum to 1, with as many different long denominators as asked for."""
-    tenth, small = Fraction(1, 10), [Fraction(1, 10**300 + k) for k in range(count)]
+    tenth, small = Fraction(1, 10), [Fraction(1, 10**540 + k) for k in range(count)]
     rest = [tenth] * (10 - count)
     return [str(one) for one in (*small, *(tenth - one for one in small), *rest)]
 
@@ -91,7 +91,7 @@ CASES = [
     Case("dominate/privacy-profile", pairs([finite(shares(3), shares(3)[::-1])]), [LAX]),
     Case(
         "dominate/privacy-profile",
-        pairs([finite(shares(6), shares(6)[::-1])]),
+        pairs([finite(shares(10), shares(10)[::-1])]),
         [LAX],
         why="common denominator",
     ),

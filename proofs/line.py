@@ -48,14 +48,13 @@ class Line:
         if self.tau:
             product = ((GaussianPair(self.tau * self.tau), 1), *product)
             witnesses = [None, *witnesses]
-        body, rest, infinite = self.parts(product, witnesses)
+        body, rest, infinite = self.parts(moments(product, witnesses), product)
         return lambda epsilon: infinite + (-ball(self.c) * epsilon).exp() * (body(epsilon) + rest)
 
     def parts(
-        self, product: Product, witnesses: Sequence[object]
+        self, found: Sequence[Moments], product: Product
     ) -> tuple[Callable[[arb], arb], arb, arb]:
         """Over e^{-c eps} the sum, and what it cuts at most; and p_inf; tau is left out."""
-        found = moments(product, witnesses)
         h, terms = ball(self.step), []
         for k, moment in enumerate(total(found, product, self.c, h, self.nodes + 1)):
             s = acb(ball(self.c), h * k)
@@ -64,7 +63,7 @@ class Line:
         cut, infinite = self._tail(found, product), outside(found, product)
         return lambda epsilon: body(-ball(self.step) * epsilon), cut, infinite
 
-    def _tail(self, found: list[Moments], product: Product) -> arb:
+    def _tail(self, found: Sequence[Moments], product: Product) -> arb:
         """What the terms beyond the nodes add up to, over e^{-c eps}.
 
         With |M(c + iv)| <= D from v = y on they are at most D/(pi y), y = N h. Where ceilings
@@ -79,7 +78,7 @@ class Line:
         return near + self._beyond(found, product, top, None) / ball(top - self.step)
 
     def _beyond(
-        self, found: list[Moments], product: Product, start: Fraction, top: Fraction | None
+        self, found: Sequence[Moments], product: Product, start: Fraction, top: Fraction | None
     ) -> arb:
         peak = 1 / arb.pi()
         for one, (_, times) in zip(found, product, strict=True):

@@ -71,12 +71,10 @@ class FiniteSum:
         bits = _BITS + _BITS_EACH * sum(count for _, count in product)
         with ctx.workprec(ctx.prec + bits):
             rest, degree = arb(1), _degree(product)
-            listed: list[Term] = [(arb(0), arb_poly([1]))]
             for pair, count in product:
                 rest *= ball(1 - pair.infinite) ** count
-                powers = list(_power(_exponentials(pair), count))
-                listed = [(a + b, p * q) for a, p in listed for b, q in powers]
-            return FiniteSum(bits, 1 - rest, tuple(_residues(degree, *term) for term in listed))
+            found = (_residues(degree, *term) for term in _terms(product))
+            return FiniteSum(bits, 1 - rest, tuple(found))
 
     def at(self, epsilon: arb) -> arb:
         """The sum; where the sign of u is not certain, a term or nothing."""
@@ -89,6 +87,25 @@ class FiniteSum:
                     added = right * grown + left / grown + middle(u)
                     total += added if u > 0 else added.union(arb(0))
             return self.outside + (epsilon / 2).exp() * total
+
+
+def how_many(product: Product) -> int:
+    """How many finite losses a product has at most; 0 where they are not known to be few."""
+    return 0 if _degree(product) else work(product) // 8
+
+
+def losses(product: Product) -> list[tuple[arb, arb]]:
+    """The finite losses of a product that has few, and their masses under P."""
+    return [(loss, factor[0] * (loss / 2).exp()) for loss, factor in _terms(product)]
+
+
+def _terms(product: Product) -> list[Term]:
+    """The sum that M of a product is."""
+    listed: list[Term] = [(arb(0), arb_poly([1]))]
+    for pair, count in product:
+        powers = list(_power(_exponentials(pair), count))
+        listed = [(a + b, p * q) for a, p in listed for b, q in powers]
+    return listed
 
 
 def _residues(degree: int, exponent: arb, factor: arb_poly) -> tuple[arb, arb, arb, arb_poly]:

@@ -132,6 +132,12 @@ def _sum_work(product: Product) -> int:
     return terms * (sum(smooth) + 8) if terms <= _MAX_TERMS else 0
 
 
+def how_many(product: Product) -> int:
+    """How many losses the checker adds up in M of a product; 0 where they are not few."""
+    smooth = any(isinstance(factor.pair, LaplacePair | LogisticPair) for factor in product.factors)
+    return 0 if smooth else _sum_work(product) // 8
+
+
 def _exponentials(pair: Pair) -> int:
     """How many exponentials the moment generating function of one pair has, 0 if it is no sum."""
     match pair:

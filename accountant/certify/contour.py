@@ -16,7 +16,7 @@ from accountant.certify.quadrature import EXACT, Rule, Sampled
 from accountant.certify.table import Subject, table_cgf
 from accountant.errors import NotCertified
 from accountant.guarantees.points import Points
-from accountant.numerics.aliases import alias_step, real_bounds
+from accountant.numerics.aliases import RealBounds, alias_step, real_bounds
 from accountant.numerics.contour import Contour
 from accountant.numerics.enclosure import Reals, short
 from accountant.numerics.profile import infinite_mass
@@ -56,6 +56,12 @@ class Line:
         finite = self.contour.log_brackets(epsilon)[1]
         with np.errstate(divide="ignore"):
             return np.logaddexp(finite, np.log(infinite_mass(self.subject.used).upper)) + 1e-10
+
+    def log_lower(self, epsilon: Reals) -> Reals:
+        """The engine's lower end."""
+        finite = self.contour.log_profile(epsilon)[0]
+        with np.errstate(divide="ignore"):
+            return np.logaddexp(finite, np.log(infinite_mass(self.subject.used).lower)) - 1e-10
 
     def work(self, points: int) -> int:
         """M at the nodes, and for each point the sum over them."""
@@ -120,9 +126,9 @@ def line(subject: Subject, saddle: Saddle, most: int) -> Line:
         cut = tail.at(step * nodes, 0.0)
         if needed + cut.near < 0:
             tau = tail.smoothing(needed, cut)
-            return _line(subject, tail, nodes, tau, log_moment)
+            return _line(subject, tail, nodes, tau, known)
     tau = tail.smoothing(needed, tail.at(step * most, 0.0))
-    return _line(subject, tail, most, tau, log_moment)
+    return _line(subject, tail, most, tau, known)
 
 
 def work_at(subject: Subject, c: float) -> int:
@@ -217,7 +223,7 @@ class Tail:
         return sum(one for one, _ in found), tuple(hint for _, hint in found)
 
 
-def _line(subject: Subject, tail: Tail, nodes: int, tau: float, log_moment: float) -> Line:
+def _line(subject: Subject, tail: Tail, nodes: int, tau: float, known: RealBounds) -> Line:
     c, step = tail.c, tail.step
     s = c + 1j * step * np.arange(nodes + 1)
     value, radius = np.zeros(nodes + 1, dtype=complex), 1e-13
@@ -226,16 +232,16 @@ def _line(subject: Subject, tail: Tail, nodes: int, tau: float, log_moment: floa
             value += factor.count * table_cgf(table.ladder, c, step, nodes + 1)
             radius += _TRANSFORMED * factor.count
     cgf = total_cgf(subject.plain_part, s)
-    lift = 0.5 * tau * tau
+    lift, places = 0.5 * tau * tau, known.points
     cut = tail.at(step * nodes, tau)
-    log_cut = log_moment + float(np.logaddexp(cut.near, cut.far)) + lift * c * (c + 1.0) + 1e-9
+    log_cut = known.at(c) + float(np.logaddexp(cut.near, cut.far)) + lift * c * (c + 1.0) + 1e-9
     contour = Contour(
         s=s,
         log_kernel=cgf.value + value + lift * s * (s + 1.0) - np.log(s) - np.log(s + 1.0),
         radius=cgf.radius + radius,
         step=step,
         log_cut=log_cut,
-        known=np.array([[0.0, 0.0], [2 * c, 0.0]]),
+        known=np.column_stack([places, known.upper + lift * places * (places + 1.0)]),
         tau=tau,
     )
     return Line(subject, contour, cut.hints)

@@ -3,28 +3,37 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from typing import TypeAlias
 
 import numpy as np
 
 from accountant.certify.closed import Closed, has_closed_profile
-from accountant.certify.contour import EASY_NODES, Hint, Line, line, quadratures
+from accountant.certify.contour import EASY_NODES, Hint, Line, line, quadratures, work_at
 from accountant.certify.json_form import Object, factors
 from accountant.certify.lattice import Folded, folded
+from accountant.certify.sampled import subject_below
 from accountant.certify.table import Subject
 from accountant.errors import NotCertified
-from accountant.numerics.enclosure import short
+from accountant.numerics.contour import TENT
+from accountant.numerics.enclosure import Reals, short
 from accountant.numerics.profile import max_loss
 from accountant.numerics.saddle import find_saddle, total_cgf
 from accountant.pairs.product import Product
 from accountant.pairs.subsampled import Direction, SubsampledPair
-from proofs.certificate import Step, show_rational
+from proofs.certificate import Json, Step, show_rational
 
-_SLACKS = np.concatenate([[0.0], 2.0 ** np.arange(-30, -9, 3)])
+Proof: TypeAlias = "Closed | Folded | Line"
+_SLACKS = np.concatenate([[0.0], 2.0 ** np.arange(-30, -6)])
+_WIDEST_SLACK = 2.0**-20  # what a proof may give away before a longer one is tried
 _MARGIN = 1e-8  # of delta: what a sum cuts and what aliases add, and more
 _FINER = (1, 2, 4, 8, 16)
+_LONGER = 4
 _FAR = np.geomspace(0.01, 100.0, 81)
+_FINENESS = (256, 1024)  # points of a table for a typical loss, tried in this order
+_NEGLIGIBLE = 1e-10  # what the last losses of tables may have, relative to delta
+_MAX_WORK = 1 << 22
 
 
 def lower_fact(product: Product, epsilon: float, delta: float, *, moves: bool) -> Step:
@@ -41,67 +50,101 @@ def lower_fact(product: Product, epsilon: float, delta: float, *, moves: bool) -
     if not delta:
         raise _rough(product, epsilon)
     said = factors(product)
-    proof = _proof(product, epsilon)
     epsilons = epsilon * (1.0 - _SLACKS) if moves else np.full(_SLACKS.shape, epsilon)
     deltas = np.full(_SLACKS.shape, delta) if moves else delta * (1.0 - _SLACKS)
-    with np.errstate(divide="ignore"):
-        enough = np.flatnonzero(proof.log_upper(epsilons) - _MARGIN >= np.log(deltas))
-    if not enough.size:
+    found: tuple[int, Proof] | None = None
+    for proof in _proofs(product, epsilon, delta):
+        enough = np.flatnonzero(_log_lower(proof, epsilons) >= np.log(deltas))
+        if enough.size and (found is None or enough[0] < found[0]):
+            found = int(enough[0]), proof
+        if found is not None and _SLACKS[found[0]] <= _WIDEST_SLACK:
+            break
+    if found is None:
         raise _rough(product, epsilon)
-    near, least = (float(found[enough[0]]) for found in (epsilons, deltas))
+    slack, proof = found
+    near, least = float(epsilons[slack]), float(deltas[slack])
     claim: Object = {
         "notion": "hockey-stick-at-least",
         "product": said,
         "epsilon": show_rational(Fraction(near)),
         "delta": show_rational(Fraction(least)),
     }
-    rule, witness = _witness(proof, product, near, math.log(least))
+    rule, witness = _witness(proof, near, math.log(least))
     return Step(rule=f"at-least/{rule}", premises=(), witness=witness, conclusion=claim)
 
 
-def _proof(product: Product, epsilon: float) -> Closed | Folded | Line:
+def _log_lower(proof: Proof, epsilon: Reals) -> Reals:
+    """About the log of what the checker finds at each epsilon, or less."""
+    if isinstance(proof, Line) and proof.contour.tau:
+        return proof.log_lower(epsilon)
+    return proof.log_upper(epsilon) - _MARGIN
+
+
+def _proofs(product: Product, epsilon: float, delta: float) -> Iterator[Proof]:
+    """Ways to bound the divergence near epsilon, each closer than the one before."""
     sampled = [one.pair for one in product.factors if isinstance(one.pair, SubsampledPair)]
     bounded = any(one.direction is Direction.REPLACEMENT for one in sampled)
-    if has_closed_profile(product) and product.factors and not bounded:
-        return Closed(product)
-    if not product.factors or sampled or epsilon >= max_loss(product):
-        raise _rough(product, epsilon)
-    used = Subject.plain(product)
-    saddle = find_saddle(product, lambda one: one.epsilon - epsilon)
-    proof = folded(used, saddle) or line(used, saddle, EASY_NODES)
-    if isinstance(proof, Line) and proof.contour.tau:
-        raise _rough(product, epsilon)
-    return proof
+    if not product.factors or epsilon >= max_loss(product):
+        return
+    if has_closed_profile(product) and not bounded:
+        yield Closed(product)
+    elif not sampled:
+        yield from _sums(Subject.plain(product), epsilon)
+    else:
+        for fine in _FINENESS:
+            used = subject_below(product, fine=fine, negligible=_NEGLIGIBLE * delta)
+            yield from _sums(used, epsilon)
 
 
-def _witness(
-    proof: Closed | Folded | Line, product: Product, epsilon: float, log_delta: float
-) -> tuple[str, Object]:
+def _sums(used: Subject, epsilon: float) -> Iterator[Proof]:
+    """A folded sum, or lines, longer and longer as long as they are smoothed."""
+    saddle = find_saddle(used.used, lambda one: one.epsilon - epsilon)
+    on_lattice = folded(used, saddle)
+    if on_lattice is not None:
+        yield on_lattice
+        return
+    limit = _MAX_WORK // (work_at(used, short(saddle.c)) + 16)
+    most = min(EASY_NODES, limit)
+    while True:
+        proof = line(used, saddle, most)
+        yield proof
+        if most == limit or not proof.contour.tau:
+            return
+        most = min(_LONGER * most, limit)
+
+
+def _witness(proof: Proof, epsilon: float, log_delta: float) -> tuple[str, Object]:
     """The sum, with as many nodes as keep the aliases out, and where to bound these."""
     if isinstance(proof, Closed):
         return "closed", {}
-    log_least = log_delta + math.log(_MARGIN / 8)
+    log_least, tau = log_delta + math.log(_MARGIN / 8), 0.0
     witness: Object
     for finer in _FINER:
         if isinstance(proof, Folded):
             c, half = proof.c, (proof.s.size - 1) * finer
             period = float(proof.span) * (2 * half + 1)
             name, witness = "lattice", {"span": show_rational(proof.span), "nodes": half}
-            tails: Sequence[Hint] = ()
+            tails: tuple[Hint, ...] = ()
         else:
             c, h = float(proof.contour.s[0].real), proof.contour.step / finer
             nodes, period = (proof.contour.s.size - 1) * finer, 2 * math.pi / h
             name, witness = "contour", {"step": show_rational(Fraction(h)), "nodes": nodes}
-            tails = proof.hints
-        sides = _sides(product, c, epsilon, period)
+            tails, tau = proof.hints, proof.contour.tau
+        if tau:
+            name, exact = "smoothed", Fraction(tau)
+            witness["tau"], witness["width"] = show_rational(exact), show_rational(TENT * exact)
+        sides = _sides(proof.subject, c, epsilon, period, tau)
         if max(log_size for _, log_size in sides.values()) <= log_least:
-            hints = {side: _at(product, at) for side, (at, _) in sides.items()}
-            return name, {**witness, **_at(product, c, tails), **hints}
-    raise _rough(product, epsilon)
+            levels = [hint if isinstance(hint, float) else None for hint in tails]
+            hints: dict[str, Json] = {
+                side: _at(proof.subject, at, levels) for side, (at, _) in sides.items()
+            }
+            return name, {**witness, **_at(proof.subject, c, tails), **hints}
+    raise _rough(proof.subject.said, epsilon)
 
 
 def _sides(
-    product: Product, c: float, epsilon: float, period: float
+    subject: Subject, c: float, epsilon: float, period: float, tau: float
 ) -> dict[str, tuple[float, float]]:
     """The best abscissae before and after c, and logs of the aliases' bounds there."""
     found = {}
@@ -109,22 +152,20 @@ def _sides(
         b = np.array([short(one) for one in places])
         b = b[(b < c) if name == "before" else (b > c)]
         try:
-            moment = total_cgf(product, b + 0j).value.real
+            moment = total_cgf(subject.used, b + 0j).value.real
         except NotCertified:
-            raise _rough(product, epsilon) from None
-        size = moment + b * np.log(b) - (1 + b) * np.log1p(b) - b * epsilon
+            raise _rough(subject.said, epsilon) from None
+        size = moment + 0.5 * tau * tau * b * (b + 1.0) - b * epsilon
+        size += b * np.log(b) - (1 + b) * np.log1p(b)
         size += -np.abs(b - c) * period - np.log(-np.expm1(-np.abs(b - c) * period))
         best = int(np.argmin(size))
         found[name] = float(b[best]), float(size[best])
     return found
 
 
-def _at(product: Product, c: float, hints: Sequence[Hint] = ()) -> Object:
+def _at(subject: Subject, c: float, hints: Sequence[Hint]) -> Object:
     """An abscissa with what M needs there."""
-    return {
-        "c": show_rational(Fraction(c)),
-        "factors": quadratures(Subject.plain(product), c, hints),
-    }
+    return {"c": show_rational(Fraction(c)), "factors": quadratures(subject, c, hints)}
 
 
 def _rough(product: Product, epsilon: float) -> NotCertified:

@@ -10,6 +10,7 @@ import numpy as np
 
 from accountant.certify.closed import has_closed_profile
 from accountant.certify.contour import line
+from accountant.certify.few import few
 from accountant.certify.json_form import Object
 from accountant.certify.once import Once
 from accountant.certify.table import FEW, MOST_CELLS, MOST_RUNS, Side, Subject, Table
@@ -19,7 +20,7 @@ from accountant.numerics.enclosure import Reals
 from accountant.numerics.profile import deltas
 from accountant.numerics.saddle import find_saddle
 from accountant.pairs.ladder import LadderPair
-from accountant.pairs.product import Product
+from accountant.pairs.product import Factor, Product
 from accountant.pairs.subsampled import Direction, SubsampledPair
 from accountant.pairs.tabulated import on_ladder
 
@@ -35,6 +36,28 @@ _LOG_ROOM: Final = -7.0
 _FAR_APART: Final = (
     "the losses of one sample are too far apart for the checker's tables; use more noise"
 )
+
+
+def subject_below(product: Product, *, fine: int, negligible: float) -> Subject:
+    """A product with a table below each of its sampled pairs, or their few losses.
+
+    Args:
+        product: any.
+        fine: grid points for a typical loss, total variation.
+        negligible: what losses may have that count as the last of a table.
+    Raises:
+        NotCertified: the profile of a base has no closed form, or losses are too far apart.
+    """
+    tables: list[Table | None] = []
+    computed: list[Factor] = []
+    for factor in product.factors:
+        pair, table, listed = factor.pair, None, None
+        if isinstance(pair, SubsampledPair):
+            listed = few(pair)
+            table = None if listed else _table_below(pair, fine, negligible / factor.count)
+        tables.append(table)
+        computed.append(Factor(listed or pair, factor.count))
+    return Subject(product, tuple(tables), Product(tuple(computed)))
 
 
 def subject(product: Product, *, fine: int, negligible: float, whole: bool = False) -> Subject:
@@ -55,7 +78,7 @@ def subject(product: Product, *, fine: int, negligible: float, whole: bool = Fal
             tables.append(_table(pair, fine, least, whole=whole))
         else:
             tables.append(None)
-    return Subject(product, tuple(tables))
+    return Subject(product, tuple(tables), product)
 
 
 def once(pair: SubsampledPair, epsilon: float) -> Once:
@@ -96,6 +119,24 @@ def _table(pair: SubsampledPair, fine: int, negligible: float, *, whole: bool) -
     return Table(found, *sides)
 
 
+def _table_below(pair: SubsampledPair, fine: int, negligible: float) -> Table:
+    """On a uniform grid around 0, coarser further out."""
+    variation = float(pair.profile(np.zeros(1))[0][0])
+    span = 2.0 ** math.floor(math.log2(variation / fine))
+    both = (pair, pair.swapped())
+    grids = [_grid(_end(one, negligible), span, fine) for one in both]
+    if not has_closed_profile(pair.base, values=4 * max(grid.size for grid in grids)):
+        raise NotCertified(
+            "what shares a sample has no profile in closed form that bounds it from below; release "
+            "some of it on samples of their own"
+        )
+    if not all(map(_is_short, grids)):
+        raise NotCertified(_FAR_APART)
+    found = hull.below(*_sides(both, grids, span))
+    sides = [Side(grid, ()) for grid in grids]
+    return Table(on_ladder(found, grids, span), *sides)
+
+
 def _is_short(grid: Reals) -> bool:
     """Whether the checker reads so many positions, in so many runs of one stride."""
     turns = int(np.count_nonzero(np.diff(np.diff(grid))))
@@ -124,11 +165,17 @@ def _ladder(
     pairs: tuple[SubsampledPair, SubsampledPair], grids: list[Reals], span: float
 ) -> LadderPair:
     """The finite pair that the checker makes on the grids."""
-    sides = [
+    return on_ladder(hull.above(*_sides(pairs, grids, span)), grids, span)
+
+
+def _sides(
+    pairs: tuple[SubsampledPair, SubsampledPair], grids: list[Reals], span: float
+) -> list[hull.Side]:
+    """The profile on the grids."""
+    return [
         hull.Side(grid * span, *one.profile(grid * span), one.rest)
         for one, grid in zip(pairs, grids, strict=True)
     ]
-    return on_ladder(hull.above(*sides), grids, span)
 
 
 def _end(pair: SubsampledPair, negligible: float) -> float:

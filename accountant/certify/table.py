@@ -159,22 +159,24 @@ class Subject:
     Attributes:
         said: the product.
         tables: one for each sampled pair, in order of the factors; None for others.
+        computed: the product, with a finite pair for every sample whose losses are added up.
     """
 
     said: Product
     tables: tuple[Table | None, ...]
+    computed: Product
 
     @staticmethod
     def plain(product: Product) -> Subject:
         """A product without sampled pairs."""
-        return Subject(product, (None,) * len(product.factors))
+        return Subject(product, (None,) * len(product.factors), product)
 
     @property
     def used(self) -> Product:
         """Every sampled pair replaced by its table."""
         if not any(self.tables):
-            return self.said
-        both = zip(self.said.factors, self.tables, strict=True)
+            return self.computed
+        both = zip(self.computed.factors, self.tables, strict=True)
         return Product(
             tuple(
                 factor if table is None else Factor(table.ladder, factor.count)
@@ -185,13 +187,13 @@ class Subject:
     @property
     def plain_part(self) -> Product:
         """The pairs without a table."""
-        both = zip(self.said.factors, self.tables, strict=True)
+        both = zip(self.computed.factors, self.tables, strict=True)
         return Product(tuple(factor for factor, table in both if table is None))
 
     @property
     def work(self) -> int:
         """About how many operations M takes at one node."""
-        both = zip(self.said.factors, self.tables, strict=True)
+        both = zip(self.computed.factors, self.tables, strict=True)
         return sum(8 + (_terms(one.pair) if table is None else table.work) for one, table in both)
 
 

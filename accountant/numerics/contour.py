@@ -47,7 +47,7 @@ _FEWEST = 16
 _BLOCK = 1 << 18  # epsilons times nodes evaluated at once: libraries start threads from there
 _SUMMED = 64
 _VAGUE = 0.25
-_TENT = 6.0  # half width of the tent, in units of tau
+TENT = 6  # half width of the tent, in units of tau
 _LARGEST_TAU = 4.0  # beyond, E[T] of Lemma *tent* loses its digits, and says nothing
 
 
@@ -118,7 +118,7 @@ class Contour:
         """Log bounds of delta of the product itself."""
         if self.tau == 0.0:
             return self.log_brackets(epsilon)
-        width = _TENT * self.tau
+        width = TENT * self.tau
         low, high = self.log_brackets(np.concatenate([epsilon - width, epsilon, epsilon + width]))
         parts = np.split(high, 3)
         return self._untilt(epsilon, np.split(low, 3)[1], parts[0], parts[2]), parts[1]
@@ -138,7 +138,7 @@ class Contour:
             return np.full(epsilon.shape, -np.inf)
         c = float(self.s[0].real)
         hat, hat_left, hat_right = _hats(self.tau)
-        reach = (_TENT - (c + 1.0) * self.tau) / math.sqrt(2)
+        reach = (TENT - (c + 1.0) * self.tau) / math.sqrt(2)
         chernoff = self.log_kernel[0].real + self.radius[0] + math.log(c) + math.log1p(c)
         outside = chernoff - c * epsilon + math.log(math.erfc(reach))
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -228,11 +228,11 @@ def _hats(tau: float) -> tuple[float, float, float]:
     below the 1e-13 added.
     """
     x, w = _gauss_legendre()
-    n = 0.5 * _TENT * (x + 1.0)
-    w = 0.5 * _TENT * w / math.sqrt(2 * math.pi)
+    n = 0.5 * TENT * (x + 1.0)
+    w = 0.5 * TENT * w / math.sqrt(2 * math.pi)
     right = w * np.exp(-0.5 * (n + 0.5 * tau) ** 2)
     left = w * np.exp(-0.5 * (n - 0.5 * tau) ** 2)
-    up, down = (np.expm1(x * n) / math.expm1(x * _TENT) for x in (tau, -tau))
+    up, down = (np.expm1(x * n) / math.expm1(x * TENT) for x in (tau, -tau))
     hat_right, hat_left = float(right @ up), float(left @ down)
     hat = float(right @ (1.0 - up) + left @ (1.0 - down))
     return hat * (1 + 1e-13), hat_left * (1 + 1e-13), hat_right * (1 + 1e-13)

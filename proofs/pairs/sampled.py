@@ -14,8 +14,10 @@ from flint import arb, ctx
 from proofs.arithmetic import PRECISIONS, ball, show
 from proofs.errors import RefusedError
 from proofs.line import Line, closed_profile
-from proofs.pairs.pair import Pair, Product, no_profile, unbounded
-from proofs.pairs.table import Hint, Table, read_beyond, read_table
+from proofs.pairs.finite import Terms
+from proofs.pairs.pair import Moments, Pair, Product, no_profile, unbounded
+from proofs.pairs.table import Hint, Known, Table, read_beyond, read_table
+from proofs.residues import how_many, losses
 
 TABLES: Final = 4  # of one product that are kept, at every precision
 _MORE_BITS: Final = 256  # of a profile where a large ratio magnifies what is cut
@@ -37,7 +39,7 @@ class SampledPair(Pair):
     pair with H_t <= q H_{1+(t-1)/q}(P|Q) for t >= 1 and the same for the swapped pair.
 
     M is not known: it is that of a finite pair that dominates, made from upper bounds of the
-    base's profile on a grid (proofs/pairs/table.py).
+    base's profile on a grid (proofs/pairs/table.py), or of one that the pair dominates.
     """  # noqa: D205  # two definitions are one sentence
 
     base: Product
@@ -77,6 +79,36 @@ class SampledPair(Pair):
     def moments(self, witness: object) -> Table:
         """Of the table that the witness describes."""
         return _table(self, read_table(witness), ctx.prec)
+
+    def moments_below(self, witness: object) -> Moments:
+        """Of the pair itself where its losses are few, or of a table below it."""
+        if witness is None:
+            return self._few()
+        return _table_below(self, read_table(witness), ctx.prec)
+
+    def _few(self) -> Terms:
+        """The sum over the losses l of the base, of mass p under P and p e^{-l} under Q.
+
+        Removal: a loss log r of mass p e^{-l} r, r = 1 + q (e^l - 1), and log(1 - q) where P has
+        nothing. Addition: -log(1 + q (e^{-l} - 1)) of mass p, and -log(1 - q) where Q has nothing.
+        """
+        if self.direction is Direction.REPLACEMENT or not how_many(self.base):
+            raise RefusedError(
+                "a sample without a table needs a base of few losses, and a Poisson one"
+            )
+        q, terms = ball(self.sampling_rate), []
+        removal = self.direction is Direction.REMOVAL
+        for loss, mass in losses(self.base):
+            if removal:
+                ratio = (q * loss.expm1()).log1p()
+                terms.append((mass * (ratio - loss).exp(), ratio))
+            else:
+                terms.append((mass, -(q * (-loss).expm1()).log1p()))
+        if removal:
+            terms.append(((1 - q) * _alone(self.swapped().base), (1 - q).log()))
+        else:
+            terms.append((_alone(self.base), -(1 - q).log()))
+        return Terms(terms, self.told())
 
     def moment(self, witness: object, s: Fraction) -> arb:
         """At or above E_P[e^{sL}] at one s > 0; proofs/sampled.md, section 6.
@@ -157,11 +189,31 @@ class SampledPair(Pair):
 
         return diluted if self.direction is Direction.ADDITION else amplified
 
+    def known(self, lines: Sequence[Line]) -> Known:
+        """The profile enclosed, and what it ends at, if that of the base is enclosed."""
+        if lines:
+            raise RefusedError("a line bounds the base's profile from above only")
+        return Known(self.sampled(self.bases(())), self.told())
+
+    def told(self) -> arb:
+        """P(L = inf): the rate times that of the base; none for addition."""
+        if self.direction is Direction.ADDITION:
+            return arb(0)
+        return ball(self.sampling_rate) * _alone(self.base)
+
     def describe(self) -> str:
         """The base, the rate, the direction."""
         listed = ", ".join(f"{count} x {one.describe()}" for one, count in self.base)
         rate = show(self.sampling_rate)
         return f"({listed}) sampled at rate {rate} ({self.direction.value})"
+
+
+def _alone(base: Product) -> arb:
+    """P(L = inf) of a product, 1 - prod (1 - p_i)^{n_i}."""
+    rest = arb(1)
+    for one, count in base:
+        rest *= (1 - (one.told() if isinstance(one, SampledPair) else ball(one.infinite))) ** count
+    return 1 - rest
 
 
 @lru_cache(maxsize=len(PRECISIONS) * TABLES)
@@ -170,6 +222,13 @@ def _table(pair: SampledPair, hint: Hint, precision: int) -> Table:  # noqa: ARG
     sides = (pair, hint.forward.lines), (pair.swapped(), hint.backward.lines)
     forward, backward = (one.sampled(one.bases(lines)) for one, lines in sides)
     return Table.above(hint, forward, backward)
+
+
+@lru_cache(maxsize=len(PRECISIONS) * TABLES)
+def _table_below(pair: SampledPair, hint: Hint, precision: int) -> Table:  # noqa: ARG001  # as above
+    """The table below, at one precision."""
+    forward, backward = hint.forward.lines, hint.backward.lines
+    return Table.below(hint, pair.known(forward), pair.swapped().known(backward))
 
 
 def read_direction(value: object) -> Direction:

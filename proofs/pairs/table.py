@@ -1,10 +1,11 @@
-"""From upper bounds of a profile on a grid to a finite pair above it; proof in proofs/sampled.md.
+"""From a profile on a grid to a finite pair above it, or below it; proofs in proofs/sampled.md.
 
 In t = e^eps a profile is convex, falls, and is 1 at t = 0. So a convex polygon from (0, 1)
 through points at or above it, level after the last, is at or above it everywhere, and it is the
 profile of a finite pair: at each corner Q has as much mass as the slope jumps, P that times t, and
 P(L = inf) is the level. Left of t = 1 a bound r of the swapped pair's profile at 1/t gives the
-point (t, 1 - t + t r).
+point (t, 1 - t + t r). Below, the profile is above the lines through neighbouring chords: points
+are lowered by what it may be below its own, and the polygon through them is below everywhere.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final
+from typing import Final, TypeAlias, final
 
 from flint import acb, acb_poly, arb, ctx
 
@@ -28,6 +29,7 @@ MANY: Final = 64
 BLOCK: Final = 256
 _MORE_BITS: Final = 128
 Bound = Callable[[arb, int], arb]
+Point: TypeAlias = "tuple[int, arb, arb]"
 
 
 @final
@@ -93,6 +95,20 @@ class Hint:
 
 @final
 @dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of one side's profile.
+
+    Attributes:
+        bound: encloses it.
+        rest: what it ends at, or less.
+    """
+
+    bound: Bound
+    rest: arb
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Table:
     """M of a finite pair with losses at whole multiples of a span.
 
@@ -115,10 +131,34 @@ class Table:
     @staticmethod
     def above(hint: Hint, forward: Bound, backward: Bound) -> Table:
         """The table of a hint, from bounds of both sides' profiles."""
-        heights = [_heights(hint.forward, hint.span, forward)]
-        heights.append(_heights(hint.backward, hint.span, backward))
+        sides = (hint.forward, forward), (hint.backward, backward)
+        heights = [_heights(_values(side, hint.span, bound)) for side, bound in sides]
         with ctx.workprec(ctx.prec + _MORE_BITS):
-            masses, rest = _polygon(heights, ball(hint.span))
+            points = _points(heights, ball(hint.span))
+            return Table._of(hint, *_masses(points, _corners(points)))
+
+    @staticmethod
+    def below(hint: Hint, forward: Known, backward: Known) -> Table:
+        """The table below both sides' profiles, from enclosures and what they end at, or less.
+
+        A point that may be below the polygon by rounding costs a share of everything, which goes to
+        equal laws: those lose nothing.
+        """
+        sides = (hint.forward, forward), (hint.backward, backward)
+        values = [_values(side, hint.span, known.bound) for side, known in sides]
+        with ctx.workprec(ctx.prec + _MORE_BITS):
+            both = zip(values, (forward, backward), strict=True)
+            heights = [_lowered(one, known.rest, ball(hint.span)) for one, known in both]
+            points = _points(heights, ball(hint.span))
+            corners = _corners(points)
+            masses, rest = _masses(points, corners)
+            share = _excess(points, corners)
+            found = {k: (1 - share) * mass for k, mass in masses.items()}
+            found[0] = found.get(0, arb(0)) + share
+            return Table._of(hint, found, (1 - share) * rest)
+
+    @staticmethod
+    def _of(hint: Hint, masses: dict[int, arb], rest: arb) -> Table:
         runs = []
         for side, sign in ((hint.forward, 1), (hint.backward, -1)):
             start = 0
@@ -238,45 +278,107 @@ def _side(fields: Fields, name: str) -> Side:
     return Side(tuple(runs), tuple(lines), tuple(shares))
 
 
-def _heights(side: Side, span: Fraction, bound: Bound) -> list[tuple[int, arb]]:
-    """Exact upper bounds at the side's positions, 0 first; they never grow, as a profile falls."""
-    best, found = arb(1), []
+def _values(side: Side, span: Fraction, bound: Bound) -> list[tuple[int, arb]]:
+    """What bounds the profile at the side's positions, 0 first."""
+    found = []
     for position, which in ((0, 0), *side.points()):
-        value = bound(ball(span * position), which).upper()
+        value = bound(ball(span * position), which)
         if not value.is_finite():
             raise RefusedError("a bound of the profile is not finite at this precision")
-        best = min(best, value)
+        found.append((position, value))
+    return found
+
+
+def _heights(values: list[tuple[int, arb]]) -> list[tuple[int, arb]]:
+    """Exact upper bounds; they never grow, as a profile falls."""
+    best, found = arb(1), []
+    for position, value in values:
+        best = min(best, value.upper())
         found.append((position, best))
     return found
 
 
-def _polygon(heights: list[list[tuple[int, arb]]], span: arb) -> tuple[dict[int, arb], arb]:
-    """Masses under P at the corners of a convex polygon through some of the points, and its level.
+def _lowered(values: list[tuple[int, arb]], rest: arb, span: arb) -> list[tuple[int, arb]]:
+    """Exact heights all of whose chords are below the profile.
 
-    A point at which the polygon is not certainly convex is left out, which only raises it.
+    On a cell of width w with chord slope b, neighbouring chords of slopes a and c say that the
+    profile is at most w (b-a)(c-b)/(c-a) below its chord: both ends are lowered by so much.
+    Before the first cell slopes are at least -1, after the last at most 0. The first height that
+    would be next to what the profile ends at, or below it, ends the side: the one before is level.
     """
+    t, end = [(span * place).exp() for place, _ in values], rest.lower()
+    widths = [after - before for before, after in itertools.pairwise(t)]
+    rises = [after - before for (_, before), (_, after) in itertools.pairwise(values)]
+    slopes = [arb(-1), *(a / b for a, b in zip(rises, widths, strict=True)), arb(0)]
+    bends = [(c - b).nonnegative_part().upper() for b, c in itertools.pairwise(slopes)]
+    gaps = [arb(0)]
+    for width, p, r in zip(widths, bends, bends[1:], strict=False):
+        gaps.append(arb(0) if p.is_zero() or r.is_zero() else width * p * r / (p + r))
+    gaps.append(arb(0))
+    if not all(gap.is_finite() for gap in gaps):
+        raise RefusedError("positions are not apart at this precision")
+    found = [
+        (place, (value - before.max(after)).lower())
+        for (place, value), (before, after) in zip(values, itertools.pairwise(gaps), strict=True)
+    ]
+    least = end + arb(2) ** (-ctx.prec // 2)
+    level = next(k for k, (_, height) in enumerate([*found, (0, end)]) if not height >= least)
+    used = max(level, 1)
+    return [*found[: used - 1], (found[used - 1][0], end)]
+
+
+def _points(heights: list[list[tuple[int, arb]]], span: arb) -> list[Point]:
+    """Position, t and height of every point, by increasing t, from (0, 1) on."""
     forward, backward = heights
-    middle = min(backward[0][1], forward[0][1])
-    points: list[tuple[int, arb, arb]] = [(0, arb(0), arb(1))]
+    points = [(0, arb(0), arb(1))]
     for position, height in reversed(backward[1:]):
         t = (-span * position).exp()
         points.append((-position, t, 1 - t + t * height))
-    points.append((0, arb(1), middle))
+    points.append((0, arb(1), min(backward[0][1], forward[0][1])))
     points.extend((position, (span * position).exp(), height) for position, height in forward[1:])
-    corners: list[tuple[int, arb, arb]] = []
-    for point in points:
-        while len(corners) > 1 and not _slope(corners[-2], corners[-1]) < _slope(
-            corners[-1], point
-        ):
+    return points
+
+
+def _corners(points: list[Point]) -> list[int]:
+    """The numbers of the points that a convex, falling polygon goes through.
+
+    A point at which it is not certainly convex, or falling, is left out.
+    """
+    corners: list[int] = []
+    for place, point in enumerate(points):
+        while len(corners) > 1:
+            before, last = (points[k] for k in corners[-2:])
+            if _slope(before, last) < _slope(last, point):
+                break
             corners.pop()
-        corners.append(point)
-    while len(corners) > 1 and not _slope(corners[-2], corners[-1]) < 0:
+        corners.append(place)
+    while len(corners) > 1 and not _slope(*(points[k] for k in corners[-2:])) < 0:
         corners.pop()
-    slopes = [_slope(*both) for both in itertools.pairwise(corners)] + [arb(0)]
-    jumps = zip(corners[1:], slopes, slopes[1:], strict=False)
+    return corners
+
+
+def _masses(points: list[Point], corners: list[int]) -> tuple[dict[int, arb], arb]:
+    """Masses under P at the corners of a polygon, and its level."""
+    used = [points[k] for k in corners]
+    slopes = [_slope(*both) for both in itertools.pairwise(used)] + [arb(0)]
+    jumps = zip(used[1:], slopes, slopes[1:], strict=False)
     masses = {k: t * (after - before) for (k, t, _), before, after in jumps}
-    return masses, corners[-1][2]
+    return masses, used[-1][2]
 
 
-def _slope(first: tuple[int, arb, arb], second: tuple[int, arb, arb]) -> arb:
+def _excess(points: list[Point], corners: list[int]) -> arb:
+    """The share of equal laws, of profile (1 - t)_+, beside which no point is below the polygon."""
+    share = arb(0)
+    for first, second in itertools.pairwise([*corners, len(points)]):
+        start = points[first]
+        slope = _slope(start, points[second]) if second < len(points) else arb(0)
+        for _, t, height in points[first + 1 : second]:
+            polygon = start[2] + slope * (t - start[1])
+            if not polygon <= height:
+                needed = ((polygon - height) / (polygon - (1 - t).max(arb(0)))).upper()
+                share = share.max(needed) if needed < 1 else arb(1)
+    return share
+
+
+def _slope(first: Point, second: Point) -> arb:
     return (second[2] - first[2]) / (second[1] - first[1])

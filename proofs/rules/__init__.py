@@ -104,6 +104,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "hockey-stick/chernoff": hockey_stick.chernoff,
         "at-least/closed": at_least.closed,
         "at-least/contour": at_least.contour,
+        "at-least/smoothed": at_least.smoothed,
         "at-least/lattice": at_least.lattice,
     }
 )

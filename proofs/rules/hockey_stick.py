@@ -7,10 +7,11 @@ P(L = inf), H_eps = p_inf + (1/2 pi i) integral of F over Re s = c, for every c 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from math import floor
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, final
 
 from flint import acb, arb, ctx
 
@@ -22,11 +23,11 @@ from proofs.line import closed_profile, moments, on_circle, outside, read_line, 
 from proofs.pairs.discrete_gaussian import MAX_REACH, DiscreteGaussianPair, reach
 from proofs.pairs.discrete_laplace import MAX_LOSSES, DiscreteLaplacePair
 from proofs.pairs.finite import FinitePair
-from proofs.pairs.pair import Product
+from proofs.pairs.pair import Moments, Product
 from proofs.pairs.sampled import TABLES, SampledPair
 from proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
 from proofs.pairs.table import read_beyond, read_table
-from proofs.residues import work
+from proofs.residues import how_many, work
 from proofs.rules.rule import Application
 from proofs.statement import HockeyStick
 
@@ -34,6 +35,21 @@ WHAT: Final = "the hockey-stick divergence"
 _LOOK_UP: Final = 60  # of one value among sums of at most ``MAX_CELLS`` losses, which are made once
 Bound: TypeAlias = Callable[[Fraction], arb]
 """At or above H_eps, as a function of eps."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Period:
+    """Nodes c + 2 pi i k / ((2 half + 1) span) for k = -half, ..., half."""
+
+    c: Fraction
+    span: Fraction
+    half: int
+
+
+def read_period(witness: Fields) -> Period:
+    """The nodes of a folded sum."""
+    return Period(witness.positive("c"), witness.positive("span"), witness.whole("nodes"))
 
 
 def contour(step: Application) -> tuple[str, ...]:
@@ -51,12 +67,15 @@ def lattice(step: Application) -> tuple[str, ...]:
     With l the first lattice point above eps and N nodes, H_eps - p_inf <= (1/N) sum_k M(s_k)
     e^{-s_k l} (1/(1 - e^{-s_k h}) - e^{eps - l}/(1 - e^{-(s_k+1) h})), s_k = c + 2 pi i k/(N h).
     """
-    claim, c = _fact(step), step.witness.positive("c")
-    span, half = step.witness.positive("span"), step.witness.whole("nodes")
+    claim, period = _fact(step), read_period(step.witness)
     product, witnesses = claim.product, step.witness.items("factors")
-    spend(step, half, product, witnesses)
-    step.budget.spend(4 * half * len(claim.points))
-    return _at_most(lambda: folded(product, witnesses, c, span, half), claim)
+    spend(step, period.half, product, witnesses)
+    step.budget.spend(4 * period.half * len(claim.points))
+
+    def bounds() -> Bound:
+        return folded(moments(product, witnesses), product, witnesses, period)
+
+    return _at_most(bounds, claim)
 
 
 def closed(step: Application) -> tuple[str, ...]:
@@ -110,11 +129,12 @@ def bounded(step: Application) -> tuple[str, ...]:
 
 
 def folded(
-    product: Product, witnesses: Sequence[object], c: Fraction, span: Fraction, half: int
-) -> Callable[[Fraction], arb]:
+    found: Sequence[Moments], product: Product, witnesses: Sequence[object], period: Period
+) -> Bound:
     """The sum over one period and what infinite losses add, as a function of epsilon."""
+    c, span, half = period.c, period.span, period.half
     count, offset = 2 * half + 1, _offset(product, witnesses, span)
-    turn, found = 2 * arb.pi() / (count * ball(span)), moments(product, witnesses)
+    turn = 2 * arb.pi() / (count * ball(span))
     first, second = [], []
     for k, moment in enumerate(total(found, product, c, turn, half + 1)):
         s, share = acb(ball(c), turn * k) * ball(span), moment * (2 if k else 1) / count
@@ -165,7 +185,7 @@ def spend(
     known = list(map(_made, before)) if len(before) == len(product) <= TABLES else []
     for place, ((pair, _), hint) in enumerate(zip(product, witnesses, strict=True)):
         each, once = _work(pair, hint)
-        if isinstance(pair, SampledPair) and known[place : place + 1] == [_made(hint)]:
+        if hint and isinstance(pair, SampledPair) and known[place : place + 1] == [_made(hint)]:
             once = 2 * nodes * read_table(_made(hint)).size
         step.budget.spend((nodes + 1) * each + once)
 
@@ -227,6 +247,8 @@ def _made(hint: object) -> object:
 
 def _work(pair: object, hint: object) -> tuple[int, int]:
     """About how many operations one value of M takes, and all of them together need once."""
+    if isinstance(pair, SampledPair) and hint is None:
+        return 4 * how_many(pair.base) + 8, 8 * how_many(pair.base)
     if isinstance(pair, SampledPair):
         found = read_table(read_beyond(hint)[1])
         return found.turning, found.work(profile_work(pair.base)) + 2 * cells(pair.base)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -60,6 +61,12 @@ LATTICES = {
         )
     ),
 }
+ROUGH = Product(
+    (
+        Factor(LaplacePair(epsilon=F(1, 2)), 3),
+        Factor(RandomizedResponsePair(epsilon=F(2, 7), infinite=F(1, 50)), 2),
+    )
+)
 EPSILON = 1.0
 RESPONSE = factor("randomized-response", epsilon="1", categories=2, infinite="0")
 
@@ -160,33 +167,70 @@ def test_chernoff_proves_nothing_false(name: str, data: st.DataObject) -> None:
     assert isinstance(attempt("chernoff", product, witness, -1e-6), Rejected)
 
 
-sides = st.fixed_dictionaries({"c": sizes.map(show_rational), "factors": st.just([None])})
-
-
-@settings(max_examples=100)
-@given(data=st.data())
-def test_no_sum_proves_too_large_a_lower_bound(data: st.DataObject) -> None:
-    """Whatever the line and the aliases' abscissae, a bound above the truth is refused."""
-    name = data.draw(st.sampled_from(["gaussian", "logistic", "response"]))
-    product = {**PRODUCTS, **LATTICES}[name]
-    rule = "lattice" if name == "response" else "contour"
-    own = {"span": show_rational(data.draw(st.sampled_from([F(1, 4), F(1, 2)])))}
-    if rule == "contour":
-        own = {"step": show_rational(data.draw(sizes))}
-    witness: dict[str, object] = {
+def lower_witness(rule: str, factors: list[Any], data: st.DataObject) -> dict[str, Any]:
+    """Any line with any places for the aliases, without the span of a lattice."""
+    side = st.fixed_dictionaries({"c": sizes.map(show_rational), "factors": st.just(factors)})
+    own: dict[str, Any] = {}
+    if rule != "lattice":
+        own["step"] = show_rational(data.draw(sizes))
+    if rule == "smoothed":
+        own["tau"] = show_rational(data.draw(sizes) / 8)
+        own["width"] = show_rational(data.draw(sizes))
+    return {
         "c": show_rational(data.draw(sizes)),
         "nodes": data.draw(wholes),
-        "factors": [None],
-        "before": data.draw(sides),
-        "after": data.draw(sides),
+        "factors": factors,
+        "before": data.draw(side),
+        "after": data.draw(side),
         **own,
     }
-    delta = answers.delta(product, EPSILON).upper * (1 + 1e-6)
-    said = {**fact(factors(product), "1", show_rational(F(delta)))}  # type: ignore[arg-type]
+
+
+def attempt_below(
+    rule: str, product: Product, witness: dict[str, object], relative: float
+) -> Verdict:
+    """What the checker says of a lower bound that far from the truth."""
+    truth = answers.delta(product, EPSILON)
+    end = truth.upper if relative > 0 else truth.lower
+    said = {**fact(factors(product), "1", show_rational(F(end * (1 + relative))))}  # type: ignore[arg-type]
     said["notion"] = "hockey-stick-at-least"
     step = Step(rule=f"at-least/{rule}", premises=(), witness=witness, conclusion=said)  # type: ignore[arg-type]
+    return check(certificate(step))
 
-    assert isinstance(check(certificate(step)), Rejected)
+
+@settings(max_examples=150)
+@given(data=st.data())
+def test_no_sum_proves_too_large_a_lower_bound(data: st.DataObject) -> None:
+    """Whatever the line, the Gaussian and the aliases' places, none above the truth is proved."""
+    name = data.draw(st.sampled_from(["gaussian", "logistic", "response", "rough"]))
+    product = {**PRODUCTS, **LATTICES, "rough": ROUGH}[name]
+    rules = {"response": ["lattice", "smoothed"], "rough": ["smoothed"]}
+    rule = data.draw(st.sampled_from(rules.get(name, ["contour", "smoothed"])))
+    witness = lower_witness(rule, [None] * len(product.factors), data)
+    if rule == "lattice":
+        witness["span"] = show_rational(data.draw(st.sampled_from([F(1, 4), F(1, 2)])))
+
+    assert isinstance(attempt_below(rule, product, witness, 1e-6), Rejected)
+
+
+@pytest.mark.parametrize("tau", [F(1, 10), F(1, 40), F(1, 200)])
+@pytest.mark.parametrize("width", [F(5), F(6), F(8)])
+def test_the_attack_on_lower_bounds_would_see_a_wrong_rule(tau: Fraction, width: Fraction) -> None:
+    """Below the truth by what the tent costs, the same claims have a proof."""
+    side = {"c": "1/4", "factors": [None, None]}
+    witness = {
+        "c": "1",
+        "step": "1/4",
+        "nodes": 8 * math.ceil(10 / tau),
+        "factors": [None, None],
+        "tau": show_rational(tau),
+        "width": show_rational(width * tau),
+        "before": side,
+        "after": {**side, "c": "4"},
+    }
+    cost = float(40 * tau * tau) + 1e-5
+
+    assert not isinstance(attempt_below("smoothed", ROUGH, witness, -cost), Rejected)
 
 
 SELECTED = "21/100"  # the least likely answer first, then a coin, costs 0.21028...

@@ -37,7 +37,7 @@ from tests.proofs.rules import (
 FILES = [
     ROOT / "proofs" / "kernel.py",
     ROOT / "proofs" / "runs.py",
-    *(ROOT / "proofs" / name for name in ("kernel.py", "grid.py", "line.py", "residues.py")),
+    *(ROOT / "proofs" / name for name in ("grid.py", "line.py", "residues.py", "tent.py")),
     *(ROOT / "proofs" / "pairs" / name for name in ("sampled.py", "table.py")),
     *sorted((ROOT / "proofs" / "rules").glob("*.py")),
 ]
@@ -91,6 +91,7 @@ def _everything() -> None:
         test_convert.test_points_need_one_pair_about_the_same_datasets(step)
     test_hockey_stick.test_a_bound_has_no_premise()
     test_tables.test_only_a_table_has_a_lattice()
+    test_tables.test_a_point_below_the_polygon_costs_a_share(Fraction(9, 16), Fraction(1, 2))
     _profiles()
     mechanisms.stated(GDP)
     test_at_least.test_only_pairs_that_are_known_exactly()

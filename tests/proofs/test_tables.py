@@ -20,12 +20,14 @@ from accountant.pairs.randomized_response import RandomizedResponsePair
 from accountant.pairs.subsampled import Direction as Way
 from accountant.pairs.subsampled import SubsampledPair
 from proofs import Rejected
+from proofs.arithmetic import ball
 from proofs.certificate import show_rational
+from proofs.pairs import table
 from proofs.pairs.finite import FinitePair
 from proofs.pairs.laplace import LaplacePair as CheckedLaplace
 from proofs.pairs.sampled import Direction, SampledPair
 from proofs.pairs.table import Table
-from tests.proofs.test_attacks import attempt, sizes, taus
+from tests.proofs.test_attacks import attempt, attempt_below, lower_witness, sizes, taus
 
 F = Fraction
 QUARTER = F(1, 4)
@@ -69,6 +71,82 @@ def test_a_table_is_above_the_sampled_pair(direction: Direction, epsilon: float)
 
     assert exact <= found + 1e-12
     assert found <= exact + 1e-3
+
+
+@pytest.mark.parametrize("direction", EXACT)
+@pytest.mark.parametrize("epsilon", [-1.5, -0.7, -0.2, 0.0, 0.01, 0.13, 0.5, 1.1, 4.0])
+def test_a_table_below_is_below_the_sampled_pair(direction: Direction, epsilon: float) -> None:
+    """Its profile is at or below the exact one at every epsilon of both signs, and close to it."""
+    pair = SampledPair(((FinitePair(P, Q), 1),), QUARTER, direction)
+    first, second = EXACT[direction]
+    t = math.exp(epsilon)
+    exact = sum(max(0.0, float(a) - t * float(b)) for a, b in zip(first, second, strict=True))
+    with ctx.workprec(96):
+        below = pair.moments_below(HINT)
+        assert isinstance(below, Table)
+        found = _profile(below, epsilon)
+        total = sum(below.masses.values(), below.infinite)
+
+    assert found <= exact + 1e-12
+    assert found >= exact - 1e-2
+    assert abs(float(total.mid()) - 1) < 1e-15
+
+
+def test_a_replacement_below_is_below_both_its_bounds() -> None:
+    """At epsilon and at -epsilon, of the sampled base."""
+    pair = SampledPair(((_checkers_laplace(), 1),), QUARTER, Direction.REPLACEMENT)
+    with ctx.workprec(96):
+        below = pair.moments_below(HINT)
+        assert isinstance(below, Table)
+        for epsilon in (0.0, 0.01, 0.07, 0.14, 0.3):
+            t = math.exp(epsilon)
+            argument = math.log1p(4 * (t - 1))
+            most = 0.25 * max(0.0, -math.expm1(0.5 * (argument - 0.5)))
+            assert most - 5e-3 <= _profile(below, epsilon) <= most + 1e-12
+            assert _profile(below, -epsilon) <= 1 - 1 / t + most / t + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("height", "share"), [(F(5, 8), F(0)), (F(9, 16), F(1, 2)), (F(1, 2), F(1)), (F(2, 5), F(1))]
+)
+def test_a_point_below_the_polygon_costs_a_share(height: Fraction, share: Fraction) -> None:
+    """As much of equal laws as takes the line from (0, 1) to (1, 1/4) down to the point."""
+    points = [(0, arb(0), arb(1)), (-1, arb(0.5), ball(height)), (0, arb(1), arb(0.25))]
+    found = table._excess(points, [0, 2])
+
+    assert found == ball(share)
+
+
+@pytest.mark.parametrize("direction", EXACT)
+def test_few_losses_are_the_sampled_pair(direction: Direction) -> None:
+    """M and the infinite mass are those of the mixed masses."""
+    pair = SampledPair(((FinitePair(P, Q), 1),), QUARTER, direction)
+    with ctx.workprec(96):
+        mixed = FinitePair(*EXACT[direction]).moments(None)
+        found = pair.moments_below(None)
+        for c in (F(1, 8), F(1), F(9, 2)):
+            both = (one.along(c, arb(1) / 3, 7) for one in (found, mixed))
+            assert all(
+                a.overlaps(b) and abs(a - b).upper() < 1e-20 for a, b in zip(*both, strict=True)
+            )
+        assert found.infinite.overlaps(mixed.infinite)
+
+
+def test_few_losses_of_several_releases() -> None:
+    """Two different pairs, one of them twice, against the product enumerated."""
+    first, second = FinitePair(P, Q), FinitePair((F(3, 4), F(1, 4)), (F(1, 2), F(1, 2)))
+    base = ((first, 1), (second, 2))
+    p, q = [F(1)], [F(1)]
+    for one in (first, second, second):
+        p = [a * b for a in p for b in one.p]
+        q = [a * b for a in q for b in one.q]
+    mixed = tuple((1 - QUARTER) * b + QUARTER * a for a, b in zip(p, q, strict=True))
+    with ctx.workprec(96):
+        whole = FinitePair(mixed, tuple(q)).moments(None)
+        found = SampledPair(base, QUARTER, Direction.REMOVAL).moments_below(None)
+        (mine,), (other,) = (one.along(F(2), arb(0), 1) for one in (found, whole))
+
+    assert abs(mine - other).upper() < 1e-20
 
 
 def test_a_replacement_is_its_own_swap() -> None:
@@ -148,6 +226,7 @@ TARGETS: dict[str, Callable[[], Product]] = {
     "laplace, added": lambda: _sampled(LAPLACE, Way.ADDITION, 12),
     "both": lambda: _sampled(BOTH, Way.REMOVAL, 30),
     "response": lambda: _sampled(RESPONSE, Way.REPLACEMENT, 20),
+    "few": lambda: _sampled(RESPONSE, Way.REMOVAL, 20),
 }
 grids = st.lists(
     st.tuples(st.sampled_from([1, 1, 2, 7]), st.integers(1, 60)), min_size=1, max_size=4
@@ -189,6 +268,28 @@ def test_no_table_proves_what_is_false(name: str, data: st.DataObject) -> None:
         witness["span"] = span
 
     assert isinstance(attempt(rule, TARGETS[name](), witness, -1e-6), Rejected)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+@settings(max_examples=6)
+@given(data=st.data())
+def test_no_table_below_proves_what_is_false(name: str, data: st.DataObject) -> None:
+    """Whatever the grid, the level and the sum: no lower bound above the truth."""
+    product = TARGETS[name]()
+    given_sides = [
+        {"runs": [{"stride": a, "count": n} for a, n in data.draw(grids)], "lines": []}
+        for _ in range(2)
+    ]
+    span = show_rational(F(1, data.draw(st.sampled_from([16, 100, 512]))))
+    level = show_rational(data.draw(sizes) / 100)
+    hint = {"span": span, "level": level, "forward": given_sides[0], "backward": given_sides[1]}
+    few = data.draw(st.booleans()) and name == "few"
+    rule = data.draw(st.sampled_from(["smoothed", "contour", "lattice"]))
+    witness: dict[str, Any] = lower_witness(rule, [None if few else hint], data)
+    if rule == "lattice":
+        witness["span"] = span
+
+    assert isinstance(attempt_below(rule, product, witness, 1e-6), Rejected)
 
 
 def test_the_addition_formula_by_integration() -> None:

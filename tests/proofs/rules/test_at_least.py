@@ -16,7 +16,26 @@ from proofs.rules import RULES
 from proofs.rules.rule import Application, Budget
 from proofs.statement import AtLeast, Statement
 from tests.proofs.rules import test_compose, test_convert, test_dominate, test_group, test_select
-from tests.proofs.rules.test_hockey_stick import GAUSS, GAUSS_TEN, MANY, ONE, RESPONSE, near
+from tests.proofs.rules.test_hockey_stick import (
+    GAUSS,
+    GAUSS_TEN,
+    MANY,
+    ONE,
+    RESPONSE,
+    near,
+    response_delta,
+)
+from tests.proofs.rules.test_sampled import (
+    ADDED,
+    COMPOSITE,
+    DELTA,
+    DELTA_ADDED,
+    FINE,
+    REMOVED,
+    drawn,
+    table,
+)
+from tests.proofs.rules.test_sampled import side as points
 from tests.proofs.support import Case, Object, certificate, factor, gaussian, stated
 
 UP, DOWN = "1/100000000", "-1/100000000"
@@ -71,9 +90,47 @@ def fold(delta: str, why: str = "", **changes: Any) -> Case:  # noqa: ANN401  # 
 CLAIM = "claimed divergence is at least"
 
 
-def drawn(direction: str, base: list[Object]) -> Object:
-    """What is released on a sample of one record in four."""
-    return factor("sampled", base=base, sampling_rate="1/4", direction=direction)
+BETWEEN = response_delta(20, Fraction(1, 2), Fraction(5, 2))
+SMOOTH: dict[str, Any] = {
+    "c": "1/2",
+    "step": "1/8",
+    "nodes": 2_000,
+    "factors": [None],
+    "tau": "1/25",
+    "width": "1/4",
+    "before": side("1/8"),
+    "after": side("2"),
+}
+STEEP: dict[str, Any] = SMOOTH | {
+    "c": "3",
+    "step": "1/2",
+    "tau": "1/100",
+    "width": "3/50",
+    "before": side("1/4"),
+    "after": side("12"),
+}
+TINY = table(points((1, 3)), points((1, 3)), "1/1" + "0" * 99)
+TOLD = factor("randomized-response", epsilon="1", categories=2, infinite="1/8")
+
+
+def tent(delta: str, why: str = "", product: list[Object] = [RESPONSE], **changes: Any) -> Case:  # noqa: ANN401, B006
+    """A smoothed sum for twenty randomised responses at epsilon = 5/2."""
+    return Case(
+        "at-least/smoothed", least(product, "5/2", delta), witness=SMOOTH | changes, why=why
+    )
+
+
+def made(rule: str, pair: Object, delta: str, why: str = "", grid: Object | None = FINE) -> Case:
+    """A sum for what shares a sample, at epsilon = 1, by a table below it or its few losses."""
+    given = STEEP | {"factors": [grid]}
+    for name in ("before", "after"):
+        given[name] = {"c": STEEP[name]["c"], "factors": [grid]}
+    if rule == "lattice":
+        given = {k: v for k, v in given.items() if k not in {"step", "tau", "width"}}
+        given |= {"span": "1/256"}
+    if rule == "contour":
+        given = {k: v for k, v in given.items() if k not in {"tau", "width"}}
+    return Case(f"at-least/{rule}", least([pair], "1", delta), witness=given, why=why)
 
 
 CASES = [
@@ -85,7 +142,9 @@ CASES = [
     closed([drawn("addition", [LAPLACE])], "0", "98367/1000000"),
     closed([drawn("replacement", [LAPLACE])], "0", "0", "known exactly"),
     closed([drawn("removal", [drawn("replacement", [LAPLACE])])], "0", "0", "known exactly"),
-    line("0", "known exactly", [drawn("removal", [LAPLACE])]),
+    line("0", "without a table", [drawn("removal", [LAPLACE])]),
+    line("0", "without a table", [drawn("replacement", [TOLD])]),
+    line("0", "known exactly", [drawn("removal", [drawn("replacement", [LAPLACE])])]),
     closed([gaussian("1/2", 2)], "1", near(GAUSS, DOWN)),
     closed([LAPLACE], "1/2", "22119921/100000000"),
     closed([LAPLACE], "1/2", "221199217/1000000000", CLAIM),
@@ -103,6 +162,32 @@ CASES = [
     line(near(GAUSS_TEN, DOWN), "one witness for each pair", after=side("2", 2)),
     line(near(GAUSS_TEN, DOWN), "unknown fields", tau="0"),
     line(near(GAUSS_TEN, DOWN), "one witness for each pair", []),
+    tent(near(BETWEEN, "-1/50000000")),
+    tent(near(BETWEEN, UP), CLAIM),
+    tent(near(BETWEEN, "-1/50000000"), CLAIM, tau="2/25"),
+    tent(near(BETWEEN, "-1/50000000"), CLAIM, width="1/10"),
+    tent(near(BETWEEN, "-1/50000000"), CLAIM, width="3"),
+    tent(near(BETWEEN, "-1/50000000"), CLAIM, nodes=1_000),
+    tent(near(BETWEEN, "-1/50000000"), CLAIM, step="1/4"),
+    tent("0", "tau must be above 0", tau="0"),
+    tent("0", "width must be above 0", width="0"),
+    tent("0", "on that side", before=side("2")),
+    tent("0", "one witness for each pair", []),
+    tent("0", "more work than", nodes=1 << 20),
+    made("smoothed", ADDED, near(DELTA_ADDED, "-1/100000000"), grid=None),
+    made("smoothed", ADDED, near(DELTA_ADDED, UP), CLAIM, grid=None),
+    made("smoothed", REMOVED, near(DELTA, "-1/9000"), grid=None),
+    made("smoothed", REMOVED, near(DELTA, UP), CLAIM, grid=None),
+    made("smoothed", REMOVED, near(DELTA, "-1/200")),
+    made("smoothed", REMOVED, near(DELTA, UP), CLAIM),
+    made("smoothed", ADDED, near(DELTA_ADDED, "-1/90")),
+    made("smoothed", ADDED, near(DELTA_ADDED, UP), CLAIM),
+    made("smoothed", REMOVED, "0", "from above only", COMPOSITE),
+    made("smoothed", REMOVED, "0", "are not apart", TINY),
+    made("lattice", REMOVED, near(DELTA, "-1/200")),
+    made("lattice", REMOVED, near(DELTA, UP), CLAIM),
+    made("lattice", ADDED, near(DELTA_ADDED, "-1/90")),
+    made("lattice", ADDED, near(DELTA_ADDED, UP), CLAIM),
     fold(near(MANY, DOWN)),
     fold(near(MANY, UP), CLAIM),
     fold(near(MANY, DOWN), CLAIM, nodes=6),

@@ -15,6 +15,7 @@ from typing import Final, final
 from flint import acb, acb_mat, arb, ctx
 
 from proofs.arithmetic import ball
+from proofs.errors import RefusedError
 from proofs.fields import Fields
 from proofs.grid import cells, lattice_profile
 from proofs.pairs.gaussian import GaussianPair
@@ -50,6 +51,28 @@ class Line:
             witnesses = [None, *witnesses]
         body, rest, infinite = self.parts(moments(product, witnesses), product)
         return lambda epsilon: infinite + (-ball(self.c) * epsilon).exp() * (body(epsilon) + rest)
+
+    def around(self, product: Product, witnesses: Sequence[object]) -> Callable[[arb], arb]:
+        """An enclosure of H_eps at eps >= 0; tau has to be 0.
+
+        The sum is H_eps - p_inf plus aliases, R = 2 pi/step: those of m < 0 are at most e^{cmR} as
+        H <= 1, those of m > 0 by Chernoff M(2c) e^{-2c eps} (2c)^{2c}/(1+2c)^{1+2c} e^{-cmR}.
+        """
+        if self.tau:
+            raise RefusedError("a line beside a Gaussian does not bound from below")
+        found, c = moments(product, witnesses), ball(self.c)
+        body, rest, infinite = self.parts(found, product)
+        (moment,) = total(found, product, 2 * self.c, arb(0), 1)
+        power = moment.real * (2 * c * (2 * c).log() - (1 + 2 * c) * (1 + 2 * c).log()).exp()
+        ratio = (-2 * arb.pi() * c / ball(self.step)).exp()
+
+        def enclosure(epsilon: arb) -> arb:
+            known, tilt = body(epsilon), (-c * epsilon).exp()
+            aliases = (1 + power * tilt * tilt) * ratio / (1 - ratio)
+            low, high = tilt * (known - rest) - aliases, tilt * (known + rest)
+            return infinite + low.union(high)
+
+        return enclosure
 
     def parts(
         self, found: Sequence[Moments], product: Product

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
 import numpy as np
 
 from accountant.certify.closed import has_closed_profile
-from accountant.certify.contour import line
+from accountant.certify.contour import Line, line
 from accountant.certify.few import few
 from accountant.certify.json_form import Object
 from accountant.certify.once import Once
 from accountant.certify.table import FEW, MOST_CELLS, MOST_RUNS, Side, Subject, Table
 from accountant.errors import NotCertified
 from accountant.numerics import hull
-from accountant.numerics.enclosure import Reals
+from accountant.numerics.enclosure import Reals, short
 from accountant.numerics.profile import deltas
-from accountant.numerics.saddle import find_saddle
+from accountant.numerics.saddle import find_saddle, survey
 from accountant.pairs.ladder import LadderPair
 from accountant.pairs.product import Factor, Product
 from accountant.pairs.subsampled import Direction, SubsampledPair
@@ -125,15 +126,13 @@ def _table_below(pair: SubsampledPair, fine: int, negligible: float) -> Table:
     span = 2.0 ** math.floor(math.log2(variation / fine))
     both = (pair, pair.swapped())
     grids = [_grid(_end(one, negligible), span, fine) for one in both]
-    if not has_closed_profile(pair.base, values=4 * max(grid.size for grid in grids)):
-        raise NotCertified(
-            "what shares a sample has no profile in closed form that bounds it from below; release "
-            "some of it on samples of their own"
-        )
     if not all(map(_is_short, grids)):
         raise NotCertified(_FAR_APART)
     found = hull.below(*_sides(both, grids, span))
-    sides = [Side(grid, ()) for grid in grids]
+    sides = [
+        Side(grid, _lines(one, grid * span, negligible, below=True))
+        for one, grid in zip(both, grids, strict=True)
+    ]
     return Table(on_ladder(found, grids, span), *sides)
 
 
@@ -188,23 +187,31 @@ def _end(pair: SubsampledPair, negligible: float) -> float:
     return high
 
 
-def _lines(pair: SubsampledPair, epsilon: Reals, negligible: float) -> tuple[Object, ...]:
-    """Lines that bound the base's profile at the points, each for as many as it serves well."""
+def _lines(
+    pair: SubsampledPair, epsilon: Reals, negligible: float, *, below: bool = False
+) -> tuple[Object, ...]:
+    """Lines that bound the base's profile at the points, each for as many as it serves well.
+
+    Args:
+        pair: what is sampled.
+        epsilon: increasing.
+        negligible: by how much a bound may be off.
+        below: whether they have to bound from both sides.
+    """
     if has_closed_profile(pair.base, values=4 * epsilon.size):
         return ()
     scale, argument = _argument(pair, epsilon)
     with np.errstate(divide="ignore"):
-        wanted = np.logaddexp(
-            np.log(deltas(pair.base, argument)[1]) + _CLOSE, np.log(negligible / scale) + _LOG_ROOM
-        )
+        room = np.log(negligible / scale) + _LOG_ROOM
+        wanted = np.logaddexp(np.log(deltas(pair.base, argument)[1]) + _CLOSE, room)
     listed: list[Object] = []
     start = 0
     while start < argument.size:
-        base = Subject.plain(pair.base)
-        at = float(argument[start])
-        saddle = find_saddle(pair.base, lambda one, at=at: one.epsilon - at)  # type: ignore[misc]
-        proof = line(base, saddle, _MOST_NODES)
+        proof = _line_at(pair.base, float(argument[start]), below=below)
         good = proof.log_upper(argument[start:]) <= wanted[start:]
+        if below:
+            lower = np.logaddexp(proof.log_lower(argument[start:]), room[start:])
+            good &= (lower >= wanted[start:] - 3 * _CLOSE) & (proof.contour.tau == 0.0)
         count = int(np.argmin(np.append(good, False)))
         if count == 0 or len(listed) == _MOST_LINES:
             raise NotCertified(
@@ -215,6 +222,17 @@ def _lines(pair: SubsampledPair, epsilon: Reals, negligible: float) -> tuple[Obj
         listed.append({"points": count - (start == 0), **proof.witness()})
         start += count
     return tuple(listed)
+
+
+def _line_at(base: Product, epsilon: float, *, below: bool) -> Line:
+    """A line for the base's profile; from below, with the aliases that the checker bounds."""
+    saddle = find_saddle(base, lambda one: one.epsilon - epsilon)
+    if below:
+        twice = 2.0 * short(saddle.c)
+        saddle = replace(
+            saddle, points=(twice,), values=(float(survey(base, np.array([twice])).value[0]),)
+        )
+    return line(Subject.plain(base), saddle, _MOST_NODES)
 
 
 def _argument(pair: SubsampledPair, epsilon: Reals) -> tuple[Reals, Reals]:

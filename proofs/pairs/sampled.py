@@ -191,9 +191,8 @@ class SampledPair(Pair):
 
     def known(self, lines: Sequence[Line]) -> Known:
         """The profile enclosed, and what it ends at, if that of the base is enclosed."""
-        if lines:
-            raise RefusedError("a line bounds the base's profile from above only")
-        return Known(self.sampled(self.bases(())), self.told())
+        enclosed = [one.around(self.base, [None] * len(self.base)) for one in lines]
+        return Known(self.sampled(enclosed or self.bases(())), self.told())
 
     def told(self) -> arb:
         """P(L = inf): the rate times that of the base; none for addition."""

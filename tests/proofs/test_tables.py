@@ -276,8 +276,14 @@ def test_no_table_proves_what_is_false(name: str, data: st.DataObject) -> None:
 def test_no_table_below_proves_what_is_false(name: str, data: st.DataObject) -> None:
     """Whatever the grid, the level and the sum: no lower bound above the truth."""
     product = TARGETS[name]()
+    lines: list[Any] = []
+    if name == "both":
+        size = st.floats(-4, 3).map(lambda power: show_rational(F(2.0**power)))
+        one = {"c": size, "step": size, "nodes": st.integers(1, 60), "tau": st.just("0")}
+        line = st.fixed_dictionaries({"points": st.integers(1, 50), **one})
+        lines = data.draw(st.lists(line, min_size=1, max_size=3))
     given_sides = [
-        {"runs": [{"stride": a, "count": n} for a, n in data.draw(grids)], "lines": []}
+        {"runs": [{"stride": a, "count": n} for a, n in data.draw(grids)], "lines": lines}
         for _ in range(2)
     ]
     span = show_rational(F(1, data.draw(st.sampled_from([16, 100, 512]))))

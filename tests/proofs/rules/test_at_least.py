@@ -27,7 +27,8 @@ from tests.proofs.rules.test_hockey_stick import (
 )
 from tests.proofs.rules.test_sampled import (
     ADDED,
-    COMPOSITE,
+    BOTH,
+    DEEP,
     DELTA,
     DELTA_ADDED,
     FINE,
@@ -85,6 +86,15 @@ def line(delta: str, why: str = "", product: list[Object] = TEN, **changes: Any)
 def fold(delta: str, why: str = "", **changes: Any) -> Case:  # noqa: ANN401  # JSON is anything
     """A folded sum for twenty randomised responses at epsilon = 2."""
     return Case("at-least/lattice", least([RESPONSE], "2", delta), witness=FOLD | changes, why=why)
+
+
+def shared(delta: str, why: str = "", **changes: Any) -> Case:  # noqa: ANN401  # JSON is anything
+    """A sum for two releases on one sample at epsilon = 1/4, by a table from lines."""
+    lines = ({**DEEP, "points": 1, **changes},)
+    grid = table(points((1, 300), (16, 300), lines=lines), points((1, 290), lines=lines), "1/1000")
+    sides = {name: {"c": c, "factors": [grid]} for name, c in (("before", "1/4"), ("after", "12"))}
+    given = STEEP | sides | {"factors": [grid], "nodes": 500}
+    return Case("at-least/smoothed", least([BOTH], "1/4", delta), witness=given, why=why)
 
 
 CLAIM = "claimed divergence is at least"
@@ -182,7 +192,11 @@ CASES = [
     made("smoothed", REMOVED, near(DELTA, UP), CLAIM),
     made("smoothed", ADDED, near(DELTA_ADDED, "-1/90")),
     made("smoothed", ADDED, near(DELTA_ADDED, UP), CLAIM),
-    made("smoothed", REMOVED, "0", "from above only", COMPOSITE),
+    # 0.0540431759 by integration over the Laplace loss
+    shared("67/1250"),
+    shared("541/10000", CLAIM),
+    shared("0", "beside a Gaussian", tau="1/100"),
+    shared("67/1250", CLAIM, step="2"),
     made("smoothed", REMOVED, "0", "are not apart", TINY),
     made("lattice", REMOVED, near(DELTA, "-1/200")),
     made("lattice", REMOVED, near(DELTA, UP), CLAIM),

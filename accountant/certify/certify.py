@@ -104,8 +104,11 @@ def _lower(guarantee: Guarantee[Any], delta: Number | None, epsilon: Number | No
         wanted = float_up(check.probability(delta=delta))
         found = [answers.epsilon(product, wanted).lower for product in products]
         place = max(range(len(found)), key=found.__getitem__)
-        if not (wanted and math.isfinite(found[place])):
-            raise NotCertified(f"no finite lower bound says enough at delta = {wanted:g}")
+        if not (wanted and 0 < found[place] < math.inf):
+            raise NotCertified(
+                f"epsilon at delta = {wanted:g} has no finite lower end above 0: there is nothing "
+                "to certify; try another delta"
+            )
         return lower_fact(products[place], found[place], wanted, moves=True)
     at = float_up(check.non_negative(epsilon=epsilon))
     found = [answers.delta(product, at).lower for product in products]

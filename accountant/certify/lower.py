@@ -33,7 +33,7 @@ _LONGER = 4
 _FAR = np.geomspace(0.01, 100.0, 81)
 _FINENESS = (256, 1024)  # points of a table for a typical loss, tried in this order
 _NEGLIGIBLE = 1e-10  # what the last losses of tables may have, relative to delta
-_MAX_WORK = 1 << 22
+_MAX_WORK = 1 << 23
 
 
 def lower_fact(product: Product, epsilon: float, delta: float, *, moves: bool) -> Step:
@@ -52,16 +52,9 @@ def lower_fact(product: Product, epsilon: float, delta: float, *, moves: bool) -
     said = factors(product)
     epsilons = epsilon * (1.0 - _SLACKS) if moves else np.full(_SLACKS.shape, epsilon)
     deltas = np.full(_SLACKS.shape, delta) if moves else delta * (1.0 - _SLACKS)
-    found: tuple[int, Proof] | None = None
-    for proof in _proofs(product, epsilon, delta):
-        enough = np.flatnonzero(_log_lower(proof, epsilons) >= np.log(deltas))
-        if enough.size and (found is None or enough[0] < found[0]):
-            found = int(enough[0]), proof
-        if found is not None and _SLACKS[found[0]] <= _WIDEST_SLACK:
-            break
-    if found is None:
+    slack, proof = _closest(_proofs(product, epsilon, delta), epsilons, np.log(deltas))
+    if proof is None:
         raise _rough(product, epsilon)
-    slack, proof = found
     near, least = float(epsilons[slack]), float(deltas[slack])
     claim: Object = {
         "notion": "hockey-stick-at-least",
@@ -71,6 +64,22 @@ def lower_fact(product: Product, epsilon: float, delta: float, *, moves: bool) -
     }
     rule, witness = _witness(proof, near, math.log(least))
     return Step(rule=f"at-least/{rule}", premises=(), witness=witness, conclusion=claim)
+
+
+def _closest(proofs: Iterator[Proof], epsilon: Reals, log_delta: Reals) -> tuple[int, Proof | None]:
+    """The first proof that gives away little, or the one that gives away least, if any does."""
+    found: tuple[int, Proof | None] = epsilon.size, None
+    try:
+        for proof in proofs:
+            enough = np.flatnonzero(_log_lower(proof, epsilon) >= log_delta)
+            if enough.size and enough[0] < found[0]:
+                found = int(enough[0]), proof
+            if enough.size and _SLACKS[enough[0]] <= _WIDEST_SLACK:
+                break
+    except NotCertified:  # a closer one is out of reach
+        if found[1] is None:
+            raise
+    return found
 
 
 def _log_lower(proof: Proof, epsilon: Reals) -> Reals:
@@ -84,10 +93,10 @@ def _proofs(product: Product, epsilon: float, delta: float) -> Iterator[Proof]:
     """Ways to bound the divergence near epsilon, each closer than the one before."""
     sampled = [one.pair for one in product.factors if isinstance(one.pair, SubsampledPair)]
     bounded = any(one.direction is Direction.REPLACEMENT for one in sampled)
-    if not product.factors or epsilon >= max_loss(product):
-        return
-    if has_closed_profile(product) and not bounded:
+    if has_closed_profile(product) and product.factors and not bounded:
         yield Closed(product)
+    elif not product.factors or epsilon >= max_loss(product):
+        return
     elif not sampled:
         yield from _sums(Subject.plain(product), epsilon)
     else:

@@ -47,7 +47,7 @@ def subject_below(product: Product, *, fine: int, negligible: float) -> Subject:
         fine: grid points for a typical loss, total variation.
         negligible: what losses may have that count as the last of a table.
     Raises:
-        NotCertified: the profile of a base has no closed form, or losses are too far apart.
+        NotCertified: no line bounds the profile of a base well, or losses are too far apart.
     """
     tables: list[Table | None] = []
     computed: list[Factor] = []
@@ -122,7 +122,7 @@ def _table(pair: SubsampledPair, fine: int, negligible: float, *, whole: bool) -
 
 def _table_below(pair: SubsampledPair, fine: int, negligible: float) -> Table:
     """On a uniform grid around 0, coarser further out."""
-    variation = float(pair.profile(np.zeros(1))[0][0])
+    variation = float(pair.profile(np.zeros(1))[1][0])
     span = 2.0 ** math.floor(math.log2(variation / fine))
     both = (pair, pair.swapped())
     grids = [_grid(_end(one, negligible), span, fine) for one in both]

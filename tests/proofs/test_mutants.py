@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from itertools import islice
 
 import pytest
 
-from proofs import Rejected, VerifiedUnder, check_text
+from accountant.numerics import answers
+from accountant.pairs.laplace import LaplacePair
+from accountant.pairs.product import Factor, Product
+from proofs import Rejected, Verified, VerifiedUnder, check_text
 from tests.proofs.corpus import FOLDER
 from tests.proofs.mutants import hints, mutants
 
@@ -70,6 +74,26 @@ def test_mutants_are_rejected(name: str) -> None:
 def test_mutants_of_long_certificates_are_rejected(name: str) -> None:
     """The same for certificates that take longer to check, at the longest for a part of them."""
     assert _survivors(name, LONG[name]) == []
+
+
+def test_mutants_of_a_lower_bound_are_true_or_rejected() -> None:
+    """A damaged certificate that verifies says what is true of the product that it names."""
+    text = (FOLDER / "lower-rough.json").read_text(encoding="utf-8")
+    assert isinstance(check_text(text), Verified)
+    accepted, rejected = 0, 0
+    for _, document, _ in [*mutants(text), *hints(text)]:
+        if isinstance(check_text(json.dumps(document)), Rejected):
+            rejected += 1
+            continue
+        claim = document["claim"]
+        (factor,) = claim["product"]
+        pair = LaplacePair(epsilon=Fraction(factor["pair"]["epsilon"]))
+        product = Product((Factor(pair, factor["count"]),))
+        epsilon, delta = float(Fraction(claim["epsilon"])), Fraction(claim["delta"])
+        assert delta <= Fraction(answers.delta(product, epsilon).upper)
+        accepted += 1
+
+    assert accepted < rejected
 
 
 @pytest.mark.parametrize("name", ["choices", "disjoint"])

@@ -14,6 +14,7 @@ from accountant import (
     L1,
     L2,
     ZCDP,
+    ApproxDP,
     Guarantee,
     NotCertified,
     ParameterError,
@@ -101,6 +102,15 @@ def test_delta_at_epsilon(name: str) -> None:
 
     assert epsilon == Fraction(3, 4)
     assert lower * (1 - 1e-6) <= delta <= lower
+
+
+def test_beyond_the_largest_loss() -> None:
+    """What is told outright stays, where the profile has a closed form."""
+    told = ApproxDP(epsilon=1, delta=1e-3)
+    epsilon, delta = verified(told.certify(epsilon=2, lower=True))
+
+    assert epsilon == 2
+    assert Fraction(1e-3) * (1 - Fraction(1, 10**6)) <= delta <= Fraction(1e-3)
 
 
 def test_both_ends_enclose_the_answer() -> None:

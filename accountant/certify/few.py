@@ -19,15 +19,15 @@ _DIGITS = 12  # to which equal losses are equal
 
 def few(pair: SubsampledPair) -> FinitePair | None:
     """A sample as a finite pair, about, where the checker adds up its losses."""
-    if pair.direction is Direction.REPLACEMENT or not how_many(pair.base):
+    parts = [(f.pair.atoms, f.count) for f in pair.base.factors if isinstance(f.pair, AtomicPair)]
+    known = how_many(pair.base) > 0 and len(parts) == len(pair.base.factors)
+    if pair.direction is Direction.REPLACEMENT or not known:
         return None
     loss: Reals = np.zeros(1)
     log_p: Reals = np.zeros(1)
-    for factor in pair.base.factors:
-        if not isinstance(factor.pair, AtomicPair):
-            return None
-        for _ in range(factor.count):
-            loss, log_p = _beside(loss, log_p, factor.pair.atoms)
+    for atoms, count in parts:
+        for _ in range(count):
+            loss, log_p = _beside(loss, log_p, atoms)
     p = np.append(np.exp(log_p), [infinite_mass(pair.base).lower, 0.0])
     q = np.append(np.exp(log_p - loss), [0.0, infinite_mass(pair.base.swapped()).lower])
     rate = float(pair.sampling_rate)

@@ -73,7 +73,8 @@ TABLES = [
 
 
 def _everything() -> None:
-    sampled._table.cache_clear()  # of what other tests have left in it
+    for cache in (sampled._table, sampled._table_below):
+        cache.cache_clear()  # of what other tests have left in it
     for case in (*TABLES, test_sampled.RHO[1]):
         case.verdict()
     for path in FOLDER.glob("*.json"):

@@ -28,6 +28,7 @@ Proof: TypeAlias = "Closed | Folded | Line"
 _SLACKS = np.concatenate([[0.0], 2.0 ** np.arange(-30, -6)])
 _WIDEST_SLACK = 2.0**-20  # what a proof may give away before a longer one is tried
 _MARGIN = 1e-8  # of delta: what a sum cuts and what aliases add, and more
+_TABLE_MARGIN = 1e-7  # what the checker's tables are lower by, as lines only enclose a profile
 _FINER = (1, 2, 4, 8, 16)
 _LONGER = 4
 _FAR = np.geomspace(0.01, 100.0, 81)
@@ -84,9 +85,10 @@ def _closest(proofs: Iterator[Proof], epsilon: Reals, log_delta: Reals) -> tuple
 
 def _log_lower(proof: Proof, epsilon: Reals) -> Reals:
     """About the log of what the checker finds at each epsilon, or less."""
+    margin = 0.0 if isinstance(proof, Closed) or not any(proof.subject.tables) else _TABLE_MARGIN
     if isinstance(proof, Line) and proof.contour.tau:
-        return proof.log_lower(epsilon)
-    return proof.log_upper(epsilon) - _MARGIN
+        return proof.log_lower(epsilon) - margin
+    return proof.log_upper(epsilon) - _MARGIN - margin
 
 
 def _proofs(product: Product, epsilon: float, delta: float) -> Iterator[Proof]:

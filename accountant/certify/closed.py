@@ -12,7 +12,7 @@ import numpy as np
 from accountant.certify.proof import fact_step
 from accountant.guarantees.points import Points
 from accountant.numerics.enclosure import Reals
-from accountant.numerics.profile import closed_form, deltas
+from accountant.numerics.profile import closed_form, deltas, infinite_mass
 from accountant.pairs.discrete_gaussian import DiscreteGaussianPair
 from accountant.pairs.discrete_laplace import DiscreteLaplacePair
 from accountant.pairs.finite import FinitePair
@@ -22,7 +22,7 @@ from accountant.pairs.logistic import LogisticPair
 from accountant.pairs.pair import Pair
 from accountant.pairs.product import Product
 from accountant.pairs.randomized_response import RandomizedResponsePair
-from accountant.pairs.subsampled import SubsampledPair
+from accountant.pairs.subsampled import Direction, SubsampledPair
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from proofs.certificate import Step
 
@@ -123,19 +123,18 @@ def _lattice(pair: Pair) -> tuple[Fraction, int] | None:
 
 def _sum_work(product: Product) -> int:
     """What the checker counts for one value of a finite sum; 0 where that is too long."""
+    smooth = (f.count for f in product.factors if isinstance(f.pair, LaplacePair | LogisticPair))
+    return _sums(product) * (sum(smooth) + 8)
+
+
+def _sums(product: Product) -> int:
+    """How many exponentials that of a product has; 0 where they are too many or one has none."""
     lengths = [(_exponentials(factor.pair), factor.count) for factor in product.factors]
     short = all(0 < length <= _MAX_TERMS for length, _ in lengths)
     if not short or sum(count for _, count in lengths) > _MAX_COUNT:
         return 0
     terms = math.prod(math.comb(count + length - 1, count) for length, count in lengths)
-    smooth = (f.count for f in product.factors if isinstance(f.pair, LaplacePair | LogisticPair))
-    return terms * (sum(smooth) + 8) if terms <= _MAX_TERMS else 0
-
-
-def how_many(product: Product) -> int:
-    """How many losses the checker adds up in M of a product; 0 where they are not few."""
-    smooth = any(isinstance(factor.pair, LaplacePair | LogisticPair) for factor in product.factors)
-    return 0 if smooth else _sum_work(product) // 8
+    return terms if terms <= _MAX_TERMS else 0
 
 
 def _exponentials(pair: Pair) -> int:
@@ -149,5 +148,18 @@ def _exponentials(pair: Pair) -> int:
             return sum(1 for a, b in zip(pair.p, pair.q, strict=True) if a and b)
         case DiscreteLaplacePair():
             return pair.shift + 1
+        case SubsampledPair() if pair.direction is not Direction.REPLACEMENT:
+            removal = pair.direction is Direction.REMOVAL
+            told = infinite_mass(pair.base.swapped() if removal else pair.base).upper > 0
+            return _sums(pair.base) + told if has_few_losses(pair.base) else 0
         case _:
             return 0
+
+
+def has_few_losses(product: Product) -> bool:
+    """Whether the checker lists them, and needs no table of what is sampled."""
+    return _sums(product) > 0 and not _is_smooth(product)
+
+
+def _is_smooth(product: Product) -> bool:
+    return any(isinstance(factor.pair, LaplacePair | LogisticPair) for factor in product.factors)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from accountant.certify.curve import facts
-from accountant.certify.finite import FAINT, above, place, point, ratios
+from accountant.certify.finite import FAINT, LOG_BITS, above, place, point, ratios
+from accountant.certify.listed import bends
 from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.rounding import short_up
 from accountant.numerics.enclosure import Reals
 from accountant.numerics.profile import deltas, max_loss
 from accountant.numerics.selection.outcomes import curve
@@ -49,6 +52,14 @@ def coarse(base: DominatingPair[Any], tail: float) -> tuple[FinitePair, FinitePa
 
 
 def _grid(ahead: Product, behind: Product, tail: float) -> list[Fraction]:
+    """Next to the losses, where they are few; else as many ratios as show the profile."""
+    known = bends(ahead)
+    if known is None:
+        return _dense(ahead, behind, tail)
+    return [short_up(math.exp(x), LOG_BITS) for x in known.tolist()]
+
+
+def _dense(ahead: Product, behind: Product, tail: float) -> list[Fraction]:
     """Ratios up to where the profile has fallen to the tail, and down to where little is left."""
     largest = [max_loss(one) * (1 + _PAST) for one in (ahead, behind)]
     ends = [_end(ahead, tail), _end(behind, max(tail, _SEEN))]

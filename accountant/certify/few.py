@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from accountant.certify.closed import how_many
+from accountant.certify.closed import has_few_losses
 from accountant.numerics.atoms import Atoms
 from accountant.numerics.enclosure import Reals
 from accountant.numerics.profile import infinite_mass
@@ -20,7 +20,7 @@ _DIGITS = 12  # to which equal losses are equal
 def few(pair: SubsampledPair) -> FinitePair | None:
     """A sample as a finite pair, about, where the checker adds up its losses."""
     parts = [(f.pair.atoms, f.count) for f in pair.base.factors if isinstance(f.pair, AtomicPair)]
-    known = how_many(pair.base) > 0 and len(parts) == len(pair.base.factors)
+    known = has_few_losses(pair.base) and len(parts) == len(pair.base.factors)
     if pair.direction is Direction.REPLACEMENT or not known:
         return None
     loss: Reals = np.zeros(1)

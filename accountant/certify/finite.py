@@ -51,6 +51,7 @@ def ratios(
     *,
     floor: float,
     count: int,
+    size: Callable[[Reals], Reals] | None = None,
 ) -> list[Fraction]:
     """Ratios t from e^-least to beyond e^most, dense where the profile bends much for its size.
 
@@ -63,6 +64,7 @@ def ratios(
         extra: logs of ratios to be listed too.
         floor: what matters little of a profile.
         count: at most so many but the extra ones.
+        size: what a bend is compared with, the profile itself by default.
     """
     octaves = range(-math.ceil(least / math.log(2)), math.ceil(most / math.log(2)) + 1)
     listed = np.array([2.0**octave for octave in octaves])
@@ -71,7 +73,8 @@ def ratios(
         middle = 0.5 * (listed[1:] + listed[:-1])
         inside = profile(middle)
         chord = 0.5 * (heights[1:] + heights[:-1])
-        bent = (chord - inside) / (inside + floor) ** _POWER
+        against = size(middle) if size else inside
+        bent = (chord - inside) / (against + floor) ** _POWER
         bent[np.diff(listed) < _FINEST * middle] = 0.0
         outside = (middle < math.exp(-least)) & (listed[1:] <= math.exp(-least))
         bent[outside | (listed[:-1] >= math.exp(most))] = 0.0
@@ -89,7 +92,7 @@ def ratios(
 
 
 def paired(ahead: Above, behind: Above, tail: float, *, one_way: bool, count: int) -> FinitePair:
-    """The finite pair of two bounds at some ratios; what is lost below 0 matters less.
+    """The finite pair of two bounds at some ratios; used one way, losses below 0 matter less.
 
     Args:
         ahead: of H_t(P || Q).
@@ -104,8 +107,12 @@ def paired(ahead: Above, behind: Above, tail: float, *, one_way: bool, count: in
         above, below = ahead.delta(np.maximum(t, 1.0)), behind.delta(np.maximum(1.0 / t, 1.0))
         return np.where(t >= 1.0, above, 1.0 - t + t * below)
 
-    points = []
-    for t in ratios(profile, *ends, (-ends[0], ends[1]), floor=tail / FAINT, count=count):
+    def both(t: Reals) -> Reals:
+        return np.asarray(np.maximum(profile(t) - np.maximum(1.0 - t, 0.0), 0.0))
+
+    points, size = [], None if one_way else both
+    listed = ratios(profile, *ends, (-ends[0], ends[1]), floor=tail / FAINT, count=count, size=size)
+    for t in listed:
         bounds = [float(ahead.delta(np.array(float(t))))] if t >= 1 else []
         bounds += [float(behind.delta(np.array(float(1 / t))))] if t <= 1 else []
         points.append(point(t, max(bounds) + _SPARE * tail))  # differences of masses cancel

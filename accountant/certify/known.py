@@ -14,6 +14,7 @@ from accountant.certify.curve import facts
 from accountant.certify.finite import LOG_BITS
 from accountant.certify.hockey import Point
 from accountant.certify.json_form import Object
+from accountant.certify.listed import bends
 from accountant.errors import NotCertified
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.rounding import short_up
@@ -115,7 +116,9 @@ def known(
         ways["backward"] = (base.backward, base.forward)
     wanted: dict[Product, set[Fraction]] = {base.forward: set(), base.backward: set()}
     for ahead, behind in ways.values():
-        for log_ratio in np.concatenate([_bends(ahead, runs), shifted(ahead)]).tolist():
+        own = bends(ahead)
+        listed = [_bends(ahead, runs), shifted(ahead), *([] if own is None else [own])]
+        for log_ratio in np.concatenate(listed).tolist():
             exact = Fraction(math.ceil(math.ldexp(log_ratio, LOG_BITS)), 1 << LOG_BITS)
             wanted[ahead if exact >= 0 else behind].add(abs(exact))
     steps: list[Step] = []

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from accountant.certify.closed import has_closed_profile
+from accountant.certify.closed import has_closed_profile, has_few_losses
 from accountant.certify.contour import Line, line
 from accountant.certify.few import few
 from accountant.certify.json_form import Object
@@ -75,7 +75,7 @@ def subject(product: Product, *, fine: int, negligible: float, whole: bool = Fal
     tables: list[Table | None] = []
     for factor in product.factors:
         pair, least = factor.pair, negligible / factor.count
-        if isinstance(pair, SubsampledPair):
+        if isinstance(pair, SubsampledPair) and not (whole and has_few_losses(Product.of(pair))):
             tables.append(_table(pair, fine, least, whole=whole))
         else:
             tables.append(None)

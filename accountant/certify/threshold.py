@@ -32,7 +32,7 @@ from proofs.certificate import Json, Step, show_rational
 _COUNT = 300  # ratios
 _SHIFTED, _TOP = 240, 60
 _FIRST = (80, 50)  # cells of either mass, before they are cut
-_ROUNDS, _ASKED = 8, 160
+_ROUNDS, _ASKED, _FURTHER = 8, 160, 40
 _RECTANGLES, _WORK = 20_000, 1 << 22
 _FINE, _BITS = 2_000, 20
 _LEAST, _SMALLEST = 1e-200, 1e-14
@@ -204,10 +204,11 @@ def _stopped(base: Known, product: Product, runs: RunLaw, tail: float) -> Stoppe
     worst = _cuts(upside_down, runs, least, _FIRST[1])
     most = min(_RECTANGLES, _WORK // (4 * law_work(runs) + 96))
     bound = _lines(base, best, worst, runs)
-    asked = np.exp(np.linspace(0.0, 2.0 * _reach(product, least), _ASKED))
+    near = np.linspace(0.0, 2.0 * _reach(product, least), _ASKED)
     for _ in range(_ROUNDS):
-        active = bound.active(asked)
-        both = zip((best, worst), bound.origin[:, active], strict=True)
+        asked = np.exp(np.append(near, np.linspace(near[-1], bound.end(tail), _FURTHER)))
+        cells = bound.origin[:, bound.active(asked)]
+        both = zip((best, worst), cells, strict=True)
         better, worse = (_halved(masses, at) for masses, at in both)
         if 2 * len(better) * len(worse) > 3 * most:  # about a third has x + r > 1
             break

@@ -11,6 +11,7 @@ from flint import acb, arb, ctx
 
 from proofs.arithmetic import ball, show
 from proofs.pairs.pair import Formula, Moments, Pair, no_profile, no_witness
+from proofs.pairs.terms import Terms
 
 MAX_LOSSES: Final = 1_000
 
@@ -37,6 +38,18 @@ class DiscreteLaplacePair(Pair):
     def lattice(self) -> tuple[Fraction, Fraction] | None:
         """Every second multiple of 1/scale."""
         return -self.shift / self.scale, 2 / self.scale
+
+    @property
+    def outcomes(self) -> int:
+        """One more than the shift."""
+        return self.shift + 1
+
+    def terms(self) -> Terms:
+        """As above."""
+        r, reach = ball(-1 / self.scale).exp(), ball(self.shift / self.scale)
+        inner = ((self.shift - 2 * j, (1 - r) / (1 + r) * r**j) for j in range(1, self.shift))
+        ends = [(reach, 1 / (1 + r)), (-reach, r**self.shift / (1 + r))]
+        return Terms([*ends, *((ball(k / self.scale), mass) for k, mass in inner)], arb(0))
 
     def largest(self) -> arb:
         """Shift over scale."""

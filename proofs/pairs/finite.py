@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isqrt
 from typing import final
 
-from flint import acb, acb_mat, arb
+from flint import arb
 
 from proofs.arithmetic import ball, exact_sum
 from proofs.errors import RefusedError
 from proofs.pairs.pair import Moments, Pair, no_witness
+from proofs.pairs.terms import Terms
 
 MAX_OUTCOMES = 2_000
 MAX_BITS = 1 << 14  # of a common denominator
@@ -43,6 +43,16 @@ class FinitePair(Pair):
         """None: losses are logs of rationals."""
         return None
 
+    @property
+    def outcomes(self) -> int:
+        """Those that both P and Q have."""
+        return sum(1 for a, b in zip(self.p, self.q, strict=True) if a and b)
+
+    def terms(self) -> Terms:
+        """Log ratios with P's masses."""
+        both = ((a, b) for a, b in zip(self.p, self.q, strict=True) if a and b)
+        return Terms([(ball(a / b).log(), ball(a)) for a, b in both], ball(self.infinite))
+
     def largest(self) -> arb:
         """The log of the largest ratio, 0 where there is none."""
         ratios = [a / b for a, b in zip(self.p, self.q, strict=True) if a and b]
@@ -51,9 +61,7 @@ class FinitePair(Pair):
     def moments(self, witness: object) -> Moments:
         """Sum of p (p/q)^s."""
         no_witness(witness)
-        both = [(a, a / b) for a, b in zip(self.p, self.q, strict=True) if a and b]
-        terms = [(ball(mass), ball(ratio).log()) for mass, ratio in both]
-        return Terms(terms, ball(self.infinite))
+        return self.terms()
 
     def profile(self, epsilon: arb) -> arb:
         """Sum of (p - e^eps q)_+."""
@@ -85,47 +93,3 @@ class FinitePair(Pair):
     def describe(self) -> str:
         """The number of outcomes."""
         return f"a pair of {len(self.p)} outcomes"
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """M as a finite sum.
-
-    Attributes:
-        terms: finite losses with their masses under P, masses first.
-        infinite: P(L = inf).
-    """
-
-    terms: list[tuple[arb, arb]]
-    infinite: arb
-
-    @property
-    def top(self) -> Fraction | None:
-        """None: M(c) bounds everything."""
-        return None
-
-    def along(self, c: Fraction, step: arb, count: int) -> list[acb]:
-        """Every sum at once: with k = n a + b, e^{i k x} is e^{i n a x} e^{i b x}."""
-        if not self.terms:
-            return [acb(0)] * count
-        tilt, n = ball(c), isqrt(count - 1) + 1
-        weights = [mass * (tilt * loss).exp() for mass, loss in self.terms]
-        turns = [step * loss for _, loss in self.terms]
-        small = acb_mat([[acb(0, turn * b).exp() for b in range(n)] for turn in turns])
-        large = acb_mat(
-            [
-                [
-                    weight * acb(0, turn * a).exp()
-                    for weight, turn in zip(weights, turns, strict=True)
-                ]
-                for a in range(0, count, n)
-            ]
-        )
-        found = large * small
-        return [found[k // n, k % n] for k in range(count)]
-
-    def ceiling(self, c: Fraction, y: arb, top: Fraction | None) -> arb:  # noqa: ARG002  # flat
-        """M(c)."""
-        (flat,) = self.along(c, arb(0), 1)
-        return flat.real

@@ -15,6 +15,7 @@ from flint import acb, arb
 
 from proofs.arithmetic import ball
 from proofs.errors import RefusedError
+from proofs.pairs.terms import Terms, length
 
 Product: TypeAlias = "tuple[tuple[Pair, int], ...]"
 """Different pairs, each with how often it occurs."""
@@ -54,6 +55,19 @@ class Pair(ABC):
     @abstractmethod
     def lattice(self) -> tuple[Fraction, Fraction] | None:
         """Some offset and span such that every finite loss is offset + k span, k whole."""
+
+    @property
+    @abstractmethod
+    def outcomes(self) -> int:
+        """How many finite losses there are; 0 where they are not listed."""
+
+    @abstractmethod
+    def terms(self) -> Terms:
+        """All losses, where the finite ones are listed.
+
+        Raises:
+            RefusedError: they are not.
+        """
 
     @abstractmethod
     def largest(self) -> arb:
@@ -111,6 +125,19 @@ class Formula:
         return flat if self.decay is None else flat.min(self.decay(ball(c), y))
 
 
+def outcomes(product: Product) -> int:
+    """How many finite losses a product has, about; 0 where they are not listed or too many."""
+    return length([(pair.outcomes, count) for pair, count in product])
+
+
+def terms(product: Product) -> Terms:
+    """All losses of a product whose pairs list them."""
+    found = Terms([(arb(0), arb(1))], arb(0))
+    for pair, count in product:
+        found = found.times(pair.terms(), count)
+    return found
+
+
 def no_witness(witness: object) -> None:
     """Refuse a witness where a closed formula needs none."""
     if witness is not None:
@@ -120,6 +147,11 @@ def no_witness(witness: object) -> None:
 def unbounded(what: str) -> RefusedError:
     """The refusal of a pair whose losses have no bound."""
     return RefusedError(f"the losses of {what} have no bound")
+
+
+def unlisted(what: str) -> RefusedError:
+    """The refusal of a pair whose losses are not listed."""
+    return RefusedError(f"the losses of {what} are not listed: its witness is a table")
 
 
 def no_profile(what: str) -> RefusedError:

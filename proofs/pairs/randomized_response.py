@@ -10,6 +10,7 @@ from flint import acb, arb
 
 from proofs.arithmetic import ball, show
 from proofs.pairs.pair import Formula, Moments, Pair, no_witness
+from proofs.pairs.terms import Terms
 
 
 @final
@@ -33,6 +34,18 @@ class RandomizedResponsePair(Pair):
     def lattice(self) -> tuple[Fraction, Fraction] | None:
         """-epsilon and epsilon, with 0 between them for three categories or more."""
         return -self.epsilon, self.epsilon * (2 if self.categories == 2 else 1)
+
+    @property
+    def outcomes(self) -> int:
+        """Two or three."""
+        return min(self.categories, 3)
+
+    def terms(self) -> Terms:
+        """As above."""
+        e = ball(self.epsilon)
+        share = ball(1 - self.infinite_mass) / (e.exp() + (self.categories - 1))
+        middle = [(arb(0), share * (self.categories - 2))] if self.categories > 2 else []
+        return Terms([(e, share * e.exp()), (-e, share), *middle], ball(self.infinite_mass))
 
     def largest(self) -> arb:
         """Epsilon."""

@@ -14,10 +14,18 @@ from flint import arb, ctx
 from proofs.arithmetic import PRECISIONS, ball, show
 from proofs.errors import RefusedError
 from proofs.line import Line, closed_profile
-from proofs.pairs.finite import Terms
-from proofs.pairs.pair import Moments, Pair, Product, no_profile, unbounded
+from proofs.pairs.pair import (
+    Moments,
+    Pair,
+    Product,
+    no_profile,
+    outcomes,
+    terms,
+    unbounded,
+    unlisted,
+)
 from proofs.pairs.table import Hint, Known, Table, read_beyond, read_table
-from proofs.residues import how_many, losses
+from proofs.pairs.terms import Terms
 
 TABLES: Final = 4  # of one product that are kept, at every precision
 _MORE_BITS: Final = 256  # of a profile where a large ratio magnifies what is cut
@@ -58,6 +66,38 @@ class SampledPair(Pair):
         """None: that of a table is its own."""
         return None
 
+    @property
+    def outcomes(self) -> int:
+        """As many as the base has, and perhaps one that only one of its laws has."""
+        if self.direction is Direction.REPLACEMENT:
+            return 0
+        known = outcomes(self.base)
+        return known + self._tells if known else 0
+
+    @property
+    def _tells(self) -> bool:
+        """Whether there are outcomes that only Q of the base has, or for addition only P."""
+        removal = self.direction is Direction.REMOVAL
+        return any((one.swapped() if removal else one).infinite for one, _ in self.base)
+
+    def terms(self) -> Terms:
+        """Of every outcome of the base, by the definition; proofs/sampled.md, section 9.
+
+        Removal: p (q + (1-q) e^{-l}) at log(1 + q(e^l - 1)), what only Q has times 1 - q at
+        log(1 - q), what only P has times q at inf. Addition: p at -log(1 + q(e^{-l} - 1)), what
+        only P has at -log(1 - q).
+        """
+        if not self.outcomes:
+            raise unlisted(self.describe())
+        q, base = ball(self.sampling_rate), terms(self.base)
+        kept = (1 - q).log()
+        if self.direction is Direction.ADDITION:
+            losses = [(-(q * (-x).expm1()).log1p(), p) for x, p in base.losses]
+            return Terms(losses + [(-kept, base.infinite)] * self._tells, arb(0))
+        other = terms(tuple((one.swapped(), count) for one, count in self.base)).infinite
+        losses = [((q * x.expm1()).log1p(), p * (q + (1 - q) * (-x).exp())) for x, p in base.losses]
+        return Terms(losses + [(kept, (1 - q) * other)] * self._tells, q * base.infinite)
+
     def largest(self) -> arb:
         """log(1 + q(e^l - 1)), l the base's largest; for addition -log(1 - q(1 - e^{-l})).
 
@@ -76,39 +116,18 @@ class SampledPair(Pair):
             raise unbounded("a base with infinite losses")
         return sum((one.largest() * count for one, count in self.base), arb(0))
 
-    def moments(self, witness: object) -> Table:
-        """Of the table that the witness describes."""
+    def moments(self, witness: object) -> Table | Terms:
+        """Of the table that the witness describes; itself where the base's losses are listed."""
+        return self.terms() if witness is None else self._tabulated(witness)
+
+    def _tabulated(self, witness: object) -> Table:
         return _table(self, read_table(witness), ctx.prec)
 
     def moments_below(self, witness: object) -> Moments:
         """Of the pair itself where its losses are few, or of a table below it."""
         if witness is None:
-            return self._few()
+            return self.terms()
         return _table_below(self, read_table(witness), ctx.prec)
-
-    def _few(self) -> Terms:
-        """The sum over the losses l of the base, of mass p under P and p e^{-l} under Q.
-
-        Removal: a loss log r of mass p e^{-l} r, r = 1 + q (e^l - 1), and log(1 - q) where P has
-        nothing. Addition: -log(1 + q (e^{-l} - 1)) of mass p, and -log(1 - q) where Q has nothing.
-        """
-        if self.direction is Direction.REPLACEMENT or not how_many(self.base):
-            raise RefusedError(
-                "a sample without a table needs a base of few losses, and a Poisson one"
-            )
-        q, terms = ball(self.sampling_rate), []
-        removal = self.direction is Direction.REMOVAL
-        for loss, mass in losses(self.base):
-            if removal:
-                ratio = (q * loss.expm1()).log1p()
-                terms.append((mass * (ratio - loss).exp(), ratio))
-            else:
-                terms.append((mass, -(q * (-loss).expm1()).log1p()))
-        if removal:
-            terms.append(((1 - q) * _alone(self.swapped().base), (1 - q).log()))
-        else:
-            terms.append((_alone(self.base), -(1 - q).log()))
-        return Terms(terms, self.told())
 
     def moment(self, witness: object, s: Fraction) -> arb:
         """At or above E_P[e^{sL}] at one s > 0; proofs/sampled.md, section 6.
@@ -116,9 +135,12 @@ class SampledPair(Pair):
         By a table alone where its profile falls to 0. Else what lies beyond its last corner T adds
         at most s(s+1) q T^s A^{-c} M(c) c^c/(1+c)^{1+c}/(c - s), A = 1 + (T-1)/q, M the base's.
         """
+        if witness is None:
+            (exact,) = self.terms().along(s, arb(0), 1)
+            return exact.real
         beyond, given = read_beyond(witness)
         with ctx.workprec(ctx.prec + _MORE_BITS):
-            found = self.moments(given)
+            found = self._tabulated(given)
         power = ball(s)
         (body,) = found.along(s, arb(0), 1)
         if found.infinite.is_zero():

@@ -27,7 +27,7 @@ from proofs.pairs.pair import Moments, Product
 from proofs.pairs.sampled import TABLES, SampledPair
 from proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
 from proofs.pairs.table import read_beyond, read_table
-from proofs.residues import how_many, work
+from proofs.residues import work
 from proofs.rules.rule import Application
 from proofs.statement import HockeyStick
 
@@ -185,7 +185,8 @@ def spend(
     known = list(map(_made, before)) if len(before) == len(product) <= TABLES else []
     for place, ((pair, _), hint) in enumerate(zip(product, witnesses, strict=True)):
         each, once = _work(pair, hint)
-        if hint and isinstance(pair, SampledPair) and known[place : place + 1] == [_made(hint)]:
+        table = isinstance(pair, SampledPair) and hint is not None
+        if table and known[place : place + 1] == [_made(hint)]:
             once = 2 * nodes * read_table(_made(hint)).size
         step.budget.spend((nodes + 1) * each + once)
 
@@ -248,7 +249,7 @@ def _made(hint: object) -> object:
 def _work(pair: object, hint: object) -> tuple[int, int]:
     """About how many operations one value of M takes, and all of them together need once."""
     if isinstance(pair, SampledPair) and hint is None:
-        return 4 * how_many(pair.base) + 8, 8 * how_many(pair.base)
+        return 4 * pair.outcomes + 4, 8 * pair.outcomes
     if isinstance(pair, SampledPair):
         found = read_table(read_beyond(hint)[1])
         return found.turning, found.work(profile_work(pair.base)) + 2 * cells(pair.base)

@@ -14,7 +14,7 @@ from proofs.residues import finite_profile
 from proofs.rules import RULES, mechanisms
 from proofs.statement import GDP
 from tests.architecture.tree import ROOT
-from tests.proofs import test_grid, test_kernel, test_residues, test_tables
+from tests.proofs import test_grid, test_kernel, test_residues, test_tables, test_terms
 from tests.proofs.branches import traced, untaken
 from tests.proofs.corpus import FOLDER
 from tests.proofs.rules import (
@@ -38,7 +38,7 @@ FILES = [
     ROOT / "proofs" / "kernel.py",
     ROOT / "proofs" / "runs.py",
     *(ROOT / "proofs" / name for name in ("grid.py", "line.py", "residues.py", "tent.py")),
-    *(ROOT / "proofs" / "pairs" / name for name in ("sampled.py", "table.py")),
+    *(ROOT / "proofs" / "pairs" / name for name in ("sampled.py", "table.py", "terms.py")),
     *sorted((ROOT / "proofs" / "rules").glob("*.py")),
 ]
 ASSUMED = {name for name in RULES if name.startswith("state/")}
@@ -112,6 +112,10 @@ def _profiles() -> None:
     for row in test_residues.WORK:
         test_residues.test_long_sums_are_left_out(*row)
     test_residues.test_whole_noise(Fraction(0))
+    for direction in test_terms.POISSON:
+        test_terms.test_samples_of_several_releases(direction)
+    for pair in test_terms.UNLISTED:
+        test_terms.test_other_losses_are_not_listed(pair)
     test_residues.test_an_epsilon_that_is_a_loss()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import flint
@@ -16,6 +17,7 @@ from accountant.pairs.discrete_laplace import DiscreteLaplacePair
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.product import Factor, Product
 from accountant.pairs.randomized_response import RandomizedResponsePair
+from accountant.pairs.subsampled import Direction, SubsampledPair
 from tests.contracts.definition import Ball, ball
 
 
@@ -84,3 +86,46 @@ def test_refuses_absurd_lattices() -> None:
     assert lattice is not None
     with pytest.raises(NotCertified, match="nodes"):
         build_lattice(product, saddle, lattice)
+
+
+SHARED = SubsampledPair(
+    base=Product.of(DiscreteLaplacePair(scale=Fraction(4), shift=3)),
+    sampling_rate=Fraction(1, 10),
+    direction=Direction.REMOVAL,
+)
+
+
+@pytest.mark.parametrize("at", [0.3, 1.0, 2.0])
+def test_many_epsilons_by_one_transform(at: float) -> None:
+    """What a Fourier transform says of many epsilons is what each says alone, hardly wider."""
+    product = Product((Factor(SHARED, 30),)).above()
+    saddle = find_saddle(product, lambda one: one.epsilon - at)
+    lattice = common_lattice(product, saddle.c)
+    assert lattice is not None
+    made = build_lattice(product, saddle, lattice)
+    assert made.s.size > 1 << 11
+    epsilon = np.linspace(0.8 * at, 1.2 * at, (1 << 19) // made.s.size + 1)
+    low, high = made.log_profile(epsilon)
+    alone = [made.log_profile(epsilon[k : k + 1]) for k in range(0, epsilon.size, 7)]
+
+    for k, (below, above) in zip(range(0, epsilon.size, 7), alone, strict=True):
+        assert low[k] <= above[0] + 1e-15
+        assert below[0] <= high[k] + 1e-15
+        assert high[k] - low[k] <= 4 * (above[0] - below[0]) + 1e-11
+
+
+def test_nodes_that_are_not_known_widen_the_transform() -> None:
+    """Where K is not known at some nodes all of their size is an error."""
+    product = Product((Factor(SHARED, 30),)).above()
+    saddle = find_saddle(product, lambda one: one.epsilon - 2.0)
+    lattice = common_lattice(product, saddle.c)
+    assert lattice is not None
+    made = build_lattice(product, saddle, lattice)
+    far = replace(made, radius=np.where(made.s.imag > made.s.imag[5], np.inf, made.radius))
+    epsilon = np.linspace(1.9, 2.1, (1 << 19) // made.s.size + 1)
+    low, high = made.log_profile(epsilon)
+    wide = far.log_profile(epsilon)
+
+    assert (wide[0] <= low + 1e-12).all()
+    assert (wide[1] >= high - 1e-12).all()
+    assert (wide[1] > high + 0.1).all()

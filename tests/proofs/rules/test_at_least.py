@@ -41,6 +41,7 @@ from tests.proofs.support import Case, Object, certificate, factor, gaussian, st
 
 UP, DOWN = "1/100000000", "-1/100000000"
 LAPLACE = factor("laplace", epsilon="1")
+ANSWER = factor("randomized-response", epsilon="1", categories=2, infinite="0")
 
 
 def least(product: list[Object], epsilon: str, delta: str) -> Object:
@@ -155,6 +156,11 @@ CASES = [
     line("0", "without a table", [drawn("removal", [LAPLACE])]),
     line("0", "without a table", [drawn("replacement", [TOLD])]),
     line("0", "known exactly", [drawn("removal", [drawn("replacement", [LAPLACE])])]),
+    # 1/4 of (e - 1)/(e + 1) is 0.115529289
+    closed([drawn("removal", [ANSWER])], "0", "11552927/100000000"),
+    closed([drawn("removal", [ANSWER]), drawn("addition", [ANSWER])], "0", "11552927/100000000"),
+    closed([drawn("removal", [ANSWER]), drawn("addition", [ANSWER])], "0", "1/4", CLAIM),
+    closed([drawn("removal", [ANSWER]), drawn("replacement", [ANSWER])], "0", "0", "known exactly"),
     closed([gaussian("1/2", 2)], "1", near(GAUSS, DOWN)),
     closed([LAPLACE], "1/2", "22119921/100000000"),
     closed([LAPLACE], "1/2", "221199217/1000000000", CLAIM),

@@ -77,6 +77,7 @@ BEYOND = {"beyond": "4", "table": FAR}
 UNBOUNDED = {"forward": [BEYOND], "backward": [NEAR]}
 REPLACED = pairs([drawn("replacement", [WHOLE])])
 LEAKS = factor("randomized-response", epsilon="1", categories=2, infinite="1/8")
+EXACTLY = {"forward": [None], "backward": [None]}
 BUT = "counts as infinite"
 
 
@@ -89,7 +90,7 @@ def _with(witness: Object, **changes: object) -> Object:
     return {**witness, **changes}
 
 
-def _grid(grid: Object) -> Object:
+def _grid(grid: Object | None) -> Object:
     return {"c": "2", "factors": [grid]}
 
 
@@ -128,10 +129,10 @@ CASES = [
     ),
     Case(
         "hockey-stick/contour",
-        fact([REMOVED], "1", near(DELTA, "1/10")),
+        fact([drawn("removal", [LAPLACE], 2)], "1/8", "1/2"),
         (),
         _with(LINE, factors=[None]),
-        "not an object",
+        "not listed",
     ),
     Case(
         "hockey-stick/contour",
@@ -261,6 +262,35 @@ CASES = [
          "is at least"),
     Case("hockey-stick/closed", fact([drawn("replacement", [LAPLACE])], "1/16", "79/2500"), (), {},
          "is at least"),
+    # Where the losses are listed nothing is bounded: no table, and a finite sum for the profile.
+    Case("hockey-stick/closed", fact([REMOVED], "1", near(DELTA, "1/10000000000"))),
+    Case("hockey-stick/closed", fact([REMOVED], "1", near(DELTA, "-1/10000000000")), (), {},
+         "is at least"),
+    Case("hockey-stick/closed", fact([ADDED], "1", near(DELTA_ADDED, "1/10000000000"))),
+    Case("hockey-stick/closed", fact([ADDED], "1", near(DELTA_ADDED, "-1/10000000000")), (), {},
+         "is at least"),
+    Case("hockey-stick/closed", fact([drawn("removal", [RESPONSE], 101)], "1", "1"), (), {},
+         "a few bounded ones"),
+    Case("hockey-stick/closed", fact([drawn("replacement", [RESPONSE], 2)], "1", "1"), (), {},
+         "a few bounded ones"),
+    Case("hockey-stick/contour", fact([REMOVED], "1", near(DELTA, "1/4")), (),
+         _with(LINE, factors=[None])),
+    Case("hockey-stick/contour", fact([REMOVED], "1", near(DELTA, "-1/1000")), (),
+         _with(LINE, factors=[None]), "at least"),
+    Case("hockey-stick/chernoff", fact([REMOVED], "3", "1/10"), (), _grid(None)),
+    Case("hockey-stick/chernoff", fact([REMOVED], "3", "1/100000"), (), _grid(None), "at least"),
+    Case("hockey-stick/lattice", fact([REMOVED], "1", "1"), (), _with(FOLD, factors=[None]),
+         "not an object"),
+    # log(1 + x/16), x = e^2/(1 + e) + 1/(e + e^2) - 1 = 1.0861612696
+    Case("convert/pair-rdp", renyi("657/10000"), [DRAWN], {"orders": [EXACTLY]}),
+    Case("convert/pair-rdp", renyi("41/625"), [DRAWN], {"orders": [EXACTLY]}, "is at least"),
+    Case("convert/pair-rdp", renyi("1"), [NOISE], {"orders": [EXACTLY]}, "not listed"),
+    Case("convert/pair-rdp", renyi("1"), [REPLACED], {"orders": [{"forward": [None]}]},
+         "not listed"),
+    Case("convert/pair-rdp", renyi("1"), [DRAWN],
+         {"orders": [_with(EXACTLY, forward=[_with(BEYOND, table=None)])]}, "not an object"),
+    Case("convert/pair-rdp", renyi("1"), [pairs([drawn("removal", [LEAKS])])],
+         {"orders": [{"forward": [None]}]}, "infinite where the loss can be"),
     Case("hockey-stick/bounded", fact([drawn("removal", [LAPLACE], 2)], "303/1000", "0")),
     Case("hockey-stick/bounded", fact([drawn("removal", [LAPLACE], 2)], "299/1000", "0"), (), {},
          "the largest loss is"),

@@ -121,7 +121,9 @@ def _slack(found: tuple[Maker, int]) -> int:
 
 
 def _table(product: Product, point: Point, fine: int) -> Subject:
-    return subject(product, fine=fine, negligible=_NEGLIGIBLE * min(point.delta, 1.0))
+    least = _NEGLIGIBLE * min(point.delta, 1.0)
+    alone = len(product.factors) == 1  # several such tables are more work than the checker does
+    return subject(product, fine=fine, negligible=least, fewer=alone)
 
 
 def _summed(used: Subject, point: Point) -> tuple[Maker, int]:

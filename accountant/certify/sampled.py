@@ -33,6 +33,13 @@ _MOST_NODES: Final = 1 << 9
 _LONGEST: Final = 1 << 15
 _MOST_LINES: Final = 64
 _LEAST: Final = 1e-290
+_COARSEST: Final = 8  # points of a table for a typical loss
+_VALUES: Final = 4  # of the base's profile for each point of one side, all tables counted
+_PROBED: Final = 6
+_TOO_ROUGH: Final = (
+    "the losses of what shares a sample are too rough for the checker's sums; release some of it "
+    "on samples of their own, or beside Gaussian noise"
+)
 _LOG_ROOM: Final = -7.0
 _FAR_APART: Final = (
     "the losses of one sample are too far apart for the checker's tables; use more noise"
@@ -61,7 +68,9 @@ def subject_below(product: Product, *, fine: int, negligible: float) -> Subject:
     return Subject(product, tuple(tables), Product(tuple(computed)))
 
 
-def subject(product: Product, *, fine: int, negligible: float, whole: bool = False) -> Subject:
+def subject(
+    product: Product, *, fine: int, negligible: float, whole: bool = False, fewer: bool = False
+) -> Subject:
     """A product with a table for each of its sampled pairs.
 
     Args:
@@ -69,6 +78,7 @@ def subject(product: Product, *, fine: int, negligible: float, whole: bool = Fal
         fine: grid points for a typical loss, total variation.
         negligible: what infinite losses may add to delta.
         whole: whether the table of an addition has to reach its largest loss.
+        fewer: whether a coarser grid may do where no line bounds a base well.
     Raises:
         NotCertified: no line bounds the profile of a base well.
     """
@@ -76,7 +86,8 @@ def subject(product: Product, *, fine: int, negligible: float, whole: bool = Fal
     for factor in product.factors:
         pair, least = factor.pair, negligible / factor.count
         if isinstance(pair, SubsampledPair) and not (whole and has_few_losses(Product.of(pair))):
-            tables.append(_table(pair, fine, least, whole=whole))
+            made = _coarser(pair, fine, least) if fewer else _table(pair, fine, least, whole=whole)
+            tables.append(made)
         else:
             tables.append(None)
     return Subject(product, tuple(tables), product)
@@ -98,6 +109,17 @@ def once(pair: SubsampledPair, epsilon: float) -> Once:
     return Once(pair, proof.witness(), max(over, 0.0) + _CLOSE)
 
 
+def _coarser(pair: SubsampledPair, fine: int, negligible: float) -> Table:
+    """With fewer points where lines are too rough, and the closed profile long."""
+    while True:
+        try:
+            return _table(pair, fine, negligible, whole=False)
+        except NotCertified:
+            if fine <= _COARSEST or not has_closed_profile(pair.base):
+                raise
+        fine //= 2
+
+
 def _table(pair: SubsampledPair, fine: int, negligible: float, *, whole: bool) -> Table:
     """On a uniform grid around 0, coarser further out; where losses are few, around them only."""
     variation = float(pair.profile(np.zeros(1))[1][0])
@@ -105,6 +127,10 @@ def _table(pair: SubsampledPair, fine: int, negligible: float, *, whole: bool) -
     both = (pair, pair.swapped())
     ends = [0.0 if whole and one.direction is Direction.ADDITION else negligible for one in both]
     grids = [_grid(_end(*one), span, fine) for one in zip(both, ends, strict=True)]
+    for one, grid in zip(both, grids, strict=True):
+        long = not has_closed_profile(one.base, values=_VALUES * grid.size)
+        if long and has_closed_profile(one.base):
+            _require_lines(one, grid * span, negligible)
     found = _ladder(both, grids, span)
     seen = found.index[np.exp(found.atoms.log_p) > _VISIBLE]
     if seen.size <= FEW - 3:
@@ -198,12 +224,9 @@ def _lines(
         negligible: by how much a bound may be off.
         below: whether they have to bound from both sides.
     """
-    if has_closed_profile(pair.base, values=4 * epsilon.size):
+    if has_closed_profile(pair.base, values=_VALUES * epsilon.size):
         return ()
-    scale, argument = _argument(pair, epsilon)
-    with np.errstate(divide="ignore"):
-        room = np.log(negligible / scale) + _LOG_ROOM
-        wanted = np.logaddexp(np.log(deltas(pair.base, argument)[1]) + _CLOSE, room)
+    argument, wanted, room = _wanted(pair, epsilon, negligible)
     listed: list[Object] = []
     start = 0
     while start < argument.size:
@@ -214,17 +237,36 @@ def _lines(
             good &= (lower >= wanted[start:] - 3 * _CLOSE) & (proof.contour.tau == 0.0)
         count = int(np.argmin(np.append(good, False)))
         if count == 0 or len(listed) == _MOST_LINES:
-            raise NotCertified(
-                "the losses of what shares a sample are too rough for the checker's sums; release "
-                "some of it on samples of their own, or beside Gaussian noise"
-            )
+            raise NotCertified(_TOO_ROUGH)
         count = max(count, 2) if start == 0 else count
         listed.append({"points": count - (start == 0), **proof.witness()})
         start += count
     return tuple(listed)
 
 
-def _line_at(base: Product, epsilon: float, *, below: bool) -> Line:
+def _require_lines(pair: SubsampledPair, epsilon: Reals, negligible: float) -> None:
+    """Refuse a base at once of which a line misses what it is made for, at some places.
+
+    Raises:
+        NotCertified: it does.
+    """
+    some = epsilon[np.unique(np.linspace(0, epsilon.size - 1, _PROBED).astype(int))]
+    argument, wanted, _ = _wanted(pair, some, negligible)
+    for place, at in enumerate(argument.tolist()):
+        if _line_at(pair.base, at).log_upper(argument[place : place + 1])[0] > wanted[place]:
+            raise NotCertified(_TOO_ROUGH)
+
+
+def _wanted(pair: SubsampledPair, epsilon: Reals, negligible: float) -> tuple[Reals, Reals, Reals]:
+    """Where the base's profile is needed, what its log may be bounded by, and what is no error."""
+    scale, argument = _argument(pair, epsilon)
+    with np.errstate(divide="ignore"):
+        known = np.log(deltas(pair.base, argument)[1]) + _CLOSE
+        room = np.log(negligible / scale) + _LOG_ROOM
+        return argument, np.logaddexp(known, room), room
+
+
+def _line_at(base: Product, epsilon: float, *, below: bool = False) -> Line:
     """A line for the base's profile; from below, with the aliases that the checker bounds."""
     saddle = find_saddle(base, lambda one: one.epsilon - epsilon)
     if below:

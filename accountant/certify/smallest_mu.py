@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any, Final
@@ -19,13 +18,15 @@ from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.points import Points
 from accountant.numerics.profile import deltas, max_loss
 from accountant.pairs.gaussian import gaussian_tangent
+from accountant.pairs.product import Product
 from proofs.certificate import Step
 
-_TRIES: Final = ((20, 512), (17, 256), (14, 128), (10, 64), (8, 32))
+_TRIES: Final = ((20, 512), (17, 256), (14, 128), (12, 128), (10, 64), (8, 32))
 """Bits of the slack in mu and in the facts, and how fine their tables are."""
 _MAX_WORK: Final = 13 << 20
 _CELLS: Final = 16
 _SHARE: Final = 1e-12
+_MENDED, _PARTS = 3, 4  # rounds, and into how many cells one that fails is cut
 
 
 def smallest_mu(pair: DominatingPair[Any], mu: float) -> tuple[float, Points, list[Step]]:
@@ -55,18 +56,34 @@ def smallest_mu(pair: DominatingPair[Any], mu: float) -> tuple[float, Points, li
             )
         except NotCertified:
             continue
-        places = [Fraction(x) for x in grid.tolist()]
-        found = [facts(one, places, fine=fine, slack=2.0**-bits, most=math.inf) for one in products]
-        points = _larger(known for known, _ in found)
-        steps = [step for _, shown in found for step in shown]
-        if _shows(points, raised) and sum(map(_work, steps)) < _MAX_WORK:
-            return raised, points, steps
+        found = _shown(products, [Fraction(x) for x in grid.tolist()], raised, bits, fine)
+        if found:
+            return raised, *found
     raise NotCertified("no certificate shows this mu as closely as it is stated")
 
 
-def _larger(listed: Iterable[Points]) -> Points:
+def _shown(
+    products: list[Product], places: list[Fraction], mu: float, bits: int, fine: int
+) -> tuple[Points, list[Step]] | None:
+    """Points that show mu with facts about them, cells that are too wide cut a few times."""
+    known: list[dict[Fraction, Fraction]] = [{} for _ in products]
+    steps: list[Step] = []
+    for _ in range(_MENDED):
+        for product, heights in zip(products, known, strict=True):
+            points, shown = facts(product, places, fine=fine, slack=2.0**-bits, most=math.inf)
+            heights.update(points)
+            steps.extend(shown)
+        if sum(map(_work, steps)) >= _MAX_WORK:
+            break
+        points = _larger(known)
+        places = _wide(points, mu)
+        if not places:
+            return points, steps
+    return None
+
+
+def _larger(tables: list[dict[Fraction, Fraction]]) -> Points:
     """At the epsilons that all list, the largest delta."""
-    tables = [dict(points) for points in listed]
     shared = set.intersection(*(set(table) for table in tables))
     return tuple((x, max(table[x] for table in tables)) for x in sorted(shared))
 
@@ -77,13 +94,14 @@ def _work(step: Step) -> int:
     return 4 * nodes * len(listed) if isinstance(nodes, int) and isinstance(listed, list) else 0
 
 
-def _shows(points: Points, mu: float) -> bool:
-    """Whether the checker's comparison holds on every cell, to rounding."""
+def _wide(points: Points, mu: float) -> list[Fraction]:
+    """Inside the cells on which the checker's comparison fails, to rounding, more places."""
     if points[0][0] or points[-1][1]:
-        return False
+        raise NotCertified("a bound of the profile is missing at 0, or at its end is not 0")
+    found: list[Fraction] = []
     for (left, high), (right, low) in pairwise(points):
         ends, middle = np.array([float(left), float(right)]), float((left + right) / 2)
         line = gaussian_tangent(mu, np.array([middle]), ends) * (1 - _SHARE)
         if not (float(high) <= line[0] and float(low) <= line[1]):
-            return False
-    return True
+            found.extend(left + (right - left) * part / _PARTS for part in range(1, _PARTS))
+    return found

@@ -145,7 +145,8 @@ class LatticeContour:
         growth = np.where(known, 0.0, np.where(np.isinf(wobble), 1.0, wobble))
         with np.errstate(over="ignore"):
             slip = np.where(known, np.expm1(np.where(known, wobble, 0.0)), 1.0 + np.exp(growth))
-        error = (size * (np.abs(kernel) * slip + self._loose() * (1 + slip))).sum(axis=1)
+        loose = self._loose(mass, weight)
+        error = (size * (np.abs(kernel) * slip + loose * (1 + slip))).sum(axis=1)
         total = (np.where(known, scale, 0.0) * kernel).real.sum(axis=1)
         return total, error + 64 * UNIT_ROUNDOFF * (size * np.abs(kernel)).sum(axis=1)
 
@@ -160,7 +161,8 @@ class LatticeContour:
         mass, weight = self._kernel()
         place = np.mod(np.rint((first - self.lattice.offset) / h), count).astype(int)
         size = np.exp(self.cgf.real - self.cgf[0].real) * self.weights
-        bound = size * self._kernel_size()
+        loose = size * self._loose(mass, weight)
+        bound = size * (np.abs(mass - weight) + h * np.abs(weight)) * (1 + 1e-9)
         radius = self.radius + 4 * UNIT_ROUNDOFF * (np.abs(self.cgf) + 8.0)
         slope = self._blur(epsilon) + 4 * UNIT_ROUNDOFF * np.abs(first)
         flat = 4 * UNIT_ROUNDOFF * np.abs(self.cgf[0].real - float(self.s[0].real) * first)
@@ -171,8 +173,8 @@ class LatticeContour:
         turned = turned * np.exp(-1j * self.s.imag * self.lattice.offset)
         near, rest = (self._turned(turned * one)[place] for one in (mass - weight, weight))
         with np.errstate(over="ignore"):
-            lost = (bound + size * self._loose())[~known] @ (2.0 + np.exp(far))
-        lost += 2.0 * float(size @ self._loose())
+            lost = (bound + loose)[~known] @ (2.0 + np.exp(far))
+        lost += 2.0 * float(loose.sum())
         lost += (64 + 8 * math.log2(count) + 16) * UNIT_ROUNDOFF * float(bound.sum())
         error = kept @ radius[known] + slope * (kept @ np.abs(self.s[known])) + flat * kept.sum()
         return near - np.expm1(epsilon - first) * rest, _GROWN * error + lost
@@ -204,26 +206,22 @@ class LatticeContour:
         h = self.lattice.span
         return -1.0 / np.expm1(-self.s * h), -1.0 / np.expm1(-(self.s + 1.0) * h)
 
-    def _kernel_size(self) -> Reals:
-        """At or above the modulus of the bracket, whatever epsilon is."""
-        mass, weight = self._kernel()
-        found = np.abs(mass - weight) + self.lattice.span * np.abs(weight)
-        return np.asarray(found * (1 + 1e-9))
-
-    def _loose(self) -> Reals:
+    def _loose(self, mass: Complexes, weight: Complexes) -> Reals:
         """What the roundings of the bracket add to it at most."""
-        mass, weight = self._kernel()
         room = 8 * ELEMENTARY_ULPS * UNIT_ROUNDOFF * (1 + float(self.s[0].real) * self.lattice.span)
         return np.asarray(room * (np.abs(mass) + np.abs(weight)))
 
     def _bracket(self, epsilon: Reals, total: Reals, error: Reals) -> tuple[Reals, Reals]:
-        """With what was cut and dropped, and with aliases, for which only the lower end pays."""
+        """With what was cut and dropped, and with aliases, for which only the lower end pays.
+
+        Of all nodes the kernel is largest on the real axis.
+        """
         c, blur, moment = float(self.s[0].real), self._blur(epsilon), self.cgf[0].real
         shift = moment - c * self._first(epsilon)
         reach = moment + self.radius[0] - c * (epsilon - blur) - shift
         log_blurred = np.log(blur) + reach
-        mass, weight = self._kernel()
-        cut = (np.abs(mass).max() + np.abs(weight).max()) * np.exp(self.log_cut - moment)
+        tilts = np.array([c, c + 1.0]) * self.lattice.span
+        cut = -(1.0 / np.expm1(-tilts)).sum() * np.exp(self.log_cut - moment)
         cut = cut + np.exp(self.log_dropped - moment)
         upper = total + error + cut
         excess = self.aliases.log_excess(epsilon) - shift

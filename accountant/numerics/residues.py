@@ -62,7 +62,9 @@ class ExponentialSum:
         moved = np.einsum(
             "etj,tj->e", (slopes + blur[..., None]) * inside[..., None], np.abs(self.weights)
         )
-        rounding = UNIT_ROUNDOFF * (64.0 + 8.0 * self.weights.shape[0] + self.wobble)
+        rounding = UNIT_ROUNDOFF * (
+            64.0 + 4.0 * self.weights.shape[1] + 8.0 * self.weights.shape[0] + self.wobble
+        )
         error = rounding * size + 4.0 * blur[:, 0] * moved
         error += _UNDERFLOW * terms.sum(axis=(1, 2))
         with np.errstate(divide="ignore"):
@@ -74,20 +76,28 @@ class ExponentialSum:
 
 
 def _kernels(u: Reals, degrees: int) -> tuple[Reals, Reals]:
-    """g_j(u) and the bound (1 + u) cosh-like of its slope, shape (..., j)."""
+    """g_j(u) and the bound (1 + u) cosh-like of its slope, shape (..., j).
+
+    The last two by their series, the others by g_j = u^{j+1}/(j+1)! + g_{j+2}/4, where nothing
+    cancels: of d degrees a value has d more roundings at most.
+    """
     values = np.empty((*u.shape, degrees))
     slopes = np.empty((*u.shape, degrees))
-    top = float(u.max(initial=0.0))
-    count = 24 + int(1.5 * top)
+    count = 24 + int(1.5 * float(u.max(initial=0.0)))
     power = np.ones(u.shape)
     for j in range(degrees):
         power = power * u / (1 + j)
-        term, total = power, power.copy()
+        values[..., j] = power
+    for j in range(degrees - 1, -1, -1):
+        if j + 2 < degrees:
+            values[..., j] += 0.25 * values[..., j + 2]
+            continue
+        term = values[..., j].copy()
         for i in range(1, count):
             term = term * (0.25 * u * u) / ((2 * i + j) * (2 * i + 1 + j))
-            total += term
-        values[..., j] = total
-        slopes[..., j] = values[..., j - 1] if j else np.cosh(np.minimum(0.5 * u, 700.0))
+            values[..., j] += term
+    slopes[..., 0] = np.cosh(np.minimum(0.5 * u, 700.0))
+    slopes[..., 1:] = values[..., :-1]
     return values, slopes
 
 

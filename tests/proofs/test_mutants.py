@@ -30,6 +30,7 @@ QUICK = (
     "unsampled",
     "divergence",
     "ruled-out",
+    "listed",
 )
 LONG = {
     "training": 1,

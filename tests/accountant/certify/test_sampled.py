@@ -26,10 +26,11 @@ from accountant import (
 from accountant import compose as compose_guarantees
 from accountant.certify.restate import needs_points
 from accountant.certify.sampled import subject
-from accountant.certify.smallest_mu import smallest_mu
+from accountant.certify.smallest_mu import _wide, smallest_mu
 from accountant.certify.table import MOST_CELLS
 from accountant.pairs.discrete_gaussian import DiscreteGaussianPair
-from accountant.pairs.product import Product
+from accountant.pairs.laplace import LaplacePair
+from accountant.pairs.product import Factor, Product
 from accountant.pairs.randomized_response import RandomizedResponsePair
 from accountant.pairs.subsampled import Direction, SubsampledPair
 from mechanisms import (
@@ -127,6 +128,61 @@ def test_mu_of_many_samples_of_bounded_losses(name: str, room: float) -> None:
 def test_mu_of_samples_of_bounded_losses() -> None:
     """The same of three samples."""
     check_mu(Laplace(scale=2, sensitivity=L1(1)).repeat(2).subsample(RARE).repeat(3), 1e-4)
+
+
+@pytest.mark.slow
+def test_mu_of_many_samples_of_several_losses() -> None:
+    """Cells that facts leave too wide are cut again."""
+    check_mu(DiscreteLaplace(scale=4, sensitivity=L1(3)).subsample(RARE).repeat(100), 3e-3)
+
+
+def test_cells_that_are_too_wide_are_cut() -> None:
+    """Where a chord is above the tangent there are more places inside, elsewhere none."""
+    points = [(Fraction(k), Fraction(y)) for k, y in enumerate(("1/3", "1/100", "1/10000", "0"))]
+    found = _wide(tuple(points), 1.0)
+
+    assert found == [Fraction(place, 4) for place in (5, 6, 7, 9, 10, 11)]
+    assert _wide(tuple(points[:1] + points[-1:]), 9.0) == []
+    with pytest.raises(NotCertified, match="missing at 0"):
+        _wide(tuple(points[1:]), 1.0)
+
+
+def test_long_finite_sums_share_a_sample() -> None:
+    """Fewer points of the closed profile, where lines are too rough: a table all the same."""
+    base = Product.of(LaplacePair(epsilon=Fraction(1, 2))).times(40)
+    pair = SubsampledPair(base=base, sampling_rate=Fraction(1, 10), direction=Direction.REMOVAL)
+    product = Product.of(pair)
+    with pytest.raises(NotCertified, match="too rough"):
+        subject(product, fine=256, negligible=1e-16)
+    (table,) = subject(product, fine=256, negligible=1e-16, fewer=True).tables
+
+    assert table is not None
+    assert table.forward.lines == table.backward.lines == ()
+
+
+def test_a_base_without_a_closed_profile_is_refused_whatever_the_grid() -> None:
+    """Coarser grids do not help lines."""
+    base = Product(
+        (
+            Factor(LaplacePair(epsilon=Fraction(1, 2)), 1),
+            Factor(DiscreteGaussianPair(sigma_squared=Fraction(16), shift=1), 1),
+        )
+    )
+    pair = SubsampledPair(base=base, sampling_rate=Fraction(1, 10), direction=Direction.REMOVAL)
+    with pytest.raises(NotCertified, match="too rough"):
+        subject(Product.of(pair), fine=256, negligible=1e-60, fewer=True)
+
+
+@pytest.mark.slow
+def test_epsilon_of_long_finite_sums_on_samples() -> None:
+    """Fifty Laplace releases on each of a hundred samples, within a thousandth."""
+    mechanism = Laplace(scale=2, sensitivity=L1(1)).repeat(50)
+    guarantee = mechanism.subsample(Poisson(sampling_rate=0.1)).repeat(100).guarantee()
+    certificate = guarantee.certify(delta=1e-6)
+    upper = guarantee.epsilon(delta=1e-6).upper
+
+    assert isinstance(proofs.check(certificate), VerifiedUnder)
+    assert Fraction(str(certificate.claim["epsilon"])) <= upper * (1 + Fraction(1, 10**3))
 
 
 def check_mu(mechanism: Mechanism[Any], room: float) -> None:

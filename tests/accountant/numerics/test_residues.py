@@ -8,7 +8,7 @@ import flint
 import numpy as np
 import pytest
 
-from accountant.numerics.residues import exponential_sum
+from accountant.numerics.residues import _kernels, exponential_sum
 from accountant.pairs.finite import FinitePair
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.laplace import LaplacePair
@@ -94,3 +94,20 @@ def test_merging_is_accounted_for() -> None:
     closed = pair.profile(np.array([0.1]))
     assert np.exp(low[0]) <= closed[1][0]
     assert closed[0][0] <= np.exp(high[0])
+
+
+@pytest.mark.parametrize("degrees", [1, 2, 3, 40, 151])
+def test_kernels_of_every_degree(degrees: int) -> None:
+    """The recursion from the last two series is each series; slopes are of a degree less."""
+    u = np.array([0.0, 1e-9, 0.3, 5.0, 60.0])
+    values, slopes = _kernels(u, degrees)
+    for place, x in enumerate(u.tolist()):
+        for j in {0, degrees // 2, degrees - 1}:
+            terms = (
+                ball(x) ** (2 * i + 1 + j) / (4**i * flint.arb.fac_ui(2 * i + 1 + j))
+                for i in range(200)
+            )
+            exact = float(sum(terms, flint.arb(0)).mid())
+            assert values[place, j] == pytest.approx(exact, rel=1e-13, abs=1e-300)
+    assert (slopes[:, 1:] == values[:, :-1]).all()
+    assert slopes[:, 0] == pytest.approx(np.cosh(0.5 * u))

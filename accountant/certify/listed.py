@@ -6,7 +6,7 @@ import numpy as np
 
 from accountant.certify.closed import has_few_losses
 from accountant.numerics.enclosure import Reals
-from accountant.numerics.points import distinct
+from accountant.numerics.profile import infinite_mass
 from accountant.pairs.atomic import AtomicPair
 from accountant.pairs.pair import Pair
 from accountant.pairs.product import Product
@@ -14,7 +14,7 @@ from accountant.pairs.subsampled import Direction, SubsampledPair
 
 _MANY = 768
 _NEXT, _NEAREST = 2.0**-32, 2.0**-36  # past a loss, relative to it and in nats
-_DIGITS, _LEAST = 13, 1e-300  # of a loss, from which two are one
+_SAME = 1e-12  # how far apart two losses are one, relative to the largest
 
 
 def losses(product: Product) -> Reals | None:
@@ -36,9 +36,9 @@ def _sums(product: Product) -> Reals:
     for factor in product.factors:
         own = _own(factor.pair)
         for _ in range(factor.count):
-            sums = np.add.outer(found, own).ravel()
-            size = max(float(np.abs(sums).max()), _LEAST)
-            found = distinct(np.round(sums / size, _DIGITS)) * size
+            sums = np.sort(np.add.outer(found, own).ravel())
+            apart = np.diff(sums) > _SAME * float(np.abs(sums).max())
+            found = sums[np.append(True, apart)]
     return found
 
 
@@ -46,7 +46,9 @@ def _own(pair: Pair) -> Reals:
     if isinstance(pair, SubsampledPair):
         rate, base = float(pair.sampling_rate), _sums(pair.base)
         sign = -1.0 if pair.direction is Direction.ADDITION else 1.0
-        return np.append(np.log1p(rate * np.expm1(sign * base)), np.log1p(-rate)) * sign
+        told = pair.base.swapped() if sign > 0.0 else pair.base
+        kept = [np.log1p(-rate)] if infinite_mass(told).upper > 0.0 else []
+        return np.append(np.log1p(rate * np.expm1(sign * base)), kept) * sign
     if isinstance(pair, AtomicPair):
         return pair.atoms.loss
     raise AssertionError("a pair that lists its losses")

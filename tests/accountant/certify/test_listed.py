@@ -81,6 +81,17 @@ def test_losses_are_those_that_the_checker_lists(name: str) -> None:
     assert (np.abs(bent - found) <= 1e-9 * (1 + np.abs(found))).all()
 
 
+def test_equal_sums_are_one_loss() -> None:
+    """Whatever the order in which they are added up: as many as there are multisets."""
+    product = Product((Factor(drawn(REMOVAL, (ANSWER, 1)), 10),))
+    found, none = losses(product), drawn(ADDITION, (TOLD, 1))
+    told = losses(Product.of(none))
+
+    assert found is not None
+    assert told is not None
+    assert (found.size, told.size) == (66, 3)
+
+
 @pytest.mark.parametrize("name", MANY)
 def test_other_losses_are_not_listed(name: str) -> None:
     """Neither by the library nor by the checker."""

@@ -31,6 +31,10 @@ from accountant.theorems.convert_pure_zcdp import pure_to_zcdp
 from accountant.theorems.group import group
 from accountant.theorems.parallel import parallel_compose
 from accountant.theorems.post_process import post_process
+from accountant.theorems.select_above import select_above
+from accountant.theorems.select_pair import select_pair
+from accountant.theorems.select_pure import select_pure
+from accountant.theorems.select_rdp import select_rdp
 from accountant.theorems.subsample_poisson import subsample_poisson
 from accountant.theorems.subsample_without_replacement import subsample_without_replacement
 
@@ -48,6 +52,10 @@ _AGAIN: Final[Mapping[str, Callable[[Parts, Parameters], Guarantee[Any]]]] = {
     "subsample/without-replacement": lambda parts, given: subsample_without_replacement(
         parts[0], WithoutReplacement(**given)
     ),
+    "select/pair": lambda parts, given: select_pair(parts[0], given["runs"]),
+    "select/above": lambda parts, given: select_above(parts[0], given["runs"]),
+    "select/pure": lambda parts, given: select_pure(parts[0], given["runs"]),
+    "select/rdp": lambda parts, given: select_rdp(parts[0], given["runs"]),
     "convert/notion-rdp": lambda parts, given: notion_to_rdp(parts[0], orders=given["orders"]),
     "convert/pure-approx": lambda parts, _: pure_to_approx(parts[0]),
     "convert/approx-pure": lambda parts, _: approx_to_pure(parts[0]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import final
@@ -63,6 +64,12 @@ class Derivation:
     def all_assumptions(self) -> tuple[str, ...]:
         """Every assumption in the tree, each once, in order of appearance."""
         found: dict[str, None] = {}
+        for node in self.everything():
+            found.update(dict.fromkeys(node.assumptions))
+        return tuple(found)
+
+    def everything(self) -> Iterator[Derivation]:
+        """This application and all it rests on, each once, in order of appearance."""
         seen: set[int] = set()
         stack = [self]
         while stack:
@@ -70,6 +77,5 @@ class Derivation:
             if id(node) in seen:
                 continue
             seen.add(id(node))
-            found.update(dict.fromkeys(node.assumptions))
+            yield node
             stack.extend(reversed(node.premises))
-        return tuple(found)

@@ -27,15 +27,7 @@ _OTHERS: Final = tuple(1 + Fraction(2) ** k for k in range(-4, 13))  # that a th
 
 def has_selections(derivation: Derivation) -> bool:
     """Whether a pair rests on a selection that is known by its pair."""
-    stack, seen = [derivation], {id(derivation)}
-    while stack:
-        node = stack.pop()
-        if node.rule in _SELECTIONS:
-            return True
-        fresh = [one for one in node.premises if id(one) not in seen]
-        seen.update(map(id, fresh))
-        stack.extend(fresh)
-    return False
+    return any(node.rule in _SELECTIONS for node in derivation.everything())
 
 
 def as_renyi(derivation: Derivation, orders: list[Fraction]) -> RDP[Any]:

@@ -24,7 +24,7 @@ from accountant.runs.law import RunLaw
 from proofs.certificate import Json, show_rational
 
 _COUNT = 512  # ratios
-_MOST_WORK = 9 << 20  # of the checker for both directions; the base's profile takes the rest
+_MOST_WORK = 7 << 20  # of the checker for all selections; profiles and the last sum take the rest
 _CELLS = 2.4  # for each block
 _BLOCKS = 8, 240
 _SHORTEST = 1e-3
@@ -75,7 +75,7 @@ class Best:
 
 
 def best(
-    forward: FinitePair, backward: FinitePair, runs: RunLaw, tail: float
+    forward: FinitePair, backward: FinitePair, runs: RunLaw, tail: float, selections: int
 ) -> tuple[FinitePair, FinitePair, Object]:
     """Finite pairs above the best of some runs of finite pairs, and what shows it.
 
@@ -84,11 +84,12 @@ def best(
         backward: in the other.
         runs: how often.
         tail: the mass of losses that may be counted as infinite.
+        selections: how many the certificate has.
     """
     names = {"forward": forward}
     if forward != backward:
         names["backward"] = backward
-    work = _MOST_WORK // len(names)
+    work = _MOST_WORK // (len(names) * selections)
     sums = {name: _sum(pair, runs, tail, work) for name, pair in names.items()}
     ahead, behind = sums["forward"], sums.get("backward", sums["forward"])
     found = paired(ahead, behind, tail, one_way=len(sums) == 1, count=_COUNT)

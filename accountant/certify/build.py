@@ -94,10 +94,12 @@ class Steps:
     Attributes:
         shown: conversions to raised numbers, by id of their derivation.
         tail: what losses of a selection may add to delta that are counted as infinite.
+        selections: how many share the checker's work.
     """
 
     shown: Mapping[int, Shown] = field(default_factory=dict)
     tail: float = 0.0
+    selections: int = 1
     stand_ins: StandIns = field(default_factory=StandIns)
     listed: list[Step] = field(default_factory=list)
     _places: dict[int, tuple[int, int]] = field(default_factory=dict)
@@ -214,7 +216,7 @@ class Steps:
             forward, backward, facts = coarse(base, self.tail / max(runs.mean, 1.0))
             above = conclusion(both_ways(base, forward, backward), steps)
             place = self.add("dominate/pair", above, [place, *self.facts(facts)], {})
-        forward, backward, witness = best(forward, backward, runs, self.tail)
+        forward, backward, witness = best(forward, backward, runs, self.tail, self.selections)
         self.stand_ins.add(found, forward, backward)
         said = conclusion(both_ways(found, forward, backward), steps)
         return self.add("select/pair", said, [place], witness), steps

@@ -101,6 +101,7 @@ def _prove_product(steps: Steps, pair: DominatingPair[Any], point: Point) -> Non
     """By sums over the product of the pairs, or of what stands in for them."""
     count = sum(factor.count for factor in pair.forward.factors)
     steps.tail = _TAIL * point.delta / max(count, 1)
+    steps.selections = sum(one.rule == "select/pair" for one in pair.derivation.everything())
     place, apart = steps.derive(pair.derivation)
     used = steps.stand_ins.of(pair)
     if used != pair:

@@ -116,6 +116,7 @@ def _profiles() -> None:
         test_terms.test_samples_of_several_releases(direction)
     for pair in test_terms.UNLISTED:
         test_terms.test_other_losses_are_not_listed(pair)
+    test_terms.test_a_pair_that_tells_everything()
     test_residues.test_an_epsilon_that_is_a_loss()
 
 

@@ -7,7 +7,7 @@ from itertools import product as every
 
 import numpy as np
 import pytest
-from flint import arb, ctx
+from flint import acb, arb, ctx
 
 from proofs.arithmetic import ball
 from proofs.errors import RefusedError
@@ -133,7 +133,8 @@ def test_moments_of_a_sample() -> None:
 def test_each_precision_has_its_own_losses() -> None:
     """More bits give more digits of the same losses."""
     pair = SampledPair(((WHOLE, 1),), RATE, Direction.ADDITION)
-    (coarse, _), *_ = pair.terms().losses
+    with ctx.workprec(53):
+        (coarse, _), *_ = pair.terms().losses
     with ctx.workprec(256):
         (fine, _), *_ = pair.terms().losses
 
@@ -162,3 +163,11 @@ def test_other_losses_are_not_listed(pair: Pair) -> None:
     assert pair.outcomes == 0
     with pytest.raises(RefusedError, match="not listed"):
         pair.terms()
+
+
+def test_a_pair_that_tells_everything() -> None:
+    """No loss is finite: M is 0 everywhere, and P(L = inf) is 1."""
+    found = FinitePair((Fraction(1), Fraction(0)), (Fraction(0), Fraction(1))).moments(None)
+
+    assert found.along(Fraction(1), arb(1), 3) == [acb(0)] * 3
+    assert found.infinite == 1

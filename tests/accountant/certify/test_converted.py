@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -32,6 +33,7 @@ from accountant import (
     parallel_compose,
     post_process,
     select,
+    select_above,
     self_compose,
 )
 from accountant.certify import chain
@@ -44,6 +46,7 @@ from mechanisms import Laplace
 from proofs import VerifiedUnder
 from tests.proofs.corpus import COMPUTATIONS, training
 
+GEOMETRIC = TruncatedNegativeBinomial(eta=1, gamma=0.1)
 CLOSE = Fraction(1, 10**6)
 CURVE = TradeOff(points=((0, 1), (0.25, 0.25), (1, 0)))
 EPSILONS = [0, 0.5, 1, 2, 3, 4, 6]
@@ -184,6 +187,9 @@ def test_every_theorem_can_be_applied_again() -> None:
         convert(GDP(mu=1), to=ZCDP),
         convert(compose(PureDP(epsilon=1), BoundedRange(epsilon=1)), to=PureDP),
         convert(PrivacyProfile(points=((0.5, 0.1), (1, 0))), to=TradeOff),
+        select(PureDP(epsilon=1), GEOMETRIC),
+        select(ZCDP(rho=0.1), GEOMETRIC),
+        select_above(GDP(mu=1), GEOMETRIC),
     ]
     made = [make() for make in COMPUTATIONS.values()] + [make() for make, _ in CASES.values()]
     seen = set()
@@ -237,11 +243,11 @@ def test_what_needs_no_raising_stays() -> None:
 
 
 def test_what_cannot_be_made_again_is_refused() -> None:
-    """A selection from a converted number is refused, with a way out."""
-    tuned = select(_point(), TruncatedNegativeBinomial(eta=1, gamma=0.1))
+    """A theorem that is not listed is refused, with a way out."""
+    node = replace(_point().derivation, rule="unheard/of")
 
     with pytest.raises(NotCertified, match="certify what it was applied to"):
-        tuned.certify(delta=1e-6)
+        _again(node, [training(100)])
 
 
 def test_orders_that_are_too_large_for_the_checker_are_left_out() -> None:
@@ -255,7 +261,7 @@ def test_orders_that_are_too_large_for_the_checker_are_left_out() -> None:
     assert [order for order, _ in points] == ["2"]
     with pytest.raises(NotCertified, match="no finite"):
         curve.certify(order=1500)
-    with pytest.raises(NotCertified, match="smaller orders"):
+    with pytest.raises(NotCertified, match="smaller epsilon or order"):
         convert(sampled, to=RDP, orders=[1500]).certify()
     assert isinstance(
         proofs.check(compose(ZCDP(rho=1), sampled).certify(delta=1e-6)), VerifiedUnder

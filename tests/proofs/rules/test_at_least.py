@@ -153,8 +153,8 @@ CASES = [
     closed([drawn("addition", [LAPLACE])], "0", "98367/1000000"),
     closed([drawn("replacement", [LAPLACE])], "0", "0", "known exactly"),
     closed([drawn("removal", [drawn("replacement", [LAPLACE])])], "0", "0", "known exactly"),
-    line("0", "without a table", [drawn("removal", [LAPLACE])]),
-    line("0", "without a table", [drawn("replacement", [TOLD])]),
+    line("0", "its witness is a table", [drawn("removal", [LAPLACE])]),
+    line("0", "its witness is a table", [drawn("replacement", [TOLD])]),
     line("0", "known exactly", [drawn("removal", [drawn("replacement", [LAPLACE])])]),
     # 1/4 of (e - 1)/(e + 1) is 0.115529289
     closed([drawn("removal", [ANSWER])], "0", "11552927/100000000"),

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accountant.certify.cuts import Cuts
-from accountant.certify.finite import paired
+from accountant.certify.finite import Aim, paired
 from accountant.certify.json_form import Object, law_work, run_law
 from accountant.certify.outcomes import Outcomes
 from accountant.numerics.enclosure import Reals
@@ -24,9 +24,9 @@ from accountant.runs.law import RunLaw
 from proofs.certificate import Json, show_rational
 
 _COUNT = 512  # ratios
-_MOST_WORK = 7 << 20  # of the checker for all selections; profiles and the last sum take the rest
+_ALONE, _AMONG = 11 << 20, 7 << 20  # of the checker's work; profiles and the last sum take the rest
 _CELLS = 2.4  # for each block
-_BLOCKS = 8, 240
+_BLOCKS = 8, 320
 _SHORTEST = 1e-3
 _UNIT = 2.0**-96
 
@@ -75,7 +75,7 @@ class Best:
 
 
 def best(
-    forward: FinitePair, backward: FinitePair, runs: RunLaw, tail: float, selections: int
+    forward: FinitePair, backward: FinitePair, runs: RunLaw, aim: Aim
 ) -> tuple[FinitePair, FinitePair, Object]:
     """Finite pairs above the best of some runs of finite pairs, and what shows it.
 
@@ -83,16 +83,15 @@ def best(
         forward: one run, in one direction.
         backward: in the other.
         runs: how often.
-        tail: the mass of losses that may be counted as infinite.
-        selections: how many the certificate has.
+        aim: what the pairs are for.
     """
     names = {"forward": forward}
     if forward != backward:
         names["backward"] = backward
-    work = _MOST_WORK // (len(names) * selections)
-    sums = {name: _sum(pair, runs, tail, work) for name, pair in names.items()}
+    work = (_ALONE if aim.asked else _AMONG) // (len(names) * aim.selections)
+    sums = {name: _sum(pair, runs, aim.tail, work) for name, pair in names.items()}
     ahead, behind = sums["forward"], sums.get("backward", sums["forward"])
-    found = paired(ahead, behind, tail, one_way=len(sums) == 1, count=_COUNT)
+    found = paired(ahead, behind, aim, one_way=len(sums) == 1, count=_COUNT)
     witness: Object = {name: one.witness() for name, one in sums.items()}
     swapped = FinitePair(p=found.q, q=found.p) if len(sums) > 1 else found
     return found, swapped, {"runs": run_law(runs), **witness}

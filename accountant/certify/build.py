@@ -9,6 +9,7 @@ from typing import Any, Final, final
 
 from accountant.certify.best import best
 from accountant.certify.coarse import coarse
+from accountant.certify.finite import Aim
 from accountant.certify.json_form import Object, conclusion, run_law
 from accountant.certify.renyi import rdp_witness, selected_witness
 from accountant.certify.restate import gdp_witness, unsampled, zcdp_witness
@@ -93,13 +94,11 @@ class Steps:
 
     Attributes:
         shown: conversions to raised numbers, by id of their derivation.
-        tail: what losses of a selection may add to delta that are counted as infinite.
-        selections: how many share the checker's work.
+        aim: what finite pairs above selections are for; without a tail there are none.
     """
 
     shown: Mapping[int, Shown] = field(default_factory=dict)
-    tail: float = 0.0
-    selections: int = 1
+    aim: Aim = field(default_factory=Aim)
     stand_ins: StandIns = field(default_factory=StandIns)
     listed: list[Step] = field(default_factory=list)
     _places: dict[int, tuple[int, int]] = field(default_factory=dict)
@@ -191,7 +190,7 @@ class Steps:
         base, found = node.premises[0].conclusion, node.conclusion
         if not isinstance(base, DominatingPair) or not isinstance(found, DominatingPair):
             raise NotCertified(f"the derivation does not say what was selected from: {base}")
-        if not (self.tail and base.forward.factors and base.backward.factors):
+        if not (self.aim.tail and base.forward.factors and base.backward.factors):
             raise NotCertified(
                 f"no rule of the certificates covers {node.rule} ({node.statement}) where delta is "
                 "0 or not asked for, or a base reveals nothing"
@@ -202,7 +201,7 @@ class Steps:
         """Bounds of the base's profile, and a finite pair above the first run above a threshold."""
         base, found, runs = self._selected(node)
         place, steps = self._places[id(node.premises[0])]
-        forward, backward, facts, witness = pair_above(base, runs, self.tail)
+        forward, backward, facts, witness = pair_above(base, runs, self.aim)
         self.stand_ins.add(found, forward, backward)
         said = conclusion(both_ways(found, forward, backward), steps)
         return self.add("select/above-pair", said, [place, *self.facts(facts)], witness), steps
@@ -213,10 +212,10 @@ class Steps:
         place, steps = self._places[id(node.premises[0])]
         forward, backward = alone(base.forward), alone(base.backward)
         if forward is None or backward is None:
-            forward, backward, facts = coarse(base, self.tail / max(runs.mean, 1.0))
+            forward, backward, facts = coarse(base, self.aim.tail / max(runs.mean, 1.0))
             above = conclusion(both_ways(base, forward, backward), steps)
             place = self.add("dominate/pair", above, [place, *self.facts(facts)], {})
-        forward, backward, witness = best(forward, backward, runs, self.tail, self.selections)
+        forward, backward, witness = best(forward, backward, runs, self.aim)
         self.stand_ins.add(found, forward, backward)
         said = conclusion(both_ways(found, forward, backward), steps)
         return self.add("select/pair", said, [place], witness), steps

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Protocol
+from typing import Protocol, final
 
 import numpy as np
 
@@ -27,6 +28,7 @@ _POWER = 0.75  # of the profile that its bend is compared with
 _FINEST = 2.0**-11  # of a ratio
 _MILD = 0.25  # of the largest bend: what is cut at the same time
 _SEEN = 1e-6  # of the losses below 0
+_CLOSE_BY = (-1e-6, 0.0, 1e-5, 3e-5, 1e-4, 3e-4)  # relative to an epsilon
 _SPARE = 0.01  # of the tail
 _LEAST = Fraction(1, 1 << 80)  # for t < 1, so that balls decide
 
@@ -41,6 +43,22 @@ class Above(Protocol):
 
     def end(self, tail: float) -> float:
         """A log t beyond which it falls by little more."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """What finite pairs above selections are for.
+
+    Attributes:
+        tail: the mass of losses that may be counted as infinite.
+        selections: how many share the checker's work.
+        asked: an epsilon near which no chord of the profile is to be long; 0 for none.
+    """
+
+    tail: float = 0.0
+    selections: int = 1
+    asked: float = 0.0
 
 
 def ratios(
@@ -91,16 +109,17 @@ def ratios(
     return sorted({*inner, *further, Fraction(1)})
 
 
-def paired(ahead: Above, behind: Above, tail: float, *, one_way: bool, count: int) -> FinitePair:
+def paired(ahead: Above, behind: Above, aim: Aim, *, one_way: bool, count: int) -> FinitePair:
     """The finite pair of two bounds at some ratios; used one way, losses below 0 matter less.
 
     Args:
         ahead: of H_t(P || Q).
         behind: of H_t(Q || P).
-        tail: the mass of losses that may be counted as infinite.
+        aim: what the pair is for.
         one_way: whether they are the same, so that the pair is used in one direction only.
         count: of the ratios, about.
     """
+    tail = aim.tail
     ends = behind.end(max(tail, _SEEN) if one_way else tail), ahead.end(tail)
 
     def profile(t: Reals) -> Reals:
@@ -111,7 +130,9 @@ def paired(ahead: Above, behind: Above, tail: float, *, one_way: bool, count: in
         return np.asarray(np.maximum(profile(t) - np.maximum(1.0 - t, 0.0), 0.0))
 
     points, size = [], None if one_way else both
-    listed = ratios(profile, *ends, (-ends[0], ends[1]), floor=tail / FAINT, count=count, size=size)
+    near = [min(aim.asked * (1.0 + x), ends[1]) for x in _CLOSE_BY] if aim.asked else []
+    extra = (-ends[0], *near, ends[1])
+    listed = ratios(profile, *ends, extra, floor=tail / FAINT, count=count, size=size)
     for t in listed:
         bounds = [float(ahead.delta(np.array(float(t))))] if t >= 1 else []
         bounds += [float(behind.delta(np.array(float(1 / t))))] if t <= 1 else []

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from accountant.certify.as_renyi import as_renyi, has_selections
 from accountant.certify.build import Steps, law_of
+from accountant.certify.finite import Aim
 from accountant.certify.hockey import Point, distinct, prove
 from accountant.certify.json_form import Object, conclusion
 from accountant.certify.renyi import ROOM, has_tables, rdp_witness, renyi_point, tabulated_points
@@ -100,8 +101,12 @@ def _prove_pair(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:
 def _prove_product(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:
     """By sums over the product of the pairs, or of what stands in for them."""
     count = sum(factor.count for factor in pair.forward.factors)
-    steps.tail = _TAIL * point.delta / max(count, 1)
-    steps.selections = sum(one.rule == "select/pair" for one in pair.derivation.everything())
+    rules = [one.rule for one in pair.derivation.everything()]
+    steps.aim = Aim(
+        tail=_TAIL * point.delta / max(count, 1),
+        selections=rules.count("select/pair"),
+        asked=point.epsilon if pair.derivation.rule in _WAYS else 0.0,
+    )
     place, apart = steps.derive(pair.derivation)
     used = steps.stand_ins.of(pair)
     if used != pair:

@@ -16,7 +16,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.certify.finite import paired
+from accountant.certify.finite import Aim, paired
 from accountant.certify.json_form import Object, law_work, run_law
 from accountant.certify.known import MARGIN, Known, known
 from accountant.guarantees.dominating_pair import DominatingPair
@@ -153,16 +153,16 @@ class Stopped:
 
 
 def pair_above(
-    base: DominatingPair[Any], runs: RunLaw, tail: float
+    base: DominatingPair[Any], runs: RunLaw, aim: Aim
 ) -> tuple[FinitePair, FinitePair, list[Step], Object]:
     """Finite pairs above stopping at a threshold, facts about the base, and what shows them.
 
     Args:
         base: what is run.
         runs: at most how often.
-        tail: the mass of losses that may be counted as infinite.
+        aim: what the pairs are for.
     """
-    least = max(tail / runs.mean, _LEAST)
+    least = max(aim.tail / runs.mean, _LEAST)
     first = math.log1p(-runs.probability_of_none) - math.log(runs.mean)
 
     def shifted(one: Product) -> Reals:
@@ -171,9 +171,9 @@ def pair_above(
 
     facts, ways = known(base, runs, shifted)
     products = {"forward": base.forward, "backward": base.backward}
-    bounds = {name: _stopped(one, products[name], runs, tail) for name, one in ways.items()}
+    bounds = {name: _stopped(one, products[name], runs, aim.tail) for name, one in ways.items()}
     ahead, behind = bounds["forward"], bounds.get("backward", bounds["forward"])
-    found = paired(ahead, behind, tail, one_way=len(bounds) == 1, count=_COUNT)
+    found = paired(ahead, behind, aim, one_way=len(bounds) == 1, count=_COUNT)
     witness: Object = {name: one.witness() for name, one in bounds.items()}
     swapped = FinitePair(p=found.q, q=found.p) if len(bounds) > 1 else found
     return found, swapped, facts, {"runs": run_law(runs), **witness}

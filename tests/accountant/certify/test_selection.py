@@ -146,8 +146,7 @@ def test_where_the_checkers_theorem_is_weaker(name: str) -> None:
     epsilon, _ = verified(guarantee, delta=DELTA)
     bracket = guarantee.epsilon(delta=DELTA)
 
-    room = 2e-4 if name == "fixed" else 2e-5
-    assert bracket.lower <= epsilon <= bracket.upper * (1 + room)
+    assert bracket.lower <= epsilon <= bracket.upper * (1 + 2e-5)
 
 
 @pytest.mark.parametrize("name", AMONG)

@@ -23,8 +23,8 @@ from accountant.pairs.finite import FinitePair
 from accountant.runs.law import RunLaw
 from proofs.certificate import Json, show_rational
 
-_COUNT = 512  # ratios
-_ALONE, _AMONG = 11 << 20, 7 << 20  # of the checker's work; profiles and the last sum take the rest
+_COUNT = 1024  # ratios of all selections
+_ALONE, _AMONG = 11 << 20, 9 << 20  # of the checker's work; profiles and the last sum take the rest
 _CELLS = 2.4  # for each block
 _BLOCKS = 8, 320
 _SHORTEST = 1e-3
@@ -91,7 +91,7 @@ def best(
     work = (_ALONE if aim.asked else _AMONG) // (len(names) * aim.selections)
     sums = {name: _sum(pair, runs, aim.tail, work) for name, pair in names.items()}
     ahead, behind = sums["forward"], sums.get("backward", sums["forward"])
-    found = paired(ahead, behind, aim, one_way=len(sums) == 1, count=_COUNT)
+    found = paired(ahead, behind, aim, one_way=len(sums) == 1, count=_COUNT // aim.selections)
     witness: Object = {name: one.witness() for name, one in sums.items()}
     swapped = FinitePair(p=found.q, q=found.p) if len(sums) > 1 else found
     return found, swapped, {"runs": run_law(runs), **witness}

@@ -11,8 +11,7 @@ from typing import Final, final
 from flint import acb, arb, ctx
 
 from proofs.arithmetic import ball, show
-from proofs.pairs.pair import Formula, Moments, Pair, no_profile, no_witness, unbounded, unlisted
-from proofs.pairs.terms import Terms
+from proofs.pairs.pair import Formula, Moments, Pair, no_profile, no_witness, unbounded
 
 MAX_REACH: Final = 1_000
 
@@ -40,15 +39,6 @@ class DiscreteGaussianPair(Pair):
         """(2 m j + m^2)/(2 v) for whole j."""
         span = self.shift / self.sigma_squared
         return self.shift * span / 2, span
-
-    @property
-    def outcomes(self) -> int:
-        """None are listed."""
-        return 0
-
-    def terms(self) -> Terms:
-        """None are listed."""
-        raise unlisted(self.describe())
 
     def largest(self) -> arb:
         """None."""

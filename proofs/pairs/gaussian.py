@@ -9,8 +9,7 @@ from typing import final
 from flint import acb, arb
 
 from proofs.arithmetic import ball, normal_tail, show
-from proofs.pairs.pair import Formula, Moments, Pair, no_witness, unbounded, unlisted
-from proofs.pairs.terms import Terms
+from proofs.pairs.pair import Formula, Moments, Pair, no_witness, unbounded
 
 
 @final
@@ -29,15 +28,6 @@ class GaussianPair(Pair):
     def lattice(self) -> tuple[Fraction, Fraction] | None:
         """None: the loss has a density."""
         return None
-
-    @property
-    def outcomes(self) -> int:
-        """None are listed."""
-        return 0
-
-    def terms(self) -> Terms:
-        """None are listed."""
-        raise unlisted(self.describe())
 
     def largest(self) -> arb:
         """None."""

@@ -57,17 +57,17 @@ class Pair(ABC):
         """Some offset and span such that every finite loss is offset + k span, k whole."""
 
     @property
-    @abstractmethod
     def outcomes(self) -> int:
-        """How many finite losses there are; 0 where they are not listed."""
+        """How many finite losses there are; 0 where they are not listed, as of most pairs."""
+        return 0
 
-    @abstractmethod
     def terms(self) -> Terms:
         """All losses, where the finite ones are listed.
 
         Raises:
             RefusedError: they are not.
         """
+        raise unlisted(self.describe())
 
     @abstractmethod
     def largest(self) -> arb:

@@ -14,8 +14,7 @@ from proofs.arithmetic import ball, normal_tail, show
 from proofs.errors import RefusedError
 from proofs.fields import Fields
 from proofs.pairs.gaussian import gaussian_profile
-from proofs.pairs.pair import Moments, Pair, unbounded, unlisted
-from proofs.pairs.terms import Terms
+from proofs.pairs.pair import Moments, Pair, unbounded
 
 MAX_NODES: Final = 1 << 14
 
@@ -42,15 +41,6 @@ class SubsampledGaussianPair(Pair):
     def lattice(self) -> tuple[Fraction, Fraction] | None:
         """None: the loss has a density."""
         return None
-
-    @property
-    def outcomes(self) -> int:
-        """None are listed."""
-        return 0
-
-    def terms(self) -> Terms:
-        """None are listed."""
-        raise unlisted(self.describe())
 
     def largest(self) -> arb:
         """-log(1 - q) for addition."""

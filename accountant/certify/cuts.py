@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accountant.certify.grid import Grid
+from accountant.certify.known import evenly
 from accountant.certify.outcomes import Outcomes
 from accountant.guarantees.rounding import short_up
 from accountant.numerics.enclosure import Reals
@@ -138,8 +139,7 @@ def _masses(base: Outcomes, runs: RunLaw, count: int) -> list[Fraction]:
     """From 0 to 1, where log phi'(c) and log phi'(A(c)) change evenly, and few outcomes' ends."""
     small = np.geomspace(_SMALLEST, 1.0, _FINE)
     fine = np.unique(np.concatenate([[0.0], small, 1.0 - small, [1.0]]))
-    along = _log(runs, fine) + _log(runs, base.under(fine))
-    along = np.maximum.accumulate(along)
+    along = evenly(runs, fine, base.under(fine), _FAINT)
     ends = _corners(base, count // 3)
     chosen = np.interp(np.linspace(along[0], along[-1], count - ends.size), along, fine)
     inside = {_short(float(one)) for one in np.concatenate([chosen, ends])}
@@ -151,11 +151,6 @@ def _corners(base: Outcomes, count: int) -> Reals:
     bends = np.diff(base.ratio) * np.minimum(np.diff(base.k)[1:], np.diff(base.k)[:-1])
     most = min(count, base.ratio.size if base.ratio.size <= _FEW else _SHARP)
     return base.k[1:-1][np.sort(np.argsort(-bends)[:most])]
-
-
-def _log(runs: RunLaw, z: Reals) -> Reals:
-    """Log phi', where it is not negligible."""
-    return np.asarray(np.log(runs.derivative(np.clip(z, 0.0, 1.0)) + _FAINT * runs.mean))
 
 
 def _short(mass: float) -> Fraction:

@@ -95,7 +95,7 @@ class Known:
     def cells(self, runs: RunLaw, count: int) -> list[Fraction]:
         """From 1 to 0, where log phi'(1 - a) and log phi'(tau(1 - a)) change evenly."""
         fine = np.geomspace(1.0, _SMALLEST, _FINE)
-        along = _along(runs, 1.0 - fine, self.lines(fine, 1.0 - fine).max(axis=1))
+        along = evenly(runs, 1.0 - fine, self.lines(fine, 1.0 - fine).max(axis=1), _FAINT)
         chosen = np.interp(np.linspace(along[0], along[-1], count), along, fine)
         inside = {short_up(float(one), _POSITION_BITS) for one in chosen}
         return [Fraction(1), *sorted(inside - {Fraction(1)}, reverse=True), Fraction(0)]
@@ -169,15 +169,22 @@ def _bends(base: Product, runs: RunLaw) -> Reals:
     found = curve(base)
     outcomes = found.above(*found.size)
     c, tau = np.cumsum(outcomes.p), np.cumsum(outcomes.q)
-    along = _along(runs, np.minimum(c, 1.0), np.minimum(tau, 1.0))
+    along = evenly(runs, np.minimum(c, 1.0), np.minimum(tau, 1.0), _FAINT)
     at = np.searchsorted(along, np.linspace(along[0], along[-1], _BENDS))
     bends = outcomes.loss[np.unique(np.minimum(at, along.size - 1))]
     ends = np.array([0.0, found.forward.loss[-1], -found.backward.loss[-1]])
     return np.concatenate([bends[np.isfinite(bends)], ends])
 
 
-def _along(runs: RunLaw, c: Reals, tau: Reals) -> Reals:
-    """A coordinate that grows as log phi' and log phi' o tau do, where they are not negligible."""
-    faint = _FAINT * runs.mean
-    logs = [np.log(runs.derivative(np.clip(one, 0.0, 1.0)) + faint) for one in (c, tau)]
+def evenly(runs: RunLaw, c: Reals, tau: Reals, faint: float) -> Reals:
+    """A coordinate that grows as log phi' and log phi' o tau do, where they are not negligible.
+
+    Args:
+        runs: their number.
+        c: masses, increasing.
+        tau: others, likewise.
+        faint: what is negligible, of phi'(1).
+    """
+    least = faint * runs.mean
+    logs = [np.log(runs.derivative(np.clip(one, 0.0, 1.0)) + least) for one in (c, tau)]
     return np.asarray(np.maximum.accumulate(logs[0]) + np.maximum.accumulate(logs[1]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from accountant.derivation import Derivation
 from accountant.errors import NotImplied
 from accountant.guarantees.dominating_pair import DominatingPair
@@ -14,6 +16,8 @@ from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from accountant.relation import R, ReplaceOne
 from accountant.sampling import Poisson
 
+_RULE = "subsample/poisson"
+
 
 def subsample_poisson(guarantee: Guarantee[R], scheme: Poisson) -> DominatingPair[R]:
     """Run a mechanism on a Poisson sample of the records.
@@ -23,11 +27,16 @@ def subsample_poisson(guarantee: Guarantee[R], scheme: Poisson) -> DominatingPai
         ((1-q) Q + q P, Q) and (P', (1-q) P' + q Q'). Under zero-out the same holds when a
         blank record contributes nothing, so that M(S + blank) has the law of M(S).
         Releases on one sample are one mechanism: their product pair is subsampled as a whole.
+        A Poisson sample of rate q of a Poisson sample of rate p is a Poisson sample of rate pq,
+        so that a guarantee which this theorem made is made again from its premise at rate pq.
     Source: Zhu, Dong & Wang (arXiv:2106.08567), Theorem 11. Under replace-one the formula is
         false (Lebeda, Regehr, Kamath & Steinke, arXiv:2405.20769), and the guarantee is refused.
+        Samples of samples: a record is in the inner sample if both independent draws keep it, so
+        with probability pq and independently of the other records; the mechanism sees nothing
+        but the inner sample.
     Rounds: not at all; the pairs carry exact parameters.
     Laws: at rate 1 the guarantee is returned as a pair, unchanged; never above the
-        unsubsampled divergences.
+        unsubsampled divergences; at rates p and then q what it is at rate pq.
 
     Args:
         guarantee: of the mechanism on the sample, with a dominating pair.
@@ -53,6 +62,10 @@ def subsample_poisson(guarantee: Guarantee[R], scheme: Poisson) -> DominatingPai
     pair = guarantee.to_pair()
     if scheme.sampling_rate == 1:
         return pair
+    sampled = _sampled_before(pair)
+    if sampled is not None:
+        base, rate = sampled
+        return subsample_poisson(base, Poisson(sampling_rate=rate * scheme.sampling_rate))
     assumption = (
         f"every record is drawn independently with probability {float(scheme.sampling_rate):g}"
     )
@@ -61,7 +74,7 @@ def subsample_poisson(guarantee: Guarantee[R], scheme: Poisson) -> DominatingPai
         backward=_subsampled(pair.backward, scheme, Direction.ADDITION),
         relation=guarantee.relation,
         derivation=Derivation(
-            rule="subsample/poisson",
+            rule=_RULE,
             statement=f"Poisson sample of rate {float(scheme.sampling_rate):g}",
             source="Zhu, Dong & Wang, arXiv:2106.08567, Theorem 11",
             premises=(pair.derivation,),
@@ -69,6 +82,17 @@ def subsample_poisson(guarantee: Guarantee[R], scheme: Poisson) -> DominatingPai
             assumptions=(assumption,),
         ),
     )
+
+
+def _sampled_before(pair: DominatingPair[R]) -> tuple[Guarantee[R], Fraction] | None:
+    """Return what a Poisson sample was drawn for, and its rate, if the pair was made by one."""
+    node = pair.derivation
+    if node.rule != _RULE:
+        return None
+    base, rate = node.premises[0].conclusion, dict(node.parameters)["sampling_rate"]
+    if not (isinstance(base, Guarantee) and isinstance(rate, Fraction)):
+        return None
+    return base, rate
 
 
 def _subsampled(base: Product, scheme: Poisson, direction: Direction) -> Product:

@@ -27,13 +27,15 @@ __all__ = [
 
 def check(certificate: Certificate) -> Verdict:
     """Verify every step of a certificate, in ball arithmetic where it has to be computed."""
-    from proofs import kernel  # noqa: PLC0415  # writing a certificate does not need flint
-
-    return kernel.check_text(certificate.to_json())
+    try:
+        text = certificate.to_json()
+    except CertificateError as error:
+        return Rejected(None, "format", str(error))
+    return check_text(text)
 
 
 def check_text(text: str) -> Verdict:
     """Read a certificate and verify it; whatever is not a certificate is ``Rejected``."""
-    from proofs import kernel  # noqa: PLC0415  # as above
+    from proofs import kernel  # noqa: PLC0415  # writing a certificate does not need flint
 
     return kernel.check_text(text)

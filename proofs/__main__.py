@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"proofs: {error}\n")
         return UNREADABLE
     verdict = check_text(content.decode("utf-8", errors="replace"))
-    sys.stdout.write("\n".join(lines(verdict)) + "\n")
+    _write("\n".join(lines(verdict)) + "\n")
     return REJECTED if isinstance(verdict, Rejected) else VERIFIED
 
 
@@ -42,6 +42,12 @@ def lines(verdict: Verdict) -> list[str]:
         assumed = [f"  {number}. {text}" for number, text in enumerate(verdict.assumptions, 1)]
         return [f"Verified: {verdict.claim}", "provided that", *assumed]
     return [f"Verified: {verdict.claim}"]
+
+
+def _write(text: str) -> None:
+    """Print text; characters that the terminal's encoding lacks are escaped."""
+    encoding = sys.stdout.encoding or "ascii"
+    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
 
 
 if __name__ == "__main__":

@@ -61,11 +61,27 @@ class Certificate:
 
     @property
     def claim(self) -> Mapping[str, Json]:
-        """The conclusion of the last step."""
+        """The conclusion of the last step.
+
+        Raises:
+            CertificateError: there is no step.
+        """
+        if not self.steps:
+            raise CertificateError("a certificate has at least one step")
         return self.steps[-1].conclusion
 
     def to_json(self) -> str:
-        """The certificate as text: one step a line, the claim first."""
+        """The certificate as text: one step a line, the claim first.
+
+        Raises:
+            CertificateError: there is no step, or a step holds what JSON cannot say.
+        """
+        try:
+            return self._text()
+        except (TypeError, ValueError, RecursionError) as error:
+            raise CertificateError(f"not JSON: {error}") from None
+
+    def _text(self) -> str:
         lines = [
             json.dumps(
                 {

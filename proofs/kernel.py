@@ -50,6 +50,8 @@ def check(certificate: Certificate, rules: Mapping[str, Rule] = RULES) -> Verdic
             statement, taken = _apply(step, premises, rules, budget)
         except RefusedError as refusal:
             return Rejected(position, step.rule, str(refusal))
+        except Exception as error:  # noqa: BLE001  # whatever stops a rule, nothing is proved
+            return Rejected(position, step.rule, f"the rule stopped with {type(error).__name__}")
         mechanisms += bool(taken)
         name = f"M{mechanisms}" if taken else _inherited(premises)
         proved.append(Proved(statement, name))

@@ -67,7 +67,7 @@ class FiniteSum:
             for pair, count in product:
                 if not isinstance(pair, SMOOTH):
                     rest *= (1 - pair.terms().infinite) ** count
-                powers = list(power(_exponentials(pair), count))
+                powers = power(_exponentials(pair), count)
                 listed = [(a + b, p * q) for a, p in listed for b, q in powers]
             return FiniteSum(bits, 1 - rest, tuple(_residues(degree, *term) for term in listed))
 

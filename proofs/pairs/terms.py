@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb, isqrt, prod
@@ -63,7 +63,7 @@ class Terms:
 
     def times(self, other: Terms, count: int) -> Terms:
         """Those of a product with independent copies of another pair."""
-        more = list(power(other.losses, count))
+        more = power(other.losses, count)
         losses = [(a + b, p * q) for a, p in self.losses for b, q in more]
         return Terms(losses, 1 - (1 - self.infinite) * (1 - other.infinite) ** count)
 
@@ -81,12 +81,36 @@ def length(parts: Sequence[tuple[int, int]]) -> int:
     return found if found <= MAX_TERMS else 0
 
 
-def power(terms: list[tuple[arb, T]], count: int) -> Iterator[tuple[arb, T]]:
+def power(terms: Sequence[tuple[arb, T]], count: int) -> list[tuple[arb, T]]:
     """The terms of a power of a sum of factor e^{z exponent}, by the multinomial theorem."""
-    (exponent, factor), *others = terms
-    if not others:
-        yield exponent * count, factor**count
-        return
-    for k in range(count + 1):
-        for a, p in power(others, count - k):
-            yield exponent * k + a, factor**k * p * comb(count, k)
+    if len(terms) == 1:
+        return [_alone(terms[0], count)]
+    middle = len(terms) // 2
+    return _together(_powers(terms[:middle], count), _powers(terms[middle:], count), count)
+
+
+def _powers(terms: Sequence[tuple[arb, T]], count: int) -> list[list[tuple[arb, T]]]:
+    """All powers from 0 to a count: those of both halves, multiplied."""
+    if len(terms) == 1:
+        return [[_alone(terms[0], n)] for n in range(count + 1)]
+    middle = len(terms) // 2
+    left, right = _powers(terms[:middle], count), _powers(terms[middle:], count)
+    return [_together(left, right, n) for n in range(count + 1)]
+
+
+def _alone(term: tuple[arb, T], count: int) -> tuple[arb, T]:
+    """The power of one term."""
+    exponent, factor = term
+    return exponent * count, factor**count
+
+
+def _together(
+    left: list[list[tuple[arb, T]]], right: list[list[tuple[arb, T]]], count: int
+) -> list[tuple[arb, T]]:
+    """The power of a sum of two sums, from all of theirs."""
+    return [
+        (a + b, p * q * comb(count, k))
+        for k in range(count + 1)
+        for a, p in left[k]
+        for b, q in right[count - k]
+    ]

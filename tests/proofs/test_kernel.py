@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from proofs import Rejected, Step, Verified, VerifiedUnder, kernel
+from typing import Any
+
+import pytest
+
+from proofs import Certificate, Rejected, Step, Verified, VerifiedUnder, check, kernel
 from proofs.errors import RefusedError
 from proofs.rules import RULES
 from proofs.rules.rule import Application, Rule
@@ -112,3 +116,38 @@ def test_work_is_limited() -> None:
     assert isinstance(verdict, Rejected)
     assert verdict.step == 2
     assert "more work" in verdict.reason
+
+
+@pytest.mark.parametrize("error", [RecursionError, OverflowError, MemoryError, AssertionError])
+def test_an_error_inside_a_rule_is_a_rejection(error: type[Exception]) -> None:
+    """Whatever stops a rule, the verdict names the step and the rule."""
+
+    def stop(_: Application) -> tuple[str, ...]:
+        raise error("inside")
+
+    step = Step(rule="x", premises=(), witness={}, conclusion=ONE)
+    verdict = kernel.check(certificate(stated(ONE), step), {**RULES, "x": stop})
+
+    assert verdict == Rejected(1, "x", f"the rule stopped with {error.__name__}")
+
+
+def _circular() -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    found["again"] = found
+    return found
+
+
+@pytest.mark.parametrize("conclusion", [{"epsilon": 1j}, {"epsilon": b"1"}, _circular()])
+def test_what_json_cannot_say_is_rejected(conclusion: dict[str, Any]) -> None:
+    """A certificate built from other objects is no certificate, and no error."""
+    step = Step(rule="state/pure-dp", premises=(), witness={}, conclusion=conclusion)
+
+    verdict = check(certificate(step))
+
+    assert isinstance(verdict, Rejected)
+    assert (verdict.step, verdict.rule) == (None, "format")
+
+
+def test_a_certificate_without_steps_is_rejected() -> None:
+    """There is no claim, and no error."""
+    assert check(Certificate(())) == Rejected(None, "format", "a certificate has at least one step")

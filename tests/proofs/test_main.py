@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -89,3 +90,22 @@ def test_as_a_module() -> None:
     )
 
     assert run.returncode == 0, run.stderr
+
+
+def test_an_ascii_terminal(tmp_path: Path) -> None:
+    """Words of the certificate that the terminal cannot show are escaped, no error."""
+    text = GOOD.read_text(encoding="utf-8").replace("mechanism/discrete-gaussian-zcdp", "\u03b5")
+    path = tmp_path / "greek.json"
+    path.write_text(text, encoding="utf-8")
+    run = subprocess.run(
+        [sys.executable, "-m", "proofs", str(path)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+    assert run.returncode == 1, run.stderr
+    assert run.stdout == "Rejected: step 0, \\u03b5: there is no such rule\n"

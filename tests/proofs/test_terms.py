@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from fractions import Fraction
 from itertools import product as every
 
@@ -21,7 +22,7 @@ from proofs.pairs.pair import Pair, Product
 from proofs.pairs.randomized_response import RandomizedResponsePair
 from proofs.pairs.sampled import Direction, SampledPair
 from proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
-from proofs.pairs.terms import Terms
+from proofs.pairs.terms import Terms, length, power
 from proofs.residues import finite_profile
 from tests.proofs.test_selection import drawn_masses
 
@@ -171,3 +172,28 @@ def test_a_pair_that_tells_everything() -> None:
 
     assert found.along(Fraction(1), arb(1), 3) == [acb(0)] * 3
     assert found.infinite == 1
+
+
+@pytest.mark.parametrize(("outcomes", "count"), [(1, 3), (2, 100), (3, 4), (62, 2), (2_000, 1)])
+def test_a_power_has_every_term_once(outcomes: int, count: int) -> None:
+    """A power has one term for each way to share the count; their factors add up to its value."""
+    one = [(arb(k), arb(1)) for k in range(outcomes)]
+
+    found = power(one, count)
+
+    assert len(found) == length([(outcomes, count)])
+    total = arb(outcomes) ** count
+    assert sum((factor for _, factor in found), arb(0)).overlaps(total)
+    assert sum((a * factor for a, factor in found), arb(0)).overlaps(
+        total * count * (outcomes - 1) / 2
+    )
+
+
+def test_many_outcomes_are_listed_in_no_time() -> None:
+    """All losses of a sample of as many outcomes as the format allows are listed."""
+    masses = tuple(F(2 * k + 1, 4_000_000) for k in range(2_000))
+    pair = SampledPair(((FinitePair(masses, masses[::-1]), 1),), RATE, Direction.REMOVAL)
+    start = time.process_time()
+
+    assert len(pair.terms().losses) == 2_000
+    assert time.process_time() - start < 2

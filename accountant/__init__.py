@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from accountant.bound import Bound
-    from accountant.calibration import Calibrated, calibrate
-    from accountant.derivation import Derivation
+    from accountant.calibration.calibrate import Calibrated, calibrate
+    from accountant.calibration.plan_selection import SelectionOption, SelectionPlan, plan_selection
     from accountant.errors import (
         CalibrationError,
         NoBracket,
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     )
     from accountant.guarantees.approx_dp import ApproxDP
     from accountant.guarantees.bounded_range import BoundedRange
+    from accountant.guarantees.derivation import Derivation
     from accountant.guarantees.dominating_pair import DominatingPair
     from accountant.guarantees.gdp import GDP
     from accountant.guarantees.guarantee import Guarantee
@@ -35,35 +36,34 @@ if TYPE_CHECKING:
     from accountant.guarantees.trade_off import TradeOff
     from accountant.guarantees.zcdp import ZCDP
     from accountant.relation import AddRemove, Relation, ReplaceOne, ZeroOut
-    from accountant.runs.binomial import BinomialRuns
-    from accountant.runs.finite import FiniteRuns
-    from accountant.runs.fixed import FixedRuns
-    from accountant.runs.law import RunLaw
-    from accountant.runs.poisson import PoissonRuns
-    from accountant.runs.truncated_negative_binomial import TruncatedNegativeBinomial
-    from accountant.sampling import Poisson, SamplingScheme, WithoutReplacement
-    from accountant.selection_plan import SelectionOption, SelectionPlan, plan_selection
+    from accountant.run_counts.binomial import BinomialRuns
+    from accountant.run_counts.finite import FiniteRuns
+    from accountant.run_counts.fixed import FixedRuns
+    from accountant.run_counts.law import RunLaw
+    from accountant.run_counts.poisson import PoissonRuns
+    from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+    from accountant.sampling.schemes import Poisson, SamplingScheme, WithoutReplacement
     from accountant.sensitivity import L1, L2, LInf, Sensitivity
-    from accountant.theorems.compose import compose, self_compose
-    from accountant.theorems.convert import convert
-    from accountant.theorems.group import group
-    from accountant.theorems.parallel import parallel_compose
-    from accountant.theorems.post_process import post_process
-    from accountant.theorems.select import select
-    from accountant.theorems.select_above import select_above
+    from accountant.theorems.composition.compose import compose, self_compose
+    from accountant.theorems.composition.parallel import parallel_compose
+    from accountant.theorems.composition.post_process import post_process
+    from accountant.theorems.conversion.convert import convert
+    from accountant.theorems.group.group import group
+    from accountant.theorems.selection.above import select_above
+    from accountant.theorems.selection.select import select
 
 _HOMES = {
     "AddRemove": "accountant.relation",
     "ApproxDP": "accountant.guarantees.approx_dp",
-    "BinomialRuns": "accountant.runs.binomial",
+    "BinomialRuns": "accountant.run_counts.binomial",
     "Bound": "accountant.bound",
     "BoundedRange": "accountant.guarantees.bounded_range",
-    "Calibrated": "accountant.calibration",
+    "Calibrated": "accountant.calibration.calibrate",
     "CalibrationError": "accountant.errors",
-    "Derivation": "accountant.derivation",
+    "Derivation": "accountant.guarantees.derivation",
     "DominatingPair": "accountant.guarantees.dominating_pair",
-    "FiniteRuns": "accountant.runs.finite",
-    "FixedRuns": "accountant.runs.fixed",
+    "FiniteRuns": "accountant.run_counts.finite",
+    "FixedRuns": "accountant.run_counts.fixed",
     "GDP": "accountant.guarantees.gdp",
     "Guarantee": "accountant.guarantees.guarantee",
     "L1": "accountant.sensitivity",
@@ -73,8 +73,8 @@ _HOMES = {
     "NotCertified": "accountant.errors",
     "NotImplied": "accountant.errors",
     "ParameterError": "accountant.errors",
-    "Poisson": "accountant.sampling",
-    "PoissonRuns": "accountant.runs.poisson",
+    "Poisson": "accountant.sampling.schemes",
+    "PoissonRuns": "accountant.run_counts.poisson",
     "PrivacyError": "accountant.errors",
     "PrivacyProfile": "accountant.guarantees.privacy_profile",
     "PureDP": "accountant.guarantees.pure_dp",
@@ -82,26 +82,26 @@ _HOMES = {
     "Relation": "accountant.relation",
     "RelationMismatch": "accountant.errors",
     "ReplaceOne": "accountant.relation",
-    "RunLaw": "accountant.runs.law",
-    "SamplingScheme": "accountant.sampling",
-    "SelectionOption": "accountant.selection_plan",
-    "SelectionPlan": "accountant.selection_plan",
+    "RunLaw": "accountant.run_counts.law",
+    "SamplingScheme": "accountant.sampling.schemes",
+    "SelectionOption": "accountant.calibration.plan_selection",
+    "SelectionPlan": "accountant.calibration.plan_selection",
     "Sensitivity": "accountant.sensitivity",
     "TradeOff": "accountant.guarantees.trade_off",
-    "TruncatedNegativeBinomial": "accountant.runs.truncated_negative_binomial",
-    "WithoutReplacement": "accountant.sampling",
+    "TruncatedNegativeBinomial": "accountant.run_counts.truncated_negative_binomial",
+    "WithoutReplacement": "accountant.sampling.schemes",
     "ZCDP": "accountant.guarantees.zcdp",
     "ZeroOut": "accountant.relation",
-    "calibrate": "accountant.calibration",
-    "compose": "accountant.theorems.compose",
-    "convert": "accountant.theorems.convert",
-    "group": "accountant.theorems.group",
-    "parallel_compose": "accountant.theorems.parallel",
-    "plan_selection": "accountant.selection_plan",
-    "post_process": "accountant.theorems.post_process",
-    "select": "accountant.theorems.select",
-    "select_above": "accountant.theorems.select_above",
-    "self_compose": "accountant.theorems.compose",
+    "calibrate": "accountant.calibration.calibrate",
+    "compose": "accountant.theorems.composition.compose",
+    "convert": "accountant.theorems.conversion.convert",
+    "group": "accountant.theorems.group.group",
+    "parallel_compose": "accountant.theorems.composition.parallel",
+    "plan_selection": "accountant.calibration.plan_selection",
+    "post_process": "accountant.theorems.composition.post_process",
+    "select": "accountant.theorems.selection.select",
+    "select_above": "accountant.theorems.selection.above",
+    "self_compose": "accountant.theorems.composition.compose",
 }
 
 __all__ = [  # noqa: RUF022 - plain order, as a test of the surface compares

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
-from accountant import check
-from accountant.check import Number
+from accountant import arguments
+from accountant.arguments import Number
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Sensitivity(ABC):
 
     def __init__(self, value: Number) -> None:
         """Keep the exact value; refuse anything that is not a finite number above 0."""
-        object.__setattr__(self, "value", check.positive(sensitivity=value))
+        object.__setattr__(self, "value", arguments.positive(sensitivity=value))
 
 
 @final
@@ -46,7 +46,7 @@ class L2(Sensitivity):
 
     def as_l1(self, *, dimension: int) -> L1:
         """Cauchy-Schwarz: the L1 norm is at most sqrt(dimension) times the L2 norm, rounded up."""
-        return L1(self.value * _sqrt_up(check.count(dimension=dimension)))
+        return L1(self.value * _sqrt_up(arguments.count(dimension=dimension)))
 
 
 @final
@@ -57,11 +57,11 @@ class LInf(Sensitivity):
 
     def as_l1(self, *, dimension: int) -> L1:
         """The L1 norm is at most dimension times the largest change."""
-        return L1(self.value * check.count(dimension=dimension))
+        return L1(self.value * arguments.count(dimension=dimension))
 
     def as_l2(self, *, dimension: int) -> L2:
         """The L2 norm is at most sqrt(dimension) times the largest change, rounded up."""
-        return L2(self.value * _sqrt_up(check.count(dimension=dimension)))
+        return L2(self.value * _sqrt_up(arguments.count(dimension=dimension)))
 
 
 def _sqrt_up(whole: int) -> Fraction:

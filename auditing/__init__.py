@@ -11,13 +11,8 @@
 from __future__ import annotations
 
 from auditing.audit import WITNESSES, audit
-from auditing.bounds.bet_process import BetProcess
-from auditing.bounds.confidence_sequence import ConfidenceSequence
-from auditing.bounds.e_process import EProcess
 from auditing.bounds.enumeration import Enumeration
-from auditing.bounds.event_bet import EventBet
 from auditing.bounds.gaussian_event import GaussianEvent
-from auditing.bounds.gaussian_sequence import GaussianSequence
 from auditing.bounds.one_run import Guesses, OneRun
 from auditing.bounds.one_run_curve import OneRunCurve
 from auditing.bounds.prefix_band import PrefixBand
@@ -27,19 +22,24 @@ from auditing.bounds.renyi_bins import RenyiBins
 from auditing.bounds.renyi_event import RenyiEvent
 from auditing.bounds.trade_off_region import TradeOffRegion
 from auditing.bounds.two_sample import TwoSample
-from auditing.counts import BinCounts, Design, EventCounts, PrefixCounts
+from auditing.counts.counts import BinCounts, Design, EventCounts, PrefixCounts
 from auditing.errors import ClaimRefuted, MissingDependency, SamplesUsed, StoreRefused, Unidentified
-from auditing.facts import Fact, FactKind, Inspection, Movement
-from auditing.features import ObjectFeatures
-from auditing.identity import identity
-from auditing.neighbours import all_differ, crowded, neighbours, permuted, records_like
-from auditing.pair import Pair
-from auditing.queries import check_query
-from auditing.recording.recorder import Recorder
+from auditing.evidence.bet_process import BetProcess
+from auditing.evidence.confidence_sequence import ConfidenceSequence
+from auditing.evidence.e_process import EProcess
+from auditing.evidence.event_bet import EventBet
+from auditing.evidence.gaussian_sequence import GaussianSequence
+from auditing.evidence.store import EvidenceStore, fingerprint
+from auditing.inspection.check_query import check_query
+from auditing.inspection.facts import Fact, FactKind, Inspection, Movement
+from auditing.inspection.neighbours import all_differ, crowded, neighbours, permuted, records_like
+from auditing.inspection.recorder import Recorder
 from auditing.report import Finding, Outcome, Report
-from auditing.sampler import OneAtATime, Sampler
-from auditing.sequential import Evidence, watch
-from auditing.store import EvidenceStore, fingerprint
+from auditing.trials.fingerprint import identity
+from auditing.trials.object_features import ObjectFeatures
+from auditing.trials.pair import Pair
+from auditing.trials.sampler import OneAtATime, Sampler
+from auditing.watch import Evidence, watch
 from auditing.witnesses.coordinates import Thresholds
 from auditing.witnesses.float_grid import FloatGrid
 from auditing.witnesses.histogram import Histogram

@@ -14,26 +14,26 @@ from typing import Any, final
 
 import numpy as np
 
-from accountant import check
-from accountant.check import Number
+from accountant import arguments
+from accountant.arguments import Number
 from accountant.errors import ParameterError
-from auditing.binomial import lower_limit, upper_limit
-from auditing.bounds.event_bet import unbet
 from auditing.bounds.event_bound import significance_of
-from auditing.claim import Claim
-from auditing.counts import PrefixCounts
-from auditing.drawing import Drawing, OutOfTime
-from auditing.encoding import FeatureMap
-from auditing.evidence import log_evidence, seen
-from auditing.identity import identity
-from auditing.pair import Pair
-from auditing.plan import CurvePlan, EpsilonPlan, plan_curve, plan_epsilon, questions
-from auditing.power import detectable_epsilon, detectable_mu
+from auditing.counts.binomial import lower_limit, upper_limit
+from auditing.counts.claim import Claim
+from auditing.counts.counts import PrefixCounts
+from auditing.evidence.e_values import log_evidence, seen
+from auditing.evidence.event_bet import unbet
+from auditing.planning.plan import CurvePlan, EpsilonPlan, plan_curve, plan_epsilon, questions
+from auditing.planning.power import detectable_epsilon, detectable_mu
+from auditing.planning.rare_event import sharpened, sharpened_curve
 from auditing.report import Finding, Outcome, Overview, Report
-from auditing.sampler import Sampler
-from auditing.sharp import sharpened, sharpened_curve
-from auditing.trial_store import TrialStore
-from auditing.trials import Training, Trials
+from auditing.trials.drawing import Drawing, OutOfTime
+from auditing.trials.encoding import FeatureMap
+from auditing.trials.fingerprint import identity
+from auditing.trials.pair import Pair
+from auditing.trials.sampler import Sampler
+from auditing.trials.trial_store import TrialStore
+from auditing.trials.trials import Training, Trials
 from auditing.witnesses.both_sides import BothSides
 from auditing.witnesses.coordinates import Thresholds
 from auditing.witnesses.float_grid import FloatGrid
@@ -122,12 +122,12 @@ def audit(
         significance=significance_of(significance),
         planned=2 * _enough(samples),
         witnesses=tuple(witnesses),
-        pilot=float(check.open_probability(pilot=pilot)),
+        pilot=float(arguments.open_probability(pilot=pilot)),
     )
     if not run.witnesses:
         raise ParameterError("witnesses", witnesses, "at least one witness")
-    budget = math.inf if seconds is None else float(check.positive(seconds=seconds))
-    asked = None if seed is None else check.whole(seed=seed)
+    budget = math.inf if seconds is None else float(arguments.positive(seconds=seconds))
+    asked = None if seed is None else arguments.whole(seed=seed)
     with _opened(store, asked, version, run, (sampler, features, chunk)) as kept:
         run.seed = _seed(asked) if kept is None else kept.seed
         started = time.monotonic()
@@ -177,7 +177,7 @@ def _opened(
 
 
 def _enough(samples: int) -> int:
-    if check.count(samples=samples) < _LEAST_SAMPLES:
+    if arguments.count(samples=samples) < _LEAST_SAMPLES:
         raise ParameterError("samples", samples, f"at least {_LEAST_SAMPLES} per dataset")
     return samples
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from enum import Enum
 from typing import Any, final
 
-from auditing.counts import Design, EventCounts, PrefixCounts
+from auditing.counts.counts import Design, EventCounts, PrefixCounts
 from auditing.errors import ClaimRefuted
 
 

@@ -12,8 +12,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from mechanisms import exact
-from mechanisms.rng import SystemRng
+from mechanisms import samplers
+from mechanisms.samplers.rng import SystemRng
 
 DRAWS = 1_000_000
 ROUNDS = 3
@@ -24,29 +24,29 @@ def cases(rng: SystemRng) -> dict[str, Callable[[], object]]:
     zeros = np.zeros(DRAWS)
     values = np.random.default_rng(1).normal(size=DRAWS) * 1e3
     answers = np.random.default_rng(2).integers(0, 10, size=DRAWS)
-    grid = exact.default_granularity(Fraction(1))
+    grid = samplers.default_granularity(Fraction(1))
     scores = np.random.default_rng(3).normal(size=1000)
     tops = np.arange(DRAWS)
     return {
-        "bernoulli(1/3)": lambda: exact.bernoulli(Fraction(1, 3), DRAWS, rng),
-        "bernoulli_exp(1/3)": lambda: exact.bernoulli_exp(Fraction(1, 3), DRAWS, rng),
-        "bernoulli_exp_ratios": lambda: exact.bernoulli_exp_ratios(tops, DRAWS // 3, rng),
-        "uniform_below(10)": lambda: exact.uniform_below(10, DRAWS, rng),
-        "geometric(100)": lambda: exact.geometric(100, DRAWS, rng),
-        "geometric(1e9)": lambda: exact.geometric(10**9, DRAWS, rng),
-        "discrete_laplace(10)": lambda: exact.discrete_laplace(10, DRAWS, rng),
-        "discrete_gaussian(sigma 1e-2)": lambda: exact.discrete_gaussian(1e-4, DRAWS, rng),
-        "discrete_gaussian(sigma 10)": lambda: exact.discrete_gaussian(100, DRAWS, rng),
-        "discrete_gaussian(sigma 1e6)": lambda: exact.discrete_gaussian(10**12, DRAWS, rng),
-        "discrete_gaussian(sigma 1e9)": lambda: exact.discrete_gaussian(10**18, DRAWS, rng),
-        "gaussian_rounded(0)": lambda: exact.gaussian_rounded(zeros, 1, grid, rng),
-        "gaussian_rounded(values)": lambda: exact.gaussian_rounded(values, 1, grid, rng),
-        "laplace_rounded(values)": lambda: exact.laplace_rounded(values, 1, grid, rng),
-        "categorical_exp(10)": lambda: exact.categorical_exp(scores[:10], DRAWS, rng),
-        "categorical_exp(1000)": lambda: exact.categorical_exp(scores, DRAWS, rng),
-        "randomized_response(10)": lambda: exact.randomized_response(answers, 10, 1, rng),
-        "poisson_mask(1/100)": lambda: exact.poisson_mask(DRAWS, Fraction(1, 100), rng),
-        "subset(half)": lambda: exact.subset_without_replacement(DRAWS, DRAWS // 2, rng),
+        "bernoulli(1/3)": lambda: samplers.bernoulli(Fraction(1, 3), DRAWS, rng),
+        "bernoulli_exp(1/3)": lambda: samplers.bernoulli_exp(Fraction(1, 3), DRAWS, rng),
+        "bernoulli_exp_ratios": lambda: samplers.bernoulli_exp_ratios(tops, DRAWS // 3, rng),
+        "uniform_below(10)": lambda: samplers.uniform_below(10, DRAWS, rng),
+        "geometric(100)": lambda: samplers.geometric(100, DRAWS, rng),
+        "geometric(1e9)": lambda: samplers.geometric(10**9, DRAWS, rng),
+        "discrete_laplace(10)": lambda: samplers.discrete_laplace(10, DRAWS, rng),
+        "discrete_gaussian(sigma 1e-2)": lambda: samplers.discrete_gaussian(1e-4, DRAWS, rng),
+        "discrete_gaussian(sigma 10)": lambda: samplers.discrete_gaussian(100, DRAWS, rng),
+        "discrete_gaussian(sigma 1e6)": lambda: samplers.discrete_gaussian(10**12, DRAWS, rng),
+        "discrete_gaussian(sigma 1e9)": lambda: samplers.discrete_gaussian(10**18, DRAWS, rng),
+        "gaussian_rounded(0)": lambda: samplers.gaussian_rounded(zeros, 1, grid, rng),
+        "gaussian_rounded(values)": lambda: samplers.gaussian_rounded(values, 1, grid, rng),
+        "laplace_rounded(values)": lambda: samplers.laplace_rounded(values, 1, grid, rng),
+        "categorical_exp(10)": lambda: samplers.categorical_exp(scores[:10], DRAWS, rng),
+        "categorical_exp(1000)": lambda: samplers.categorical_exp(scores, DRAWS, rng),
+        "randomized_response(10)": lambda: samplers.randomized_response(answers, 10, 1, rng),
+        "poisson_mask(1/100)": lambda: samplers.poisson_mask(DRAWS, Fraction(1, 100), rng),
+        "subset(half)": lambda: samplers.subset_without_replacement(DRAWS, DRAWS // 2, rng),
     }
 
 

@@ -39,15 +39,16 @@ def commands(context: click.Context) -> None:
 @JSON
 def budget(file: str, *, out: str | None, as_json: bool) -> int:
     """What the pipeline in FILE costs, stage by stage and in total."""
-    from dpproof import answers, parse  # noqa: PLC0415  # --help should not wait for the engine
-    from dpproof.budget import spend  # noqa: PLC0415  # as above
+    from dpproof.commands.budget import spend  # noqa: PLC0415  # as above
+    from dpproof.pipeline import parse  # noqa: PLC0415  # --help should not wait for the engine
     from dpproof.progress import progress  # noqa: PLC0415  # as above
+    from dpproof.reports import answers  # noqa: PLC0415  # --help should not wait for the engine
 
     pipeline = parse.load(file)
     with progress(len(pipeline.stages) + 1) as step:
         spent = spend(pipeline, step)
     if out is not None:
-        from dpproof.certified import write  # noqa: PLC0415  # as above
+        from dpproof.commands.certify import write  # noqa: PLC0415  # as above
 
         write(pipeline, out)
     if as_json:
@@ -55,7 +56,7 @@ def budget(file: str, *, out: str | None, as_json: bool) -> int:
     else:
         from rich.console import Console  # noqa: PLC0415  # not needed for JSON
 
-        from dpproof.table import show  # noqa: PLC0415  # not needed for JSON
+        from dpproof.reports.table import show  # noqa: PLC0415  # not needed for JSON
 
         show(spent, Console())
     return DOES_NOT_HOLD if spent.within_budget is False else HOLDS
@@ -68,12 +69,13 @@ def budget(file: str, *, out: str | None, as_json: bool) -> int:
 @JSON
 def calibrate(file: str, stage: str, parameter: str, *, as_json: bool) -> int:
     """The number at which the pipeline in FILE just meets its budget."""
-    from dpproof import answers, free, parse  # noqa: PLC0415  # as in budget
+    from dpproof.commands.calibrate import Unreachable, solve  # noqa: PLC0415  # as in budget
+    from dpproof.pipeline import free_parameter, parse  # noqa: PLC0415  # as in budget
     from dpproof.progress import progress  # noqa: PLC0415  # as in budget
-    from dpproof.solve import Unreachable, solve  # noqa: PLC0415  # as in budget
+    from dpproof.reports import answers  # noqa: PLC0415  # as in budget
 
-    document = free.completed(parse.read(file), stage, parameter)
-    number = free.find(parse.parse(document, parse.shown_path(file)), stage, parameter)
+    document = free_parameter.completed(parse.read(file), stage, parameter)
+    number = free_parameter.find(parse.parse(document, parse.shown_path(file)), stage, parameter)
     try:
         with progress(None) as step:
             solved = solve(number, step)
@@ -86,7 +88,7 @@ def calibrate(file: str, stage: str, parameter: str, *, as_json: bool) -> int:
     else:
         from rich.console import Console  # noqa: PLC0415  # not needed for JSON
 
-        from dpproof.table import show_solved  # noqa: PLC0415  # not needed for JSON
+        from dpproof.reports.table import show_solved  # noqa: PLC0415  # not needed for JSON
 
         show_solved(solved, Console())
     return HOLDS
@@ -100,8 +102,8 @@ def calibrate(file: str, stage: str, parameter: str, *, as_json: bool) -> int:
 @click.option("--advantage", is_flag=True, help="Certify the advantage of attacks.")
 def certify(file: str, *, out: str, **question: Any) -> int:  # noqa: ANN401  # as click gives it
     """Write a certificate of what the pipeline in FILE costs in total, at its delta."""
-    from dpproof import parse  # noqa: PLC0415  # as in budget
-    from dpproof.certified import write  # noqa: PLC0415  # as in budget
+    from dpproof.commands.certify import write  # noqa: PLC0415  # as in budget
+    from dpproof.pipeline import parse  # noqa: PLC0415  # as in budget
     from proofs.__main__ import lines  # noqa: PLC0415  # as in budget
 
     click.echo("\n".join(lines(write(parse.load(file), out, **question))))
@@ -145,19 +147,20 @@ def audit(target: str, *, picture: str | None, as_json: bool, **options: object)
     from pathlib import Path  # noqa: PLC0415  # as in budget
 
     from auditing import Outcome  # noqa: PLC0415  # as in budget
-    from dpproof import plot, requests  # noqa: PLC0415  # as in budget
+    from dpproof.commands import audit_requests  # noqa: PLC0415  # as in budget
+    from dpproof.pipeline.section import Section  # noqa: PLC0415  # as in budget
     from dpproof.progress import trials  # noqa: PLC0415  # as in budget
-    from dpproof.section import Section  # noqa: PLC0415  # as in budget
+    from dpproof.reports import plot  # noqa: PLC0415  # as in budget
 
     given = {name: value for name, value in options.items() if value is not None}
     if "store" in given:
         given["store"] = str(Path(str(given["store"])).absolute())
     if target.endswith(".toml"):
-        if not given.keys() <= {*requests.RUNNING}:
+        if not given.keys() <= {*audit_requests.RUNNING}:
             raise click.UsageError("a file and options together: state everything in the file")
-        request = requests.from_file(target, given)
+        request = audit_requests.from_file(target, given)
     else:
-        request = requests.from_table(Section("audit", {"sampler": target, **given}), Path())
+        request = audit_requests.from_table(Section("audit", {"sampler": target, **given}), Path())
     if picture is not None:
         plot.library(picture)  # a refusal now, not after the audit
     with trials() as progress:

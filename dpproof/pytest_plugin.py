@@ -290,7 +290,7 @@ class _Runs:
         if self.path is None:
             return
         import auditing  # noqa: PLC0415  # as in the fixture
-        from auditing.evidence import LEAST  # noqa: PLC0415  # as in the fixture
+        from auditing.evidence.e_values import LEAST  # noqa: PLC0415  # as in the fixture
 
         version = chosen.get("version")
         code = auditing.identity((sampler, chosen.get("features"))) if version is None else version

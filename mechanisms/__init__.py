@@ -10,41 +10,41 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mechanisms.composed import Composed, compose
-    from mechanisms.discrete_gaussian import DiscreteGaussian
-    from mechanisms.discrete_laplace import DiscreteLaplace
-    from mechanisms.exponential import ExponentialMechanism
-    from mechanisms.gaussian import Gaussian
-    from mechanisms.laplace import Laplace
-    from mechanisms.protocol import Mechanism, MechanismSampler
-    from mechanisms.queries import ClippedSum, Count, Scores
-    from mechanisms.randomized_response import RandomizedResponse
-    from mechanisms.repeated import Repeated
-    from mechanisms.rng import ReplayRng, SystemRng
-    from mechanisms.selected import Selected
-    from mechanisms.subsampled import Subsampled
-    from mechanisms.thresholded import Thresholded
+    from mechanisms.combinators.best_of_runs import Selected
+    from mechanisms.combinators.composed import Composed, compose
+    from mechanisms.combinators.first_above import Thresholded
+    from mechanisms.combinators.repeated import Repeated
+    from mechanisms.combinators.subsampled import Subsampled
+    from mechanisms.local.randomized_response import RandomizedResponse
+    from mechanisms.mechanism import Mechanism, MechanismSampler
+    from mechanisms.noise.discrete_gaussian import DiscreteGaussian
+    from mechanisms.noise.discrete_laplace import DiscreteLaplace
+    from mechanisms.noise.gaussian import Gaussian
+    from mechanisms.noise.laplace import Laplace
+    from mechanisms.queries.exact import ClippedSum, Count, Scores
+    from mechanisms.samplers.rng import ReplayRng, SystemRng
+    from mechanisms.selection.exponential import ExponentialMechanism
 
 _HOMES = {
-    "ClippedSum": "mechanisms.queries",
-    "Composed": "mechanisms.composed",
-    "Count": "mechanisms.queries",
-    "DiscreteGaussian": "mechanisms.discrete_gaussian",
-    "DiscreteLaplace": "mechanisms.discrete_laplace",
-    "ExponentialMechanism": "mechanisms.exponential",
-    "Gaussian": "mechanisms.gaussian",
-    "Laplace": "mechanisms.laplace",
-    "Mechanism": "mechanisms.protocol",
-    "MechanismSampler": "mechanisms.protocol",
-    "RandomizedResponse": "mechanisms.randomized_response",
-    "Repeated": "mechanisms.repeated",
-    "ReplayRng": "mechanisms.rng",
-    "Scores": "mechanisms.queries",
-    "Selected": "mechanisms.selected",
-    "Subsampled": "mechanisms.subsampled",
-    "SystemRng": "mechanisms.rng",
-    "Thresholded": "mechanisms.thresholded",
-    "compose": "mechanisms.composed",
+    "ClippedSum": "mechanisms.queries.exact",
+    "Composed": "mechanisms.combinators.composed",
+    "Count": "mechanisms.queries.exact",
+    "DiscreteGaussian": "mechanisms.noise.discrete_gaussian",
+    "DiscreteLaplace": "mechanisms.noise.discrete_laplace",
+    "ExponentialMechanism": "mechanisms.selection.exponential",
+    "Gaussian": "mechanisms.noise.gaussian",
+    "Laplace": "mechanisms.noise.laplace",
+    "Mechanism": "mechanisms.mechanism",
+    "MechanismSampler": "mechanisms.mechanism",
+    "RandomizedResponse": "mechanisms.local.randomized_response",
+    "Repeated": "mechanisms.combinators.repeated",
+    "ReplayRng": "mechanisms.samplers.rng",
+    "Scores": "mechanisms.queries.exact",
+    "Selected": "mechanisms.combinators.best_of_runs",
+    "Subsampled": "mechanisms.combinators.subsampled",
+    "SystemRng": "mechanisms.samplers.rng",
+    "Thresholded": "mechanisms.combinators.first_above",
+    "compose": "mechanisms.combinators.composed",
 }
 
 __all__ = [

@@ -14,9 +14,9 @@ from typing import final
 from proofs.certificate import Certificate, Step
 from proofs.errors import CertificateError, RefusedError
 from proofs.fields import Fields
+from proofs.logic.rule import Application, Budget, Rule
+from proofs.logic.statement import Statement, read_statement
 from proofs.rules import RULES
-from proofs.rules.rule import Application, Budget, Rule
-from proofs.statement import Statement, read_statement
 from proofs.verdict import Rejected, Verdict, Verified, VerifiedUnder
 
 

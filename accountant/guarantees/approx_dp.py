@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import final, overload
 
-from accountant import check
-from accountant.check import Number
-from accountant.derivation import Derivation
+from accountant import arguments
+from accountant.arguments import Number
+from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.guarantee import DEFAULT_RELATION
 from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee
-from accountant.guarantees.points import Points
+from accountant.guarantees.point_lists import Points
+from accountant.guarantees.provenance import derived, stated
 from accountant.guarantees.rounding import show
-from accountant.guarantees.stated import derived, stated
 from accountant.pairs.finite import FinitePair
 from accountant.pairs.pair import Pair
 from accountant.pairs.product import Product
@@ -69,8 +69,8 @@ class ApproxDP(FaithfulPairGuarantee[R]):
         derivation: Derivation | None = None,
     ) -> None:
         """State it; without a derivation it is an assumption."""
-        object.__setattr__(self, "stated_epsilon", check.non_negative(epsilon=epsilon))
-        object.__setattr__(self, "stated_delta", check.probability(delta=delta))
+        object.__setattr__(self, "stated_epsilon", arguments.non_negative(epsilon=epsilon))
+        object.__setattr__(self, "stated_delta", arguments.probability(delta=delta))
         object.__setattr__(self, "relation", relation)
         object.__setattr__(
             self, "derivation", derived(self, derivation or stated("approx-dp", self))

@@ -8,17 +8,17 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import final, overload
 
-from accountant import check
+from accountant import arguments
+from accountant.arguments import Number
+from accountant.arithmetic.enclosure import ELEMENTARY_ULPS, UNIT_ROUNDOFF
 from accountant.bound import Bound
-from accountant.check import Number
-from accountant.derivation import Derivation
+from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.guarantee import DEFAULT_RELATION
 from accountant.guarantees.pair_guarantee import PairGuarantee
-from accountant.guarantees.points import Points
+from accountant.guarantees.point_lists import Points
+from accountant.guarantees.provenance import derived, stated
 from accountant.guarantees.rounding import epsilon_tanh_up, floats_around, show
-from accountant.guarantees.stated import derived, stated
-from accountant.numerics.enclosure import ELEMENTARY_ULPS, UNIT_ROUNDOFF
 from accountant.pairs.logistic import LogisticPair
 from accountant.pairs.product import Product
 from accountant.relation import AddRemove, R, Relation
@@ -66,7 +66,7 @@ class BoundedRange(PairGuarantee[R]):
         derivation: Derivation | None = None,
     ) -> None:
         """State it; without a derivation it is an assumption."""
-        object.__setattr__(self, "stated_epsilon", check.non_negative(epsilon=epsilon))
+        object.__setattr__(self, "stated_epsilon", arguments.non_negative(epsilon=epsilon))
         object.__setattr__(self, "relation", relation)
         object.__setattr__(
             self, "derivation", derived(self, derivation or stated("bounded-range", self))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import final, overload
 
-from accountant.derivation import Derivation
 from accountant.errors import ParameterError
+from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.guarantee import DEFAULT_RELATION
 from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee
-from accountant.guarantees.points import Points
-from accountant.guarantees.stated import derived, stated
+from accountant.guarantees.point_lists import Points
+from accountant.guarantees.provenance import derived, stated
 from accountant.pairs.product import Product
 from accountant.relation import AddRemove, R, Relation
 

@@ -6,16 +6,16 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import final, overload
 
-from accountant import check
-from accountant.check import Number
-from accountant.derivation import Derivation
+from accountant import arguments
+from accountant.arguments import Number
 from accountant.errors import ParameterError
+from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.guarantee import DEFAULT_RELATION
 from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee
-from accountant.guarantees.points import Points
+from accountant.guarantees.point_lists import Points
+from accountant.guarantees.provenance import derived, stated
 from accountant.guarantees.rounding import show, sqrt_up
-from accountant.guarantees.stated import derived, stated
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.product import Product
 from accountant.relation import AddRemove, R, Relation
@@ -109,7 +109,7 @@ class GDP(FaithfulPairGuarantee[R]):
 def _square(mu: Number | None, mu_squared: Number | None) -> Fraction:
     """Exactly one of the two is given."""
     if mu is not None and mu_squared is None:
-        return check.non_negative(mu=mu) ** 2
+        return arguments.non_negative(mu=mu) ** 2
     if mu_squared is not None and mu is None:
-        return check.non_negative(mu_squared=mu_squared)
+        return arguments.non_negative(mu_squared=mu_squared)
     raise ParameterError("mu", mu, "given, or else mu_squared, and not both")

@@ -7,18 +7,18 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Generic, final
 
-from accountant import check
+from accountant import arguments
+from accountant.arguments import Number
+from accountant.arithmetic.enclosure import down, up
 from accountant.bound import Bound
-from accountant.check import Number
-from accountant.derivation import Derivation
 from accountant.errors import ParameterError
+from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.rounding import (
     ask_decreasing,
     ask_increasing,
     ask_power,
     floats_around,
 )
-from accountant.numerics.enclosure import down, up
 from accountant.relation import AddRemove, R, Relation
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class Guarantee(ABC, Generic[R]):
     @final
     def epsilon(self, *, delta: Number) -> Bound:
         """Smallest epsilon >= 0, in nats, such that the mechanism is (epsilon, delta)-DP."""
-        below, above = floats_around(check.probability(delta=delta))
+        below, above = floats_around(arguments.probability(delta=delta))
         if below == 1.0:
             return Bound.exactly(0.0)
         if above == 1.0:
@@ -97,7 +97,7 @@ class Guarantee(ABC, Generic[R]):
 
         Any real epsilon, in nats; below 0 it is the hockey-stick divergence there.
         """
-        return ask_decreasing(self._delta_at, check.real(epsilon=epsilon))
+        return ask_decreasing(self._delta_at, arguments.real(epsilon=epsilon))
 
     @final
     def rdp(self, *, order: Number) -> Bound:
@@ -117,7 +117,7 @@ class Guarantee(ABC, Generic[R]):
             smallest_delta: compare the profiles only where delta is at least this; 0 compares
                 all of them, which is what mu-GDP means.
         """
-        return ask_decreasing(self._gdp_at, check.probability(smallest_delta=smallest_delta))
+        return ask_decreasing(self._gdp_at, arguments.probability(smallest_delta=smallest_delta))
 
     @final
     def advantage(self) -> Bound:
@@ -127,7 +127,7 @@ class Guarantee(ABC, Generic[R]):
     @final
     def true_positive_rate(self, *, false_positive_rate: Number) -> Bound:
         """Largest power of any attack with this false-positive rate."""
-        exact = check.probability(false_positive_rate=false_positive_rate)
+        exact = arguments.probability(false_positive_rate=false_positive_rate)
         return ask_power(self._true_positive_rate_below_one, exact)
 
     def _true_positive_rate_below_one(self, rate: float) -> Bound:
@@ -140,7 +140,7 @@ class Guarantee(ABC, Generic[R]):
         Here a small value is bad, so the claim is the ``lower`` end.
         """
         power = ask_power(
-            self._true_positive_rate_below_one, check.probability(type_i_error=type_i_error)
+            self._true_positive_rate_below_one, arguments.probability(type_i_error=type_i_error)
         )
         return Bound(_one_minus(power.upper, down), _one_minus(power.lower, up))
 
@@ -169,7 +169,7 @@ class Guarantee(ABC, Generic[R]):
         Raises:
             NotCertified: no rule of the checker covers a theorem in the derivation.
         """
-        from accountant.certify.certify import certify  # noqa: PLC0415  # it imports Guarantee
+        from accountant.certificates.certify import certify  # noqa: PLC0415  # it imports Guarantee
 
         return certify(
             self,
@@ -191,7 +191,7 @@ def _one_minus(value: float, outwards: Callable[[float], float]) -> float:
 
 def renyi_order(*, order: Number) -> Fraction:
     """Check a Renyi order: a finite number above 1, kept exactly."""
-    exact = check.real(order=order)
+    exact = arguments.real(order=order)
     if not exact > 1:
         raise ParameterError("order", order, "a finite number > 1")
     return exact

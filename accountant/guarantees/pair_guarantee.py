@@ -7,11 +7,11 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import final
 
+from accountant import answers
 from accountant.bound import Bound
 from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.points import Points
+from accountant.guarantees.point_lists import Points
 from accountant.guarantees.rounding import floats_around
-from accountant.numerics import answers
 from accountant.pairs.product import Product
 from accountant.relation import R
 

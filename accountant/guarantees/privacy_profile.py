@@ -8,16 +8,16 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import final, overload
 
-from accountant import check
-from accountant.check import Number
-from accountant.derivation import Derivation
+from accountant import arguments
+from accountant.arguments import Number
 from accountant.errors import ParameterError
+from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.guarantee import DEFAULT_RELATION
 from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee
-from accountant.guarantees.points import Points, checked_points, lower_hull, pair_of_profile
+from accountant.guarantees.point_lists import Points, checked_points, lower_hull, pair_of_profile
+from accountant.guarantees.provenance import derived, stated
 from accountant.guarantees.rounding import MAX_EXPONENT, exp_up, show
-from accountant.guarantees.stated import derived, stated
 from accountant.pairs.finite import FinitePair
 from accountant.pairs.product import Product
 from accountant.relation import AddRemove, R, Relation
@@ -63,7 +63,7 @@ class PrivacyProfile(FaithfulPairGuarantee[R]):
         derivation: Derivation | None = None,
     ) -> None:
         """State it; without a derivation it is an assumption."""
-        exact = checked_points(points, _epsilon, lambda delta: check.probability(delta=delta))
+        exact = checked_points(points, _epsilon, lambda delta: arguments.probability(delta=delta))
         object.__setattr__(self, "points", exact)
         object.__setattr__(self, "relation", relation)
         object.__setattr__(
@@ -110,7 +110,7 @@ class PrivacyProfile(FaithfulPairGuarantee[R]):
 
 
 def _epsilon(epsilon: Number) -> Fraction:
-    exact = check.non_negative(epsilon=epsilon)
+    exact = arguments.non_negative(epsilon=epsilon)
     if exact > MAX_EXPONENT:
         raise ParameterError(
             "epsilon", epsilon, f"in [0, {MAX_EXPONENT}]", "leave the point out, or use PureDP"

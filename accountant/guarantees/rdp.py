@@ -12,16 +12,16 @@ from typing import final, overload
 
 import numpy as np
 
-from accountant import check
-from accountant.check import Number
-from accountant.derivation import Derivation
+from accountant import arguments
+from accountant.arguments import Number
+from accountant.arithmetic.arrays import distinct
+from accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Reals
+from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee, renyi_order
-from accountant.guarantees.points import Points, checked_points, lower_hull
+from accountant.guarantees.point_lists import Points, checked_points, lower_hull
+from accountant.guarantees.provenance import derived, stated
 from accountant.guarantees.renyi_guarantee import RenyiGuarantee
 from accountant.guarantees.rounding import floats_around, show
-from accountant.guarantees.stated import derived, stated
-from accountant.numerics.enclosure import UNIT_ROUNDOFF, Reals
-from accountant.numerics.points import distinct
 from accountant.relation import AddRemove, R, Relation
 
 _BETWEEN = 60
@@ -83,7 +83,7 @@ class RDP(RenyiGuarantee[R]):
         exact = checked_points(
             points,
             lambda order: renyi_order(order=order),
-            lambda value: check.non_negative(value=value),
+            lambda value: arguments.non_negative(value=value),
         )
         object.__setattr__(self, "points", _lowered(exact))
         object.__setattr__(self, "relation", relation)

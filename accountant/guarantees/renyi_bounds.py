@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from accountant.numerics.enclosure import ELEMENTARY_ULPS, UNIT_ROUNDOFF, Reals, up
+from accountant.arithmetic.enclosure import ELEMENTARY_ULPS, UNIT_ROUNDOFF, Reals, up
 
 # A sum of at most eight elementary terms, each within ELEMENTARY_ULPS, relative to its size.
 _MARGIN = 16 * ELEMENTARY_ULPS * UNIT_ROUNDOFF

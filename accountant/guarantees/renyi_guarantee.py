@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from accountant import answers
+from accountant.arithmetic.enclosure import Reals, up
 from accountant.bound import Bound
 from accountant.errors import NotImplied
 from accountant.guarantees import renyi_bounds
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.rounding import floats_around
-from accountant.numerics import answers
-from accountant.numerics.enclosure import Reals, up
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.product import Product
 from accountant.relation import R

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable
 from fractions import Fraction
 
+from accountant.arithmetic.enclosure import down, up
 from accountant.bound import Bound
-from accountant.numerics.enclosure import down, up
 
 _ROOT_BITS = 80
 _EXP_BITS = 128

@@ -9,21 +9,21 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import final, overload
 
-from accountant import check
-from accountant.check import Number
-from accountant.derivation import Derivation
+from accountant import arguments
+from accountant.arguments import Number
 from accountant.errors import ParameterError
+from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.guarantee import DEFAULT_RELATION
 from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee
-from accountant.guarantees.points import (
+from accountant.guarantees.point_lists import (
     Points,
     checked_points,
     lower_hull,
     pair_of_trade_off,
     symmetric,
 )
-from accountant.guarantees.stated import derived, stated
+from accountant.guarantees.provenance import derived, stated
 from accountant.pairs.finite import FinitePair
 from accountant.pairs.product import Product
 from accountant.relation import AddRemove, R, Relation
@@ -77,8 +77,8 @@ class TradeOff(FaithfulPairGuarantee[R]):
         """State it; without a derivation it is an assumption."""
         exact = checked_points(
             points,
-            lambda type_i: check.probability(type_i_error=type_i),
-            lambda type_ii: check.probability(type_ii_error=type_ii),
+            lambda type_i: arguments.probability(type_i_error=type_i),
+            lambda type_ii: arguments.probability(type_ii_error=type_ii),
         )
         object.__setattr__(self, "points", _curve(exact))
         object.__setattr__(self, "relation", relation)

@@ -8,14 +8,14 @@ from typing import final, overload
 
 import numpy as np
 
-from accountant import check
-from accountant.check import Number
-from accountant.derivation import Derivation
+from accountant import arguments
+from accountant.arguments import Number
+from accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Reals
+from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.guarantee import DEFAULT_RELATION
+from accountant.guarantees.provenance import derived, stated
 from accountant.guarantees.renyi_guarantee import RenyiGuarantee
 from accountant.guarantees.rounding import floats_around, show
-from accountant.guarantees.stated import derived, stated
-from accountant.numerics.enclosure import UNIT_ROUNDOFF, Reals
 from accountant.relation import AddRemove, R, Relation
 
 _TRIAL_ORDERS = 1.0 + np.geomspace(1e-8, 1e12, 200)
@@ -56,7 +56,7 @@ class ZCDP(RenyiGuarantee[R]):
         derivation: Derivation | None = None,
     ) -> None:
         """State it; without a derivation it is an assumption."""
-        object.__setattr__(self, "rho", check.non_negative(rho=rho))
+        object.__setattr__(self, "rho", arguments.non_negative(rho=rho))
         object.__setattr__(self, "relation", relation)
         object.__setattr__(self, "derivation", derived(self, derivation or stated("zcdp", self)))
 

@@ -8,8 +8,8 @@ from typing import final
 
 import numpy as np
 
-from accountant.numerics.atoms import Atoms
-from accountant.numerics.enclosure import UNIT_ROUNDOFF, Complexes, Enclosure, Reals, joined
+from accountant.arithmetic.atoms import Atoms
+from accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Complexes, Enclosure, Reals, joined
 from accountant.pairs.exact import ExactPair
 from accountant.pairs.gaussian import pure_mu
 

@@ -9,15 +9,15 @@ from typing import final
 
 import numpy as np
 
-from accountant.bound import Bound
-from accountant.numerics.elementary import log1p_enclosure
-from accountant.numerics.enclosure import (
+from accountant.arithmetic.elementary import log1p_enclosure
+from accountant.arithmetic.enclosure import (
     ELEMENTARY_ULPS,
     UNIT_ROUNDOFF,
     Complexes,
     Enclosure,
     Reals,
 )
+from accountant.bound import Bound
 from accountant.pairs.exact import ExactPair
 from accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
 

@@ -10,9 +10,9 @@ from typing import final
 
 import numpy as np
 
+from accountant.arithmetic.atoms import Atoms
 from accountant.bound import Bound
 from accountant.errors import NotCertified
-from accountant.numerics.atoms import Atoms
 from accountant.pairs.atomic import AtomicPair
 from accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
 

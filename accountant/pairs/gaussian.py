@@ -9,15 +9,15 @@ from typing import final
 
 import numpy as np
 
-from accountant.bound import Bound
-from accountant.numerics import special
-from accountant.numerics.enclosure import (
+from accountant.arithmetic import normal_distribution
+from accountant.arithmetic.enclosure import (
     ELEMENTARY_ULPS,
     UNIT_ROUNDOFF,
     Complexes,
     Enclosure,
     Reals,
 )
+from accountant.bound import Bound
 from accountant.pairs.domain import required_square
 from accountant.pairs.pair import Pair, Smoothness
 from accountant.pairs.smooth import SmoothPair
@@ -103,9 +103,9 @@ def gaussian_profile(mu: float | Reals, epsilon: Reals) -> tuple[Reals, Reals]:
         # Right of the mode through Mills ratios, which keep relative precision in the tail.
         right = np.maximum(x, 0.0)
         density = np.exp(-0.5 * right * right) / math.sqrt(2 * math.pi)
-        mills_x = math.sqrt(math.pi / 2) * special.erfcx(right / math.sqrt(2))
-        mills_y = math.sqrt(math.pi / 2) * special.erfcx(y / math.sqrt(2))
-        first = np.where(x >= 0, density * mills_x, special.ndtr(-x))
+        mills_x = math.sqrt(math.pi / 2) * normal_distribution.erfcx(right / math.sqrt(2))
+        mills_y = math.sqrt(math.pi / 2) * normal_distribution.erfcx(y / math.sqrt(2))
+        first = np.where(x >= 0, density * mills_x, normal_distribution.ndtr(-x))
         peak = np.where(x >= 0, first, np.exp(-0.5 * x * x))  # Phi(-x) moves by phi(x) dx
         second = np.where(
             x >= 0, density * mills_y, np.exp(-0.5 * x * x) * mills_y / math.sqrt(2 * math.pi)
@@ -135,7 +135,12 @@ def gaussian_tangent(mu: float, at: Reals, to: Reals) -> Reals:
     """
     x, y = at / mu - 0.5 * mu, at / mu + 0.5 * mu
     with np.errstate(under="ignore", over="ignore", invalid="ignore"):
-        fall = 0.5 * np.exp(-0.5 * x * x) * special.erfcx(y / math.sqrt(2)) * np.expm1(to - at)
+        fall = (
+            0.5
+            * np.exp(-0.5 * x * x)
+            * normal_distribution.erfcx(y / math.sqrt(2))
+            * np.expm1(to - at)
+        )
         slack = 1e-12 + 4 * UNIT_ROUNDOFF * (x * x + np.abs(x) * (mu + 1.0))
         return np.asarray(gaussian_profile(mu, at)[0] - fall - slack * np.abs(fall))
 
@@ -149,4 +154,4 @@ def pure_mu(epsilon: float) -> float:
     Source: Dong, Roth & Su (arXiv:1905.02383), Section 2.2 with Definition 2.6.
     Rounds: up, by at most 1e-13 relative.
     """
-    return 2.0 * special.log_odds_quantile(epsilon) * (1 + 5e-14)
+    return 2.0 * normal_distribution.log_odds_quantile(epsilon) * (1 + 5e-14)

@@ -15,14 +15,13 @@ from typing import Any, final
 
 import numpy as np
 
-from accountant.errors import NotCertified
-from accountant.numerics.elementary import (
+from accountant.arithmetic.elementary import (
     log1p_complex,
     log_of_sum,
     summing,
     turned_sums,
 )
-from accountant.numerics.enclosure import (
+from accountant.arithmetic.enclosure import (
     ELEMENTARY_ULPS,
     UNIT_ROUNDOFF,
     Complexes,
@@ -30,9 +29,10 @@ from accountant.numerics.enclosure import (
     Numbers,
     Reals,
 )
-from accountant.numerics.smoothness import layers
-from accountant.pairs.mixture_rule import Rule, log_size
-from accountant.pairs.subsampled_profile import log_unsampled
+from accountant.errors import NotCertified
+from accountant.pairs.mixture_quadrature import Rule, log_size
+from accountant.pairs.smoothness import layers
+from accountant.pairs.subsampling_formulas import log_unsampled
 
 _MAX_NODES = 1 << 17
 _SPREAD = 80.0

@@ -9,20 +9,20 @@ from typing import final
 
 import numpy as np
 
-from accountant.bound import Bound
-from accountant.numerics.elementary import exp_minus_linear, log1p_enclosure
-from accountant.numerics.enclosure import (
+from accountant.arithmetic.elementary import exp_minus_linear, log1p_enclosure
+from accountant.arithmetic.enclosure import (
     ELEMENTARY_ULPS,
     UNIT_ROUNDOFF,
     Complexes,
     Enclosure,
     Reals,
 )
-from accountant.numerics.smoothness import exponential_layers
+from accountant.bound import Bound
 from accountant.pairs.domain import required_loss
 from accountant.pairs.exact import ExactPair
 from accountant.pairs.gaussian import pure_mu
 from accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
+from accountant.pairs.smoothness import exponential_layers
 
 _FLAT = np.zeros(1)
 

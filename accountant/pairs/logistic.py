@@ -9,20 +9,20 @@ from typing import final
 
 import numpy as np
 
-from accountant.bound import Bound
-from accountant.numerics.elementary import log1p_enclosure
-from accountant.numerics.enclosure import (
+from accountant.arithmetic.elementary import log1p_enclosure
+from accountant.arithmetic.enclosure import (
     ELEMENTARY_ULPS,
     UNIT_ROUNDOFF,
     Complexes,
     Enclosure,
     Reals,
 )
-from accountant.numerics.smoothness import exponential_layers
+from accountant.bound import Bound
 from accountant.pairs.domain import required_loss
 from accountant.pairs.exact import ExactPair
 from accountant.pairs.gaussian import pure_mu
 from accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
+from accountant.pairs.smoothness import exponential_layers
 
 _SMALL = 0.25
 _TERMS = 8
@@ -38,7 +38,7 @@ class LogisticPair(ExactPair):
 
         M(s) = sinh((s + 1/2) epsilon) / ((2s + 1) sinh(epsilon/2)).
 
-    Source: THEORY section 5, proofs/bounded_range.md: an epsilon-bounded-range mechanism
+    Source: THEORY section 5, proofs/theory/bounded_range.md: an epsilon-bounded-range mechanism
         changes the odds of every event by at most e^epsilon, which is this pair's trade-off.
     """
 

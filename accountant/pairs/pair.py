@@ -13,8 +13,8 @@ from typing import final
 
 import numpy as np
 
+from accountant.arithmetic.enclosure import Complexes, Enclosure, Reals
 from accountant.bound import Bound
-from accountant.numerics.enclosure import Complexes, Enclosure, Reals
 
 
 @final

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import final
 
 from accountant.pairs.pair import Pair
-from accountant.pairs.subsampled_gaussians import bundled
+from accountant.pairs.subsampled_gaussian_product import bundled
 
 
 @final

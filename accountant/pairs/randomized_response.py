@@ -10,8 +10,8 @@ from typing import final
 
 import numpy as np
 
+from accountant.arithmetic.atoms import Atoms
 from accountant.bound import Bound
-from accountant.numerics.atoms import Atoms
 from accountant.pairs.atomic import AtomicPair
 from accountant.pairs.domain import required_loss
 from accountant.pairs.finite import log_ratio, never_zero

@@ -10,15 +10,14 @@ from typing import Any, final
 
 import numpy as np
 
-from accountant.bound import Bound
-from accountant.errors import NotCertified
-from accountant.numerics.elementary import (
+from accountant.arithmetic.arrays import distinct
+from accountant.arithmetic.elementary import (
     LONGER,
     exp_minus_linear,
     log1p_enclosure,
     log1p_minus_linear,
 )
-from accountant.numerics.enclosure import (
+from accountant.arithmetic.enclosure import (
     ELEMENTARY_ULPS,
     EXTENDED,
     Complexes,
@@ -28,13 +27,14 @@ from accountant.numerics.enclosure import (
     joined,
     unit_roundoff,
 )
-from accountant.numerics.points import distinct
+from accountant.bound import Bound
+from accountant.errors import NotCertified
 from accountant.pairs.gaussian import gaussian_profile
 from accountant.pairs.gaussian_mixtures import GaussianMixtures
-from accountant.pairs.mixture_rule import Rule, choose_rule
+from accountant.pairs.mixture_quadrature import Rule, choose_rule
 from accountant.pairs.pair import Smoothness
 from accountant.pairs.smooth import SmoothPair
-from accountant.pairs.subsampled_profile import (
+from accountant.pairs.subsampling_formulas import (
     addition_profile,
     log_unsampled,
     removal_profile,

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, final
 
-from accountant import check
+from accountant import arguments
+from accountant.arguments import Number
 from accountant.bound import Bound
-from accountant.check import Number
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.pairs.finite import FinitePair
 from accountant.pairs.product import Product
-from auditing.claim import Claim, Tangent
+from auditing.counts.claim import Claim, Tangent
 
 # The outputs may be anything hashable.
 Law = Mapping[Any, Number]
@@ -45,7 +45,7 @@ class Enumeration:
     def __init__(self, first: Law, second: Law) -> None:
         outputs = list(dict.fromkeys([*first, *second]))
         p, q = (
-            tuple(check.probability(mass=law.get(output, 0)) for output in outputs)
+            tuple(arguments.probability(mass=law.get(output, 0)) for output in outputs)
             for law in (first, second)
         )
         forward = Product.of(FinitePair(p=p, q=q))

@@ -7,9 +7,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import final
 
-from accountant import check
-from accountant.check import Number
-from auditing.counts import EventCounts
+from accountant import arguments
+from accountant.arguments import Number
+from auditing.counts.counts import EventCounts
 
 LARGEST_EPSILON = 600.0
 _STEPS = 60
@@ -39,7 +39,7 @@ class EventBound(ABC):
     @final
     def epsilon(self, counts: EventCounts, *, delta: Number = 0) -> float:
         """Lower confidence bound of epsilon at delta, in nats; 0 when nothing is refuted."""
-        check.probability(delta=delta)
+        arguments.probability(delta=delta)
         return self.roughly(counts, delta=delta, tolerance=1e-5)
 
     @final
@@ -114,6 +114,6 @@ def largest_at_most(p_value: Callable[[float], float], level: float, tolerance: 
 
 def significance_of(value: Number) -> float:
     """A significance level as a float at or below the exact value."""
-    exact = check.open_probability(significance=value)
+    exact = arguments.open_probability(significance=value)
     nearest = float(exact)
     return nearest if nearest <= exact else math.nextafter(nearest, 0.0)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from accountant.check import Number
-from auditing.binomial import special
+from accountant.arguments import Number
 from auditing.bounds.event_bound import significance_of
 from auditing.bounds.rectangle import Rectangle
-from auditing.counts import EventCounts
+from auditing.counts.binomial import special
+from auditing.counts.counts import EventCounts
 
 _MARGIN = 1e-9
 

@@ -6,12 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import final
 
-from accountant import check
-from accountant.check import Number
+from accountant import arguments
+from accountant.arguments import Number
 from accountant.errors import ParameterError
 from accountant.guarantees.rounding import floats_around
-from auditing.binomial import logistic_up, tail_up
 from auditing.bounds.event_bound import largest_refuted, significance_of
+from auditing.counts.binomial import logistic_up, tail_up
 
 
 @final
@@ -31,7 +31,7 @@ class Guesses:
 
     def __post_init__(self) -> None:
         for name in ("canaries", "made", "correct"):
-            check.whole(**{name: getattr(self, name)})
+            arguments.whole(**{name: getattr(self, name)})
         if not self.correct <= self.made <= self.canaries:
             raise ParameterError("guesses", self, "correct <= made <= canaries")
 
@@ -68,12 +68,12 @@ class OneRun:
 
     def __init__(self, *, significance: Number, marked: Number = 0.1) -> None:
         object.__setattr__(self, "significance", significance_of(significance))
-        object.__setattr__(self, "marked", float(check.open_probability(marked=marked)))
+        object.__setattr__(self, "marked", float(arguments.open_probability(marked=marked)))
 
     def p_value(self, guesses: Guesses, *, epsilon: Number, delta: Number = 0) -> float:
         """Upper bound of the p-value of (epsilon, delta); grows with epsilon."""
-        loss = floats_around(check.non_negative(epsilon=epsilon))[1]
-        mass = floats_around(check.probability(delta=delta))[1] * guesses.canaries * (1 + 1e-15)
+        loss = floats_around(arguments.non_negative(epsilon=epsilon))[1]
+        mass = floats_around(arguments.probability(delta=delta))[1] * guesses.canaries * (1 + 1e-15)
         removed = max(0, math.ceil(mass / (self.marked * self.significance)) - 1)
         paid = mass / (removed + 1) * (1 + 1e-15)
         tail = float(tail_up(guesses.correct - removed, guesses.made, logistic_up(loss)))

@@ -6,14 +6,14 @@ import math
 from dataclasses import dataclass
 from typing import final
 
-from accountant import check
-from accountant.check import Number
+from accountant import arguments
+from accountant.arguments import Number
 from accountant.guarantees.rounding import floats_around
-from auditing.binomial import MARGIN
 from auditing.bounds.event_bound import largest_refuted, significance_of
 from auditing.bounds.one_run import Guesses
-from auditing.claim import Claim
-from auditing.curve import LeastWrong, gaussian, lines, supported
+from auditing.counts.binomial import MARGIN
+from auditing.counts.claim import Claim
+from auditing.counts.claimed_curve import LeastWrong, gaussian, lines, supported
 
 _LEAST_LOG, _FINE = -100.0, 1e-3
 
@@ -76,7 +76,7 @@ class OneRunCurve:
 
     def epsilon(self, guesses: Guesses, *, delta: Number = 0) -> float:
         """Lower confidence bound of epsilon at delta, in nats; 0 when nothing is shown."""
-        mass = floats_around(check.probability(delta=delta))[1]
+        mass = floats_around(arguments.probability(delta=delta))[1]
         return largest_refuted(
             lambda e: contradicts(guesses, self.significance, lines([(e, mass)]))
         )

@@ -8,13 +8,13 @@ from typing import final
 
 import numpy as np
 
-from accountant import check
-from accountant.check import Number
+from accountant import arguments
+from accountant.arguments import Number
 from accountant.guarantees.rounding import floats_around
-from auditing.binomial import Floats, logistic_up, special, tail_up
 from auditing.bounds.event_bound import largest_refuted, significance_of
 from auditing.bounds.randomised_label import thinned
-from auditing.counts import PrefixCounts
+from auditing.counts.binomial import Floats, logistic_up, special, tail_up
+from auditing.counts.counts import PrefixCounts
 
 _SMALLEST_PREFIX = 8
 _FINE = 1e-6
@@ -62,17 +62,17 @@ class PrefixBand:
 
     def __init__(self, *, significance: Number, thinning: Number = 0.1) -> None:
         object.__setattr__(self, "significance", significance_of(significance))
-        object.__setattr__(self, "thinning", float(check.open_probability(thinning=thinning)))
+        object.__setattr__(self, "thinning", float(arguments.open_probability(thinning=thinning)))
 
     def p_value(self, counts: PrefixCounts, *, epsilon: Number, delta: Number = 0) -> float:
         """Upper bound of the p-value of (epsilon, delta)."""
-        loss = floats_around(check.non_negative(epsilon=epsilon))[1]
+        loss = floats_around(arguments.non_negative(epsilon=epsilon))[1]
         looked = self._looked_at(counts, delta)
         return 1.0 if looked is None else looked.p_value(loss, loss)
 
     def refutes(self, counts: PrefixCounts, *, epsilon: Number, delta: Number = 0) -> bool:
         """Whether the counts contradict (epsilon, delta) at the significance."""
-        loss = floats_around(check.non_negative(epsilon=epsilon))[1]
+        loss = floats_around(arguments.non_negative(epsilon=epsilon))[1]
         looked = self._looked_at(counts, delta)
         if looked is None or looked.single(loss) > self.significance:
             return False

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
-from accountant import check
-from accountant.check import Number
+from accountant import arguments
+from accountant.arguments import Number
 from accountant.guarantees.rounding import floats_around
-from auditing.binomial import logistic_up, tail_up
 from auditing.bounds.event_bound import EventBound, significance_of
-from auditing.counts import EventCounts
+from auditing.counts.binomial import logistic_up, tail_up
+from auditing.counts.counts import EventCounts
 
 
 @final
@@ -50,7 +50,7 @@ class RandomisedLabel(EventBound):
 
     def __init__(self, *, significance: Number, thinning: Number = 0.1) -> None:
         object.__setattr__(self, "significance", significance_of(significance))
-        object.__setattr__(self, "thinning", float(check.open_probability(thinning=thinning)))
+        object.__setattr__(self, "thinning", float(arguments.open_probability(thinning=thinning)))
 
     def p_value(self, counts: EventCounts, *, epsilon: Number, delta: Number = 0) -> float:
         """Upper bound of the p-value of P(S) <= e^epsilon Q(S) + delta; grows with epsilon.
@@ -58,7 +58,7 @@ class RandomisedLabel(EventBound):
         Raises:
             ParameterError: the design is not by coins.
         """
-        loss = floats_around(check.non_negative(epsilon=epsilon))[1]
+        loss = floats_around(arguments.non_negative(epsilon=epsilon))[1]
         marked = counts.design.marked(delta)
         paid, removed = thinned(counts.total, marked, self.thinning * self.significance)
         left = counts.hits - removed

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from accountant import check
-from accountant.check import Number
+from accountant import arguments
+from accountant.arguments import Number
 from accountant.guarantees.rounding import floats_around
-from auditing.binomial import exp_up, lower_limit, tail_up, upper_limit
 from auditing.bounds.event_bound import LARGEST_EPSILON, EventBound, significance_of
-from auditing.counts import EventCounts
+from auditing.counts.binomial import exp_up, lower_limit, tail_up, upper_limit
+from auditing.counts.counts import EventCounts
 
 
 @final
@@ -38,8 +38,8 @@ class Rectangle(EventBound):
     def p_value(self, counts: EventCounts, *, epsilon: Number, delta: Number = 0) -> float:
         """Upper bound of the p-value of P(S) <= e^epsilon Q(S) + delta; grows with epsilon."""
         counts.design.compare()
-        loss = floats_around(check.non_negative(epsilon=epsilon))[1]
-        mass = floats_around(check.probability(delta=delta))[1]
+        loss = floats_around(arguments.non_negative(epsilon=epsilon))[1]
+        mass = floats_around(arguments.probability(delta=delta))[1]
         return 1.0 if loss > LARGEST_EPSILON else _crossing(counts, loss, mass)
 
     def limits(self, counts: EventCounts) -> tuple[float, float]:

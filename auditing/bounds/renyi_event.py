@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
-from accountant.check import Number
+from accountant.arguments import Number
 from accountant.errors import ParameterError
 from accountant.guarantees.guarantee import renyi_order
 from auditing.bounds.event_bound import significance_of
 from auditing.bounds.rectangle import Rectangle
-from auditing.counts import EventCounts
+from auditing.counts.counts import EventCounts
 
 _MARGIN = 1e-12
 

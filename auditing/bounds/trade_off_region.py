@@ -10,13 +10,13 @@ from typing import final
 
 import numpy as np
 
-from accountant import check
-from accountant.check import Number
+from accountant import arguments
+from accountant.arguments import Number
 from accountant.guarantees.rounding import floats_around
-from auditing.binomial import lower_limit, upper_limit
 from auditing.bounds.event_bound import significance_of
-from auditing.claim import Claim
-from auditing.counts import PrefixCounts
+from auditing.counts.binomial import lower_limit, upper_limit
+from auditing.counts.claim import Claim
+from auditing.counts.counts import PrefixCounts
 
 # A test's false-alarm rate and its miss rate.
 Rates = tuple[float, float]
@@ -72,7 +72,7 @@ class TradeOffRegion:
 
     def type_ii_error(self, counts: PrefixCounts, *, type_i_error: Number) -> float:
         """Upper confidence bound of the trade-off curve at a false-alarm rate."""
-        at = floats_around(check.probability(type_i_error=type_i_error))[0]
+        at = floats_around(arguments.probability(type_i_error=type_i_error))[0]
         for (left, above), (right, below) in pairwise(self.vertices(counts)):
             if left <= at <= right and left < right:
                 share = (at - left) / (right - left)

@@ -8,12 +8,12 @@ from typing import final
 
 import numpy as np
 
-from accountant import check
-from accountant.check import Number
+from accountant import arguments
+from accountant.arguments import Number
 from accountant.guarantees.rounding import floats_around
-from auditing.binomial import Floats, exp_up, lower_limit, masses_up, tail_up, upper_limit
 from auditing.bounds.event_bound import LARGEST_EPSILON, EventBound, significance_of
-from auditing.counts import EventCounts
+from auditing.counts.binomial import Floats, exp_up, lower_limit, masses_up, tail_up, upper_limit
+from auditing.counts.counts import EventCounts
 
 _CELLS = 64
 _BLOCKS = 192
@@ -55,14 +55,14 @@ class TwoSample(EventBound):
         self, *, significance: Number, weight: Number = 1, nuisance: Number = 0.02
     ) -> None:
         object.__setattr__(self, "significance", significance_of(significance))
-        object.__setattr__(self, "weight", float(check.positive(weight=weight)))
-        object.__setattr__(self, "nuisance", float(check.open_probability(nuisance=nuisance)))
+        object.__setattr__(self, "weight", float(arguments.positive(weight=weight)))
+        object.__setattr__(self, "nuisance", float(arguments.open_probability(nuisance=nuisance)))
 
     def p_value(self, counts: EventCounts, *, epsilon: Number, delta: Number = 0) -> float:
         """Upper bound of the p-value of P(S) <= e^epsilon Q(S) + delta; grows with epsilon."""
         counts.design.compare()
-        loss = floats_around(check.real(epsilon=epsilon))[1]
-        mass = floats_around(check.probability(delta=delta))[1]
+        loss = floats_around(arguments.real(epsilon=epsilon))[1]
+        mass = floats_around(arguments.probability(delta=delta))[1]
         if loss > LARGEST_EPSILON or counts.trials == 0 or counts.other_trials == 0:
             return 1.0
         paid = self.nuisance * self.significance

@@ -10,8 +10,8 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from auditing.binomial import Floats
-from auditing.counts import Design, PrefixCounts
+from auditing.counts.binomial import Floats
+from auditing.counts.counts import Design, PrefixCounts
 from auditing.witnesses.witness import Question, Score
 
 

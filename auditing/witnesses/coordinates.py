@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 
-from auditing.binomial import Floats
+from auditing.counts.binomial import Floats
 from auditing.witnesses.witness import Score, Witness
 
 if TYPE_CHECKING:
-    from auditing.trials import Training
+    from auditing.trials.trials import Training
 
 MOST_COORDINATES = 16
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from auditing.binomial import Floats
+from auditing.counts.binomial import Floats
 from auditing.witnesses.coordinates import MOST_COORDINATES, column
 from auditing.witnesses.witness import Score, Witness, log_odds
 
 if TYPE_CHECKING:
-    from auditing.trials import Training
+    from auditing.trials.trials import Training
 
 _MOST_ATOMS = 4096
 

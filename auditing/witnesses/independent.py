@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 
-from auditing.binomial import Floats
-from auditing.smooth import SmoothOdds
+from auditing.counts.binomial import Floats
 from auditing.witnesses.coordinates import MOST_COORDINATES, column
+from auditing.witnesses.smoothed_odds import SmoothOdds
 from auditing.witnesses.witness import Score, Witness
 
 if TYPE_CHECKING:
-    from auditing.trials import Training
+    from auditing.trials.trials import Training
 
 
 @final

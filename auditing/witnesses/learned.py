@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 
-from auditing.binomial import Floats
+from auditing.counts.binomial import Floats
 from auditing.errors import MissingDependency
 from auditing.witnesses.standard import Standard
 from auditing.witnesses.witness import Score, Witness
 
 if TYPE_CHECKING:
-    from auditing.trials import Training
+    from auditing.trials.trials import Training
 
 _MOST_COORDINATES = 1024
 _MOST_PRODUCTS = 32

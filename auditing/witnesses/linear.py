@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 
-from auditing.binomial import Floats
+from auditing.counts.binomial import Floats
 from auditing.witnesses.standard import Standard
 from auditing.witnesses.witness import Score, Witness
 
 if TYPE_CHECKING:
-    from auditing.trials import Training
+    from auditing.trials.trials import Training
 
 _MOST_COORDINATES = 512
 _MOST_DEVIATIONS = 1e6

@@ -7,7 +7,7 @@ from typing import final
 
 import numpy as np
 
-from auditing.binomial import Floats
+from auditing.counts.binomial import Floats
 
 
 @final

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accountant.errors import ParameterError
-from auditing.binomial import Floats
-from auditing.counts import PrefixCounts
+from auditing.counts.binomial import Floats
+from auditing.counts.counts import PrefixCounts
 
 if TYPE_CHECKING:
-    from auditing.trials import Training
+    from auditing.trials.trials import Training
 
 _RATIO = 1.2
 _MOST_VALUES = 64

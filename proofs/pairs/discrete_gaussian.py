@@ -10,7 +10,7 @@ from typing import Final, final
 
 from flint import acb, arb, ctx
 
-from proofs.arithmetic import ball, show
+from proofs.balls.arithmetic import ball, show
 from proofs.pairs.pair import Formula, Moments, Pair, no_profile, no_witness, unbounded
 
 MAX_REACH: Final = 1_000

@@ -9,9 +9,9 @@ from typing import Final, final
 
 from flint import acb, arb, ctx
 
-from proofs.arithmetic import ball, show
+from proofs.balls.arithmetic import ball, show
+from proofs.pairs.loss_atoms import Terms
 from proofs.pairs.pair import Formula, Moments, Pair, no_profile, no_witness
-from proofs.pairs.terms import Terms
 
 MAX_LOSSES: Final = 1_000
 

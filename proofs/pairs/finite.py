@@ -8,10 +8,10 @@ from typing import final
 
 from flint import arb
 
-from proofs.arithmetic import ball, exact_sum
+from proofs.balls.arithmetic import ball, exact_sum
 from proofs.errors import RefusedError
+from proofs.pairs.loss_atoms import Terms
 from proofs.pairs.pair import Moments, Pair, no_witness
-from proofs.pairs.terms import Terms
 
 MAX_OUTCOMES = 2_000
 MAX_BITS = 1 << 14  # of a common denominator

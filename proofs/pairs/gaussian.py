@@ -8,7 +8,7 @@ from typing import final
 
 from flint import acb, arb
 
-from proofs.arithmetic import ball, normal_tail, show
+from proofs.balls.arithmetic import ball, normal_tail, show
 from proofs.pairs.pair import Formula, Moments, Pair, no_witness, unbounded
 
 

@@ -8,7 +8,7 @@ from typing import final
 
 from flint import acb, arb
 
-from proofs.arithmetic import ball, show
+from proofs.balls.arithmetic import ball, show
 from proofs.pairs.pair import Formula, Moments, Pair, no_witness
 
 

@@ -8,7 +8,7 @@ from typing import final
 
 from flint import acb, arb
 
-from proofs.arithmetic import ball, show
+from proofs.balls.arithmetic import ball, show
 from proofs.pairs.pair import Formula, Moments, Pair, no_witness
 
 
@@ -17,7 +17,7 @@ from proofs.pairs.pair import Formula, Moments, Pair, no_witness
 class LogisticPair(Pair):
     """M(s) = sinh(z eps) / (2 z sinh(eps/2)), z = s + 1/2; |sinh(x + iy)| <= cosh x.
 
-    Proof in proofs/bounded_range.md.
+    Proof in proofs/theory/bounded_range.md.
     """
 
     epsilon: Fraction

@@ -13,9 +13,9 @@ from typing import Final, Protocol, TypeAlias, final
 
 from flint import acb, arb
 
-from proofs.arithmetic import ball
+from proofs.balls.arithmetic import ball
 from proofs.errors import RefusedError
-from proofs.pairs.terms import Terms, length
+from proofs.pairs.loss_atoms import Terms, length
 
 Product: TypeAlias = "tuple[tuple[Pair, int], ...]"
 """Different pairs, each with how often it occurs."""

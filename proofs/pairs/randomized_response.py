@@ -8,9 +8,9 @@ from typing import final
 
 from flint import acb, arb
 
-from proofs.arithmetic import ball, show
+from proofs.balls.arithmetic import ball, show
+from proofs.pairs.loss_atoms import Terms
 from proofs.pairs.pair import Formula, Moments, Pair, no_witness
-from proofs.pairs.terms import Terms
 
 
 @final

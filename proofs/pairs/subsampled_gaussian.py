@@ -1,4 +1,4 @@
-"""The Poisson-subsampled Gaussian pair; proofs in proofs/subsampled_gaussian.md."""
+"""The Poisson-subsampled Gaussian pair; proofs in proofs/theory/subsampled_gaussian.md."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final, final
 
 from flint import acb, acb_mat, arb
 
-from proofs.arithmetic import ball, normal_tail, show
+from proofs.balls.arithmetic import ball, normal_tail, show
 from proofs.errors import RefusedError
 from proofs.fields import Fields
 from proofs.pairs.gaussian import gaussian_profile

@@ -6,26 +6,26 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from proofs.logic.rule import Rule
+from proofs.logic.statement import NOTION_TYPES
 from proofs.rules import (
-    at_least,
     attacks,
     compose,
     convert,
     dominate,
     finite_pair,
+    gdp_zcdp,
     group,
     hockey_stick,
+    lower_bound,
     mechanisms,
-    restate,
     select,
-    select_above,
-    select_above_pair,
-    select_pair,
-    select_profile,
+    select_best_of_runs,
+    select_shifted_mixture,
+    select_threshold,
+    select_threshold_profile,
     subsample,
 )
-from proofs.rules.rule import Rule
-from proofs.statement import NOTION_TYPES
 
 RULES: Final[Mapping[str, Rule]] = MappingProxyType(
     {
@@ -57,10 +57,10 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "subsample/poisson": subsample.poisson,
         "select/pure": select.pure,
         "select/rdp": select.renyi,
-        "select/profile": select_profile.profile,
-        "select/pair": select_pair.pair,
-        "select/above": select_above.above,
-        "select/above-pair": select_above_pair.pair,
+        "select/profile": select_shifted_mixture.profile,
+        "select/pair": select_best_of_runs.pair,
+        "select/above": select_threshold_profile.above,
+        "select/above-pair": select_threshold.pair,
         "subsample/without-replacement": subsample.without_replacement,
         "group/pure-dp": group.pure_dp,
         "group/approx-dp": group.approx_dp,
@@ -84,10 +84,10 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "convert/pair-profile": convert.pair_to_profile,
         "convert/pair-pure": convert.pair_to_pure,
         "convert/pair-rdp": convert.pair_to_rdp,
-        "convert/pair-unsampled": restate.forget_samples,
-        "convert/pair-gdp": restate.pair_to_gdp,
-        "convert/profile-gdp": restate.profile_to_gdp,
-        "convert/pair-zcdp": restate.pair_to_zcdp,
+        "convert/pair-unsampled": gdp_zcdp.forget_samples,
+        "convert/pair-gdp": gdp_zcdp.pair_to_gdp,
+        "convert/profile-gdp": gdp_zcdp.profile_to_gdp,
+        "convert/pair-zcdp": gdp_zcdp.pair_to_zcdp,
         "convert/profile-trade-off": convert.profile_to_trade_off,
         "convert/approx-true-positive-rate": attacks.true_positive_rate,
         "convert/approx-advantage": attacks.advantage,
@@ -102,9 +102,9 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "hockey-stick/lattice": hockey_stick.lattice,
         "hockey-stick/sampled": hockey_stick.sampled,
         "hockey-stick/chernoff": hockey_stick.chernoff,
-        "at-least/closed": at_least.closed,
-        "at-least/contour": at_least.contour,
-        "at-least/smoothed": at_least.smoothed,
-        "at-least/lattice": at_least.lattice,
+        "at-least/closed": lower_bound.closed,
+        "at-least/contour": lower_bound.contour,
+        "at-least/smoothed": lower_bound.smoothed,
+        "at-least/lattice": lower_bound.lattice,
     }
 )

@@ -1,21 +1,24 @@
-"""From (epsilon, delta)-DP to what an attacker can reach; proofs in proofs/conversions.md."""
+"""From (epsilon, delta)-DP to what an attacker can reach.
+
+Proofs: proofs/theory/conversions.md.
+"""
 
 from __future__ import annotations
 
 from flint import arb
 
-from proofs.arithmetic import ball, require_at_most
+from proofs.balls.arithmetic import ball, require_at_most
 from proofs.errors import RefusedError
+from proofs.logic.rule import Application
+from proofs.logic.statement import Advantage, ApproxDP, Power
 from proofs.rules.convert import known_divergence
-from proofs.rules.rule import Application
-from proofs.statement import Advantage, ApproxDP, Power
 
 
 def true_positive_rate(step: Application) -> tuple[str, ...]:
     """e^epsilon a + delta, 1 - (1 - a - delta) e^-epsilon, or 1, at the false-positive rate a.
 
     Source: Wasserman & Zhou (arXiv:0811.2501), Theorem 2.4; Kairouz, Oh & Viswanath
-    (arXiv:1311.0776), Theorem 2.1. Proof: proofs/conversions.md, section 10.
+    (arXiv:1311.0776), Theorem 2.1. Proof: proofs/theory/conversions.md, section 10.
     """
     known, claim = step.only(ApproxDP), step.concludes(Power)
 
@@ -31,8 +34,8 @@ def true_positive_rate(step: Application) -> tuple[str, ...]:
 def advantage(step: Application) -> tuple[str, ...]:
     """At least delta + (1 - delta) tanh(epsilon/2), where both lines of the rule above meet.
 
-    Source: Kairouz, Oh & Viswanath (arXiv:1311.0776), Theorem 2.1. Proof: proofs/conversions.md,
-    section 10.
+    Source: Kairouz, Oh & Viswanath (arXiv:1311.0776), Theorem 2.1. Proof:
+    proofs/theory/conversions.md, section 10.
     """
     known, claim = step.only(ApproxDP), step.concludes(Advantage)
 
@@ -48,7 +51,7 @@ def renyi_true_positive_rate(step: Application) -> tuple[str, ...]:
 
     At one order c: (c-1) R(c) <= log(b^c a^{1-c} + (1-b)^c (1-a)^{1-c}), or the same with a and b
     exchanged, 0 < a <= b < 1.
-    Source: van Erven & Harremoes (arXiv:1206.2459), Theorem 9. Proof: proofs/conversions.md,
+    Source: van Erven & Harremoes (arXiv:1206.2459), Theorem 9. Proof: proofs/theory/conversions.md,
     section 11.
     """
     order, claim = step.witness.rational("order"), step.concludes(Power)

@@ -6,11 +6,11 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Final
 
-from proofs.arithmetic import exact_sum, show
+from proofs.balls.arithmetic import exact_sum, show
 from proofs.errors import RefusedError
-from proofs.pairs.read import merged
-from proofs.rules.rule import Application
-from proofs.statement import (
+from proofs.logic.read_pairs import merged
+from proofs.logic.rule import Application
+from proofs.logic.statement import (
     GDP,
     RDP,
     ZCDP,

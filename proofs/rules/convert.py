@@ -8,16 +8,11 @@ from itertools import pairwise
 
 from flint import arb
 
-from proofs.arithmetic import ball, normal_tail, require_at_most
+from proofs.balls.arithmetic import ball, normal_tail, require_at_most
 from proofs.errors import RefusedError
 from proofs.fields import Fields
-from proofs.pairs.pair import Product
-from proofs.rules.compose import divergence, look_up
-from proofs.rules.divergence import delta_at, total_variation
-from proofs.rules.dominate import certainly_below, lowest
-from proofs.rules.hockey_stick import finite_moment, largest_loss, spend
-from proofs.rules.rule import Application
-from proofs.statement import (
+from proofs.logic.rule import Application
+from proofs.logic.statement import (
     GDP,
     RDP,
     ZCDP,
@@ -30,6 +25,11 @@ from proofs.statement import (
     PureDP,
     TradeOff,
 )
+from proofs.pairs.pair import Product
+from proofs.rules.compose import divergence, look_up
+from proofs.rules.dominate import certainly_below, lowest
+from proofs.rules.hockey_stick import finite_moment, largest_loss, spend
+from proofs.rules.renyi_to_delta import delta_at, total_variation
 
 
 def pure_to_approx(step: Application) -> tuple[str, ...]:
@@ -60,13 +60,16 @@ def pure_to_bounded_range(step: Application) -> tuple[str, ...]:
 
 
 def pure_to_zcdp(step: Application) -> tuple[str, ...]:
-    """With rho = epsilon tanh(epsilon/2). Proof: proofs/conversions.md, section 1."""
+    """With rho = epsilon tanh(epsilon/2). Proof: proofs/theory/conversions.md, section 1."""
     _at_least_tanh(step, step.only(PureDP).epsilon)
     return ()
 
 
 def bounded_range_to_zcdp(step: Application) -> tuple[str, ...]:
-    """With rho = epsilon^2/8, or that of epsilon-DP. Proof: proofs/conversions.md, section 2."""
+    """With rho = epsilon^2/8, or that of epsilon-DP.
+
+    Proof: proofs/theory/conversions.md, section 2.
+    """
     epsilon, rho = step.only(BoundedRange).epsilon, step.concludes(ZCDP).rho
     if rho < epsilon * epsilon / 8:
         _at_least_tanh(step, epsilon)
@@ -76,7 +79,8 @@ def bounded_range_to_zcdp(step: Application) -> tuple[str, ...]:
 def bounded_range_to_rdp(step: Application) -> tuple[str, ...]:
     """At order a the divergence of losses at both ends of the range, epsilon, or a epsilon^2/8.
 
-    Source: Dong, Durfee & Rogers (arXiv:1909.13830). Proof: proofs/conversions.md, section 8.
+    Source: Dong, Durfee & Rogers (arXiv:1909.13830). Proof: proofs/theory/conversions.md, section
+    8.
     """
     epsilon = step.only(BoundedRange).epsilon
     for order, value in step.concludes(RDP).points:
@@ -93,7 +97,7 @@ def gdp_to_zcdp(step: Application) -> tuple[str, ...]:
 
 
 def pure_to_gdp(step: Application) -> tuple[str, ...]:
-    """Phi(-mu/2) <= 1/(1 + e^epsilon). Proof: proofs/conversions.md, section 3."""
+    """Phi(-mu/2) <= 1/(1 + e^epsilon). Proof: proofs/theory/conversions.md, section 3."""
     epsilon, squared = step.only(PureDP).epsilon, step.concludes(GDP).mu_squared
     if not epsilon:
         return ()

@@ -9,15 +9,24 @@ from typing import Final
 
 from flint import ctx
 
-from proofs.arithmetic import PRECISIONS, ball, show
+from proofs.balls.arithmetic import PRECISIONS, ball, show
 from proofs.errors import RefusedError
+from proofs.logic.rule import Application
+from proofs.logic.statement import (
+    GDP,
+    ApproxDP,
+    BoundedRange,
+    Pairs,
+    Points,
+    Profile,
+    PureDP,
+    TradeOff,
+)
 from proofs.pairs.finite import FinitePair
 from proofs.pairs.gaussian import GaussianPair
 from proofs.pairs.logistic import LogisticPair
 from proofs.pairs.pair import Pair
 from proofs.pairs.randomized_response import RandomizedResponsePair
-from proofs.rules.rule import Application
-from proofs.statement import GDP, ApproxDP, BoundedRange, Pairs, Points, Profile, PureDP, TradeOff
 
 _CORNER: Final = 64  # about how many operations one takes
 
@@ -50,7 +59,7 @@ def approx_dp(step: Application) -> tuple[str, ...]:
 
 
 def bounded_range(step: Application) -> tuple[str, ...]:
-    """Two logistic distributions. Proof: proofs/bounded_range.md."""
+    """Two logistic distributions. Proof: proofs/theory/bounded_range.md."""
     epsilon = step.only(BoundedRange).epsilon
     step.expect(_both(LogisticPair(epsilon) if epsilon else None))
     return ()

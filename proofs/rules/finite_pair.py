@@ -14,13 +14,13 @@ from typing import TypeAlias
 
 from flint import arb, ctx
 
-from proofs.arithmetic import ball, require_at_most, show
+from proofs.balls.arithmetic import ball, require_at_most, show
 from proofs.errors import RefusedError
+from proofs.logic.rule import Application
+from proofs.logic.statement import Pairs, Points
 from proofs.pairs.finite import FinitePair
 from proofs.pairs.pair import Product
-from proofs.rules.known import Levels, height, known, levels
-from proofs.rules.rule import Application
-from proofs.statement import Pairs, Points
+from proofs.rules.base_profile import Levels, height, known, levels
 
 Heights: TypeAlias = Callable[[list[Fraction]], dict[Fraction, Fraction]]
 """Bounds of a profile at growing ratios t >= 1."""
@@ -29,8 +29,8 @@ Heights: TypeAlias = Callable[[list[Fraction]], dict[Fraction, Fraction]]
 def above(step: Application) -> tuple[str, ...]:
     """Pairs and bounds of their profiles -> a finite pair above each direction.
 
-    Between two ratios at which H_t is known it is at most its chord. Proof: proofs/sampled.md,
-    Section 3.
+    Between two ratios at which H_t is known it is at most its chord. Proof:
+    proofs/theory/sampled.md, Section 3.
     """
     claim, ways = step.concludes(Pairs), known(step)
     both = [ways["forward"], ways.get("backward", ways["forward"])]

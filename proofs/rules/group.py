@@ -10,17 +10,10 @@ from typing import Final, TypeVar
 
 from flint import arb
 
-from proofs.arithmetic import ball, exact_sum, require_at_most, show
+from proofs.balls.arithmetic import ball, exact_sum, require_at_most, show
 from proofs.errors import RefusedError
-from proofs.pairs.discrete_gaussian import DiscreteGaussianPair
-from proofs.pairs.discrete_laplace import DiscreteLaplacePair
-from proofs.pairs.gaussian import GaussianPair
-from proofs.pairs.laplace import LaplacePair
-from proofs.pairs.logistic import LogisticPair
-from proofs.pairs.pair import Pair, Product
-from proofs.rules.compose import divergence, look_up
-from proofs.rules.rule import Application
-from proofs.statement import (
+from proofs.logic.rule import Application
+from proofs.logic.statement import (
     GDP,
     RDP,
     ZCDP,
@@ -31,6 +24,13 @@ from proofs.statement import (
     PureDP,
     TradeOff,
 )
+from proofs.pairs.discrete_gaussian import DiscreteGaussianPair
+from proofs.pairs.discrete_laplace import DiscreteLaplacePair
+from proofs.pairs.gaussian import GaussianPair
+from proofs.pairs.laplace import LaplacePair
+from proofs.pairs.logistic import LogisticPair
+from proofs.pairs.pair import Pair, Product
+from proofs.rules.compose import divergence, look_up
 
 C = TypeVar("C")
 MAX_CHAIN: Final = 1_000
@@ -87,7 +87,7 @@ def approx_dp(step: Application) -> tuple[str, ...]:
 def rdp(step: Application) -> tuple[str, ...]:
     """What R_k(a) = sum_{j<k} k a/(k a - j) R(k a - j) at the listed orders implies.
 
-    Proof: proofs/conversions.md, section 4.
+    Proof: proofs/theory/conversions.md, section 4.
     """
     claim, size = _one(step, RDP)
     if size > MAX_CHAIN:

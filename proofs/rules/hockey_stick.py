@@ -1,4 +1,6 @@
-"""Upper bounds of the hockey-stick divergence of a product of pairs; proofs in proofs/contour.md.
+"""Upper bounds of the hockey-stick divergence of a product of pairs.
+
+Proofs: proofs/theory/contour.md.
 
 With M(s) = E_P[e^{sL}; L < inf] of the product, F(s) = M(s) e^{-s eps}/(s(s+1)) and p_inf =
 P(L = inf), H_eps = p_inf + (1/2 pi i) integral of F over Re s = c, for every c > 0.
@@ -15,21 +17,21 @@ from typing import Final, TypeAlias, final
 
 from flint import acb, arb, ctx
 
-from proofs.arithmetic import PRECISIONS, ball, require_at_most
+from proofs.balls.arithmetic import PRECISIONS, ball, require_at_most
 from proofs.errors import RefusedError
 from proofs.fields import Fields
-from proofs.grid import cells
-from proofs.line import closed_profile, moments, on_circle, outside, read_line, total
+from proofs.logic.rule import Application
+from proofs.logic.statement import HockeyStick
 from proofs.pairs.discrete_gaussian import MAX_REACH, DiscreteGaussianPair, reach
 from proofs.pairs.discrete_laplace import MAX_LOSSES, DiscreteLaplacePair
 from proofs.pairs.finite import FinitePair
 from proofs.pairs.pair import Moments, Product
-from proofs.pairs.sampled import TABLES, SampledPair
 from proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
-from proofs.pairs.table import read_beyond, read_table
-from proofs.residues import work
-from proofs.rules.rule import Application
-from proofs.statement import HockeyStick
+from proofs.sampled.sampled import TABLES, SampledPair
+from proofs.sampled.table import read_beyond, read_table
+from proofs.sums.contour import closed_profile, moments, on_circle, outside, read_line, total
+from proofs.sums.lattice import cells
+from proofs.sums.residues import work
 
 WHAT: Final = "the hockey-stick divergence"
 _LOOK_UP: Final = 60  # of one value among sums of at most ``MAX_CELLS`` losses, which are made once
@@ -53,7 +55,10 @@ def read_period(witness: Fields) -> Period:
 
 
 def contour(step: Application) -> tuple[str, ...]:
-    """Profile of a product of pairs: a trapezoid sum of F and an explicit tail (proofs/line.py)."""
+    """Profile of a product of pairs: a trapezoid sum of F and an explicit tail.
+
+    The sum is made in proofs/sums/contour.py.
+    """
     claim, line = _fact(step), read_line(step.witness)
     witnesses = step.witness.items("factors")
     spend(step, line.nodes * (2 if line.tau else 1), claim.product, witnesses)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from proofs.arithmetic import show
+from proofs.balls.arithmetic import show
 from proofs.errors import RefusedError
+from proofs.logic.rule import Application
+from proofs.logic.statement import GDP, ZCDP, BoundedRange, Claim, Pairs
 from proofs.pairs.discrete_gaussian import DiscreteGaussianPair
 from proofs.pairs.discrete_laplace import DiscreteLaplacePair
 from proofs.pairs.laplace import LaplacePair
 from proofs.pairs.pair import Pair
 from proofs.pairs.randomized_response import RandomizedResponsePair
-from proofs.rules.rule import Application
-from proofs.statement import GDP, ZCDP, BoundedRange, Claim, Pairs
 
 
 def gaussian(step: Application) -> tuple[str, ...]:

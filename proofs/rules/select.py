@@ -1,6 +1,7 @@
 """Private selection from pure differential privacy or Renyi divergences.
 
-The best of K runs is released, K drawn independently of everything. Proofs: proofs/selection.md.
+The best of K runs is released, K drawn independently of everything. Proofs:
+proofs/theory/selection.md.
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ from typing import Final, TypeAlias
 
 from flint import arb
 
-from proofs.arithmetic import ball, require_at_most
+from proofs.balls.arithmetic import ball, require_at_most
+from proofs.balls.run_counts import Poisson, Runs, TruncatedNegativeBinomial, read_runs
 from proofs.errors import RefusedError
 from proofs.fields import Fields
+from proofs.logic.rule import Application
+from proofs.logic.statement import RDP, ZCDP, PureDP
 from proofs.rules.compose import divergence, look_up
-from proofs.rules.divergence import delta_at, total_variation
-from proofs.rules.rule import Application
-from proofs.runs import Poisson, Runs, TruncatedNegativeBinomial, read_runs
-from proofs.statement import RDP, ZCDP, PureDP
+from proofs.rules.renyi_to_delta import delta_at, total_variation
 
 Curve: TypeAlias = Callable[[Fraction], Fraction]
 Bound: TypeAlias = Callable[[], arb]
@@ -28,7 +29,7 @@ Bound: TypeAlias = Callable[[], arb]
 def pure(step: Application) -> tuple[str, ...]:
     """Epsilon + log phi'(z)/phi'(1-z), z = e^eps/(1+e^eps), if a phi''(1-a)/phi'(1-a) grows.
 
-    Source: proofs/selection.md, Corollary 3.
+    Source: proofs/theory/selection.md, Corollary 3.
     """
     base, found = step.only(PureDP).epsilon, step.concludes(PureDP).epsilon
     runs = read_runs(step.witness.take("runs"))
@@ -46,7 +47,8 @@ def pure(step: Application) -> tuple[str, ...]:
 def renyi(step: Application) -> tuple[str, ...]:
     """At every listed order, by the bound that the order's witness names.
 
-    Source: Papernot & Steinke (arXiv:2110.03620), Theorems 2 and 6; proofs/selection.md, Section 5.
+    Source: Papernot & Steinke (arXiv:2110.03620), Theorems 2 and 6; proofs/theory/selection.md,
+    Section 5.
     """
     (premise,) = step.every(object, most=1)
     if not isinstance(premise, ZCDP | RDP):

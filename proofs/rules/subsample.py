@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from proofs.arithmetic import show
+from proofs.balls.arithmetic import show
 from proofs.errors import RefusedError
+from proofs.logic.read_pairs import rate
+from proofs.logic.rule import Application
+from proofs.logic.statement import Pairs
 from proofs.pairs.gaussian import GaussianPair
 from proofs.pairs.pair import Pair, Product
-from proofs.pairs.read import rate
-from proofs.pairs.sampled import Direction, SampledPair
 from proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
-from proofs.rules.rule import Application
-from proofs.statement import Pairs
+from proofs.sampled.sampled import Direction, SampledPair
 
 
 def poisson(step: Application) -> tuple[str, ...]:
@@ -42,7 +42,8 @@ def poisson(step: Application) -> tuple[str, ...]:
 def without_replacement(step: Application) -> tuple[str, ...]:
     """H_t <= q H_{1+(t-1)/q} for t >= 1 and both orders of neighbours, q = m/n, under replace-one.
 
-    Source: Balle, Barthe & Gaboardi (arXiv:1807.01647), Theorem 10. Proof: proofs/sampled.md.
+    Source: Balle, Barthe & Gaboardi (arXiv:1807.01647), Theorem 10. Proof:
+    proofs/theory/sampled.md.
     """
     if step.conclusion.relation != "replace-one":
         raise RefusedError("the formula is about datasets of one size, under replace-one")

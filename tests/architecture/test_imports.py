@@ -58,7 +58,7 @@ def test_only_allowed_imports(package: str) -> None:
         ("accountant", "import proofs"),
         ("accountant", "from proofs import rules"),
         ("accountant", "from proofs.rules import gdp"),
-        ("accountant", "import mechanisms.gaussian"),
+        ("accountant", "import mechanisms.noise.gaussian"),
         ("mechanisms", "from proofs import kernel"),
         ("mechanisms", "from auditing import audit"),
         ("auditing", "from mechanisms import Gaussian"),

@@ -17,7 +17,7 @@ import auditing
 from accountant import GDP, BoundedRange, DominatingPair, Poisson, PureDP
 from accountant.pairs.laplace import LaplacePair
 from accountant.pairs.product import Product
-from accountant.theorems.subsample_poisson import subsample_poisson
+from accountant.theorems.subsampling.poisson import subsample_poisson
 from auditing import Outcome
 from tests.auditing import samplers
 from tests.auditing.samplers import Case, gaussian, laplace, randomized_response

@@ -36,7 +36,7 @@ from auditing import (
 )
 from auditing.bounds.event_bound import EventBound
 from auditing.bounds.one_run_curve import contradicts
-from auditing.curve import gaussian
+from auditing.counts.claimed_curve import gaussian
 
 pytestmark = pytest.mark.slow
 

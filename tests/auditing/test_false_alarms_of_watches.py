@@ -11,7 +11,7 @@ import pytest
 
 from accountant import GDP
 from auditing import watch
-from auditing.claim import Claim
+from auditing.counts.claim import Claim
 from tests.auditing.samplers import Case, gaussian, laplace, randomized_response
 from tests.auditing.test_controls import LAPLACE
 

@@ -15,20 +15,20 @@ from typing import Any
 import pytest
 
 from accountant.bound import Bound
-from accountant.derivation import Derivation
 from accountant.errors import NotImplied, ParameterError, RelationMismatch
 from accountant.guarantees.approx_dp import ApproxDP
+from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.privacy_profile import PrivacyProfile
+from accountant.guarantees.provenance import rederived
 from accountant.guarantees.pure_dp import PureDP
 from accountant.guarantees.rdp import RDP
-from accountant.guarantees.stated import rederived
 from accountant.guarantees.trade_off import TradeOff
 from accountant.relation import AddRemove, ReplaceOne
-from accountant.theorems.compose import compose, self_compose
-from accountant.theorems.convert import convert, reachable
-from accountant.theorems.group import group
-from accountant.theorems.post_process import post_process
+from accountant.theorems.composition.compose import compose, self_compose
+from accountant.theorems.composition.post_process import post_process
+from accountant.theorems.conversion.convert import convert, reachable
+from accountant.theorems.group.group import group
 
 DELTAS = (0.3, 1e-6)
 EPSILONS = (-1.0, 0.25, 1.0, 3.0)

@@ -13,14 +13,14 @@ import flint
 import numpy as np
 import pytest
 
+from accountant import answers
 from accountant.bound import Bound
+from accountant.engine.profile import contour_at
+from accountant.engine.saddle_point import find_saddle
 from accountant.errors import NotCertified
-from accountant.numerics import answers
-from accountant.numerics.profile import contour_at
-from accountant.numerics.saddle import find_saddle
-from accountant.numerics.smoothness import log_decay
 from accountant.pairs.pair import Pair
 from accountant.pairs.product import Product
+from accountant.pairs.smoothness import log_decay
 from tests.contracts.definition import Ball, Definition, Outcomes, ball, complex_ball
 
 TILTS = (1e-6, 0.03, 0.7, 4.0, 30.0)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dpproof.parse import parse
+from dpproof.pipeline.parse import parse
 from tests.docs.blocks import ROOT, blocks, documents, run_console, run_python, same_output
 
 LANGUAGES = {"python", "text", "console", "toml", "bash", "yaml"}

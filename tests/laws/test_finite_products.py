@@ -11,7 +11,8 @@ import flint
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accountant.numerics import answers, profile
+from accountant import answers
+from accountant.engine import profile
 from accountant.pairs.finite import FinitePair
 from accountant.pairs.pair import Pair
 from accountant.pairs.product import Factor, Product

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from accountant import answers
 from accountant.bound import Bound
 from accountant.errors import NotCertified
-from accountant.numerics import answers
 from accountant.pairs.discrete_gaussian import DiscreteGaussianPair
 from accountant.pairs.discrete_laplace import DiscreteLaplacePair
 from accountant.pairs.gaussian import GaussianPair

@@ -16,7 +16,7 @@ from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.relation import AddRemove
 from accountant.sensitivity import L1
 from mechanisms import Laplace, Mechanism
-from mechanisms.rng import Rng
+from mechanisms.samplers.rng import Rng
 from tests.architecture.tree import ROOT
 from tests.contracts.mechanism_contract import MechanismContract
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accountant.certify.json_form import factors
-from accountant.numerics import answers
+from accountant import answers
+from accountant.certificates.format.serialize import factors
 from accountant.pairs.discrete_gaussian import DiscreteGaussianPair
 from accountant.pairs.finite import FinitePair
 from accountant.pairs.gaussian import GaussianPair

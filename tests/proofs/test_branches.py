@@ -9,41 +9,47 @@ import pytest
 from flint import arb
 
 from proofs import check_text
-from proofs.pairs import sampled
-from proofs.residues import finite_profile
+from proofs.logic.statement import GDP
 from proofs.rules import RULES, mechanisms
-from proofs.statement import GDP
+from proofs.sampled import sampled
+from proofs.sums.residues import finite_profile
 from tests.architecture.tree import ROOT
-from tests.proofs import test_grid, test_kernel, test_residues, test_tables, test_terms
+from tests.proofs import test_kernel
 from tests.proofs.branches import traced, untaken
 from tests.proofs.corpus import FOLDER
+from tests.proofs.pairs import test_loss_atoms
 from tests.proofs.rules import (
-    test_at_least,
     test_attacks,
     test_compose,
     test_convert,
     test_dominate,
+    test_gdp_zcdp,
     test_group,
     test_hockey_stick,
+    test_lower_bound,
     test_mechanisms,
-    test_restate,
     test_sampled,
     test_select,
-    test_select_above_pair,
-    test_select_pair,
+    test_select_best_of_runs,
+    test_select_threshold,
     test_subsample,
 )
+from tests.proofs.sampled import test_tables
+from tests.proofs.sums import test_lattice, test_residues
 
 FILES = [
     ROOT / "proofs" / "kernel.py",
-    ROOT / "proofs" / "runs.py",
-    *(ROOT / "proofs" / name for name in ("grid.py", "line.py", "residues.py", "tent.py")),
-    *(ROOT / "proofs" / "pairs" / name for name in ("sampled.py", "table.py", "terms.py")),
-    *sorted((ROOT / "proofs" / "rules").glob("*.py")),
+    *(ROOT / "proofs" / "balls" / name for name in ("gaussian_smoothing.py", "run_counts.py")),
+    ROOT / "proofs" / "pairs" / "loss_atoms.py",
+    *sorted(
+        path
+        for folder in ("rules", "sampled", "sums")
+        for path in (ROOT / "proofs" / folder).glob("*.py")
+    ),
 ]
 ASSUMED = {name for name in RULES if name.startswith("state/")}
 TABLES = [
-    *test_at_least.CASES,
+    *test_lower_bound.CASES,
     *test_attacks.CASES,
     *test_compose.COMPOSE,
     *test_compose.PARALLEL,
@@ -59,15 +65,15 @@ TABLES = [
     *test_hockey_stick.SUMS,
     *test_hockey_stick.SAMPLING,
     *test_mechanisms.CASES,
-    *test_restate.CASES,
+    *test_gdp_zcdp.CASES,
     *test_sampled.CASES,
     *test_select.PURE,
     *test_select.RENYI,
     *test_select.PROFILES,
     *test_select.ABOVE,
-    *test_select_above_pair.CASES,
-    *test_select_pair.ABOVE,
-    *test_select_pair.BEST,
+    *test_select_threshold.CASES,
+    *test_select_best_of_runs.ABOVE,
+    *test_select_best_of_runs.BEST,
     *test_subsample.CASES,
 ]
 
@@ -95,28 +101,28 @@ def _everything() -> None:
     test_tables.test_a_point_below_the_polygon_costs_a_share(Fraction(9, 16), Fraction(1, 2))
     _profiles()
     mechanisms.stated(GDP)
-    test_at_least.test_only_pairs_that_are_known_exactly()
-    test_at_least.test_no_rule_restates_a_lower_bound("at-least/closed")
+    test_lower_bound.test_only_pairs_that_are_known_exactly()
+    test_lower_bound.test_no_rule_restates_a_lower_bound("at-least/closed")
 
 
 def _profiles() -> None:
     for product, _, _ in test_residues.CASES:
         finite_profile(product)(arb(0))
-    for row in test_grid.CELLS:
-        test_grid.test_cells(*row)
-    for epsilon in test_grid.PLACES:
-        test_grid.test_bounded_losses(((test_grid.WHOLE, 2), (test_grid.COIN, 1)), epsilon)
-        test_grid.test_one_pair(test_grid.ANSWER, epsilon)
-        test_grid.test_one_pair(test_grid.GAUSS, epsilon)
-    test_grid.test_an_epsilon_that_is_a_loss()
+    for row in test_lattice.CELLS:
+        test_lattice.test_cells(*row)
+    for epsilon in test_lattice.PLACES:
+        test_lattice.test_bounded_losses(((test_lattice.WHOLE, 2), (test_lattice.COIN, 1)), epsilon)
+        test_lattice.test_one_pair(test_lattice.ANSWER, epsilon)
+        test_lattice.test_one_pair(test_lattice.GAUSS, epsilon)
+    test_lattice.test_an_epsilon_that_is_a_loss()
     for row in test_residues.WORK:
         test_residues.test_long_sums_are_left_out(*row)
     test_residues.test_whole_noise(Fraction(0))
-    for direction in test_terms.POISSON:
-        test_terms.test_samples_of_several_releases(direction)
-    for pair in test_terms.UNLISTED:
-        test_terms.test_other_losses_are_not_listed(pair)
-    test_terms.test_a_pair_that_tells_everything()
+    for direction in test_loss_atoms.POISSON:
+        test_loss_atoms.test_samples_of_several_releases(direction)
+    for pair in test_loss_atoms.UNLISTED:
+        test_loss_atoms.test_other_losses_are_not_listed(pair)
+    test_loss_atoms.test_a_pair_that_tells_everything()
     test_residues.test_an_epsilon_that_is_a_loss()
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from proofs import Certificate, Rejected, Step, Verified, VerifiedUnder, check, kernel
 from proofs.errors import RefusedError
+from proofs.logic.rule import Application, Rule
 from proofs.rules import RULES
-from proofs.rules.rule import Application, Rule
 from tests.proofs.support import certificate, fact, said, stated
 
 ONE = said("gdp", mu_squared="1")

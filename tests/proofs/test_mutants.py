@@ -8,7 +8,7 @@ from itertools import islice
 
 import pytest
 
-from accountant.numerics import answers
+from accountant import answers
 from accountant.pairs.laplace import LaplacePair
 from accountant.pairs.product import Factor, Product
 from proofs import Rejected, Verified, VerifiedUnder, check_text

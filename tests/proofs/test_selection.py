@@ -11,19 +11,19 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from accountant.numerics.selection.instance import instance
-from accountant.numerics.selection.outcomes import Outcomes
-from accountant.numerics.selection.shifts import shifts
-from accountant.numerics.selection.worst_order import worst_case
 from accountant.pairs.finite import FinitePair
 from accountant.pairs.product import Product
-from accountant.pairs.selected import SelectedPair
-from accountant.runs.binomial import BinomialRuns
-from accountant.runs.finite import FiniteRuns
-from accountant.runs.fixed import FixedRuns
-from accountant.runs.law import RunLaw
-from accountant.runs.poisson import PoissonRuns
-from accountant.runs.truncated_negative_binomial import TruncatedNegativeBinomial
+from accountant.run_counts.binomial import BinomialRuns
+from accountant.run_counts.finite import FiniteRuns
+from accountant.run_counts.fixed import FixedRuns
+from accountant.run_counts.law import RunLaw
+from accountant.run_counts.poisson import PoissonRuns
+from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from accountant.selection.finite_base import Outcomes
+from accountant.selection.selected_pair import SelectedPair
+from accountant.selection.shifted_mixture import shifts
+from accountant.selection.worst_instance import instance
+from accountant.selection.worst_order import worst_case
 
 Array = NDArray[np.float64]
 LONG = 3000  # masses of the number of runs beyond are below 1e-16 for every law drawn here

@@ -9,12 +9,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from accountant.numerics.selection.threshold import ceiling_of, floor_of
 from accountant.pairs.finite import FinitePair
 from accountant.pairs.product import Product
-from accountant.pairs.thresholded import ThresholdedPair
-from accountant.runs.finite import FiniteRuns
-from accountant.runs.fixed import FixedRuns
+from accountant.run_counts.finite import FiniteRuns
+from accountant.run_counts.fixed import FixedRuns
+from accountant.selection.threshold import ceiling_of, floor_of
+from accountant.selection.thresholded_pair import ThresholdedPair
 from tests.proofs.test_selection import (
     ROUNDING,
     Array,

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from accountant import answers
 from accountant.bound import Bound
-from accountant.numerics import answers
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.laplace import LaplacePair
 from accountant.pairs.pair import Pair

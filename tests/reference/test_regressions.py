@@ -20,17 +20,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from accountant import answers
 from accountant.bound import Bound
 from accountant.errors import PrivacyError
 from accountant.guarantees.gdp import GDP
-from accountant.numerics import answers
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.laplace import LaplacePair
 from accountant.pairs.logistic import LogisticPair
 from accountant.pairs.product import Factor, Product
 from accountant.pairs.randomized_response import RandomizedResponsePair
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
-from accountant.sampling import Poisson
+from accountant.sampling.schemes import Poisson
 from accountant.sensitivity import L2
 from mechanisms import Gaussian
 

@@ -20,9 +20,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from mechanisms import exact
-from mechanisms.exact.arrays import Integers
-from mechanisms.rng import ReplayRng, Rng
+from mechanisms import samplers
+from mechanisms.samplers.arrays import Integers
+from mechanisms.samplers.rng import ReplayRng, Rng
 
 Reals = NDArray[np.float64]
 ALARM = 1e-9
@@ -122,7 +122,7 @@ def subsets(size: int, rng: Rng) -> Integers:
     """Number the 10 subsets of 2 among 5 records."""
     number = {pair: i for i, pair in enumerate(itertools.combinations(range(5), 2))}
     drawn = [
-        number[tuple(exact.subset_without_replacement(5, 2, rng).tolist())]
+        number[tuple(samplers.subset_without_replacement(5, 2, rng).tolist())]
         for _ in range(min(size, DRAWS) // 10)
     ]
     return np.array(drawn)
@@ -133,7 +133,7 @@ def discrete_cases() -> list[Case]:
     cases = [
         by_distribution(
             f"geometric({scale})",
-            at(exact.geometric, scale),
+            at(samplers.geometric, scale),
             geometric_at_most(scale),
             np.concatenate([np.arange(5), scale * np.abs(LEVELS)]),
         )
@@ -142,7 +142,7 @@ def discrete_cases() -> list[Case]:
     cases += [
         by_distribution(
             f"discrete_laplace({scale})",
-            at(exact.discrete_laplace, scale),
+            at(samplers.discrete_laplace, scale),
             discrete_laplace_at_most(scale),
             np.concatenate([np.arange(-5, 5), scale * LEVELS]),
         )
@@ -151,7 +151,7 @@ def discrete_cases() -> list[Case]:
     cases += [
         by_masses(
             f"discrete_gaussian(sigma={sigma})",
-            at(exact.discrete_gaussian, Fraction(sigma) ** 2),
+            at(samplers.discrete_gaussian, Fraction(sigma) ** 2),
             -reach,
             gaussian_weights(sigma, reach),
         )
@@ -160,7 +160,7 @@ def discrete_cases() -> list[Case]:
     cases += [
         by_distribution(
             f"discrete_gaussian(sigma={sigma})",
-            at(exact.discrete_gaussian, Fraction(sigma) ** 2),
+            at(samplers.discrete_gaussian, Fraction(sigma) ** 2),
             near_normal_at_most(sigma),
             sigma * LEVELS,
         )
@@ -172,8 +172,8 @@ def discrete_cases() -> list[Case]:
 def rounded_cases() -> list[Case]:
     """Rounded continuous samplers, on a coarse grid and on the default one."""
     laws = [
-        ("gaussian_rounded", exact.gaussian_rounded, stats.norm),
-        ("laplace_rounded", exact.laplace_rounded, stats.laplace),
+        ("gaussian_rounded", samplers.gaussian_rounded, stats.norm),
+        ("laplace_rounded", samplers.laplace_rounded, stats.laplace),
     ]
     return [
         by_distribution(
@@ -196,10 +196,10 @@ def choice_cases() -> list[Case]:
     tops = np.array([0, 1, 5, 40])
     ratio = np.exp(-tops / 7)
     return [
-        by_masses("bernoulli", lambda n, rng: 1 * exact.bernoulli(thirds, n, rng), 0, [2, 1]),
+        by_masses("bernoulli", lambda n, rng: 1 * samplers.bernoulli(thirds, n, rng), 0, [2, 1]),
         by_masses(
             "bernoulli_exp",
-            lambda n, rng: 1 * exact.bernoulli_exp(thirds, n, rng),
+            lambda n, rng: 1 * samplers.bernoulli_exp(thirds, n, rng),
             0,
             [1 - third, third],
         ),
@@ -207,35 +207,37 @@ def choice_cases() -> list[Case]:
             "bernoulli_exp_ratios",
             lambda n, rng: (
                 2 * (np.arange(n // 4 * 4) % 4)
-                + exact.bernoulli_exp_ratios(np.tile(tops, n // 4), 7, rng)
+                + samplers.bernoulli_exp_ratios(np.tile(tops, n // 4), 7, rng)
             ),
             0,
             np.stack([1 - ratio, ratio], axis=1).ravel(),
         ),
         by_masses(
             "categorical_exp",
-            lambda n, rng: exact.categorical_exp([0, 1, -2, 0.5], n, rng, factor=Fraction(3, 2)),
+            lambda n, rng: samplers.categorical_exp([0, 1, -2, 0.5], n, rng, factor=Fraction(3, 2)),
             0,
             np.exp(1.5 * np.array([0, 1, -2, 0.5])),
         ),
         by_masses(
             "randomized_response",
-            lambda n, rng: exact.randomized_response(np.full(n, 2), 5, 1, rng),
+            lambda n, rng: samplers.randomized_response(np.full(n, 2), 5, 1, rng),
             0,
             np.where(np.arange(5) == 2, keep, (1 - keep) / 4),
         ),
-        by_masses("uniform_below", lambda n, rng: exact.uniform_below(6, n, rng), 0, np.ones(6)),
+        by_masses("uniform_below", lambda n, rng: samplers.uniform_below(6, n, rng), 0, np.ones(6)),
         by_distribution(
             "uniform_below, large",
-            lambda n, rng: exact.uniform_below(3 * 2**61, n, rng),
+            lambda n, rng: samplers.uniform_below(3 * 2**61, n, rng),
             lambda k: k / (3 * 2.0**61),
             np.linspace(0.01, 0.99, 30) * 3 * 2.0**61,
         ),
         by_masses("subset_without_replacement", subsets, 0, np.ones(10)),
-        by_masses("poisson_mask", lambda n, rng: 1 * exact.poisson_mask(n, 0.01, rng), 0, [99, 1]),
+        by_masses(
+            "poisson_mask", lambda n, rng: 1 * samplers.poisson_mask(n, 0.01, rng), 0, [99, 1]
+        ),
         by_masses(
             "pairs of uniform_below",
-            pairs_of(lambda n, rng: exact.uniform_below(6, n, rng), 6),
+            pairs_of(lambda n, rng: samplers.uniform_below(6, n, rng), 6),
             0,
             np.ones(36),
         ),
@@ -290,17 +292,22 @@ def test_outputs_follow_the_law_in_many_draws(case: Case) -> None:
 
 
 MOMENTS = [
-    ("discrete_gaussian", lambda n, rng: exact.discrete_gaussian(10**8, n, rng), 1e4, 3.0),
-    ("discrete_laplace", lambda n, rng: exact.discrete_laplace(10**4, n, rng), 2**0.5 * 1e4, 6.0),
+    ("discrete_gaussian", lambda n, rng: samplers.discrete_gaussian(10**8, n, rng), 1e4, 3.0),
+    (
+        "discrete_laplace",
+        lambda n, rng: samplers.discrete_laplace(10**4, n, rng),
+        2**0.5 * 1e4,
+        6.0,
+    ),
     (
         "gaussian_rounded",
-        lambda n, rng: exact.gaussian_rounded(np.zeros(n), 1, FINE, rng),
+        lambda n, rng: samplers.gaussian_rounded(np.zeros(n), 1, FINE, rng),
         2.0**20,
         3.0,
     ),
     (
         "laplace_rounded",
-        lambda n, rng: exact.laplace_rounded(np.zeros(n), 1, FINE, rng),
+        lambda n, rng: samplers.laplace_rounded(np.zeros(n), 1, FINE, rng),
         2**0.5 * 2.0**20,
         6.0,
     ),
@@ -323,7 +330,7 @@ def test_moments(
 def test_the_checks_can_fail() -> None:
     """A law that is wrong by four percent of one mass is found."""
     wrong = by_masses(
-        "wrong", lambda n, rng: exact.uniform_below(6, n, rng), 0, [1, 1, 1, 1, 1, 1.04]
+        "wrong", lambda n, rng: samplers.uniform_below(6, n, rng), 0, [1, 1, 1, 1, 1, 1.04]
     )
     with pytest.raises(AssertionError, match="wrong: tail"):
         check(wrong, DRAWS)

@@ -17,10 +17,10 @@ from accountant.guarantees.pure_dp import PureDP
 from accountant.guarantees.rdp import RDP
 from accountant.guarantees.zcdp import ZCDP
 from accountant.relation import AddRemove, Relation, ReplaceOne
-from accountant.theorems.compose import compose
-from accountant.theorems.compose_gdp import compose_gdp
-from accountant.theorems.convert import convert
-from accountant.theorems.parallel import parallel_compose
+from accountant.theorems.composition.compose import compose
+from accountant.theorems.composition.gdp import compose_gdp
+from accountant.theorems.composition.parallel import parallel_compose
+from accountant.theorems.conversion.convert import convert
 
 ADDED = GDP(mu=1)
 REPLACED = GDP(mu=1, relation=ReplaceOne())

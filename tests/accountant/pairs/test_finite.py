@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import pytest
 
+from accountant import answers
 from accountant.errors import NotCertified, ParameterError
-from accountant.numerics import answers
 from accountant.pairs.finite import FinitePair
 from accountant.pairs.product import Product
 from tests.contracts.pair_contract import Case, PairContract, flipped, masses

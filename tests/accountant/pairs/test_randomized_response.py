@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from accountant.numerics import answers
+from accountant import answers
 from accountant.pairs.product import Product
 from accountant.pairs.randomized_response import RandomizedResponsePair
 from tests.contracts.definition import Outcomes, ball

@@ -12,7 +12,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from accountant.numerics.enclosure import EXTENDED
+from accountant.arithmetic.enclosure import EXTENDED
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from tests.accountant.pairs.test_gaussian import normal
 from tests.contracts.definition import Ball, Densities, ball

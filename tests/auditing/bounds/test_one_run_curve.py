@@ -13,7 +13,7 @@ from scipy import optimize, sparse, stats
 from accountant import GDP
 from auditing import Guesses, OneRun, OneRunCurve
 from auditing.bounds.one_run_curve import contradicts
-from auditing.curve import gaussian, lines
+from auditing.counts.claimed_curve import gaussian, lines
 
 SIGNIFICANCE = 0.05
 BOUND = OneRunCurve(significance=SIGNIFICANCE)

@@ -11,8 +11,8 @@ import pytest
 
 from accountant.errors import ParameterError
 from auditing import PrefixBand, PrefixCounts, RandomisedLabel
-from auditing.binomial import logistic_up
 from auditing.bounds.prefix_band import band_of, leaving_probability
+from auditing.counts.binomial import logistic_up
 
 SIGNIFICANCE = 0.05
 PREFIXES = (8, 11, 14)

@@ -7,7 +7,7 @@ import pytest
 
 import auditing
 from auditing import Outcome, Pair
-from auditing.trials import Trials
+from auditing.trials.trials import Trials
 from auditing.witnesses.independent import Independent
 from tests.auditing.samplers import laplace
 from tests.auditing.test_broken import BROKEN

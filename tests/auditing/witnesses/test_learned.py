@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 import auditing
 from accountant import GDP
 from auditing import WITNESSES, Boosting, GaussianEvent, Logistic, MissingDependency, Outcome
-from auditing.pair import Pair
-from auditing.trials import Training, Trials
+from auditing.trials.pair import Pair
+from auditing.trials.trials import Training, Trials
 from auditing.witnesses.witness import Question, Score, Witness
 
 pytest.importorskip("sklearn")

@@ -8,9 +8,9 @@ import pytest
 
 from proofs.errors import RefusedError
 from proofs.fields import Fields
+from proofs.logic.rule import Application, Budget
+from proofs.logic.statement import read_statement
 from proofs.rules import dominate
-from proofs.rules.rule import Application, Budget
-from proofs.statement import read_statement
 from tests.proofs.support import Case, Object, factor, gaussian, pairs, said
 
 OTHER = "not the one that follows"

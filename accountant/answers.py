@@ -1,0 +1,113 @@
+"""Every question one direction of a product can be asked, in one place.
+
+A handful of subsampled Gaussian steps leave a near-atom in the loss, which the contour resolves
+slowly; then a table of the pair's profile gives a second bracket, and both hold.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+
+from accountant.bound import Bound
+from accountant.engine import profile
+from accountant.engine.profile import deltas
+from accountant.engine.quick_bounds import certainly_below
+from accountant.engine.renyi import renyi, smallest_rho
+from accountant.engine.trade_off import (
+    larger_mu,
+    larger_power,
+    smallest_mu,
+    true_positive_rate,
+)
+from accountant.errors import NotCertified
+from accountant.pairs.product import Factor, Product
+from accountant.selection.selected_pair import SelectedPair
+from accountant.subsampling.subsampled import SubsampledPair, tabulated
+
+__all__ = [
+    "delta",
+    "deltas",
+    "epsilon",
+    "larger_epsilon",
+    "larger_mu",
+    "larger_power",
+    "renyi",
+    "smallest_mu",
+    "smallest_rho",
+    "true_positive_rate",
+]
+
+_WIDE = 1e-6
+
+
+def delta(product: Product, epsilon: float) -> Bound:
+    """Hockey-stick divergence of one direction at a real epsilon."""
+    alone = _alone(product)
+    if alone is not None:
+        return alone.delta(epsilon)
+    return _narrow(product, lambda one: profile.delta(one, epsilon))
+
+
+def epsilon(product: Product, delta: float | Bound) -> Bound:
+    """The smallest epsilon >= 0 at which one direction's profile is at most delta.
+
+    Args:
+        product: one direction.
+        delta: a number, or the bracket of one, in [0, 1].
+    """
+    alone = _alone(product)
+    if alone is not None:
+        with contextlib.suppress(NotCertified):
+            return alone.epsilon(delta)
+    return _narrow(product, lambda one: profile.epsilon(one, delta))
+
+
+def _narrow(product: Product, question: Callable[[Product], Bound]) -> Bound:
+    """The answer, or both answers where a sum leaves a wide bracket and a table may help.
+
+    What separates the pairs above and below is no sum's doing, and more tables only add to it.
+    """
+    above, below = product.above(), product.below()
+    first = question(above)
+    second = first if below == above else question(below)
+    found = Bound(second.lower, first.upper)
+    if max(first.relative_width, second.relative_width) <= _WIDE:
+        return found
+    table = _tabulated(product)
+    if table == product:
+        return found
+    try:
+        other = question(table)
+    except NotCertified:
+        return found
+    return found.meet(other)
+
+
+def larger_epsilon(forward: Product, backward: Product, delta: float | Bound) -> Bound:
+    """The larger epsilon of two directions.
+
+    The second is left out where a look at the first one's lower end shows that it is no larger.
+    """
+    least = Bound.of(delta).lower
+    first = epsilon(forward, delta)
+    if backward == forward:
+        return first
+    alone = _alone(backward)
+    if alone is not None:
+        small = alone.delta(first.upper).upper <= least
+    else:
+        small = certainly_below(backward, first.lower, least)
+    if small:
+        return first
+    return first.maximum(epsilon(backward, delta))
+
+
+def _alone(product: Product) -> SelectedPair | SubsampledPair | None:
+    """One selection or one sample by itself, which answers without a table."""
+    pair = profile.closed_form(product)
+    return pair if isinstance(pair, SelectedPair | SubsampledPair) else None
+
+
+def _tabulated(product: Product) -> Product:
+    return Product.merge([Factor(tabulated(f.pair), f.count) for f in product.factors])

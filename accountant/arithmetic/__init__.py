@@ -1,0 +1,1 @@
+"""Numbers known up to a radius, and the elementary functions of them."""

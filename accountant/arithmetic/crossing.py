@@ -1,0 +1,168 @@
+"""Where a profile known by brackets crosses a level: both ends proved by single evaluations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from accountant.arithmetic.arrays import distinct
+from accountant.arithmetic.enclosure import Reals
+from accountant.bound import Bound
+from accountant.errors import NotCertified
+
+_STEPS = 60
+_NARROW = 1e-14  # relative width at which a crossing is known well enough
+_SHARE = 0.01  # of the width of a bracket, by which its upper end may be below the target
+_BESIDE = np.append(0.5, 16.0 ** -np.arange(1.0, 10.0))  # of an interval, next to one end
+_AROUND = np.array([-1.0, -0.2, -0.02, 0.02, 0.2, 1.0])
+_NEARLY = 1e-7  # of points that are as near to each other: the next may be the last
+_LADDER = 4.0 ** np.arange(-24, -12)  # relative distances at which lower ends are looked for
+_COARSER = 16.0 ** np.arange(-12, -3)  # relative widths of a bracket that are tried at once
+_FINER = 2.0 ** np.arange(-3, 0)  # and then, relative to the narrowest of them that holds
+
+
+def invert(
+    brackets: Callable[[Reals], tuple[Reals, Reals]],
+    target: tuple[float, float],
+    start: float,
+    width: float,
+    top: float,
+) -> Bound:
+    """Bracket of the smallest epsilon in [0, top] where delta reaches the target.
+
+    A point where the upper bound of log delta is at most the target is an upper end, one
+    where the lower bound is at least the target a lower end, whatever lies between. A bound that
+    is no number says nothing.
+
+    Args:
+        brackets: rigorous logs of delta at an array of epsilons.
+        target: log of the target, rounded down (for the upper end) and up.
+        start: a guess of the answer.
+        width: the size of the first interval around it.
+        top: largest loss, where delta is 0.
+    """
+    best = 0.0
+
+    def to_upper(points: Reals) -> Reals:
+        nonlocal best
+        asked = points
+        if points[-1] - points[0] <= _NEARLY * points[-1]:  # the end is near: lower ends as well
+            asked = np.concatenate([points, points[-1] * (1.0 - _LADDER)])
+        low, high = brackets(asked)
+        best = max(best, float(asked[_rises(low, target[1]) > 0].max(initial=0.0)))
+        low, high = low[: points.size], high[: points.size]
+        gap = np.where(np.isnan(high), np.inf, high) - target[0]
+        width = np.subtract(high, low, out=np.zeros(gap.shape), where=np.isfinite(low))
+        near = (gap <= 0) & (gap >= -_SHARE * width)
+        return np.where(near, 0.0, gap)
+
+    def to_lower(points: Reals) -> Reals:
+        return _rises(brackets(points)[0], target[1])
+
+    _, right = _crossing(to_upper, start, width, top)
+    if right - best <= _LADDER[-1] * right:
+        return Bound(min(best, right), right)
+    left, scale = 0.0, max(right, 1e-3 * width)
+    for shares in (_COARSER, _FINER):
+        below = np.array([x for x in right - scale * shares if x > left])
+        beyond = below[to_lower(below) > 0] if below.size else below
+        if not beyond.size:
+            break
+        left = float(beyond[0])
+        scale = right - left
+    if left > 0.0:
+        return Bound(left, right)
+    near = min(right, start + 1e3 * width)
+    left, _ = _crossing(to_lower, near, 1e-6 * (near + width), top)
+    return Bound(min(left, right), right)
+
+
+def _rises(low: Reals, target: float) -> Reals:
+    """How far lower ends are above the target, rounded down; one that is no number is not."""
+    return np.nextafter(np.where(np.isnan(low), -np.inf, low) - target, -np.inf)
+
+
+def _crossing(
+    gap: Callable[[Reals], Reals], start: float, width: float, top: float
+) -> tuple[float, float]:
+    """Close points with gap > 0 at the left (or the left is 0) and gap <= 0 at the right.
+
+    Past ``top`` the gap counts as negative; where it is 0 the search ends. First several points
+    around the start, with steps of growing length where they do not straddle the crossing; then
+    inverse interpolation through the points nearest to it, with two companions as far away as
+    its error is guessed to be, so that both ends move; where only one does, with points at all
+    distances from it.
+    """
+    points = distinct(np.clip(start + width * _AROUND, 0.0, top))
+    values = gap(points)
+    rising = int((values > 0).sum())
+    if 0 < rising < points.size and (values[:rising] > 0).all():
+        low, high = float(points[rising - 1]), float(points[rising])
+    else:
+        low, high, at_low, at_high = _straddle(gap, min(start, top), width, top)
+        points, values = np.array([low, high]), np.array([at_low, at_high])
+    for _ in range(_STEPS):
+        size = high - low
+        if size <= _NARROW * high or low >= top * (1 - 1e-15) or (values == 0.0).any():
+            break
+        estimate, error = _inverse(points, values)
+        if not low < estimate < high:
+            estimate, error = 0.5 * (low + high), 0.25 * size
+        error = min(max(2.0 * error, 2 * math.ulp(estimate)), 0.25 * size)
+        new: Reals = estimate + error * np.array([-1.0, 0.0, 1.0])
+        before = low, high
+        for _ in range(2):
+            new = distinct(np.clip(new, low, high))
+            found = gap(new)
+            points, values = np.append(points, new), np.append(values, found)
+            low = float(new[found > 0].max(initial=low))
+            high = float(new[(found <= 0) & (new > low)].min(initial=high))
+            if (before[0] < low and high < before[1]) or (found == 0.0).any():
+                break
+            size = high - low  # all on one side: the crossing is close to them
+            new = low + size * _BESIDE if before[0] < low else high - size * _BESIDE
+    close = points[values == 0.0]
+    return low, float(close.min()) if close.size else high
+
+
+def _inverse(points: Reals, values: Reals) -> tuple[float, float]:
+    """Where values that fall cross 0, by interpolating back, and how far the estimate moves.
+
+    Neville's scheme through the four values nearest to 0, against that through three.
+    """
+    nearest = np.argsort(np.abs(values))
+    places: dict[float, float] = {}
+    for value, point in zip(values[nearest].tolist(), points[nearest].tolist(), strict=True):
+        places.setdefault(value, point)
+    y, x = list(places)[:4], list(places.values())[:4]
+    if len(x) < 2 or not math.isfinite(sum(y)):
+        return math.nan, 0.0
+    last = x[0]
+    for level in range(1, len(x)):
+        last = x[0]
+        for i in range(len(x) - level):
+            x[i] = (y[i + level] * x[i] - y[i] * x[i + 1]) / (y[i + level] - y[i])
+    return x[0], abs(x[0] - last)
+
+
+def _straddle(
+    gap: Callable[[Reals], Reals], start: float, width: float, top: float
+) -> tuple[float, float, float, float]:
+    """Two points around the sign change, and the gaps there; 0 and top are the last resort."""
+    at = float(gap(np.array([start]))[0])
+    right = at > 0
+    here, step = start, width
+    while True:
+        there = min(here + step, top) if right else max(here - step, 0.0)
+        if math.isinf(there):
+            raise NotCertified("delta stays above its target at every finite epsilon")
+        if there == top and right:
+            return here, top, at, -math.inf
+        beyond = float(gap(np.array([there]))[0])
+        if right and beyond <= 0:
+            return here, there, at, beyond
+        if not right and (beyond > 0 or there == 0.0):
+            return (there, here, beyond, at) if beyond > 0 else (0.0, 0.0, 0.0, 0.0)
+        here, at, step = there, beyond, 2.5 * step

@@ -1,0 +1,1 @@
+"""Which parameter meets a target."""

@@ -1,0 +1,170 @@
+"""Planning a selection: how many runs to draw, and how much noise each of them needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import Any, final
+
+from accountant import arguments
+from accountant.arguments import Number
+from accountant.bound import Bound
+from accountant.calibration.calibrate import HasGuarantee, calibrate
+from accountant.errors import ParameterError
+from accountant.guarantees.guarantee import Guarantee
+from accountant.run_counts.law import RunLaw
+from accountant.run_counts.poisson import PoissonRuns
+from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from accountant.theorems.composition.compose import self_compose
+from accountant.theorems.selection.select import select
+
+_SHAPES = (Fraction(-1, 2), Fraction(0), Fraction(1))
+_TOLERANCE = 1e-3  # of the noise
+_HALVINGS = 60
+_MARGIN = 2.0**-20
+_LARGEST_RATE = 10**4
+_LEAST_GAMMA = 1e-9
+
+Build = Callable[[float], HasGuarantee | Guarantee[Any]]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelectionOption:
+    """One law of the number of runs, with the noise that makes it meet the target.
+
+    Attributes:
+        runs: the law.
+        noise: of every run; the larger, the more private.
+        probability_drawn: that a given candidate is among the runs.
+        epsilon: what the selection costs at the target's delta.
+    """
+
+    runs: RunLaw
+    noise: float
+    probability_drawn: float
+    epsilon: Bound
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelectionPlan:
+    """The cheapest way found to try a given candidate with the wanted probability.
+
+    Attributes:
+        best: the option that needs the least noise.
+        options: every law that reaches the probability, by the noise it needs.
+        all_candidates_noise: the noise with which releasing one run of every candidate meets
+            the target; every candidate is then tried, and all results may be looked at.
+        all_candidates_epsilon: what that would cost with the best option's noise.
+    """
+
+    best: SelectionOption
+    options: tuple[SelectionOption, ...]
+    all_candidates_noise: float
+    all_candidates_epsilon: Bound
+
+    @property
+    def selecting_pays(self) -> bool:
+        """Whether selecting needs less noise than trying every candidate once."""
+        return self.best.noise < self.all_candidates_noise
+
+
+def plan_selection(
+    build: Build, *, epsilon: Number, delta: Number, candidates: int, probability: Number
+) -> SelectionPlan:
+    """Choose how many runs to draw and how much noise they need, for a total budget.
+
+    Every run draws one of the candidates uniformly. Of the truncated negative binomial laws with
+    eta -1/2, 0 and 1 and the Poisson law, each is given just the parameter at which
+    a given candidate (the best one, unknown beforehand) is among the runs with the probability
+    wanted, and then just the noise at which the best of the runs meets the budget. A heavier tail
+    needs more runs for the same probability: ``runs.mean`` and ``runs.quantile`` say how many.
+
+    Args:
+        build: from a noise to the mechanism or guarantee of one run; more noise costs less.
+        epsilon: the whole budget, nats.
+        delta: where epsilon is meant, in (0, 1).
+        candidates: how many there are, at least 2.
+        probability: wanted, in (0, 1).
+    Raises:
+        CalibrationError: no noise meets the budget.
+    Example:
+        >>> from accountant.guarantees.gdp import GDP
+        >>> plan = plan_selection(
+        ...     lambda sigma: GDP(mu=1 / sigma),
+        ...     epsilon=2, delta=1e-6, candidates=2, probability=0.99,
+        ... )
+        >>> plan.selecting_pays
+        False
+    """
+    number = arguments.count(candidates=candidates)
+    if number < 2:
+        raise ParameterError("candidates", candidates, "at least 2", "one needs no selection")
+    wanted = arguments.open_probability(probability=probability)
+    target = arguments.positive(epsilon=epsilon), arguments.open_probability(delta=delta)
+
+    def meeting(cost: Callable[[Guarantee[Any]], Guarantee[Any]]) -> tuple[float, Bound]:
+        found = calibrate(
+            lambda noise: cost(_guarantee(build(noise))),
+            epsilon=target[0],
+            delta=target[1],
+            increasing=False,
+            tolerance=_TOLERANCE,
+        )
+        return found.value, found.epsilon
+
+    options = []
+    for runs in _laws(number, float(wanted)):
+        noise, spent = meeting(partial(select, runs=runs))
+        drawn = runs.probability_drawn(candidates=number)
+        options.append(
+            SelectionOption(runs=runs, noise=noise, probability_drawn=drawn, epsilon=spent)
+        )
+    options.sort(key=lambda option: option.noise)
+    best = options[0]
+    every, _ = meeting(lambda one: self_compose(one, number))
+    at_best = self_compose(_guarantee(build(best.noise)), number).epsilon(delta=target[1])
+    return SelectionPlan(
+        best=best,
+        options=tuple(options),
+        all_candidates_noise=every,
+        all_candidates_epsilon=at_best,
+    )
+
+
+def _guarantee(made: HasGuarantee | Guarantee[Any]) -> Guarantee[Any]:
+    return made if isinstance(made, Guarantee) else made.guarantee()
+
+
+def _laws(candidates: int, wanted: float) -> Iterator[RunLaw]:
+    """The laws that reach the probability, each with just enough runs."""
+    families: list[Callable[[float], RunLaw]] = [
+        *(partial(_negative_binomial, eta) for eta in _SHAPES),
+        lambda share: PoissonRuns(rate=_LARGEST_RATE**share),
+    ]
+    for family in families:
+        law = _reaching(family, candidates, wanted)
+        if law is not None:
+            yield law
+
+
+def _negative_binomial(eta: Fraction, share: float) -> RunLaw:
+    return TruncatedNegativeBinomial(eta=eta, gamma=_LEAST_GAMMA**share)
+
+
+def _reaching(build: Callable[[float], RunLaw], candidates: int, wanted: float) -> RunLaw | None:
+    """The first law in a family, growing over (0, 1), that reaches the probability, if any."""
+
+    def reaches(share: float) -> bool:
+        return build(share).probability_drawn(candidates=candidates) >= wanted
+
+    low, high = _MARGIN, 1.0 - _MARGIN
+    if not reaches(high):
+        return None
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if reaches(middle) else (middle, high)
+    return build(high)

@@ -1,0 +1,1 @@
+"""From a derivation to a certificate: a witness for every number."""

@@ -1,0 +1,115 @@
+"""The certificate of one number."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from accountant import answers, arguments
+from accountant.arguments import Number
+from accountant.arithmetic.enclosure import float_down, float_up
+from accountant.certificates.attacks import prove_advantage, prove_true_positive_rate
+from accountant.certificates.format.serialize import factors
+from accountant.certificates.hockey_stick.choose import Point, distinct
+from accountant.certificates.hockey_stick.lower_bound import lower_fact
+from accountant.certificates.prove import prove_divergence, prove_point
+from accountant.certificates.rederive import raised
+from accountant.certificates.steps import Steps
+from accountant.errors import NotCertified, ParameterError
+from accountant.guarantees.guarantee import Guarantee, renyi_order
+from accountant.guarantees.pair_guarantee import PairGuarantee
+from proofs.certificate import Certificate, Step
+
+
+def certify(
+    guarantee: Guarantee[Any],
+    *,
+    delta: Number | None = None,
+    epsilon: Number | None = None,
+    order: Number | None = None,
+    false_positive_rate: Number | None = None,
+    advantage: bool = False,
+    lower: bool = False,
+) -> Certificate:
+    """Prove one number of a guarantee, or the guarantee's own statement when none is asked for.
+
+    The number is the guarantee's upper end, raised by a relative 1e-6 at most, where the losses
+    are smooth or on a lattice; rough losses may need more.
+
+    Args:
+        guarantee: what is to be certified.
+        delta: where epsilon is asked for, in [0, 1]; a delta that is no float is rounded down.
+        epsilon: where delta is asked for, at or above 0; rounded down likewise.
+        order: where the Renyi divergence is asked for, above 1.
+        false_positive_rate: where the true-positive rate of attacks is asked for, in [0, 1];
+            rounded up.
+        advantage: whether the total variation is asked for.
+        lower: prove the lower end instead: a fact about the dominating pair, that two outputs with
+            these laws differ by at least so much.
+    Raises:
+        ParameterError: several are given, or one is out of range.
+        NotCertified: no rule of the checker covers a theorem in the derivation, or the number is
+            infinite, or no proof comes near it.
+    """
+    asked = (delta, epsilon, order, false_positive_rate, advantage or None)
+    if sum(given is not None for given in asked) > 1:
+        raise ParameterError("delta", delta, "given, or else another question", "choose one")
+    if lower and (delta is not None or epsilon is not None):
+        return Certificate((_lower(guarantee, delta, epsilon),))
+    if lower:
+        raise ParameterError("lower", lower, "with delta or epsilon")
+    guarantee, shown = raised(guarantee)
+    steps = Steps(shown)
+    if order is not None:
+        prove_divergence(steps, guarantee, renyi_order(order=order))
+    elif false_positive_rate is not None:
+        rate = float_up(arguments.probability(false_positive_rate=false_positive_rate))
+        prove_true_positive_rate(steps, guarantee, rate)
+    elif advantage:
+        prove_advantage(steps, guarantee)
+    elif delta is not None:
+        prove_point(steps, guarantee, _at_delta(guarantee, delta))
+    elif epsilon is not None:
+        prove_point(steps, guarantee, _at_epsilon(guarantee, epsilon))
+    else:
+        steps.derive(guarantee.derivation)
+    return Certificate(tuple(steps.listed))
+
+
+def _at_delta(guarantee: Guarantee[Any], delta: object) -> Point:
+    exact = float_down(arguments.probability(delta=delta))
+    found = guarantee.epsilon(delta=exact).upper
+    if math.isinf(found):
+        raise NotCertified(
+            f"{guarantee.describe()} has no finite epsilon at delta = {exact:g}: there is "
+            "nothing to certify; try a larger delta"
+        )
+    return Point(epsilon=found, delta=exact, moves=True)
+
+
+def _at_epsilon(guarantee: Guarantee[Any], epsilon: object) -> Point:
+    exact = float_down(arguments.non_negative(epsilon=epsilon))
+    return Point(epsilon=exact, delta=guarantee.delta(epsilon=exact).upper, moves=False)
+
+
+def _lower(guarantee: Guarantee[Any], delta: Number | None, epsilon: Number | None) -> Step:
+    """The lower end of the direction that is larger."""
+    if not isinstance(guarantee, PairGuarantee):
+        raise NotCertified(f"{guarantee.describe()} has no dominating pair to bound from below")
+    products = distinct(guarantee.to_pair())
+    for product in products:
+        factors(product)  # what no rule covers is refused before its number is computed
+    if delta is not None:
+        wanted = float_up(arguments.probability(delta=delta))
+        found = [answers.epsilon(product, wanted).lower for product in products]
+        place = max(range(len(found)), key=found.__getitem__)
+        if not (wanted and 0 < found[place] < math.inf):
+            raise NotCertified(
+                f"epsilon at delta = {wanted:g} has no finite lower end above 0: there is nothing "
+                "to certify; try another delta"
+            )
+        return lower_fact(products[place], found[place], wanted, moves=True)
+    at = float_up(arguments.non_negative(epsilon=epsilon))
+    found = [answers.delta(product, at).lower for product in products]
+    place = max(range(len(found)), key=found.__getitem__)
+    return lower_fact(products[place], at, found[place], moves=False)

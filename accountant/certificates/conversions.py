@@ -1,0 +1,212 @@
+"""Conversions inside a derivation: numbers that the checker's sums show, and what shows them.
+
+A theorem like ``notion_to_approx`` states the engine's upper end. A proof of the checker may need a
+little more, so what is certified is a conversion to slightly larger numbers.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, Final
+
+from accountant.certificates.format.serialize import Object, conclusion
+from accountant.certificates.group_trade_off import to_group
+from accountant.certificates.hockey_stick.choose import Point, distinct, prove
+from accountant.certificates.hockey_stick.closed_form import Closed, has_closed_profile
+from accountant.certificates.hockey_stick.curve import facts
+from accountant.certificates.proved_guarantee import Shown
+from accountant.certificates.single_number.gdp_from_profile import smallest_mu
+from accountant.certificates.single_number.gdp_zcdp import needs_points, tabulated_rho, zcdp_witness
+from accountant.certificates.single_number.renyi import (
+    has_tables,
+    rdp_witness,
+    renyi_point,
+    tabulated_points,
+)
+from accountant.errors import NotCertified
+from accountant.guarantees.approx_dp import ApproxDP
+from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.gdp import GDP
+from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee, PairGuarantee
+from accountant.guarantees.privacy_profile import PrivacyProfile
+from accountant.guarantees.rdp import RDP
+from accountant.guarantees.renyi_guarantee import RenyiGuarantee
+from accountant.guarantees.rounding import floats_around
+from accountant.guarantees.zcdp import ZCDP
+from accountant.pairs.product import Product
+from proofs.certificate import Step, show_rational
+
+_CLOSE: Final = 1 + Fraction(1, 10**6)  # what a line that serves many points may give away
+
+_NOTHING: Final = Fraction(1, 2**300)  # what is left of a delta of 0 where balls do not decide
+
+
+def to_approx(node: Derivation, known: Guarantee[Any]) -> Shown | None:
+    """One point (epsilon, delta), epsilon raised a little."""
+    stated = node.conclusion
+    if not isinstance(stated, ApproxDP):
+        return None
+    relation, derivation = stated.relation, replace(node, premises=(known.derivation,))
+
+    def claim(epsilon: Fraction, delta: Fraction) -> ApproxDP[Any]:
+        return ApproxDP(epsilon=epsilon, delta=delta, relation=relation, derivation=derivation)
+
+    wanted = stated.stated_epsilon, stated.stated_delta
+    point = Point(floats_around(wanted[0])[1], floats_around(wanted[1])[0], moves=True)
+    if isinstance(known, RenyiGuarantee):
+        epsilon, delta, order = renyi_point(known, point)
+        witness: Object = {"order": show_rational(order)}
+        return _shown(claim(epsilon, delta), known, "renyi-approx", witness)
+    if not isinstance(known, PairGuarantee):
+        return None
+    if any(x <= wanted[0] and y <= wanted[1] for x, y in known.stated_points()):
+        return _shown(claim(*wanted), known, "point", {})
+    pair = known.to_pair()
+    derivation = replace(node, premises=(pair.derivation,))
+    epsilon, delta, facts = prove(distinct(pair), point)
+    return _shown(claim(epsilon, delta), pair, "pair-approx", {}, facts)
+
+
+def to_profile(node: Derivation, known: Guarantee[Any]) -> Shown | None:
+    """Points of the profile, every delta raised a little."""
+    stated = node.conclusion
+    if not isinstance(stated, PrivacyProfile):
+        return None
+    relation = stated.relation
+    if isinstance(known, RenyiGuarantee):
+        points, orders = [], []
+        for x, y in stated.points:
+            found = renyi_point(known, Point(floats_around(x)[0], float(y), moves=False))
+            points.append((x, found[1]))
+            orders.append(show_rational(found[2]))
+        derivation = replace(node, premises=(known.derivation,))
+        claim = PrivacyProfile(points=points, relation=relation, derivation=derivation)
+        return _shown(claim, known, "renyi-profile", {"orders": orders})
+    if not isinstance(known, PairGuarantee):
+        return None
+    pair = known.to_pair()
+    places = {x: floats_around(x)[0] for x, _ in stated.points}
+    heights = {places[x]: y for x, y in stated.points}
+    curves = [_curve(product, heights) for product in distinct(pair)]
+    points = [(x, max(curve[0][places[x]] for curve in curves)) for x, _ in stated.points]
+    derivation = replace(node, premises=(pair.derivation,))
+    claim = PrivacyProfile(points=points, relation=relation, derivation=derivation)
+    return _shown(claim, pair, "pair-profile", {}, [step for _, steps in curves for step in steps])
+
+
+def to_rdp(node: Derivation, known: Guarantee[Any]) -> Shown | None:
+    """Renyi points of a product with sampled pairs, which the checker's tables bound.
+
+    Those at orders that are too large for its quadratures are left out.
+    """
+    stated = node.conclusion
+    if not isinstance(stated, RDP) or not isinstance(known, FaithfulPairGuarantee):
+        return None
+    pair = known.to_pair()
+    listed = [order for order, _ in stated.points]
+    orders = listed[: bisect_left(listed, True, key=lambda order: not _is_short(pair, order))]
+    tables = any(map(has_tables, distinct(pair)))
+    if not orders or (orders == listed and not tables):
+        return None
+    derivation = replace(node, premises=(pair.derivation,))
+    points = tabulated_points(pair, orders) if tables else stated.points[: len(orders)]
+    claim = RDP(points=points, relation=stated.relation, derivation=derivation)
+    return _shown(claim, pair, "pair-rdp", rdp_witness(pair, orders))
+
+
+def _is_short(pair: DominatingPair[Any], order: Fraction) -> bool:
+    """Whether the checker reads what M takes at an order."""
+    try:
+        rdp_witness(pair, [order])
+    except NotCertified:
+        return False
+    return True
+
+
+def to_zcdp(node: Derivation, known: Guarantee[Any]) -> Shown | None:
+    """Rho of a product with sampled pairs, which the checker's tables bound."""
+    stated = node.conclusion
+    if not isinstance(stated, ZCDP) or not isinstance(known, PairGuarantee):
+        return None
+    pair = known.to_pair()
+    rho = tabulated_rho(pair, stated.rho)
+    if rho is None:
+        return None
+    derivation = replace(node, premises=(pair.derivation,))
+    claim = ZCDP(rho=rho, relation=stated.relation, derivation=derivation)
+    return _shown(claim, pair, "pair-zcdp", zcdp_witness(pair, float(rho)))
+
+
+def to_gdp(node: Derivation, known: Guarantee[Any]) -> Shown | None:
+    """Mu of a product that has no closed profile, by points of it."""
+    stated = node.conclusion
+    if not isinstance(stated, GDP) or not isinstance(known, PairGuarantee):
+        return None
+    pair = known.to_pair()
+    if not needs_points(pair, stated.mu_squared):
+        return None
+    mu, points, facts = smallest_mu(pair, float(stated.mu))
+    derivation = replace(node, premises=(pair.derivation,))
+    claim = GDP(mu=Fraction(mu), relation=stated.relation, derivation=derivation)
+    profile = PrivacyProfile(points=points, relation=stated.relation)
+    shown = _shown(profile, pair, "pair-profile", {}, facts)
+
+    def steps(apart: int) -> list[Step]:
+        said, before = conclusion(claim, apart), (len(facts) + 1,)
+        last = Step(rule="convert/profile-gdp", conclusion=said, premises=before, witness={})
+        return [*shown.steps(apart), last]
+
+    return Shown(claim, pair, steps)
+
+
+SHOWN: Final[Mapping[str, Callable[[Derivation, Guarantee[Any]], Shown | None]]] = {
+    "convert/notion-approx": to_approx,
+    "convert/notion-profile": to_profile,
+    "convert/notion-rdp": to_rdp,
+    "convert/pair-gdp": to_gdp,
+    "convert/pair-zcdp": to_zcdp,
+    "group/trade-off": to_group,
+}
+"""Theorems whose numbers are raised; None where the number is exact, or no rule is known."""
+
+
+def _shown(
+    claim: Guarantee[Any],
+    premise: Guarantee[Any],
+    rule: str,
+    witness: Object,
+    facts: Sequence[Step] = (),
+) -> Shown:
+    """The facts, and one step from the premise and them."""
+    places = tuple(range(len(facts) + 1))
+
+    def steps(apart: int) -> list[Step]:
+        said = conclusion(claim, apart)
+        return [
+            *facts,
+            Step(rule=f"convert/{rule}", conclusion=said, premises=places, witness=witness),
+        ]
+
+    return Shown(claim, premise, steps)
+
+
+def _curve(
+    product: Product, heights: Mapping[float, Fraction]
+) -> tuple[dict[float, Fraction], list[Step]]:
+    """Bounds of one direction's profile: on lines that serve many, or each alone."""
+    points, steps = facts(product, sorted(Fraction(x) for x in heights))
+    found = {float(x): y for x, y in points if y <= heights[float(x)] * _CLOSE}
+    for x, y in heights.items():
+        if x not in found and not y and has_closed_profile(product):  # x is the largest loss
+            found[x] = _NOTHING
+            steps.append(Closed(product).fact(((Fraction(x), _NOTHING),)))
+        elif x not in found:
+            point = Point(x, floats_around(y)[1], moves=False)
+            _, found[x], alone = prove([product], point)
+            steps += alone
+    return found, steps

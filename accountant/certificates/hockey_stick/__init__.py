@@ -1,0 +1,1 @@
+"""Witnesses that bound a hockey-stick divergence."""

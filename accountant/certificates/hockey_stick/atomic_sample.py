@@ -1,0 +1,53 @@
+"""Poisson samples of releases of few losses as finite pairs: to place sums, nothing is trusted."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from accountant.arithmetic.atoms import Atoms
+from accountant.arithmetic.enclosure import Reals
+from accountant.certificates.hockey_stick.closed_form import has_few_losses
+from accountant.engine.profile import infinite_mass
+from accountant.pairs.atomic import AtomicPair
+from accountant.pairs.finite import FinitePair
+from accountant.subsampling.subsampled import Direction, SubsampledPair
+
+_DIGITS = 12  # to which equal losses are equal
+
+
+def few(pair: SubsampledPair) -> FinitePair | None:
+    """A sample as a finite pair, about, where the checker adds up its losses."""
+    parts = [(f.pair.atoms, f.count) for f in pair.base.factors if isinstance(f.pair, AtomicPair)]
+    known = has_few_losses(pair.base) and len(parts) == len(pair.base.factors)
+    if pair.direction is Direction.REPLACEMENT or not known:
+        return None
+    loss: Reals = np.zeros(1)
+    log_p: Reals = np.zeros(1)
+    for atoms, count in parts:
+        for _ in range(count):
+            loss, log_p = _beside(loss, log_p, atoms)
+    p = np.append(np.exp(log_p), [infinite_mass(pair.base).lower, 0.0])
+    q = np.append(np.exp(log_p - loss), [0.0, infinite_mass(pair.base.swapped()).lower])
+    rate = float(pair.sampling_rate)
+    if pair.direction is Direction.REMOVAL:
+        p = (1.0 - rate) * q + rate * p
+    else:
+        q = (1.0 - rate) * p + rate * q
+    return FinitePair(p=_normalised(p), q=_normalised(q))
+
+
+def _beside(loss: Reals, log_p: Reals, atoms: Atoms) -> tuple[Reals, Reals]:
+    """The product with one more pair, equal losses merged."""
+    both = np.add.outer(loss, atoms.loss).ravel()
+    _, first, place = np.unique(np.round(both, _DIGITS), return_index=True, return_inverse=True)
+    mass = np.bincount(place, weights=np.exp(np.add.outer(log_p, atoms.log_p).ravel()))
+    return both[first], np.log(mass)
+
+
+def _normalised(masses: Reals) -> tuple[Fraction, ...]:
+    """Masses that sum to exactly 1."""
+    exact = [Fraction(float(mass)) for mass in masses]
+    total = sum(exact)
+    return tuple(mass / total for mass in exact)

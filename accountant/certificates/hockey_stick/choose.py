@@ -1,0 +1,202 @@
+"""Choosing a proof for each direction of a pair, and the numbers that it proves."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, final
+
+import numpy as np
+
+from accountant.arithmetic.enclosure import Reals, short
+from accountant.certificates.format.serialize import Object
+from accountant.certificates.hockey_stick.closed_form import Closed, has_closed_profile
+from accountant.certificates.hockey_stick.contour import EASY_NODES, line, quadratures, work_at
+from accountant.certificates.hockey_stick.largest_loss import Bounded
+from accountant.certificates.hockey_stick.lattice import folded
+from accountant.certificates.hockey_stick.proof import Proof, fact_step
+from accountant.certificates.hockey_stick.sampling_tables import once, subject
+from accountant.certificates.hockey_stick.table import Subject
+from accountant.engine.profile import closed_form, infinite_mass, max_loss
+from accountant.engine.quick_bounds import chernoff
+from accountant.engine.saddle_point import Saddle, find_saddle, saddle_at, total_cgf
+from accountant.errors import NotCertified
+from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.point_lists import Points
+from accountant.pairs.product import Product
+from accountant.subsampling.subsampled import SubsampledPair
+from proofs.certificate import Step, show_rational
+
+_SLACKS = 2.0 ** np.arange(-30, -6)
+_WIDEST_SLACK = 2.0**-20  # what a proof may give away before a longer one is tried
+_SMALL_EPSILON = 1e-3
+_FINENESS = (256, 1024)  # points of a table for a typical loss, tried in this order
+_NEGLIGIBLE = 1e-10  # what infinite losses of tables may add, relative to delta
+_LEFTWARDS = (0.7, 0.5)  # tilts tried where that of the saddle takes too many nodes
+_MAX_WORK = 5 << 19  # twice that where a Gaussian is added, in two directions
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A point (epsilon, delta) of the profile that is known to hold, to be proved.
+
+    Attributes:
+        epsilon: at or above 0.
+        delta: in [0, 1].
+        moves: whether epsilon may be raised a little; else delta may.
+    """
+
+    epsilon: float
+    delta: float
+    moves: bool
+
+    def relaxed(self) -> tuple[Reals, Reals]:
+        """Epsilons and log deltas with growing slack."""
+        with np.errstate(divide="ignore"):
+            log_delta = np.full(_SLACKS.shape, np.log(self.delta))
+        if not self.moves:
+            return np.full(_SLACKS.shape, self.epsilon), log_delta + _SLACKS
+        return self.epsilon + _SLACKS * max(self.epsilon, _SMALL_EPSILON), log_delta
+
+
+def distinct(pair: DominatingPair[Any]) -> list[Product]:
+    """The different directions, forward first."""
+    same = pair.forward == pair.backward
+    return [pair.forward] if same else [pair.forward, pair.backward]
+
+
+def prove(products: list[Product], point: Point) -> tuple[Fraction, Fraction, list[Step]]:
+    """The tightest (epsilon, delta) near a point that is proved for every product.
+
+    Returns:
+        epsilon, delta, and the fact about each product, in order.
+    Raises:
+        NotCertified: no proof comes near the point.
+    """
+    tries = [_direction(product, point) for product in products]
+    slack = max(position for _, position in tries)
+    epsilons, log_deltas = point.relaxed()
+    if point.moves:
+        epsilon, delta = Fraction(float(epsilons[slack])), Fraction(point.delta)
+    else:
+        epsilon = Fraction(point.epsilon)
+        delta = Fraction(math.exp(log_deltas[slack]) * (1 + 1e-15))
+        if delta >= 1:
+            raise NotCertified(
+                f"delta at epsilon = {point.epsilon:.6g} is 1 as closely as the checker's sums "
+                "tell: there is nothing to certify; try a larger epsilon"
+            )
+    return epsilon, delta, [make(((epsilon, delta),)) for make, _ in tries]
+
+
+Maker = Callable[[Points], Step]
+
+
+def _direction(product: Product, point: Point) -> tuple[Maker, int]:
+    """A way to state the fact about one product, and how much slack it needs."""
+    if point.epsilon * (1 + 1e-9) >= max_loss(product):
+        with contextlib.suppress(NotCertified):  # just before the largest loss
+            return _first(Bounded(product), point)
+    if has_closed_profile(product):
+        return _first(Closed(product), point)
+    if not any(isinstance(factor.pair, SubsampledPair) for factor in product.factors):
+        return _summed(Subject.plain(product), point)
+    single = closed_form(product)
+    if isinstance(single, SubsampledPair):
+        return _first(once(single, point.epsilon), point)
+    found: list[tuple[Maker, int]] = []
+    for fine in _FINENESS:
+        if not found or _SLACKS[found[-1][1]] > _WIDEST_SLACK:
+            with contextlib.suppress(NotCertified):  # another table may do
+                found.append(_summed(_table(product, point, fine), point))
+    return min(found, key=_slack) if found else _summed(_table(product, point, fine), point)
+
+
+def _slack(found: tuple[Maker, int]) -> int:
+    return found[1]
+
+
+def _table(product: Product, point: Point, fine: int) -> Subject:
+    least = _NEGLIGIBLE * min(point.delta, 1.0)
+    alone = len(product.factors) == 1  # several such tables are more work than the checker does
+    return subject(product, fine=fine, negligible=least, fewer=alone)
+
+
+def _summed(used: Subject, point: Point) -> tuple[Maker, int]:
+    """By Chernoff's bound, a folded sum or a contour."""
+    order = _chernoff_order(used, point)
+    if order is not None:
+        return _chernoff(used, order), 0
+    saddle = find_saddle(used.used, lambda one: one.epsilon - point.epsilon)
+    on_lattice = folded(used, saddle)
+    if on_lattice is not None:
+        return _first(on_lattice, point)
+    try:
+        return _along(used, saddle, point)
+    except NotCertified:
+        for share in _LEFTWARDS:
+            with contextlib.suppress(NotCertified):
+                return _along(used, _moved(used, saddle, share * saddle.c), point)
+        raise
+
+
+def _moved(subject: Subject, saddle: Saddle, c: float) -> Saddle:
+    """Another tilt for the same question: further left the nodes may be further apart."""
+    other = saddle_at(subject.used, c)
+    return replace(other, epsilon=saddle.epsilon, log_delta=saddle.log_delta)
+
+
+def _along(subject: Subject, saddle: Saddle, point: Point) -> tuple[Maker, int]:
+    """A contour, and longer ones as long as they are worth it."""
+    limit = _MAX_WORK // max(work_at(subject, short(saddle.c)), 8)
+    most, found = min(EASY_NODES, limit), None
+    while True:
+        proof = line(subject, saddle, most)
+        with contextlib.suppress(NotCertified):  # a longer one may do
+            found = _first(proof, point)
+        if found is not None and _SLACKS[found[1]] <= _WIDEST_SLACK:
+            return found
+        if most == limit or proof.contour.tau == 0.0:
+            return found or _first(proof, point)
+        most = min(2 * most, limit)
+
+
+def _first(proof: Proof, point: Point) -> tuple[Maker, int]:
+    """The smallest slack at which the proof's bound is good enough."""
+    epsilons, log_deltas = point.relaxed()
+    enough = np.flatnonzero(proof.log_upper(epsilons) <= log_deltas)
+    if not enough.size:
+        raise NotCertified(
+            f"no certificate was found near epsilon = {point.epsilon:.6g}, delta = "
+            f"{point.delta:.6g}: the losses are too rough for the checker's sums; ask at a "
+            "smaller delta, or convert the parts to a notion with a formula first"
+        )
+    return proof.fact, int(enough[0])
+
+
+def _chernoff_order(subject: Subject, point: Point) -> float | None:
+    """An order at which Chernoff's bound proves the point with room to spare."""
+    product = subject.used
+    if point.epsilon <= 0 or point.delta >= 1 or infinite_mass(product).upper > 0:
+        return None
+    c = max(-math.log(point.delta), 1.0) / point.epsilon * np.array([0.5, 0.8, 1.2, 1.8])
+    c = np.array([short(one) for one in c])
+    try:
+        found = total_cgf(product, c + 0j)
+    except NotCertified:
+        return None
+    bound = chernoff(c, found.value.real + found.radius, point.epsilon)
+    best = int(np.argmin(bound))
+    return float(c[best]) if bound[best] < math.log(point.delta) - 1e-6 else None
+
+
+def _chernoff(subject: Subject, c: float) -> Maker:
+    def fact(points: Points) -> Step:
+        witness: Object = {"c": show_rational(Fraction(c)), "factors": quadratures(subject, c)}
+        return fact_step("chernoff", subject.said, points, witness)
+
+    return fact

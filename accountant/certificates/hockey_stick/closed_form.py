@@ -1,0 +1,165 @@
+"""A closed profile as proof: one pair, once, Gaussians, or a few bounded pairs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+import numpy as np
+
+from accountant.arithmetic.enclosure import Reals
+from accountant.certificates.hockey_stick.proof import fact_step
+from accountant.engine.profile import closed_form, deltas, infinite_mass
+from accountant.guarantees.point_lists import Points
+from accountant.pairs.discrete_gaussian import DiscreteGaussianPair
+from accountant.pairs.discrete_laplace import DiscreteLaplacePair
+from accountant.pairs.finite import FinitePair
+from accountant.pairs.gaussian import GaussianPair
+from accountant.pairs.laplace import LaplacePair
+from accountant.pairs.logistic import LogisticPair
+from accountant.pairs.pair import Pair
+from accountant.pairs.product import Product
+from accountant.pairs.randomized_response import RandomizedResponsePair
+from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
+from accountant.subsampling.subsampled import Direction, SubsampledPair
+from proofs.certificate import Step
+
+_MANY = 900.0
+_RESOLVED = -320.0  # log of a delta that 512 bits tell from what is left out
+_MAX_TERMS, _MAX_COUNT = 2_000, 100
+_MAX_CELLS, _BITS = 4_000, 72
+_MAX_WORK = 1 << 22
+_CLOSED = (
+    DiscreteGaussianPair
+    | DiscreteLaplacePair
+    | FinitePair
+    | GaussianPair
+    | LaplacePair
+    | LogisticPair
+    | RandomizedResponsePair
+    | SubsampledGaussianPair
+)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """The formula itself."""
+
+    product: Product
+
+    def log_upper(self, epsilon: Reals) -> Reals:
+        """Log of the upper end of the profile."""
+        with np.errstate(divide="ignore"):
+            found = np.log(deltas(self.product, epsilon)[1])
+        return np.asarray(np.logaddexp(found, _RESOLVED) if _is_whole(self.product) else found)
+
+    def work(self, points: int) -> int:
+        """That of finite sums, or of formulas."""
+        return max(_sum_work(self.product), 20) * points
+
+    def fact(self, points: Points) -> Step:
+        """No witness is needed."""
+        return fact_step("closed", self.product, points, {})
+
+
+def has_closed_profile(product: Product, *, values: int = 1) -> bool:
+    """Whether the checker has a formula for it, short enough for so many values."""
+    single = closed_form(product)
+    if isinstance(single, SubsampledPair):
+        return has_closed_profile(single.base, values=values)
+    if isinstance(single, DiscreteLaplacePair | DiscreteGaussianPair):
+        return _terms(single) < _MANY
+    if not product.factors or isinstance(single, _CLOSED):
+        return True
+    return _cells(product) > 0 or 0 < _sum_work(product) * values <= _MAX_WORK
+
+
+def _is_whole(product: Product) -> bool:
+    """Whether the checker leaves out far losses of a discrete Gaussian."""
+    return any(
+        isinstance(factor.pair, DiscreteGaussianPair)
+        or (isinstance(factor.pair, SubsampledPair) and _is_whole(factor.pair.base))
+        for factor in product.factors
+    )
+
+
+def _terms(pair: DiscreteLaplacePair | DiscreteGaussianPair) -> float:
+    """How many losses the checker adds up."""
+    if isinstance(pair, DiscreteLaplacePair):
+        return float(pair.shift)
+    return 32.0 * math.sqrt(pair.sigma_squared)
+
+
+def _cells(product: Product) -> int:
+    """How many losses the checker adds up where all lie on one lattice; 0 for too many."""
+    listed = [(_lattice(factor.pair), factor.count) for factor in product.factors]
+    known = [(one, count) for one, count in listed if one is not None]
+    if len(known) < len(listed):
+        return 0
+    span = Fraction(
+        math.gcd(*(step.numerator for (step, _), _ in known)),
+        math.lcm(*(step.denominator for (step, _), _ in known)),
+    )
+    total = sum(count * last * int(step / span) for (step, last), count in known)
+    return total + 1 if total < _MAX_CELLS else 0
+
+
+def _lattice(pair: Pair) -> tuple[Fraction, int] | None:
+    """The span of one pair's losses, and how many spans the checker's reach over."""
+    match pair:
+        case RandomizedResponsePair():
+            return (2 * pair.epsilon, 1) if pair.categories == 2 else (pair.epsilon, 2)
+        case DiscreteLaplacePair():
+            return 2 / pair.scale, pair.shift
+        case DiscreteGaussianPair():
+            reach = math.isqrt(int(2 * pair.sigma_squared * _BITS)) + 1
+            return pair.shift / pair.sigma_squared, 2 * reach
+        case _:
+            return None
+
+
+def _sum_work(product: Product) -> int:
+    """What the checker counts for one value of a finite sum; 0 where that is too long."""
+    smooth = (f.count for f in product.factors if isinstance(f.pair, LaplacePair | LogisticPair))
+    return _sums(product) * (sum(smooth) + 8)
+
+
+def _sums(product: Product) -> int:
+    """How many exponentials that of a product has; 0 where they are too many or one has none."""
+    lengths = [(_exponentials(factor.pair), factor.count) for factor in product.factors]
+    short = all(0 < length <= _MAX_TERMS for length, _ in lengths)
+    if not short or sum(count for _, count in lengths) > _MAX_COUNT:
+        return 0
+    terms = math.prod(math.comb(count + length - 1, count) for length, count in lengths)
+    return terms if terms <= _MAX_TERMS else 0
+
+
+def _exponentials(pair: Pair) -> int:
+    """How many exponentials the moment generating function of one pair has, 0 if it is no sum."""
+    match pair:
+        case LaplacePair() | LogisticPair():
+            return 2
+        case RandomizedResponsePair():
+            return min(pair.categories, 3)
+        case FinitePair():
+            return sum(1 for a, b in zip(pair.p, pair.q, strict=True) if a and b)
+        case DiscreteLaplacePair():
+            return pair.shift + 1
+        case SubsampledPair() if pair.direction is not Direction.REPLACEMENT:
+            removal = pair.direction is Direction.REMOVAL
+            told = infinite_mass(pair.base.swapped() if removal else pair.base).upper > 0
+            return _sums(pair.base) + told if has_few_losses(pair.base) else 0
+        case _:
+            return 0
+
+
+def has_few_losses(product: Product) -> bool:
+    """Whether the checker lists them, and needs no table of what is sampled."""
+    return _sums(product) > 0 and not _is_smooth(product)
+
+
+def _is_smooth(product: Product) -> bool:
+    return any(isinstance(factor.pair, LaplacePair | LogisticPair) for factor in product.factors)

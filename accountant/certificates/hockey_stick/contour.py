@@ -1,0 +1,294 @@
+"""A trapezoid sum along a vertical line as proof, with a bound of what it cuts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias, final
+
+import numpy as np
+
+from accountant.arithmetic.enclosure import Reals, short
+from accountant.certificates.format.serialize import Object
+from accountant.certificates.hockey_stick.proof import fact_step
+from accountant.certificates.hockey_stick.quadrature import EXACT, Rule, Sampled
+from accountant.certificates.hockey_stick.table import Subject, table_cgf
+from accountant.engine.aliases import RealBounds, alias_step, real_bounds
+from accountant.engine.contour import Contour
+from accountant.engine.profile import infinite_mass
+from accountant.engine.saddle_point import Saddle, total_cgf
+from accountant.errors import NotCertified
+from accountant.guarantees.point_lists import Points
+from accountant.pairs.gaussian import GaussianPair
+from accountant.pairs.laplace import LaplacePair
+from accountant.pairs.logistic import LogisticPair
+from accountant.pairs.pair import Pair
+from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
+from proofs.certificate import Json, Step, show_rational
+
+Hint: TypeAlias = "Rule | float | None"
+EASY_NODES = 1 << 11
+_LOG_CUT, _LOG_CUT_TABLE = -24.0, -17.0  # of what is cut, relative to delta
+_LENGTHS = 24
+_MOST_NODES = 1 << 14  # that the checker reads, on each side
+_TRANSFORMED = 1e-14  # what a transform errs by, relative to M at the abscissa
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A contour with its witness.
+
+    Attributes:
+        subject: of pairs with a formula, a quadrature or a table for M.
+        contour: the engine's, whose cut is bounded as the checker bounds it.
+        hints: one a factor, what bounds the tail of a subsampled Gaussian or of a table.
+    """
+
+    subject: Subject
+    contour: Contour
+    hints: tuple[Hint, ...]
+
+    def log_upper(self, epsilon: Reals) -> Reals:
+        """The engine's upper end."""
+        finite = self.contour.log_brackets(epsilon)[1]
+        with np.errstate(divide="ignore"):
+            return np.logaddexp(finite, np.log(infinite_mass(self.subject.used).upper)) + 1e-10
+
+    def log_lower(self, epsilon: Reals) -> Reals:
+        """The engine's lower end."""
+        finite = self.contour.log_profile(epsilon)[0]
+        with np.errstate(divide="ignore"):
+            return np.logaddexp(finite, np.log(infinite_mass(self.subject.used).lower)) - 1e-10
+
+    def work(self, points: int) -> int:
+        """M at the nodes, and for each point the sum over them."""
+        each = work_at(self.subject, float(self.contour.s[0].real))
+        return self.contour.s.size * ((2 if self.contour.tau else 1) * each + 2 * points)
+
+    def fact(self, points: Points) -> Step:
+        """The line, its nodes, tau, and the quadrature of every subsampled Gaussian."""
+        c = float(self.contour.s[0].real)
+        listed = quadratures(self.subject, c, self.hints)
+        return fact_step(
+            "contour", self.subject.said, points, {**self.witness(), "factors": listed}
+        )
+
+    def witness(self) -> Object:
+        """The line alone."""
+        return {
+            "c": show_rational(Fraction(float(self.contour.s[0].real))),
+            "step": show_rational(Fraction(self.contour.step)),
+            "nodes": self.contour.s.size - 1,
+            "tau": show_rational(Fraction(self.contour.tau)),
+        }
+
+
+def quadratures(
+    subject: Subject, c: float, hints: Sequence[Hint] = (), *, accuracy: float = EXACT
+) -> list[Json]:
+    """The witness that M of each pair needs at abscissa c.
+
+    Raises:
+        NotCertified: that of some pair is longer than the checker reads.
+    """
+    listed: list[Json] = []
+    known = hints or (None,) * len(subject.tables)
+    for factor, table, hint in zip(subject.said.factors, subject.tables, known, strict=True):
+        if table is not None:
+            listed.append(table.witness(hint if isinstance(hint, float) else 0.0))
+        elif isinstance(factor.pair, SubsampledGaussianPair):
+            nodes = Sampled.at(factor.pair, c, factor.count).nodes(accuracy)
+            if max(nodes.left, nodes.right) > _MOST_NODES:
+                raise NotCertified(
+                    f"M of a subsampled Gaussian at {c:g} takes more nodes than the checker does; "
+                    "ask at smaller orders"
+                )
+            tail = hint if isinstance(hint, Rule) else nodes
+            listed.append({"nodes": nodes.witness(), "tail": tail.witness()})
+        else:
+            listed.append(None)
+    return listed
+
+
+def line(subject: Subject, saddle: Saddle, most: int) -> Line:
+    """A contour that suits a saddle, as short as possible, smoothed if it cannot be short."""
+    c, product = short(saddle.c), subject.used
+    known = real_bounds(product, saddle)
+    step = alias_step(saddle, known)
+    log_moment = known.at(c)
+    needed = log_moment - saddle.c * saddle.epsilon - saddle.log_delta
+    needed -= _LOG_CUT if subject.used is subject.said else _LOG_CUT_TABLE
+    tail = Tail.of(subject, c, step)
+    for nodes in np.unique(np.geomspace(8, EASY_NODES, _LENGTHS).astype(int)).tolist():
+        cut = tail.at(step * nodes, 0.0)
+        if needed + cut.near < 0:
+            tau = tail.smoothing(needed, cut)
+            return _line(subject, tail, nodes, tau, known)
+    tau = tail.smoothing(needed, tail.at(step * most, 0.0))
+    return _line(subject, tail, most, tau, known)
+
+
+def work_at(subject: Subject, c: float) -> int:
+    """About how many operations the checker takes for M at one node of a line."""
+    rules = [
+        Sampled.at(factor.pair, c, factor.count).nodes()
+        for factor in subject.said.factors
+        if isinstance(factor.pair, SubsampledGaussianPair)
+    ]
+    return subject.work + sum(rule.left + rule.right for rule in rules)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Logs of what the checker's bound of the cut is made of, over M(c) e^{-c eps}.
+
+    Attributes:
+        near: the terms up to the tables' top, all of them without tables.
+        far: those beyond.
+        reach: where the cut is.
+        top: where the tables' ceilings end.
+        hints: what the bound needs.
+    """
+
+    near: float
+    far: float
+    reach: float
+    top: float
+    hints: tuple[Hint, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """The decay of every pair along one line.
+
+    Attributes:
+        decays: y -> log of a bound of |M_i(c+iv)/M_i(c)|^{n_i} for v >= y, with its hint; that
+            of a table serves up to the top only.
+        tables: which pairs have a table.
+        top: up to where all tables' bounds fall; inf without tables.
+        c: abscissa of the line.
+        step: of the line.
+    """
+
+    decays: tuple[Callable[[float], tuple[float, Hint]], ...]
+    tables: tuple[bool, ...]
+    top: float
+    c: float
+    step: float
+
+    @staticmethod
+    def of(subject: Subject, c: float, step: float) -> Tail:
+        """Of every pair of a subject."""
+        decays = []
+        for factor, table in zip(subject.said.factors, subject.tables, strict=True):
+            if table is None:
+                decays.append(_decay(factor.pair, c, factor.count))
+            else:
+                decays.append(_repeated(table.decay(c), factor.count))
+        tops = [table.top for table in subject.tables if table is not None]
+        has_table = tuple(table is not None for table in subject.tables)
+        return Tail(tuple(decays), has_table, min(tops, default=math.inf), c, step)
+
+    def at(self, reach: float, tau: float) -> Cut:
+        """The bound if the line is cut there, with a tau-GDP mechanism beside it."""
+        lift = 0.5 * tau * tau
+        if reach >= self.top:
+            near, hints = self._sum(reach, flat=True)
+            near -= lift * reach * reach + math.log(math.pi * reach)
+            return Cut(near, -math.inf, reach, math.inf, hints)
+        near, hints = self._sum(reach, flat=False)
+        near -= lift * reach * reach + math.log(math.pi * reach)
+        if math.isinf(self.top):
+            return Cut(near, -math.inf, reach, self.top, hints)
+        far, _ = self._sum(self.top, flat=True)
+        far -= lift * self.top * self.top + math.log(math.pi * (self.top - self.step))
+        return Cut(near, far, reach, self.top, hints)
+
+    def smoothing(self, needed: float, cut: Cut) -> float:
+        """The least tau that makes a cut good enough."""
+        near = math.sqrt(2 * max(needed + cut.near, 0.0)) / cut.reach
+        far = math.sqrt(2 * max(needed + cut.far, 0.0)) / cut.top
+        return short(1.001 * max(near, far))
+
+    def _sum(self, y: float, *, flat: bool) -> tuple[float, tuple[Hint, ...]]:
+        found: list[tuple[float, Hint]] = [
+            (0.0, 0.0) if flat and table else decay(y)
+            for decay, table in zip(self.decays, self.tables, strict=True)
+        ]
+        return sum(one for one, _ in found), tuple(hint for _, hint in found)
+
+
+def _line(subject: Subject, tail: Tail, nodes: int, tau: float, known: RealBounds) -> Line:
+    c, step = tail.c, tail.step
+    s = c + 1j * step * np.arange(nodes + 1)
+    value, radius = np.zeros(nodes + 1, dtype=complex), 1e-13
+    for factor, table in zip(subject.said.factors, subject.tables, strict=True):
+        if table is not None:
+            value += factor.count * table_cgf(table.ladder, c, step, nodes + 1)
+            radius += _TRANSFORMED * factor.count
+    cgf = total_cgf(subject.plain_part, s)
+    lift, places = 0.5 * tau * tau, known.points
+    cut = tail.at(step * nodes, tau)
+    log_cut = known.at(c) + float(np.logaddexp(cut.near, cut.far)) + lift * c * (c + 1.0) + 1e-9
+    contour = Contour(
+        s=s,
+        log_kernel=cgf.value + value + lift * s * (s + 1.0) - np.log(s) - np.log(s + 1.0),
+        radius=cgf.radius + radius,
+        step=step,
+        log_cut=log_cut,
+        known=np.column_stack([places, known.upper + lift * places * (places + 1.0)]),
+        tau=tau,
+    )
+    return Line(subject, contour, cut.hints)
+
+
+def _repeated(
+    decay: Callable[[float], tuple[float, float]], count: int
+) -> Callable[[float], tuple[float, Hint]]:
+    def bound(y: float) -> tuple[float, Hint]:
+        log_ratio, level = decay(y)
+        return count * log_ratio, level
+
+    return bound
+
+
+def _decay(pair: Pair, c: float, count: int) -> Callable[[float], tuple[float, Hint]]:
+    """Log of the checker's bound of |M(c+iv)/M(c)|^count for v >= y as a function of y."""
+    match pair:
+        case GaussianPair():
+            variance = count * float(pair.mu_squared)
+            return lambda y: (-0.5 * variance * y * y, None)
+        case LaplacePair() | LogisticPair():
+            moment = float(pair.cgf(np.array([c + 0j])).value.real[0])
+            bound = _laplace if isinstance(pair, LaplacePair) else _logistic
+            a = float(pair.epsilon)
+            return lambda y: (count * min(bound(a, c, y) - moment, 0.0), None)
+        case SubsampledGaussianPair():
+            sampled = Sampled.at(pair, c, count)
+            return lambda y: _best(sampled, y, count)
+        case _:
+            return lambda _: (0.0, None)
+
+
+def _best(sampled: Sampled, y: float, count: int) -> tuple[float, Rule | None]:
+    found = sampled.tails(y)
+    if not found:
+        return 0.0, None
+    log_ratio, rule = min(found, key=lambda one: one[0])
+    return count * log_ratio, rule
+
+
+def _laplace(a: float, c: float, y: float) -> float:
+    share = abs(complex(c + 1, y)) / abs(complex(2 * c + 1, 2 * y))
+    return c * a + math.log(share + 0.5 * math.exp(-(2 * c + 1) * a))
+
+
+def _logistic(a: float, c: float, y: float) -> float:
+    top = (c + 0.5) * a + math.log1p(math.exp(-(2 * c + 1) * a))  # of 2 cosh
+    bottom = 0.5 * a + math.log(-math.expm1(-a))  # of 2 sinh
+    return top - bottom - math.log(2 * abs(complex(c + 0.5, y)))

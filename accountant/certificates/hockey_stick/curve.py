@@ -1,0 +1,115 @@
+"""Facts about one product at many epsilons: one line serves all those near its saddle."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from accountant.certificates.hockey_stick.closed_form import Closed, has_closed_profile
+from accountant.certificates.hockey_stick.contour import EASY_NODES, line
+from accountant.certificates.hockey_stick.largest_loss import Bounded
+from accountant.certificates.hockey_stick.lattice import folded
+from accountant.certificates.hockey_stick.proof import Proof
+from accountant.certificates.hockey_stick.sampling_tables import subject
+from accountant.engine.profile import deltas, max_loss
+from accountant.engine.saddle_point import find_saddle
+from accountant.errors import NotCertified
+from accountant.guarantees.point_lists import Points
+from accountant.guarantees.rounding import short_up
+from accountant.pairs.product import Product
+from proofs.certificate import Step
+
+_BITS = 30  # of a delta
+_SLACK = 1e-6
+_WIDEST = 0.01
+_ROOM = 4e-9  # of a delta: lines that bound a base's profile may be 1e-9 above it
+_MOST_WORK = 6 << 20
+_FINE, _NEGLIGIBLE = 512, 1e-30
+_LEAST = -690.0  # of log delta: no float is smaller
+
+
+def facts(
+    product: Product,
+    places: list[Fraction],
+    *,
+    fine: int = _FINE,
+    slack: float = _SLACK,
+    most: float | None = None,
+) -> tuple[Points, list[Step]]:
+    """Bounds at or near the most of some epsilons >= 0, and the steps that prove them.
+
+    Where the checker's sums are rough an epsilon is left out.
+
+    Args:
+        product: one direction.
+        places: epsilons, increasing.
+        fine: grid points of a sampled pair's table for a typical loss.
+        slack: of log delta: what one line may give away to serve more epsilons.
+        most: work of the checker, by default as much as leaves some for a selection.
+    Raises:
+        NotCertified: the checker would refuse so much work.
+    """
+    end = max_loss(product)
+    near, far = ([x for x in places if (x < end) is inside] for inside in (True, False))
+    found: list[tuple[Proof, list[Fraction]]] = [(Bounded(product), far)] if far else []
+    if has_closed_profile(product):
+        found.append((Closed(product), near))
+    else:
+        found.extend(_along(product, near, fine, slack))
+    listed: list[tuple[Fraction, Fraction]] = []
+    steps: list[Step] = []
+    if sum(proof.work(len(served)) for proof, served in found) > (most or _MOST_WORK):
+        raise NotCertified(
+            "bounding the profile of what is selected from takes more work than the checker does; "
+            "certify the runs without the selection"
+        )
+    for proof, served in found:
+        least = -math.inf if isinstance(proof, Bounded) else _LEAST
+        heights = np.exp(np.maximum(proof.log_upper(np.array([float(x) for x in served])), least))
+        raised = [short_up(min(float(one) * (1 + _ROOM), 1.0), _BITS) for one in heights]
+        points = tuple(zip(served, raised, strict=True))
+        if points:
+            listed.extend(points)
+            steps.append(proof.fact(points))
+    return tuple(sorted(listed)), steps
+
+
+def _along(
+    product: Product, places: list[Fraction], fine: int, slack: float
+) -> list[tuple[Proof, list[Fraction]]]:
+    """Lines, each with the run of epsilons for which it is nearly as good as any."""
+    epsilon = np.array([float(x) for x in places])
+    with np.errstate(divide="ignore"):
+        best = np.log(deltas(product, epsilon)[1])
+    found: list[tuple[Proof, list[Fraction]]] = []
+    first, ahead = 0, 4
+    while first < epsilon.size:
+        middle = min(first + ahead, epsilon.size - 1)
+        proof = _proof(product, float(epsilon[middle]), fine)
+        count = 0
+        if proof is not None:
+            over = proof.log_upper(epsilon[first:]) - best[first:]
+            good = over <= (slack if ahead else max(slack, _WIDEST))
+            count = int(np.argmin(np.append(good, False)))
+        if proof is not None and count:
+            found.append((proof, places[first : first + count]))
+            first, ahead = first + count, max(count // 2, 1)
+        elif ahead:
+            ahead //= 2
+        else:
+            first += 1
+    return found
+
+
+def _proof(product: Product, epsilon: float, fine: int) -> Proof | None:
+    """A sum that suits one epsilon; None where it is too far out for the checker."""
+    used = subject(product, fine=fine, negligible=_NEGLIGIBLE)
+    saddle = find_saddle(used.used, lambda one: one.epsilon - epsilon)
+    proof = folded(used, saddle) or line(used, saddle, EASY_NODES)
+    try:
+        proof.work(1)
+    except NotCertified:
+        return None
+    return proof

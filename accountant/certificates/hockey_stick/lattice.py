@@ -1,0 +1,135 @@
+"""A folded trapezoid sum as proof, where all losses lie on one rational lattice."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+import numpy as np
+
+from accountant.arithmetic.enclosure import Complexes, Reals, short
+from accountant.certificates.hockey_stick.contour import quadratures
+from accountant.certificates.hockey_stick.proof import fact_step
+from accountant.certificates.hockey_stick.table import FEW, Subject
+from accountant.engine.aliases import alias_step, real_bounds
+from accountant.engine.profile import infinite_mass
+from accountant.engine.saddle_point import Saddle, total_cgf
+from accountant.guarantees.point_lists import Points
+from accountant.pairs.discrete_gaussian import DiscreteGaussianPair
+from accountant.pairs.discrete_laplace import DiscreteLaplacePair
+from accountant.pairs.lattice_finite import LadderPair
+from accountant.pairs.pair import Pair
+from accountant.pairs.product import Product
+from accountant.pairs.randomized_response import RandomizedResponsePair
+from proofs.certificate import Step, show_rational
+
+_MAX_WORK = 1 << 22
+
+_MARGIN = 1e-10
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """The sum over one period.
+
+    Attributes:
+        subject: all pairs on the lattice.
+        c: abscissa.
+        offset: one loss of the product, exactly.
+        span: exactly.
+        s: shape (half + 1,), the nodes with imaginary part at or above 0.
+        cgf: shape (half + 1,), upper ends of K in modulus.
+    """
+
+    subject: Subject
+    c: float
+    offset: Fraction
+    span: Fraction
+    s: Complexes
+    cgf: Complexes
+
+    def log_upper(self, epsilon: Reals) -> Reals:
+        """Log of the sum, with a margin for its own roundings."""
+        h, offset = float(self.span), float(self.offset)
+        above = offset + h * (np.floor((epsilon - offset) / h) + 1.0)
+        shift = self.cgf[0].real - self.c * above
+        first = -1.0 / np.expm1(-self.s * h)
+        second = -1.0 / np.expm1(-(self.s + 1.0) * h)
+        kernel = first - np.exp(epsilon - above)[:, None] * second
+        phase = self.cgf - np.multiply.outer(above, self.s)
+        terms = (kernel * np.exp(phase - shift[:, None])).real
+        total = (2.0 * terms.sum(axis=1) - terms[:, 0]) / (2 * self.s.size - 1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            finite = np.log(np.maximum(total, 0.0) + _MARGIN * np.abs(terms).mean(axis=1)) + shift
+            outside = np.log(infinite_mass(self.subject.used).upper)
+            return np.asarray(np.logaddexp(finite, outside) + _MARGIN)
+
+    def work(self, points: int) -> int:
+        """M at the nodes, and for each point two sums over them."""
+        return (self.s.size - 1) * (self.subject.work + 4 * points)
+
+    def fact(self, points: Points) -> Step:
+        """The abscissa, the span and half the number of nodes."""
+        return fact_step(
+            "lattice",
+            self.subject.said,
+            points,
+            {
+                "c": show_rational(Fraction(self.c)),
+                "span": show_rational(self.span),
+                "nodes": self.s.size - 1,
+                "factors": quadratures(self.subject, self.c),
+            },
+        )
+
+
+def folded(subject: Subject, saddle: Saddle) -> Folded | None:
+    """The sum that suits a saddle; None when there is no lattice, or it is too fine."""
+    product = subject.used
+    found = _common(product)
+    if found is None:
+        return None
+    offset, span = found
+    c = short(saddle.c)
+    known = real_bounds(product, saddle)
+    period = 2 * math.pi / alias_step(saddle, known)
+    half = max(math.ceil(period / float(span)) // 2, 1)
+    if half * max(subject.work, 8) > _MAX_WORK:
+        return None
+    turn = 2 * math.pi / ((2 * half + 1) * float(span))
+    s = c + 1j * turn * np.arange(half + 1)
+    return Folded(subject, c, offset, span, s, total_cgf(product, s).value)
+
+
+def _common(product: Product) -> tuple[Fraction, Fraction] | None:
+    """Offset and span of the product."""
+    offset, span = Fraction(0), Fraction(0)
+    for factor in product.factors:
+        found = _lattice(factor.pair)
+        if found is None:
+            return None
+        offset += factor.count * found[0]
+        span = Fraction(
+            math.gcd(span.numerator * found[1].denominator, found[1].numerator * span.denominator),
+            span.denominator * found[1].denominator,
+        )
+    return offset, span
+
+
+def _lattice(pair: Pair) -> tuple[Fraction, Fraction] | None:
+    """Offset and span of one pair, where they are rational."""
+    match pair:
+        case RandomizedResponsePair():
+            return -pair.epsilon, pair.epsilon * (2 if pair.categories == 2 else 1)
+        case LadderPair() if pair.index.size <= FEW:
+            return Fraction(0), Fraction(pair.span)
+        case DiscreteLaplacePair():
+            return -pair.shift / pair.scale, 2 / pair.scale
+        case DiscreteGaussianPair():
+            span = pair.shift / pair.sigma_squared
+            return pair.shift * span / 2, span
+        case _:
+            return None

@@ -1,0 +1,193 @@
+"""Lower bounds as proof: the dominating pair itself differs by at least so much."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import TypeAlias
+
+import numpy as np
+
+from accountant.arithmetic.enclosure import Reals, short
+from accountant.certificates.format.serialize import Object, factors
+from accountant.certificates.hockey_stick.closed_form import Closed, has_closed_profile
+from accountant.certificates.hockey_stick.contour import (
+    EASY_NODES,
+    Hint,
+    Line,
+    line,
+    quadratures,
+    work_at,
+)
+from accountant.certificates.hockey_stick.lattice import Folded, folded
+from accountant.certificates.hockey_stick.sampling_tables import subject_below
+from accountant.certificates.hockey_stick.table import Subject
+from accountant.engine.contour import TENT
+from accountant.engine.profile import max_loss
+from accountant.engine.saddle_point import find_saddle, total_cgf
+from accountant.errors import NotCertified
+from accountant.pairs.product import Product
+from accountant.subsampling.subsampled import Direction, SubsampledPair
+from proofs.certificate import Json, Step, show_rational
+
+Proof: TypeAlias = "Closed | Folded | Line"
+_SLACKS = np.concatenate([[0.0], 2.0 ** np.arange(-30, -6)])
+_WIDEST_SLACK = 2.0**-20  # what a proof may give away before a longer one is tried
+_MARGIN = 1e-8  # of delta: what a sum cuts and what aliases add, and more
+_TABLE_MARGIN = 1e-7  # what the checker's tables are lower by, as lines only enclose a profile
+_FINER = (1, 2, 4, 8, 16)
+_LONGER = 4
+_FAR = np.geomspace(0.01, 100.0, 81)
+_FINENESS = (256, 1024)  # points of a table for a typical loss, tried in this order
+_NEGLIGIBLE = 1e-10  # what the last losses of tables may have, relative to delta
+_MAX_WORK = 1 << 23
+
+
+def lower_fact(product: Product, epsilon: float, delta: float, *, moves: bool) -> Step:
+    """The fact that a product's divergence near epsilon is at least delta, or near it.
+
+    Args:
+        product: one direction.
+        epsilon: at or above 0.
+        delta: what the engine finds at epsilon, from below.
+        moves: whether epsilon may be lowered a little; else delta may.
+    Raises:
+        NotCertified: no sum of the checker comes near it.
+    """
+    if not delta:
+        raise _rough(product, epsilon)
+    said = factors(product)
+    epsilons = epsilon * (1.0 - _SLACKS) if moves else np.full(_SLACKS.shape, epsilon)
+    deltas = np.full(_SLACKS.shape, delta) if moves else delta * (1.0 - _SLACKS)
+    slack, proof = _closest(_proofs(product, epsilon, delta), epsilons, np.log(deltas))
+    if proof is None:
+        raise _rough(product, epsilon)
+    near, least = float(epsilons[slack]), float(deltas[slack])
+    claim: Object = {
+        "notion": "hockey-stick-at-least",
+        "product": said,
+        "epsilon": show_rational(Fraction(near)),
+        "delta": show_rational(Fraction(least)),
+    }
+    rule, witness = _witness(proof, near, math.log(least))
+    return Step(rule=f"at-least/{rule}", premises=(), witness=witness, conclusion=claim)
+
+
+def _closest(proofs: Iterator[Proof], epsilon: Reals, log_delta: Reals) -> tuple[int, Proof | None]:
+    """The first proof that gives away little, or the one that gives away least, if any does."""
+    found: tuple[int, Proof | None] = epsilon.size, None
+    try:
+        for proof in proofs:
+            enough = np.flatnonzero(_log_lower(proof, epsilon) >= log_delta)
+            if enough.size and enough[0] < found[0]:
+                found = int(enough[0]), proof
+            if enough.size and _SLACKS[enough[0]] <= _WIDEST_SLACK:
+                break
+    except NotCertified:  # a closer one is out of reach
+        if found[1] is None:
+            raise
+    return found
+
+
+def _log_lower(proof: Proof, epsilon: Reals) -> Reals:
+    """About the log of what the checker finds at each epsilon, or less."""
+    margin = 0.0 if isinstance(proof, Closed) or not any(proof.subject.tables) else _TABLE_MARGIN
+    if isinstance(proof, Line) and proof.contour.tau:
+        return proof.log_lower(epsilon) - margin
+    return proof.log_upper(epsilon) - _MARGIN - margin
+
+
+def _proofs(product: Product, epsilon: float, delta: float) -> Iterator[Proof]:
+    """Ways to bound the divergence near epsilon, each closer than the one before."""
+    sampled = [one.pair for one in product.factors if isinstance(one.pair, SubsampledPair)]
+    bounded = any(one.direction is Direction.REPLACEMENT for one in sampled)
+    if has_closed_profile(product) and product.factors and not bounded:
+        yield Closed(product)
+    elif not product.factors or epsilon >= max_loss(product):
+        return
+    elif not sampled:
+        yield from _sums(Subject.plain(product), epsilon)
+    else:
+        for fine in _FINENESS:
+            used = subject_below(product, fine=fine, negligible=_NEGLIGIBLE * delta)
+            yield from _sums(used, epsilon)
+
+
+def _sums(used: Subject, epsilon: float) -> Iterator[Proof]:
+    """A folded sum, or lines, longer and longer as long as they are smoothed."""
+    saddle = find_saddle(used.used, lambda one: one.epsilon - epsilon)
+    on_lattice = folded(used, saddle)
+    if on_lattice is not None:
+        yield on_lattice
+        return
+    limit = _MAX_WORK // (work_at(used, short(saddle.c)) + 16)
+    most = min(EASY_NODES, limit)
+    while True:
+        proof = line(used, saddle, most)
+        yield proof
+        if most == limit or not proof.contour.tau:
+            return
+        most = min(_LONGER * most, limit)
+
+
+def _witness(proof: Proof, epsilon: float, log_delta: float) -> tuple[str, Object]:
+    """The sum, with as many nodes as keep the aliases out, and where to bound these."""
+    if isinstance(proof, Closed):
+        return "closed", {}
+    log_least, tau = log_delta + math.log(_MARGIN / 8), 0.0
+    witness: Object
+    for finer in _FINER:
+        if isinstance(proof, Folded):
+            c, half = proof.c, (proof.s.size - 1) * finer
+            period = float(proof.span) * (2 * half + 1)
+            name, witness = "lattice", {"span": show_rational(proof.span), "nodes": half}
+            tails: tuple[Hint, ...] = ()
+        else:
+            c, h = float(proof.contour.s[0].real), proof.contour.step / finer
+            nodes, period = (proof.contour.s.size - 1) * finer, 2 * math.pi / h
+            name, witness = "contour", {"step": show_rational(Fraction(h)), "nodes": nodes}
+            tails, tau = proof.hints, proof.contour.tau
+        if tau:
+            name, exact = "smoothed", Fraction(tau)
+            witness["tau"], witness["width"] = show_rational(exact), show_rational(TENT * exact)
+        sides = _sides(proof.subject, c, epsilon, period, tau)
+        if max(log_size for _, log_size in sides.values()) <= log_least:
+            levels = [hint if isinstance(hint, float) else None for hint in tails]
+            hints: dict[str, Json] = {
+                side: _at(proof.subject, at, levels) for side, (at, _) in sides.items()
+            }
+            return name, {**witness, **_at(proof.subject, c, tails), **hints}
+    raise _rough(proof.subject.said, epsilon)
+
+
+def _sides(
+    subject: Subject, c: float, epsilon: float, period: float, tau: float
+) -> dict[str, tuple[float, float]]:
+    """The best abscissae before and after c, and logs of the aliases' bounds there."""
+    found = {}
+    for name, places in (("before", c / (1.0 + _FAR)), ("after", c * (1.0 + _FAR))):
+        b = np.array([short(one) for one in places])
+        b = b[(b < c) if name == "before" else (b > c)]
+        try:
+            moment = total_cgf(subject.used, b + 0j).value.real
+        except NotCertified:
+            raise _rough(subject.said, epsilon) from None
+        size = moment + 0.5 * tau * tau * b * (b + 1.0) - b * epsilon
+        size += b * np.log(b) - (1 + b) * np.log1p(b)
+        size += -np.abs(b - c) * period - np.log(-np.expm1(-np.abs(b - c) * period))
+        best = int(np.argmin(size))
+        found[name] = float(b[best]), float(size[best])
+    return found
+
+
+def _at(subject: Subject, c: float, hints: Sequence[Hint]) -> Object:
+    """An abscissa with what M needs there."""
+    return {"c": show_rational(Fraction(c)), "factors": quadratures(subject, c, hints)}
+
+
+def _rough(product: Product, epsilon: float) -> NotCertified:
+    return NotCertified(
+        f"no lower bound of a product of {len(product.factors)} pairs was found near epsilon = "
+        f"{epsilon:.6g}: the losses are too rough for the checker's sums, or none is so large"
+    )

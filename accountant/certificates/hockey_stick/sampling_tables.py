@@ -1,0 +1,293 @@
+"""Tables for the sampled pairs of a product."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+
+from accountant.arithmetic import convex_profile
+from accountant.arithmetic.enclosure import Reals, short
+from accountant.certificates.format.serialize import Object
+from accountant.certificates.hockey_stick.atomic_sample import few
+from accountant.certificates.hockey_stick.closed_form import has_closed_profile, has_few_losses
+from accountant.certificates.hockey_stick.contour import Line, line
+from accountant.certificates.hockey_stick.single_sample import Once
+from accountant.certificates.hockey_stick.table import (
+    FEW,
+    MOST_CELLS,
+    MOST_RUNS,
+    Side,
+    Subject,
+    Table,
+)
+from accountant.engine.profile import deltas
+from accountant.engine.saddle_point import find_saddle, survey
+from accountant.errors import NotCertified
+from accountant.pairs.lattice_finite import LadderPair
+from accountant.pairs.product import Factor, Product
+from accountant.subsampling.subsampled import Direction, SubsampledPair
+from accountant.subsampling.tabulated import on_ladder
+
+_VISIBLE: Final = 1e-13
+_BULK: Final = 6  # of a typical loss, total variation
+_HALVINGS: Final = 40
+_CLOSE: Final = 1e-9  # how far a line's bound may be above the profile
+_MOST_NODES: Final = 1 << 9
+_LONGEST: Final = 1 << 15
+_MOST_LINES: Final = 64
+_LEAST: Final = 1e-290
+_COARSEST: Final = 8  # points of a table for a typical loss
+_VALUES: Final = 4  # of the base's profile for each point of one side, all tables counted
+_PROBED: Final = 6
+_TOO_ROUGH: Final = (
+    "the losses of what shares a sample are too rough for the checker's sums; release some of it "
+    "on samples of their own, or beside Gaussian noise"
+)
+_LOG_ROOM: Final = -7.0
+_FAR_APART: Final = (
+    "the losses of one sample are too far apart for the checker's tables; use more noise"
+)
+
+
+def subject_below(product: Product, *, fine: int, negligible: float) -> Subject:
+    """A product with a table below each of its sampled pairs, or their few losses.
+
+    Args:
+        product: any.
+        fine: grid points for a typical loss, total variation.
+        negligible: what losses may have that count as the last of a table.
+    Raises:
+        NotCertified: no line bounds the profile of a base well, or losses are too far apart.
+    """
+    tables: list[Table | None] = []
+    computed: list[Factor] = []
+    for factor in product.factors:
+        pair, table, listed = factor.pair, None, None
+        if isinstance(pair, SubsampledPair):
+            listed = few(pair)
+            table = None if listed else _table_below(pair, fine, negligible / factor.count)
+        tables.append(table)
+        computed.append(Factor(listed or pair, factor.count))
+    return Subject(product, tuple(tables), Product(tuple(computed)))
+
+
+def subject(
+    product: Product, *, fine: int, negligible: float, whole: bool = False, fewer: bool = False
+) -> Subject:
+    """A product with a table for each of its sampled pairs.
+
+    Args:
+        product: any.
+        fine: grid points for a typical loss, total variation.
+        negligible: what infinite losses may add to delta.
+        whole: whether the table of an addition has to reach its largest loss.
+        fewer: whether a coarser grid may do where no line bounds a base well.
+    Raises:
+        NotCertified: no line bounds the profile of a base well.
+    """
+    tables: list[Table | None] = []
+    for factor in product.factors:
+        pair, least = factor.pair, negligible / factor.count
+        if isinstance(pair, SubsampledPair) and not (whole and has_few_losses(Product.of(pair))):
+            made = _coarser(pair, fine, least) if fewer else _table(pair, fine, least, whole=whole)
+            tables.append(made)
+        else:
+            tables.append(None)
+    return Subject(product, tuple(tables), product)
+
+
+def once(pair: SubsampledPair, epsilon: float) -> Once:
+    """One sampled pair, once, whose base has no closed profile: by a line as long as it takes."""
+    _, argument = _argument(pair, np.array([epsilon]))
+    at = float(argument[0])
+    saddle = find_saddle(pair.base, lambda one: one.epsilon - at)
+    with np.errstate(divide="ignore"):
+        known = np.log(deltas(pair.base, argument)[1])
+    nodes = _MOST_NODES
+    proof = line(Subject.plain(pair.base), saddle, nodes)
+    while proof.log_upper(argument)[0] > known[0] + _CLOSE and nodes < _LONGEST:
+        nodes *= 8
+        proof = line(Subject.plain(pair.base), saddle, nodes)
+    over = float((proof.log_upper(argument) - known)[0])
+    return Once(pair, proof.witness(), max(over, 0.0) + _CLOSE)
+
+
+def _coarser(pair: SubsampledPair, fine: int, negligible: float) -> Table:
+    """With fewer points where lines are too rough, and the closed profile long."""
+    while True:
+        try:
+            return _table(pair, fine, negligible, whole=False)
+        except NotCertified:
+            if fine <= _COARSEST or not has_closed_profile(pair.base):
+                raise
+        fine //= 2
+
+
+def _table(pair: SubsampledPair, fine: int, negligible: float, *, whole: bool) -> Table:
+    """On a uniform grid around 0, coarser further out; where losses are few, around them only."""
+    variation = float(pair.profile(np.zeros(1))[1][0])
+    span = 2.0 ** math.floor(math.log2(variation / fine))
+    both = (pair, pair.swapped())
+    ends = [0.0 if whole and one.direction is Direction.ADDITION else negligible for one in both]
+    grids = [_grid(_end(*one), span, fine) for one in zip(both, ends, strict=True)]
+    for one, grid in zip(both, grids, strict=True):
+        long = not has_closed_profile(one.base, values=_VALUES * grid.size)
+        if long and has_closed_profile(one.base):
+            _require_lines(one, grid * span, negligible)
+    found = _ladder(both, grids, span)
+    seen = found.index[np.exp(found.atoms.log_p) > _VISIBLE]
+    if seen.size <= FEW - 3:
+        seen = np.union1d(seen, [-grids[1][-1], 0.0, grids[0][-1]])
+        grids = [_filled(seen[seen >= 0]), _filled(-seen[seen <= 0][::-1])]
+        found = _ladder(both, grids, span)
+    if not all(map(_is_short, grids)):
+        raise NotCertified(_FAR_APART)
+    sides = [
+        Side(grid, _lines(one, grid * span, negligible))
+        for one, grid in zip(both, grids, strict=True)
+    ]
+    return Table(found, *sides)
+
+
+def _table_below(pair: SubsampledPair, fine: int, negligible: float) -> Table:
+    """On a uniform grid around 0, coarser further out."""
+    variation = float(pair.profile(np.zeros(1))[1][0])
+    span = 2.0 ** math.floor(math.log2(variation / fine))
+    both = (pair, pair.swapped())
+    grids = [_grid(_end(one, negligible), span, fine) for one in both]
+    if not all(map(_is_short, grids)):
+        raise NotCertified(_FAR_APART)
+    found = convex_profile.below(*_sides(both, grids, span))
+    sides = [
+        Side(grid, _lines(one, grid * span, negligible, below=True))
+        for one, grid in zip(both, grids, strict=True)
+    ]
+    return Table(on_ladder(found, grids, span), *sides)
+
+
+def _is_short(grid: Reals) -> bool:
+    """Whether the checker reads so many positions, in so many runs of one stride."""
+    turns = int(np.count_nonzero(np.diff(np.diff(grid))))
+    return grid.size <= MOST_CELLS and turns < MOST_RUNS
+
+
+def _filled(grid: Reals) -> Reals:
+    """The same positions and others between them, so that no stride is too long."""
+    gaps = [np.arange(a, b, MOST_CELLS) for a, b in pairwise(grid.tolist())]
+    return np.concatenate([*gaps, grid[-1:]])
+
+
+def _grid(end: float, span: float, fine: int) -> Reals:
+    """Neighbours where the bulk of the losses is, then strides that double, to past the end."""
+    reach, at, stride, count = math.ceil(end / span) + 1, 0.0, 1.0, _BULK * fine
+    parts: list[Reals] = [np.zeros(1)]
+    while at < reach:
+        if reach - at > MOST_CELLS * MOST_CELLS:
+            raise NotCertified(_FAR_APART)
+        parts.append(at + stride * np.arange(1, min(count, math.ceil((reach - at) / stride)) + 1))
+        at, stride, count = float(parts[-1][-1]), min(2 * stride, MOST_CELLS), 2 * fine
+    return np.concatenate(parts)
+
+
+def _ladder(
+    pairs: tuple[SubsampledPair, SubsampledPair], grids: list[Reals], span: float
+) -> LadderPair:
+    """The finite pair that the checker makes on the grids."""
+    return on_ladder(convex_profile.above(*_sides(pairs, grids, span)), grids, span)
+
+
+def _sides(
+    pairs: tuple[SubsampledPair, SubsampledPair], grids: list[Reals], span: float
+) -> list[convex_profile.Side]:
+    """The profile on the grids."""
+    return [
+        convex_profile.Side(grid * span, *one.profile(grid * span), one.rest)
+        for one, grid in zip(pairs, grids, strict=True)
+    ]
+
+
+def _end(pair: SubsampledPair, negligible: float) -> float:
+    """A loss beyond which the profile falls by next to nothing."""
+    low, high = 0.0, pair.end
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        beyond = float(pair.profile(np.array([middle]))[1][0]) - pair.rest
+        low, high = (middle, high) if beyond > negligible else (low, middle)
+    return high
+
+
+def _lines(
+    pair: SubsampledPair, epsilon: Reals, negligible: float, *, below: bool = False
+) -> tuple[Object, ...]:
+    """Lines that bound the base's profile at the points, each for as many as it serves well.
+
+    Args:
+        pair: what is sampled.
+        epsilon: increasing.
+        negligible: by how much a bound may be off.
+        below: whether they have to bound from both sides.
+    """
+    if has_closed_profile(pair.base, values=_VALUES * epsilon.size):
+        return ()
+    argument, wanted, room = _wanted(pair, epsilon, negligible)
+    listed: list[Object] = []
+    start = 0
+    while start < argument.size:
+        proof = _line_at(pair.base, float(argument[start]), below=below)
+        good = proof.log_upper(argument[start:]) <= wanted[start:]
+        if below:
+            lower = np.logaddexp(proof.log_lower(argument[start:]), room[start:])
+            good &= (lower >= wanted[start:] - 3 * _CLOSE) & (proof.contour.tau == 0.0)
+        count = int(np.argmin(np.append(good, False)))
+        if count == 0 or len(listed) == _MOST_LINES:
+            raise NotCertified(_TOO_ROUGH)
+        count = max(count, 2) if start == 0 else count
+        listed.append({"points": count - (start == 0), **proof.witness()})
+        start += count
+    return tuple(listed)
+
+
+def _require_lines(pair: SubsampledPair, epsilon: Reals, negligible: float) -> None:
+    """Refuse a base at once of which a line misses what it is made for, at some places.
+
+    Raises:
+        NotCertified: it does.
+    """
+    some = epsilon[np.unique(np.linspace(0, epsilon.size - 1, _PROBED).astype(int))]
+    argument, wanted, _ = _wanted(pair, some, negligible)
+    for place, at in enumerate(argument.tolist()):
+        if _line_at(pair.base, at).log_upper(argument[place : place + 1])[0] > wanted[place]:
+            raise NotCertified(_TOO_ROUGH)
+
+
+def _wanted(pair: SubsampledPair, epsilon: Reals, negligible: float) -> tuple[Reals, Reals, Reals]:
+    """Where the base's profile is needed, what its log may be bounded by, and what is no error."""
+    scale, argument = _argument(pair, epsilon)
+    with np.errstate(divide="ignore"):
+        known = np.log(deltas(pair.base, argument)[1]) + _CLOSE
+        room = np.log(negligible / scale) + _LOG_ROOM
+        return argument, np.logaddexp(known, room), room
+
+
+def _line_at(base: Product, epsilon: float, *, below: bool = False) -> Line:
+    """A line for the base's profile; from below, with the aliases that the checker bounds."""
+    saddle = find_saddle(base, lambda one: one.epsilon - epsilon)
+    if below:
+        twice = 2.0 * short(saddle.c)
+        saddle = replace(
+            saddle, points=(twice,), values=(float(survey(base, np.array([twice])).value[0]),)
+        )
+    return line(Subject.plain(base), saddle, _MOST_NODES)
+
+
+def _argument(pair: SubsampledPair, epsilon: Reals) -> tuple[Reals, Reals]:
+    """What the theorem multiplies the base's profile with, and where it evaluates it."""
+    rate = float(pair.sampling_rate)
+    if pair.direction is not Direction.ADDITION:
+        return np.full(epsilon.shape, rate), np.log1p(np.expm1(epsilon) / rate)
+    rest = np.maximum(rate - (1.0 - rate) * np.expm1(epsilon), _LEAST)
+    return rest, math.log(rate) - np.log(rest) + epsilon

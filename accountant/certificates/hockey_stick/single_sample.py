@@ -1,0 +1,46 @@
+"""One sample of one product as proof: a line for the base's profile at one point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from accountant.arithmetic.enclosure import Reals
+from accountant.certificates.format.serialize import Object
+from accountant.certificates.hockey_stick.proof import fact_step
+from accountant.guarantees.point_lists import Points
+from accountant.pairs.product import Product
+from accountant.subsampling.subsampled import SubsampledPair
+from proofs.certificate import Step
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Once:
+    """The subsampling theorem itself.
+
+    Attributes:
+        pair: what is sampled, once.
+        line: what bounds the base's profile.
+        over: how far the line's bound is above the profile, of its logarithm.
+    """
+
+    pair: SubsampledPair
+    line: Object
+    over: float
+
+    def log_upper(self, epsilon: Reals) -> Reals:
+        """Log of the upper end of the profile."""
+        upper = self.pair.profile(epsilon)[1]
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(upper) + self.over)
+
+    def work(self, points: int) -> int:
+        """The sum over the line's nodes."""
+        return 2 * int(str(self.line["nodes"])) * points
+
+    def fact(self, points: Points) -> Step:
+        """The line."""
+        return fact_step("sampled", Product.of(self.pair), points, self.line)

@@ -1,0 +1,202 @@
+"""Witnesses for sampled pairs: a grid on which the checker bounds their profile, and what it gives.
+
+Nothing here is trusted: the checker bounds the base's profile at every point itself, takes the
+convex polygon through the bounds, and uses M of the finite pair that has it as its profile.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+import numpy as np
+
+from accountant.arithmetic.enclosure import Complexes, Reals
+from accountant.errors import NotCertified
+from accountant.pairs.finite import FinitePair
+from accountant.pairs.lattice_finite import LadderPair
+from accountant.pairs.pair import Pair
+from accountant.pairs.product import Factor, Product
+from proofs.certificate import Json, show_rational
+
+TURN = 3  # the checker's ceiling falls up to this over the span
+_DIRECT = 1 << 20
+FEW = 64  # masses that the checker adds up one by one
+MOST_CELLS, MOST_RUNS = 1 << 15, 64  # that the checker reads; a stride is no longer either
+_LEVELS = 48
+_LARGEST = 700.0  # log of a level
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of a table.
+
+    Attributes:
+        grid: shape (n,), whole, increasing from 0.
+        lines: how the base's profile is bounded, in the certificate's JSON; none if closed.
+    """
+
+    grid: Reals
+    lines: tuple[Json, ...]
+
+    def witness(self) -> Json:
+        """Strides with counts, and the lines."""
+        strides = np.diff(self.grid)
+        ends = np.append(np.flatnonzero(np.diff(strides)), strides.size - 1)
+        counts = np.diff(np.insert(ends, 0, -1))
+        runs = zip(strides[ends].tolist(), counts.tolist(), strict=True)
+        listed: list[Json] = [{"stride": int(a), "count": int(n)} for a, n in runs]
+        return {"runs": listed, "lines": list(self.lines)}
+
+    @property
+    def fine(self) -> int:
+        """How far the positions are neighbours."""
+        strides = np.diff(self.grid)
+        return int(np.argmax(np.append(strides, 2.0) != 1.0))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A finite pair above a sampled pair, and how the checker makes it.
+
+    Attributes:
+        ladder: the finite pair, to the engine's precision.
+        forward: epsilon >= 0.
+        backward: the same for the swapped pair.
+    """
+
+    ladder: LadderPair
+    forward: Side
+    backward: Side
+
+    @property
+    def top(self) -> float:
+        """Up to where the ceiling falls; 0 if it does not."""
+        return TURN / self.ladder.span if min(self.forward.fine, self.backward.fine) else 0.0
+
+    @property
+    def work(self) -> int:
+        """About how many operations one value of M takes."""
+        if self.ladder.index.size <= FEW:
+            return int(self.ladder.index.size)
+        turns = [np.diff(np.diff(side.grid)) for side in (self.forward, self.backward)]
+        return 16 * (2 + sum(int(np.count_nonzero(one)) for one in turns))
+
+    def witness(self, level: float) -> Json:
+        """The table in the certificate's JSON."""
+        return {
+            "span": show_rational(Fraction(self.ladder.span)),
+            "level": show_rational(Fraction(level)),
+            "forward": self.forward.witness(),
+            "backward": self.backward.witness(),
+        }
+
+    def decay(self, c: float) -> Callable[[float], tuple[float, float]]:
+        """Log of the checker's bound of |M(c+iv)/M(c)| from y to the top, with its level."""
+        exponent = self.ladder.atoms.log_p + c * self.ladder.atoms.loss
+        log_moment = float(np.logaddexp.reduce(exponent))
+        weight = np.exp(exponent - log_moment)
+        inside = (self.ladder.index >= -self.backward.fine) & (
+            self.ladder.index <= self.forward.fine
+        )
+        masses = np.zeros(self.forward.fine + self.backward.fine + 1)
+        masses[self.ladder.index[inside].astype(int) + self.backward.fine] = weight[inside]
+        levels = np.quantile(masses, np.append(1 - np.geomspace(1e-4, 0.5, _LEVELS), 1.0))
+        clipped = np.minimum(masses, levels[:, None])
+        apart = 1.0 - clipped.sum(axis=1)
+        padded = np.pad(clipped, ((0, 0), (1, 1)))
+        moves = np.abs(np.diff(padded, axis=1)).sum(axis=1)
+
+        def bound(y: float) -> tuple[float, float]:
+            turned = apart + moves / (2 * math.sin(0.5 * y * self.ladder.span))
+            best = int(np.argmin(turned))
+            log_level = math.log(max(float(levels[best]), 1e-300)) + log_moment
+            if log_level > _LARGEST:
+                raise NotCertified("the masses of a table are too far apart; ask at a larger delta")
+            level = math.exp(log_level)
+            return min(math.log(float(turned[best])), 0.0), level * (1 + 1e-12)
+
+        return bound
+
+
+def table_cgf(ladder: LadderPair, c: float, step: float, count: int) -> Complexes:
+    """K(c + i k step), k = 0, ..., count - 1, as accurate as a witness needs.
+
+    For many nodes by a fast Fourier transform: with e(x) = e^{i x^2 turn / 2} the sum of
+    w_j e^{i j k turn} is e(k) times that of w_j e(j) / e(k - j) (Bluestein).
+    """
+    if ladder.index.size * count < _DIRECT:
+        return np.asarray(ladder.cgf(c + 1j * step * np.arange(count)).value)
+    exponent = ladder.atoms.log_p + c * ladder.atoms.loss
+    log_moment = float(np.logaddexp.reduce(exponent))
+    first, turn = float(ladder.index[0]), step * ladder.span
+    place = (ladder.index - first).astype(int)
+    length = int(place[-1]) + 1
+    k = np.arange(max(length, count), dtype=float)
+    chirp = np.exp(0.5j * np.mod(k * k * turn, 4 * math.pi))
+    weights = np.zeros(length, dtype=complex)
+    weights[place] = np.exp(exponent - log_moment)
+    size = 1 << (length + count).bit_length()
+    kernel = np.zeros(size, dtype=complex)
+    kernel[:count] = chirp[:count].conj()
+    kernel[size - length + 1 :] = chirp[1:length][::-1].conj()
+    found = np.fft.ifft(np.fft.fft(weights * chirp[:length], size) * np.fft.fft(kernel))[:count]
+    phase = np.exp(1j * np.mod(first * turn * k[:count], 2 * math.pi))
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(found * chirp[:count] * phase) + log_moment)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A product as a certificate names it, and as its proof computes.
+
+    Attributes:
+        said: the product.
+        tables: one for each sampled pair, in order of the factors; None for others.
+        computed: the product, with a finite pair for every sample whose losses are added up.
+    """
+
+    said: Product
+    tables: tuple[Table | None, ...]
+    computed: Product
+
+    @staticmethod
+    def plain(product: Product) -> Subject:
+        """A product without sampled pairs."""
+        return Subject(product, (None,) * len(product.factors), product)
+
+    @property
+    def used(self) -> Product:
+        """Every sampled pair replaced by its table."""
+        if not any(self.tables):
+            return self.computed
+        both = zip(self.computed.factors, self.tables, strict=True)
+        return Product(
+            tuple(
+                factor if table is None else Factor(table.ladder, factor.count)
+                for factor, table in both
+            )
+        )
+
+    @property
+    def plain_part(self) -> Product:
+        """The pairs without a table."""
+        both = zip(self.computed.factors, self.tables, strict=True)
+        return Product(tuple(factor for factor, table in both if table is None))
+
+    @property
+    def work(self) -> int:
+        """About how many operations M takes at one node."""
+        both = zip(self.computed.factors, self.tables, strict=True)
+        return sum(8 + (_terms(one.pair) if table is None else table.work) for one, table in both)
+
+
+def _terms(pair: Pair) -> int:
+    """What the checker adds up where it does not by a table."""
+    return 4 * len(pair.p) if isinstance(pair, FinitePair) else 0

@@ -1,0 +1,236 @@
+"""The steps that prove one number of a guarantee: a point of its profile, or a divergence."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from fractions import Fraction
+from typing import Any, Final
+
+from accountant.certificates.format.serialize import Object, conclusion
+from accountant.certificates.hockey_stick.choose import Point, distinct, prove
+from accountant.certificates.selection.connect_the_dots import Aim
+from accountant.certificates.selection.shifted_mixture import selected
+from accountant.certificates.single_number.renyi import (
+    ROOM,
+    has_tables,
+    rdp_witness,
+    renyi_point,
+    tabulated_points,
+)
+from accountant.certificates.single_number.selection_by_renyi import as_renyi, has_selections
+from accountant.certificates.steps import Steps, law_of
+from accountant.errors import NotCertified, NotImplied
+from accountant.guarantees.approx_dp import ApproxDP
+from accountant.guarantees.bounded_range import BoundedRange
+from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee, PairGuarantee
+from accountant.guarantees.privacy_profile import PrivacyProfile
+from accountant.guarantees.pure_dp import PureDP
+from accountant.guarantees.rdp import RDP
+from accountant.guarantees.renyi_guarantee import RenyiGuarantee
+from accountant.guarantees.rounding import floats_around
+from accountant.guarantees.zcdp import ZCDP
+from accountant.run_counts.law import RunLaw
+from accountant.theorems.conversion.pair_to_pure import pair_to_pure
+from accountant.theorems.selection.pure import select_pure
+from proofs.certificate import show_rational
+
+_NEAR: Final = 1e-6  # relative
+_TAIL: Final = 1e-6  # of delta
+
+
+def prove_point(steps: Steps, guarantee: Guarantee[Any], point: Point) -> None:
+    """Add the steps that prove a guarantee and a point (epsilon, delta) of it.
+
+    Raises:
+        NotCertified: no rule covers some theorem, or no proof comes near the point.
+    """
+    if isinstance(guarantee, PairGuarantee):
+        if _is_stated(guarantee, point):
+            _prove_stated(steps, guarantee, point)
+        else:
+            _prove_pair(steps, guarantee.to_pair(), point)
+    elif isinstance(guarantee, RenyiGuarantee):
+        _prove_renyi(steps, guarantee, point)
+    else:
+        raise NotCertified(f"certificates do not know {type(guarantee).__name__}")
+
+
+def prove_divergence(steps: Steps, guarantee: Guarantee[Any], order: Fraction) -> None:
+    """Add the steps that prove a guarantee's Renyi divergence at one order.
+
+    Raises:
+        NotCertified: it is infinite or unknown, or no rule covers some theorem.
+    """
+    value = guarantee.rdp(order=order).upper
+    if math.isinf(value):
+        raise NotCertified(
+            f"{guarantee.describe()} has no finite Renyi divergence at order {float(order):g}"
+        )
+    exact = guarantee.divergence_up(order) if isinstance(guarantee, RenyiGuarantee) else None
+    least = Fraction(value) * (1 + ROOM) + ROOM**2 if exact is None else exact
+    claim = RDP(points=((order, least),), relation=guarantee.relation)
+    if isinstance(guarantee, RenyiGuarantee):
+        rule = "convert/zcdp-rdp" if isinstance(guarantee, ZCDP) else "convert/rdp-rdp"
+        place, apart = steps.derive(guarantee.derivation)
+        steps.add(rule, conclusion(claim, apart), [place], {})
+    elif isinstance(guarantee, FaithfulPairGuarantee) and has_selections(guarantee.derivation):
+        known = as_renyi(guarantee.derivation, [order])
+        place, apart = steps.derive(known.derivation)
+        claim = RDP(
+            points=[one for one in known.points if one[0] == order], relation=guarantee.relation
+        )
+        steps.add("convert/rdp-rdp", conclusion(claim, apart), [place], {})
+    elif isinstance(guarantee, FaithfulPairGuarantee):
+        pair = guarantee.to_pair()
+        place, apart = steps.derive(pair.derivation)
+        if any(map(has_tables, distinct(pair))):
+            ((_, enough),) = tabulated_points(pair, [order])
+            claim = RDP(points=((order, max(least, enough)),), relation=guarantee.relation)
+        steps.add("convert/pair-rdp", conclusion(claim, apart), [place], rdp_witness(pair, [order]))
+    elif isinstance(guarantee, BoundedRange):
+        place, apart = steps.derive(guarantee.derivation)
+        steps.add("convert/bounded-range-rdp", conclusion(claim, apart), [place], {})
+    else:
+        raise NotCertified(f"certificates do not know {type(guarantee).__name__}")
+
+
+def _prove_pair(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:
+    if pair.derivation.rule in _WAYS:
+        _prove_selection(steps, pair, point)
+    else:
+        _prove_product(steps, pair, point)
+
+
+def _prove_product(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:
+    """By sums over the product of the pairs, or of what stands in for them."""
+    count = sum(factor.count for factor in pair.forward.factors)
+    rules = [one.rule for one in pair.derivation.everything()]
+    steps.aim = Aim(
+        tail=_TAIL * point.delta / max(count, 1),
+        selections=rules.count("select/pair"),
+        asked=point.epsilon if pair.derivation.rule in _WAYS else 0.0,
+    )
+    place, apart = steps.derive(pair.derivation)
+    used = steps.stand_ins.of(pair)
+    if used != pair:
+        point = _asked_again(used, point)
+    epsilon, delta, facts = prove(distinct(used), point)
+    claim = ApproxDP(epsilon=epsilon, delta=delta, relation=pair.relation)
+    places = steps.facts(facts)
+    steps.add("convert/pair-approx", conclusion(claim, apart), [place, *places], {})
+
+
+def _asked_again(pair: DominatingPair[Any], point: Point) -> Point:
+    """The same question about what stands in."""
+    if not point.moves:
+        return Point(point.epsilon, pair.delta(epsilon=point.epsilon).upper, moves=False)
+    found = pair.epsilon(delta=point.delta).upper
+    if math.isinf(found):
+        raise NotCertified(
+            f"no finite pair that the checker knows proves delta = {point.delta:.6g}; ask at a "
+            "larger delta"
+        )
+    return Point(found, point.delta, moves=True)
+
+
+def _prove_selection(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:
+    """By the first way that comes near the point, else by the best of all."""
+    tries: list[Steps] = []
+    refusal = NotCertified(f"no rule is known for {pair.derivation.statement}")
+    for prove_it in _WAYS[pair.derivation.rule]:
+        trial = Steps(shown=steps.shown)
+        try:
+            prove_it(trial, pair, point)
+        except NotCertified as error:
+            refusal = error
+            continue
+        tries.append(trial)
+        if _is_near(trial, point):
+            break
+    if not tries:
+        raise refusal
+    steps.listed.extend(min(tries, key=_claimed).listed)
+
+
+def _claimed(trial: Steps) -> tuple[Fraction, Fraction]:
+    said = trial.listed[-1].conclusion
+    epsilon, delta = (Fraction(str(said[name])) for name in ("epsilon", "delta"))
+    return epsilon, delta
+
+
+def _is_near(trial: Steps, point: Point) -> bool:
+    epsilon, delta = _claimed(trial)
+    if point.moves:
+        return epsilon <= point.epsilon * (1 + _NEAR)
+    return delta <= point.delta * (1 + _NEAR)
+
+
+def _prove_pure(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:
+    """What a selection from a pure base has at delta = 0."""
+    runs = law_of(dict(pair.derivation.parameters))
+    known = _selected_pure(pair, runs) if runs.corner_is_worst else None
+    if known is not None:
+        least = max(floats_around(known.stated_epsilon)[1], point.epsilon)
+        if point.moves or least == point.epsilon:
+            _prove_stated(steps, known, Point(least, point.delta, moves=False))
+            return
+    raise NotCertified(f"no closed form is known of {pair.derivation.statement}")
+
+
+def _selected_pure(pair: DominatingPair[Any], runs: RunLaw) -> PureDP[Any] | None:
+    """What a base with bounded losses has, stated or from its largest loss."""
+    base, *stated = (one.conclusion for one in pair.derivation.premises)
+    for one in stated:
+        if isinstance(one, PureDP):
+            return one
+    if pair.derivation.rule != "select/pair" or not isinstance(base, DominatingPair):
+        return None
+    with contextlib.suppress(NotImplied):
+        return select_pure(pair_to_pure(base), runs)
+    return None
+
+
+def _prove_shown(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:
+    """By the checker's bound of a selection alone."""
+    base = pair.derivation.premises[0]
+    if not isinstance(base.conclusion, DominatingPair):
+        raise NotCertified(f"the derivation does not say what was selected from: {base.statement}")
+    found = selected(base.conclusion, law_of(dict(pair.derivation.parameters)), point)
+    place, apart = steps.derive(base)
+    profile = PrivacyProfile(points=((found.epsilon, found.delta),), relation=pair.relation)
+    places = steps.facts(found.facts)
+    shown = steps.add(found.rule, conclusion(profile, apart), [place, *places], found.witness)
+    claim = ApproxDP(epsilon=found.epsilon, delta=found.delta, relation=pair.relation)
+    steps.add("convert/point", conclusion(claim, apart), [shown], {})
+
+
+_WAYS: Final = {
+    "select/pair": (_prove_pure, _prove_shown, _prove_product),
+    "select/above": (_prove_pure, _prove_product),
+}
+
+
+def _is_stated(guarantee: PairGuarantee[Any], point: Point) -> bool:
+    return any(
+        x <= Fraction(point.epsilon) and y <= Fraction(point.delta)
+        for x, y in guarantee.stated_points()
+    )
+
+
+def _prove_stated(steps: Steps, guarantee: PairGuarantee[Any], point: Point) -> None:
+    place, apart = steps.derive(guarantee.derivation)
+    claim = ApproxDP(
+        epsilon=Fraction(point.epsilon), delta=Fraction(point.delta), relation=guarantee.relation
+    )
+    steps.add("convert/point", conclusion(claim, apart), [place], {})
+
+
+def _prove_renyi(steps: Steps, guarantee: RenyiGuarantee[Any], point: Point) -> None:
+    place, apart = steps.derive(guarantee.derivation)
+    epsilon, delta, order = renyi_point(guarantee, point)
+    claim = ApproxDP(epsilon=epsilon, delta=delta, relation=guarantee.relation)
+    witness: Object = {"order": show_rational(order)}
+    steps.add("convert/renyi-approx", conclusion(claim, apart), [place], witness)

@@ -1,0 +1,1 @@
+"""Witnesses of pairs above a selection."""

@@ -1,0 +1,190 @@
+"""What a certificate knows of the base of a selection: its profile at some points, both ways."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, final
+
+import numpy as np
+
+from accountant.arithmetic.enclosure import Reals
+from accountant.certificates.format.serialize import Object
+from accountant.certificates.hockey_stick.choose import Point
+from accountant.certificates.hockey_stick.curve import facts
+from accountant.certificates.hockey_stick.loss_atoms import bends
+from accountant.certificates.selection.connect_the_dots import LOG_BITS
+from accountant.errors import NotCertified
+from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.rounding import short_up
+from accountant.pairs.product import Product
+from accountant.run_counts.law import RunLaw
+from accountant.selection.finite_base import curve
+from proofs.certificate import Step
+
+MARGIN = 1e-9
+_BENDS = 160
+_FINE = 4_000
+_SMALLEST = 1e-15
+_POSITION_BITS = 20
+_FAINT = 1e-8  # of phi'(1): smaller values need no fine cells
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What proves a point of the profile of a selection.
+
+    Attributes:
+        rule: of the checker.
+        epsilon: of the point.
+        delta: of the point.
+        facts: bounds of the base's profile.
+        witness: for each direction.
+    """
+
+    rule: str
+    epsilon: Fraction
+    delta: Fraction
+    facts: list[Step]
+    witness: Object
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The base's profile H_t in one direction.
+
+    Attributes:
+        ratio: t, increasing.
+        level: bounds of H_t.
+        missing: 1 - (c - level)/ratio at c = 1, with all its digits.
+    """
+
+    ratio: Reals
+    level: Reals
+    missing: Reals
+
+    @staticmethod
+    def of(points: Mapping[Fraction, Fraction]) -> Known:
+        """From bounds by log t, which below t = 1 are those of the other direction."""
+        logs = np.array([float(x) for x in sorted(points)])
+        delta = np.array([float(points[x]) for x in sorted(points)])
+        ratio = np.exp(logs)
+        level = np.where(logs >= 0.0, delta, -np.expm1(logs) + ratio * delta)
+        missing = np.where(logs >= 0.0, -np.expm1(-logs) + level / ratio, delta)
+        return Known(ratio, level, missing)
+
+    def lines(self, a: Reals, c: Reals) -> Reals:
+        """(c - level)/ratio, c = 1 - a: one row for each of them, one column for each point."""
+        small = (c[:, None] - self.level) / self.ratio
+        return np.where(c[:, None] < 0.5, small, 1.0 - self.missing - a[:, None] / self.ratio)
+
+    def rest(self, a: Reals, c: Reals) -> Reals:
+        """1 - (c - level)/ratio, c = 1 - a, likewise."""
+        large = 1.0 - (c[:, None] - self.level) / self.ratio
+        return np.where(c[:, None] < 0.5, large, self.missing + a[:, None] / self.ratio)
+
+    def height(self, t: Reals) -> Reals:
+        """H_t by chords, from H_0 = 1."""
+        ratio, level = np.insert(self.ratio, 0, 0.0), np.insert(self.level, 0, 1.0)
+        return np.interp(t, ratio, level)
+
+    def cells(self, runs: RunLaw, count: int) -> list[Fraction]:
+        """From 1 to 0, where log phi'(1 - a) and log phi'(tau(1 - a)) change evenly."""
+        fine = np.geomspace(1.0, _SMALLEST, _FINE)
+        along = evenly(runs, 1.0 - fine, self.lines(fine, 1.0 - fine).max(axis=1), _FAINT)
+        chosen = np.interp(np.linspace(along[0], along[-1], count), along, fine)
+        inside = {short_up(float(one), _POSITION_BITS) for one in chosen}
+        return [Fraction(1), *sorted(inside - {Fraction(1)}, reverse=True), Fraction(0)]
+
+
+def known(
+    base: DominatingPair[Any], runs: RunLaw, shifted: Callable[[Product], Reals]
+) -> tuple[list[Step], dict[str, Known]]:
+    """Facts about a base, and what they say of each different direction.
+
+    Args:
+        base: what is run.
+        runs: how often.
+        shifted: logs of ratios at which a direction's profile is asked for.
+    """
+    ways = {"forward": (base.forward, base.backward)}
+    if base.forward != base.backward:
+        ways["backward"] = (base.backward, base.forward)
+    wanted: dict[Product, set[Fraction]] = {base.forward: set(), base.backward: set()}
+    for ahead, behind in ways.values():
+        own = bends(ahead)
+        listed = [_bends(ahead, runs), shifted(ahead), *([] if own is None else [own])]
+        for log_ratio in np.concatenate(listed).tolist():
+            exact = Fraction(math.ceil(math.ldexp(log_ratio, LOG_BITS)), 1 << LOG_BITS)
+            wanted[ahead if exact >= 0 else behind].add(abs(exact))
+    steps: list[Step] = []
+    heights = {}
+    for product, places in wanted.items():
+        points, shown = facts(product, sorted(places))
+        heights[product] = dict(points)
+        steps.extend(shown)
+    return steps, {
+        name: Known.of({-x: y for x, y in heights[behind].items()} | heights[ahead])
+        for name, (ahead, behind) in ways.items()
+    }
+
+
+def proved(delta: Callable[[float], float], point: Point, near: float) -> tuple[Fraction, Fraction]:
+    """The point that a bound proves: delta at its epsilon, or epsilon at its delta.
+
+    Args:
+        delta: the bound, which falls.
+        point: what is asked for.
+        near: about the epsilon that is looked for.
+    Raises:
+        NotCertified: the bound says nothing there.
+    """
+    if not point.moves:
+        found = delta(point.epsilon)
+        if not found < 1.0:
+            raise _useless(point)
+        return Fraction(point.epsilon), short_up(found, LOG_BITS)
+    low, high = 0.0, near + 1.0
+    if delta(high) > point.delta:
+        raise _useless(point)
+    while high - low > MARGIN * high:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if delta(middle) > point.delta else (low, middle)
+    return short_up(high, LOG_BITS), Fraction(point.delta)
+
+
+def _useless(point: Point) -> NotCertified:
+    return NotCertified(
+        "the checker's bound of a selection says nothing near epsilon = "
+        f"{point.epsilon:.6g}, delta = {point.delta:.6g}; ask at a smaller delta"
+    )
+
+
+def _bends(base: Product, runs: RunLaw) -> Reals:
+    """Losses of the base, spread evenly over what masses of outcomes can do, and its ends."""
+    found = curve(base)
+    outcomes = found.above(*found.size)
+    c, tau = np.cumsum(outcomes.p), np.cumsum(outcomes.q)
+    along = evenly(runs, np.minimum(c, 1.0), np.minimum(tau, 1.0), _FAINT)
+    at = np.searchsorted(along, np.linspace(along[0], along[-1], _BENDS))
+    bends = outcomes.loss[np.unique(np.minimum(at, along.size - 1))]
+    ends = np.array([0.0, found.forward.loss[-1], -found.backward.loss[-1]])
+    return np.concatenate([bends[np.isfinite(bends)], ends])
+
+
+def evenly(runs: RunLaw, c: Reals, tau: Reals, faint: float) -> Reals:
+    """A coordinate that grows as log phi' and log phi' o tau do, where they are not negligible.
+
+    Args:
+        runs: their number.
+        c: masses, increasing.
+        tau: others, likewise.
+        faint: what is negligible, of phi'(1).
+    """
+    least = faint * runs.mean
+    logs = [np.log(runs.derivative(np.clip(one, 0.0, 1.0)) + least) for one in (c, tau)]
+    return np.asarray(np.maximum.accumulate(logs[0]) + np.maximum.accumulate(logs[1]))

@@ -1,0 +1,175 @@
+"""Witnesses for the best of some runs of finite pairs: proofs/theory/selection.md, Theorem 1.
+
+The checker cuts the outcomes into blocks and the mass below an outcome into cells, and repeats the
+sum (proofs/theory/selection.md, Section 7). Nothing here is trusted: poor cuts make a larger bound.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant.arithmetic.enclosure import Reals
+from accountant.certificates.format.serialize import Object, law_work, run_law
+from accountant.certificates.selection.connect_the_dots import Aim, paired
+from accountant.certificates.selection.neyman_pearson import Outcomes
+from accountant.certificates.selection.partition import Cuts
+from accountant.pairs.finite import FinitePair
+from accountant.run_counts.law import RunLaw
+from proofs.certificate import Json, show_rational
+
+_COUNT = 1024  # ratios of all selections
+_ALONE, _AMONG = 11 << 20, 9 << 20  # of the checker's work; profiles and the last sum take the rest
+_CELLS = 2.4  # for each block
+_BLOCKS = 8, 320
+_SHORTEST = 1e-3
+_UNIT = 2.0**-96
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Best:
+    """One direction's sum, of (gain - t cost)_+ at a ratio t >= 1.
+
+    Attributes:
+        blocks: the ends of the blocks of outcomes by falling loss.
+        masses: the ends of the cells.
+        close: for each block, of how many cells after it chords bound A better than tangents.
+        turn: gain over cost, falling, shape (n,).
+        gain: sums of the first gains, shape (n + 1,).
+        cost: of the first costs, shape (n + 1,).
+    """
+
+    blocks: list[Fraction]
+    masses: list[Fraction]
+    close: list[int]
+    turn: Reals
+    gain: Reals
+    cost: Reals
+
+    def delta(self, t: Reals) -> Reals:
+        """The sum at ratios t >= 1."""
+        place = np.searchsorted(-self.turn, -t, side="right")
+        return np.asarray(self.gain[place] - t * self.cost[place])
+
+    def end(self, tail: float) -> float:
+        """A log t beyond which the sum falls by little more."""
+        turns = self.turn[np.isfinite(self.turn) & (self.turn > 1.0)]
+        if not turns.size:
+            return _SHORTEST
+        left = self.delta(turns) - self.delta(turns[0])
+        return float(np.log(turns[left <= tail].min()))
+
+    def witness(self) -> Json:
+        """In the certificate's JSON."""
+        listed = {"blocks": self.blocks, "masses": self.masses}
+        cuts: dict[str, Json] = {
+            name: [show_rational(c) for c in found] for name, found in listed.items()
+        }
+        return {**cuts, "close": [*self.close]} if any(self.close) else cuts
+
+
+def best(
+    forward: FinitePair, backward: FinitePair, runs: RunLaw, aim: Aim
+) -> tuple[FinitePair, FinitePair, Object]:
+    """Finite pairs above the best of some runs of finite pairs, and what shows it.
+
+    Args:
+        forward: one run, in one direction.
+        backward: in the other.
+        runs: how often.
+        aim: what the pairs are for.
+    """
+    names = {"forward": forward}
+    if forward != backward:
+        names["backward"] = backward
+    work = (_ALONE if aim.asked else _AMONG) // (len(names) * aim.selections)
+    sums = {name: _sum(pair, runs, aim.tail, work) for name, pair in names.items()}
+    ahead, behind = sums["forward"], sums.get("backward", sums["forward"])
+    found = paired(ahead, behind, aim, one_way=len(sums) == 1, count=_COUNT // aim.selections)
+    witness: Object = {name: one.witness() for name, one in sums.items()}
+    swapped = FinitePair(p=found.q, q=found.p) if len(sums) > 1 else found
+    return found, swapped, {"runs": run_law(runs), **witness}
+
+
+def _sizes(runs: RunLaw, outcomes: int, work: int) -> tuple[int, int]:
+    """How many blocks and masses make so much work or less, as the checker counts it."""
+    each = 2 * law_work(runs) + 20
+    blocks = (math.sqrt(4 * outcomes**2 + each * work / _CELLS) - 2 * outcomes) / each
+    least, most = _BLOCKS
+    found = min(max(int(blocks), least), most)
+    return found, int(_CELLS * found)
+
+
+def _sum(pair: FinitePair, runs: RunLaw, tail: float, work: int) -> Best:
+    """Cuts for so much work of the checker, and its sum over them."""
+    base = Outcomes.of(pair)
+    cuts = Cuts.of(base, runs, tail, *_sizes(runs, len(pair.p), work))
+    grid, first = cuts.grid, cuts.grid.first
+    value = float(runs.derivative(np.zeros(1))[0])
+    gains = np.insert(grid.gains, 0, value, axis=2)
+    costs = np.maximum(np.insert(grid.costs(cuts.close), 0, value, axis=2) - _rounded(runs), 0.0)
+    ends = np.array([float(one) for one in cuts.blocks])
+    gain, cost = _terms(gains, costs, first, _shares(base, ends))
+    with np.errstate(divide="ignore"):
+        turn = gain / cost
+    order = np.argsort(-turn)
+    sums = (np.insert(np.cumsum(one[order]), 0, 0.0) for one in (gain, cost))
+    return Best(cuts.blocks, cuts.masses, cuts.close.tolist(), turn[order], *sums)
+
+
+def _rounded(runs: RunLaw) -> float:
+    """What the checker loses of a cost where it rounds down to its units, and A before."""
+    bend = runs.mean * float(runs.growth(np.ones(1))[0])
+    return 4.0 * _UNIT * (1.0 + bend)
+
+
+def _terms(
+    gains: Reals, costs: Reals, first: NDArray[np.intp], shares: list[list[tuple[Reals, Reals]]]
+) -> tuple[Reals, Reals]:
+    """The gains and costs of all terms, those of no gain left out."""
+    found = []
+    for end, listed in enumerate(shares):
+        for block, (weight, ratio) in enumerate(listed):
+            used = np.append(0, np.arange(first[block] + 1, gains.shape[2]))
+            gain, cost = _steps(gains[end, block, used], costs[end, block, used])
+            scaled = np.outer(weight, gain), np.outer(weight * ratio, cost)
+            found.append(np.stack([one.ravel() for one in scaled]))
+    gain, cost = np.concatenate(found, axis=1)
+    return gain[gain > 0.0], cost[gain > 0.0]
+
+
+def _steps(gains: Reals, costs: Reals) -> Reals:
+    """Gains and costs of the steps along the convex hull, from nothing on: shape (2, n)."""
+    order = np.lexsort((gains, costs))
+    found: list[tuple[float, float]] = []
+    x = y = 0.0
+    for gain, cost in zip(gains[order].tolist(), costs[order].tolist(), strict=True):
+        if gain <= x:
+            continue
+        step = gain - x, cost - y
+        x, y = gain, cost
+        while found and step[0] * found[-1][1] >= found[-1][0] * step[1]:
+            last = found.pop()
+            step = step[0] + last[0], step[1] + last[1]
+        found.append(step)
+    return np.array(found).reshape(-1, 2).T
+
+
+def _shares(base: Outcomes, cuts: Reals) -> list[list[tuple[Reals, Reals]]]:
+    """For each end, of every block the masses of its outcomes, shared, and their ratios."""
+    every = np.union1d(base.k, cuts)
+    middle, width = 0.5 * (every[1:] + every[:-1]), np.diff(every)
+    block = np.clip(np.searchsorted(cuts, middle) - 1, 0, cuts.size - 2)
+    share = np.clip((middle - cuts[block]) / np.diff(cuts)[block], 0.0, 1.0)
+    starts = np.searchsorted(block, np.arange(1, cuts.size - 1))
+    scale = base.ratio[base.place(middle)]
+    return [
+        list(zip(np.split(width * part, starts), np.split(scale, starts), strict=True))
+        for part in (1.0 - share, share)
+    ]

@@ -1,0 +1,172 @@
+"""Finite pairs above a profile, by exact arithmetic: polygons through bounds at short ratios.
+
+In t = e^eps a profile is convex, falls and is 1 at t = 0. A convex polygon from (0, 1) through
+points at or above it, level after the last, is the profile of the finite pair with the jumps of its
+slope as masses under Q, and t times these under P.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import Protocol, final
+
+import numpy as np
+
+from accountant.arithmetic.enclosure import Reals
+from accountant.guarantees.rounding import short_up
+from accountant.pairs.finite import FinitePair
+
+_BITS = 26  # of a bound
+LOG_BITS = 40
+_ROOM = 1e-8  # of a bound, for the roundings of the engine
+FAINT = 1e-5  # a tail over what matters little of a profile
+_POWER = 0.75  # of the profile that its bend is compared with
+_FINEST = 2.0**-11  # of a ratio
+_MILD = 0.25  # of the largest bend: what is cut at the same time
+_SEEN = 1e-6  # of the losses below 0
+_CLOSE_BY = (-1e-6, 0.0, 1e-5, 3e-5, 1e-4, 3e-4)  # relative to an epsilon
+_SPARE = 0.01  # of the tail
+_LEAST = Fraction(1, 1 << 80)  # for t < 1, so that balls decide
+
+Point = tuple[Fraction, Fraction]
+
+
+class Above(Protocol):
+    """A bound of a profile at ratios t >= 1."""
+
+    def delta(self, t: Reals) -> Reals:
+        """The bound."""
+
+    def end(self, tail: float) -> float:
+        """A log t beyond which it falls by little more."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """What finite pairs above selections are for.
+
+    Attributes:
+        tail: the mass of losses that may be counted as infinite.
+        selections: how many share the checker's work.
+        asked: an epsilon near which no chord of the profile is to be long; 0 for none.
+    """
+
+    tail: float = 0.0
+    selections: int = 1
+    asked: float = 0.0
+
+
+def ratios(
+    profile: Callable[[Reals], Reals],
+    least: float,
+    most: float,
+    extra: Iterable[float] = (),
+    *,
+    floor: float,
+    count: int,
+    size: Callable[[Reals], Reals] | None = None,
+) -> list[Fraction]:
+    """Ratios t from e^-least to beyond e^most, dense where the profile bends much for its size.
+
+    Neighbours differ by powers of two, which keeps the masses short.
+
+    Args:
+        profile: H_t at ratios, about.
+        least: nats, at or above 0.
+        most: nats, above 0.
+        extra: logs of ratios to be listed too.
+        floor: what matters little of a profile.
+        count: at most so many but the extra ones.
+        size: what a bend is compared with, the profile itself by default.
+    """
+    octaves = range(-math.ceil(least / math.log(2)), math.ceil(most / math.log(2)) + 1)
+    listed = np.array([2.0**octave for octave in octaves])
+    heights = profile(listed)
+    while True:
+        middle = 0.5 * (listed[1:] + listed[:-1])
+        inside = profile(middle)
+        chord = 0.5 * (heights[1:] + heights[:-1])
+        against = size(middle) if size else inside
+        bent = (chord - inside) / (against + floor) ** _POWER
+        bent[np.diff(listed) < _FINEST * middle] = 0.0
+        outside = (middle < math.exp(-least)) & (listed[1:] <= math.exp(-least))
+        bent[outside | (listed[:-1] >= math.exp(most))] = 0.0
+        room = count - listed.size
+        if room <= 0 or not bent.max(initial=0.0) > 0.0:
+            break
+        split = np.flatnonzero(
+            bent >= max(_MILD * bent.max(), np.sort(bent)[-min(room, bent.size)])
+        )
+        listed = np.insert(listed, split + 1, middle[split])
+        heights = np.insert(heights, split + 1, inside[split])
+    further = {short_up(math.exp(one), _BITS) for one in extra}
+    inner = {Fraction(t) for t in listed.tolist() if math.exp(-least) <= t <= 2 * math.exp(most)}
+    return sorted({*inner, *further, Fraction(1)})
+
+
+def paired(ahead: Above, behind: Above, aim: Aim, *, one_way: bool, count: int) -> FinitePair:
+    """The finite pair of two bounds at some ratios; used one way, losses below 0 matter less.
+
+    Args:
+        ahead: of H_t(P || Q).
+        behind: of H_t(Q || P).
+        aim: what the pair is for.
+        one_way: whether they are the same, so that the pair is used in one direction only.
+        count: of the ratios, about.
+    """
+    tail = aim.tail
+    ends = behind.end(max(tail, _SEEN) if one_way else tail), ahead.end(tail)
+
+    def profile(t: Reals) -> Reals:
+        above, below = ahead.delta(np.maximum(t, 1.0)), behind.delta(np.maximum(1.0 / t, 1.0))
+        return np.where(t >= 1.0, above, 1.0 - t + t * below)
+
+    def both(t: Reals) -> Reals:
+        return np.asarray(np.maximum(profile(t) - np.maximum(1.0 - t, 0.0), 0.0))
+
+    points, size = [], None if one_way else both
+    near = [min(aim.asked * (1.0 + x), ends[1]) for x in _CLOSE_BY] if aim.asked else []
+    extra = (-ends[0], *near, ends[1])
+    listed = ratios(profile, *ends, extra, floor=tail / FAINT, count=count, size=size)
+    for t in listed:
+        bounds = [float(ahead.delta(np.array(float(t))))] if t >= 1 else []
+        bounds += [float(behind.delta(np.array(float(1 / t))))] if t <= 1 else []
+        points.append(point(t, max(bounds) + _SPARE * tail))  # differences of masses cancel
+    return above(points)
+
+
+def place(t: Fraction) -> Fraction:
+    """The size of log t, rounded down."""
+    return Fraction(math.floor(math.ldexp(abs(math.log(t)), LOG_BITS)), 1 << LOG_BITS)
+
+
+def point(t: Fraction, bound: float) -> Point:
+    """A bound of H_t: of this direction for t >= 1, of the swapped one at 1/t for t < 1."""
+    exact = short_up(min(bound * (1 + _ROOM), 1.0), _BITS)
+    return t, exact if t >= 1 else 1 - t + t * max(exact, _LEAST)
+
+
+def above(points: list[Point]) -> FinitePair:
+    """The finite pair of the largest convex polygon below the points."""
+    corners: list[Point] = [(Fraction(0), Fraction(1))]
+    for point in points:
+        while len(corners) > 1 and _slope(*corners[-2:]) >= _slope(corners[-1], point):
+            corners.pop()
+        corners.append(point)
+    while len(corners) > 1 and _slope(*corners[-2:]) >= 0:
+        corners.pop()
+    slopes = [_slope(*both) for both in pairwise(corners)] + [Fraction(0)]
+    jumps = [after - before for before, after in pairwise(slopes)]
+    p = [t * jump for (t, _), jump in zip(corners[1:], jumps, strict=True)]
+    p, q = [Fraction(0), *p, corners[-1][1]], [1 + slopes[0], *jumps, Fraction(0)]
+    kept = [(a, b) for a, b in zip(p, q, strict=True) if a or b]
+    return FinitePair(p=tuple(a for a, _ in kept), q=tuple(b for _, b in kept))
+
+
+def _slope(start: Point, end: Point) -> Fraction:
+    return (end[1] - start[1]) / (end[0] - start[0])

@@ -1,0 +1,89 @@
+"""Finite pairs above a base, from bounds of its profile that the checker repeats."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from accountant.arithmetic.enclosure import Reals
+from accountant.certificates.hockey_stick.curve import facts
+from accountant.certificates.hockey_stick.loss_atoms import bends
+from accountant.certificates.selection.connect_the_dots import (
+    FAINT,
+    LOG_BITS,
+    above,
+    place,
+    point,
+    ratios,
+)
+from accountant.engine.profile import deltas, max_loss
+from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.rounding import short_up
+from accountant.pairs.finite import FinitePair
+from accountant.pairs.product import Product
+from accountant.selection.finite_base import curve
+from proofs.certificate import Step
+
+_SEEN = 1e-6  # of the losses below 0
+_PAST, _NEARLY = 1e-8, 1.01
+_COUNT = 768
+
+
+def coarse(base: DominatingPair[Any], tail: float) -> tuple[FinitePair, FinitePair, list[Step]]:
+    """A finite pair above each direction, forward first, and the facts that show it.
+
+    Args:
+        base: products whose profiles the checker can bound.
+        tail: the mass of losses that may be counted as infinite.
+    """
+    ways = {base.forward: base.backward, base.backward: base.forward}
+    grids = {ahead: _grid(ahead, behind, tail) for ahead, behind in ways.items()}
+    wanted: dict[Product, set[Fraction]] = {product: set() for product in ways}
+    for ahead, behind in ways.items():
+        for t in grids[ahead]:
+            wanted[ahead if t >= 1 else behind].add(place(t))
+    steps: list[Step] = []
+    heights = {}
+    for product, places in wanted.items():
+        points, shown = facts(product, sorted(places))
+        heights[product] = dict(points)
+        steps.extend(shown)
+    pairs = {}
+    for ahead, behind in ways.items():
+        both = ((t, heights[ahead if t >= 1 else behind].get(place(t))) for t in grids[ahead])
+        pairs[ahead] = above([point(t, float(one)) for t, one in both if one is not None])
+    return pairs[base.forward], pairs[base.backward], steps
+
+
+def _grid(ahead: Product, behind: Product, tail: float) -> list[Fraction]:
+    """Next to the losses, where they are few; else as many ratios as show the profile."""
+    known = bends(ahead)
+    if known is None:
+        return _dense(ahead, behind, tail)
+    return [short_up(math.exp(x), LOG_BITS) for x in known.tolist()]
+
+
+def _dense(ahead: Product, behind: Product, tail: float) -> list[Fraction]:
+    """Ratios up to where the profile has fallen to the tail, and down to where little is left."""
+    largest = [max_loss(one) * (1 + _PAST) for one in (ahead, behind)]
+    ends = [_end(ahead, tail), _end(behind, max(tail, _SEEN))]
+    ends = [top if top < end * _NEARLY else end for top, end in zip(largest, ends, strict=True)]
+    listed = zip((1.0, -1.0), largest, ends, strict=True)
+    extra = [sign * min(top, end) for sign, top, end in listed if top > 0.0]
+
+    def profile(t: Reals) -> Reals:
+        above, below = (
+            deltas(one, np.log(np.maximum(x, 1.0)))[1] for one, x in ((ahead, t), (behind, 1.0 / t))
+        )
+        return np.where(t >= 1.0, above, 1.0 - t + t * below)
+
+    return ratios(profile, ends[1], ends[0], extra, floor=tail / FAINT, count=_COUNT)
+
+
+def _end(product: Product, tail: float) -> float:
+    """A loss beyond which the profile falls by little more."""
+    side = curve(product).forward
+    return float(side.loss[int(np.argmax(side.upper <= side.upper[-1] + tail))])

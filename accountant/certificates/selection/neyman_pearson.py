@@ -1,0 +1,49 @@
+"""The outcomes of a finite pair by falling loss, as a checker of selections takes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant.arithmetic.enclosure import Reals
+from accountant.pairs.finite import FinitePair
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """The least mass A(k) under Q of a set of mass k under P: linear between its corners.
+
+    Attributes:
+        k: the corners, from 0 on.
+        least: A at them.
+        ratio: of Q's mass to P's, of the outcomes between.
+    """
+
+    k: Reals
+    least: Reals
+    ratio: Reals
+
+    @staticmethod
+    def of(pair: FinitePair) -> Outcomes:
+        """Those that P has."""
+        listed = sorted((b / a, a, b) for a, b in zip(pair.p, pair.q, strict=True) if a)
+        ratio, p, q = (np.array([float(one[i]) for one in listed]) for i in range(3))
+        k, least = (np.concatenate([[0.0], np.cumsum(one)]) for one in (p, q))
+        return Outcomes(k, least, ratio)
+
+    def under(self, k: Reals) -> Reals:
+        """A(k)."""
+        return np.interp(k, self.k, self.least)
+
+    def place(self, k: Reals) -> NDArray[np.intp]:
+        """The outcomes after some masses."""
+        found = np.searchsorted(self.k, k, side="right") - 1
+        return np.clip(found, 0, self.ratio.size - 1)
+
+    def before(self, k: Reals) -> NDArray[np.intp]:
+        """The outcomes before some masses above 0."""
+        return np.clip(np.searchsorted(self.k, k) - 1, 0, self.ratio.size - 1)

@@ -1,0 +1,158 @@
+"""Where a selection's outcomes, and the masses below them, are best cut for the checker's sum.
+
+Masses lie evenly where phi'(c) and phi'(A(c)) change; blocks are halved where that lowers the sum
+most at some ratios t, from a few on. Nothing here is trusted: poor cuts make a larger bound.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant.arithmetic.enclosure import Reals
+from accountant.certificates.selection.base_profile import evenly
+from accountant.certificates.selection.cell_bounds import Grid
+from accountant.certificates.selection.neyman_pearson import Outcomes
+from accountant.guarantees.rounding import short_up
+from accountant.run_counts.law import RunLaw
+
+_SHARP, _FEW = 10, 50  # outcomes whose ends are cuts: where there are more, and all
+_FAINT = 1e-9  # of phi'(1): smaller values need no fine cells
+_FINE, _SMALLEST = 2_000, 1e-12
+_BITS = 40  # of a cut
+_LEVEL = 1e5  # times the tail: what the sum is made small for
+_RATIOS, _FARTHEST, _HALVINGS = 12, 512.0, 8
+_NEGLIGIBLE = 1e-7  # of the sum
+_OCTAVES = 40
+_SPARSE = 3  # masses for each that is tried
+_TINY = 1e-300
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Cuts:
+    """The ends of blocks and cells.
+
+    Attributes:
+        blocks: of outcomes by falling loss, from 0 to 1.
+        masses: from 0 to 1.
+        close: for each block, of how many cells after it chords bound A better than tangents.
+        grid: what they bound.
+    """
+
+    blocks: list[Fraction]
+    masses: list[Fraction]
+    close: NDArray[np.intp]
+    grid: Grid
+
+    @staticmethod
+    def of(base: Outcomes, runs: RunLaw, tail: float, blocks: int, masses: int) -> Cuts:
+        """About so many blocks and masses, for sums down to somewhat more than the tail."""
+        listed = _masses(base, runs, masses)
+        x = np.array([float(one) for one in listed])
+        few = np.append(x[:-1:_SPARSE], 1.0)
+        cuts = _start(base, tail / runs.mean, blocks)
+        while cuts.size < blocks:
+            trial = _Trial.of(base, runs, few, cuts)
+            ratios = trial.ratios(tail)
+            middle = 0.5 * (cuts[:-1] + cuts[1:])
+            finer = np.insert(cuts, np.arange(1, cuts.size), middle)
+            sums, _ = trial.sums(ratios)
+            halves, _ = _Trial.of(base, runs, few, finer).sums(ratios)
+            parts = halves[:, ::2] + halves[:, 1::2]
+            gain = ((sums - parts) / (parts.sum(axis=1) + tail)[:, None]).max(axis=0)
+            best = np.argsort(-gain)[: blocks - cuts.size + 1]
+            best = np.sort(best[gain[best] > _NEGLIGIBLE])
+            if not best.size:
+                break
+            cuts = np.insert(cuts, best + 1, middle[best])
+        exact = sorted({_short(float(one)) for one in cuts} | {Fraction(0), Fraction(1)})
+        trial = _Trial.of(base, runs, x, np.array([float(one) for one in exact]))
+        _, close = trial.sums(trial.ratios(tail))
+        return Cuts(exact, listed, close, trial.grid)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """The sum for some cuts, about.
+
+    Attributes:
+        grid: what they bound.
+        width: of the blocks.
+        slope: ratios of the outcomes at both ends of the blocks, shape (2, blocks).
+    """
+
+    grid: Grid
+    width: Reals
+    slope: Reals
+
+    @staticmethod
+    def of(base: Outcomes, runs: RunLaw, x: Reals, cuts: Reals) -> _Trial:
+        """For masses x."""
+        slope = base.ratio[np.stack([base.place(cuts[:-1]), base.before(cuts[1:])])]
+        return _Trial(Grid.of(runs, base, x, cuts), np.diff(cuts), slope)
+
+    def sums(self, ratios: Reals) -> tuple[Reals, NDArray[np.intp]]:
+        """The blocks' parts, shape (t, blocks), and for how many cells chords are best."""
+        largest = [self.grid.largest(np.maximum(t * self.slope, _TINY)) for t in ratios.tolist()]
+        parts = np.array([0.5 * self.width[:, None] * one.sum(axis=0) for one in largest])
+        size = parts.min(axis=2).sum(axis=1)
+        total = (parts / np.maximum(size, _TINY)[:, None, None]).sum(axis=0)
+        best = np.argmin(total, axis=1)
+        close = np.maximum(best - self.grid.first, 0)
+        return parts[:, np.arange(best.size), best], close
+
+    def ratios(self, tail: float) -> Reals:
+        """Ratios t from 1 to where the sum is somewhat more than the tail, and where it is that."""
+        ends = [self._end(level * tail) for level in (_LEVEL, 1.0)]
+        return np.exp([*np.linspace(0.0, ends[0], _RATIOS), ends[1]])
+
+    def _end(self, level: float) -> float:
+        """A log t at which the sum is about so large."""
+
+        def above(log_ratio: float) -> bool:
+            return bool(self.sums(np.exp([log_ratio]))[0].sum() > level)
+
+        low, high = 0.0, 1.0
+        while above(high) and high < _FARTHEST:
+            low, high = high, 2.0 * high
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if above(middle) else (low, middle)
+        return high
+
+
+def _start(base: Outcomes, smallest: float, count: int) -> Reals:
+    """A few blocks by powers of 1/2, and the ends of outcomes at which A bends most."""
+    octaves = 0.5 ** np.linspace(1.0, max(-math.log2(smallest), 2.0), min(count // 3, _OCTAVES))
+    inside = np.concatenate([octaves, _corners(base, count // 3)])
+    return np.unique(np.concatenate([[0.0], inside[(inside > 0.0) & (inside < 1.0)], [1.0]]))
+
+
+def _masses(base: Outcomes, runs: RunLaw, count: int) -> list[Fraction]:
+    """From 0 to 1, where log phi'(c) and log phi'(A(c)) change evenly, and few outcomes' ends."""
+    small = np.geomspace(_SMALLEST, 1.0, _FINE)
+    fine = np.unique(np.concatenate([[0.0], small, 1.0 - small, [1.0]]))
+    along = evenly(runs, fine, base.under(fine), _FAINT)
+    ends = _corners(base, count // 3)
+    chosen = np.interp(np.linspace(along[0], along[-1], count - ends.size), along, fine)
+    inside = {_short(float(one)) for one in np.concatenate([chosen, ends])}
+    return sorted({one for one in inside if 0 < one < 1} | {Fraction(0), Fraction(1)})
+
+
+def _corners(base: Outcomes, count: int) -> Reals:
+    """The ends of outcomes at which A bends most."""
+    bends = np.diff(base.ratio) * np.minimum(np.diff(base.k)[1:], np.diff(base.k)[:-1])
+    most = min(count, base.ratio.size if base.ratio.size <= _FEW else _SHARP)
+    return base.k[1:-1][np.sort(np.argsort(-bends)[:most])]
+
+
+def _short(mass: float) -> Fraction:
+    """About a mass, in few digits that a float has too."""
+    return short_up(mass, _BITS) if mass < 0.5 else Fraction(round(mass * 2**50), 2**50)

@@ -1,0 +1,127 @@
+"""Witnesses for private selection: a polygon below phi' o tau, for the mixture of shifts.
+
+The checker verifies the polygon cell by cell (proofs/theory/selection.md, Section 6). Its corners
+lie evenly where phi' and phi' o tau change; at every corner it is as high as the tangents at the
+known points allow, then made convex, which makes the mixture of shifts smallest.
+Nothing here is trusted: a poor polygon makes a larger bound, or a certificate that is rejected.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, final
+
+import numpy as np
+
+from accountant.arithmetic.enclosure import Reals
+from accountant.certificates.format.serialize import run_law
+from accountant.certificates.hockey_stick.choose import Point
+from accountant.certificates.selection.base_profile import MARGIN, Known, Shown, known, proved
+from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.rounding import short_down
+from accountant.pairs.product import Product
+from accountant.run_counts.law import RunLaw
+from accountant.selection.profile import selection
+from accountant.selection.shifted_mixture import lower_hull
+from proofs.certificate import Json, show_rational
+
+_CELLS = 1200
+_SHIFTED = 240
+_TAIL = 1e-9  # of the mixture
+_HEIGHT_BITS = 40
+_FARTHEST = 500.0
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Polygon:
+    """One direction's polygon.
+
+    Attributes:
+        a: 1 minus the masses of the corners, falling, exactly.
+        height: of the corners, exactly.
+        places: of the known points that the cells use, counted from 1, 0 for none.
+        base: what is known.
+    """
+
+    a: list[Fraction]
+    height: list[Fraction]
+    places: list[int]
+    base: Known
+
+    def delta(self, runs: RunLaw, epsilon: float) -> float:
+        """The mixture of shifts."""
+        top = runs.derivative(1.0 - np.array([float(one) for one in self.a]))
+        length = np.diff(top, prepend=0.0)
+        rise = np.diff([float(one) for one in self.height], prepend=0.0)
+        slope = np.divide(rise, length, out=np.zeros_like(rise), where=rise > 0.0)
+        return float(length @ self.base.height(math.exp(epsilon) * slope)) * (1 + MARGIN)
+
+    def witness(self) -> Json:
+        """In the certificate's JSON."""
+        corners: list[Json] = [
+            [show_rational(1 - a), show_rational(height)]
+            for a, height in zip(self.a, self.height, strict=True)
+        ]
+        return {"corners": corners, "tangents": list(self.places)}
+
+
+def selected(base: DominatingPair[Any], runs: RunLaw, point: Point) -> Shown:
+    """The best (epsilon, delta) near a point that the checker's bound proves."""
+    near = max(_start(product, runs, point) for product in (base.forward, base.backward))
+    facts, ways = known(base, runs, lambda product: _shifted(product, runs, near))
+    polygons = {name: _polygon(one, runs) for name, one in ways.items()}
+    epsilon, delta = proved(
+        lambda at: max(one.delta(runs, at) for one in polygons.values()), point, near
+    )
+    witness = {name: one.witness() for name, one in polygons.items()}
+    return Shown("select/profile", epsilon, delta, facts, {"runs": run_law(runs), **witness})
+
+
+def _start(base: Product, runs: RunLaw, point: Point) -> float:
+    """About where the mixture proves the point."""
+    if not point.moves or not point.delta:
+        return point.epsilon
+    shifts, low, high = selection(base, runs).shifts, 0.0, max(2.0 * point.epsilon, 1.0)
+    while shifts.upper(np.array([high]))[0] > point.delta and high < _FARTHEST:
+        high *= 2.0
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        above = shifts.upper(np.array([middle]))[0] > point.delta
+        low, high = (middle, high) if above else (low, middle)
+    return high
+
+
+def _shifted(base: Product, runs: RunLaw, epsilon: float) -> Reals:
+    """Where the mixture looks."""
+    found = selection(base, runs)
+    mixture = found.shifts
+    parts = np.cumsum(mixture.weights * mixture.base.at(epsilon + mixture.shifts))
+    ends = np.searchsorted(parts, parts[-1] * np.array([_TAIL, 1.0 - _TAIL]))
+    first, last = mixture.shifts[np.minimum(ends, parts.size - 1)]
+    return epsilon + np.linspace(max(first, -found.curve.end - epsilon), last, _SHIFTED)
+
+
+def _polygon(base: Known, runs: RunLaw) -> Polygon:
+    """The highest convex polygon that the checker's tangents allow."""
+    exact = base.cells(runs, _CELLS)
+    a = np.array([float(one) for one in exact])
+    middle = 0.5 * (a[1:] + a[:-1])
+    lines = base.lines(middle, 1.0 - middle)
+    best = lines.argmax(axis=1)
+    centre = lines[np.arange(best.size), best]
+    z = np.clip(centre, 0.0, 1.0)
+    value = runs.derivative(z)
+    tilt = 0.5 * (a[:-1] - a[1:]) / base.ratio[best] * value * runs.growth(z)
+    floor = float(runs.derivative(np.zeros(1))[0])  # phi'(0), below phi' whatever tau is
+    flat = (centre <= 0.0) | (value - tilt <= floor)
+    start, end = (np.where(flat, floor, one) for one in (value - tilt, value + tilt))
+    height = np.minimum(np.append(start, end[-1]), np.insert(end, 0, start[0])) * (1 - MARGIN)
+    height = np.maximum(np.minimum.accumulate(height[::-1])[::-1], 0.0)
+    x, y = np.insert(runs.derivative(1.0 - a), 0, 0.0), np.insert(height, 0, 0.0)
+    keep = lower_hull(x, y)
+    convex = np.interp(x, x[keep], y[keep])[1:]
+    heights = [short_down(float(one), _HEIGHT_BITS) for one in convex]
+    return Polygon(exact, heights, np.where(flat, 0, best + 1).tolist(), base)

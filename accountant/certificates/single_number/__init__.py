@@ -1,0 +1,1 @@
+"""Witnesses of one number: mu, rho, a Renyi divergence."""

@@ -1,0 +1,107 @@
+"""The smallest mu of a product without a closed profile: points that chords join below mu's."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+
+from accountant.certificates.format.serialize import factors
+from accountant.certificates.hockey_stick.choose import distinct
+from accountant.certificates.hockey_stick.curve import facts
+from accountant.certificates.single_number.gdp_zcdp import above_tangent, refined
+from accountant.engine.profile import deltas, max_loss
+from accountant.errors import NotCertified
+from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.point_lists import Points
+from accountant.pairs.gaussian import gaussian_tangent
+from accountant.pairs.product import Product
+from proofs.certificate import Step
+
+_TRIES: Final = ((20, 512), (17, 256), (14, 128), (12, 128), (10, 64), (8, 32))
+"""Bits of the slack in mu and in the facts, and how fine their tables are."""
+_MAX_WORK: Final = 13 << 20
+_CELLS: Final = 16
+_SHARE: Final = 1e-12
+_MENDED, _PARTS = 3, 4  # rounds, and into how many cells one that fails is cut
+
+
+def smallest_mu(pair: DominatingPair[Any], mu: float) -> tuple[float, Points, list[Step]]:
+    """A mu hardly above one that holds, points of the profile that show it, and facts.
+
+    Raises:
+        NotCertified: a loss has no bound, or no points show any such mu.
+    """
+    products = distinct(pair)
+    end = max(max_loss(one) for one in products) * (1 + 1e-9)
+    for one in products:
+        factors(one)  # refuse what certificates do not know
+    if not np.isfinite(end):
+        raise NotCertified(
+            "certificates show mu-GDP of unbounded losses only where the pairs' own mu add up in "
+            "squares; certify epsilon or delta, or convert the parts"
+        )
+    for bits, fine in _TRIES:
+        raised = mu * (1 + 2.0**-bits)
+        try:
+            grid = refined(
+                np.linspace(0.0, end, _CELLS),
+                lambda points, at=raised: np.any(  # type: ignore[misc]
+                    [above_tangent(deltas(one, points)[1], points, at) for one in products], axis=0
+                ),
+                lambda left, right: 0.5 * (left + right),
+            )
+        except NotCertified:
+            continue
+        found = _shown(products, [Fraction(x) for x in grid.tolist()], raised, bits, fine)
+        if found:
+            return raised, *found
+    raise NotCertified("no certificate shows this mu as closely as it is stated")
+
+
+def _shown(
+    products: list[Product], places: list[Fraction], mu: float, bits: int, fine: int
+) -> tuple[Points, list[Step]] | None:
+    """Points that show mu with facts about them, cells that are too wide cut a few times."""
+    known: list[dict[Fraction, Fraction]] = [{} for _ in products]
+    steps: list[Step] = []
+    for _ in range(_MENDED):
+        for product, heights in zip(products, known, strict=True):
+            points, shown = facts(product, places, fine=fine, slack=2.0**-bits, most=math.inf)
+            heights.update(points)
+            steps.extend(shown)
+        if sum(map(_work, steps)) >= _MAX_WORK:
+            break
+        points = _larger(known)
+        places = _wide(points, mu)
+        if not places:
+            return points, steps
+    return None
+
+
+def _larger(tables: list[dict[Fraction, Fraction]]) -> Points:
+    """At the epsilons that all list, the largest delta."""
+    shared = set.intersection(*(set(table) for table in tables))
+    return tuple((x, max(table[x] for table in tables)) for x in sorted(shared))
+
+
+def _work(step: Step) -> int:
+    """What the checker counts for the points of a sum."""
+    nodes, listed = step.witness.get("nodes"), step.conclusion.get("points")
+    return 4 * nodes * len(listed) if isinstance(nodes, int) and isinstance(listed, list) else 0
+
+
+def _wide(points: Points, mu: float) -> list[Fraction]:
+    """Inside the cells on which the checker's comparison fails, to rounding, more places."""
+    if points[0][0] or points[-1][1]:
+        raise NotCertified("a bound of the profile is missing at 0, or at its end is not 0")
+    found: list[Fraction] = []
+    for (left, high), (right, low) in pairwise(points):
+        ends, middle = np.array([float(left), float(right)]), float((left + right) / 2)
+        line = gaussian_tangent(mu, np.array([middle]), ends) * (1 - _SHARE)
+        if not (float(high) <= line[0] and float(low) <= line[1]):
+            found.extend(left + (right - left) * part / _PARTS for part in range(1, _PARTS))
+    return found

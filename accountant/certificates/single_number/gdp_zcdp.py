@@ -1,0 +1,211 @@
+"""Witnesses for mu-GDP and rho-zCDP of a product of pairs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, Final
+
+import numpy as np
+
+from accountant.arithmetic.enclosure import Reals
+from accountant.certificates.format.serialize import Object
+from accountant.certificates.hockey_stick.closed_form import has_closed_profile
+from accountant.certificates.single_number.renyi import has_tables, moment_witness, tabulated
+from accountant.engine.profile import deltas, max_loss
+from accountant.engine.saddle_point import total_cgf
+from accountant.errors import NotCertified
+from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.pairs.gaussian import GaussianPair, gaussian_tangent
+from accountant.pairs.pair import Pair
+from accountant.pairs.product import Factor, Product
+from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
+from accountant.subsampling.subsampled import SubsampledPair
+from proofs.certificate import Json, show_rational
+
+_MOST: Final = 1_900  # cells
+_ROUNDS: Final = 60
+_CELLS: Final = 16
+_LEAST_VALUES: Final = 8 * _CELLS
+_SHARE: Final = 1e-13  # of a value, for the roundings of its comparison
+_SMALLEST: Final = 1e-18
+_SEARCHED, _TRIALS, _NARROWED = (1e-3, 1e4), 33, 3
+_ROOM: Final = 1 + Fraction(1, 2**21)
+
+
+def gdp_witness(pair: DominatingPair[Any], mu: float, squared: Fraction) -> Object:
+    """The mu_i^2 of the pairs where they add up, else cells on which the profile is below mu's.
+
+    Raises:
+        NotCertified: neither shows mu.
+    """
+    parts = _parts(pair, squared)
+    if parts:
+        return {"parts": [show_rational(part) for part in parts], "epsilons": []}
+    directions = [pair.forward, pair.backward]
+    _require_closed(directions, _LEAST_VALUES)
+    end = max(max_loss(one) for one in directions) * (1 + 1e-12)
+    grid = refined(
+        np.linspace(0.0, end, _CELLS),
+        lambda points: np.any(
+            [above_tangent(deltas(one, points)[1], points, mu) for one in directions], axis=0
+        ),
+        lambda left, right: 0.5 * (left + right),
+    )
+    _require_closed(directions, 8 * grid.size)
+    return {"parts": [], "epsilons": [show_rational(Fraction(x)) for x in grid.tolist()]}
+
+
+def needs_points(pair: DominatingPair[Any], squared: Fraction) -> bool:
+    """Whether neither parts nor a closed profile can show mu."""
+    if _parts(pair, squared) or unsampled(pair, squared):
+        return False
+    both = (pair.forward, pair.backward)
+    return not all(has_closed_profile(one, values=_LEAST_VALUES) for one in both)
+
+
+def unsampled(pair: DominatingPair[Any], squared: Fraction) -> DominatingPair[Any] | None:
+    """What shares samples, released without them, where its mu_i add up to mu; else None."""
+    forward, backward = _bases(pair.forward), _bases(pair.backward)
+    bare = DominatingPair(forward=forward, backward=backward, relation=pair.relation)
+    return bare if forward != pair.forward and _parts(bare, squared) else None
+
+
+def _bases(product: Product) -> Product:
+    """Every sampled pair replaced by its base."""
+    found: list[Factor] = []
+    for factor in product.factors:
+        base = Product.of(factor.pair)
+        if isinstance(factor.pair, SubsampledPair):
+            base = factor.pair.base
+        found.extend(base.times(factor.count).factors)
+    return Product.merge(found)
+
+
+def _parts(pair: DominatingPair[Any], squared: Fraction) -> list[Fraction]:
+    """The mu_i^2 of the pairs, in both directions, if they add up to at most mu^2; else none."""
+    both = [pair.forward, pair.backward]
+    lists = [[_part(factor.pair) for factor in one.factors] for one in both]
+    sums = [
+        sum(factor.count * part for factor, part in zip(one.factors, listed, strict=True))
+        for one, listed in zip(both, lists, strict=True)
+    ]
+    return lists[0] if lists[0] == lists[1] and max(sums) <= squared else []
+
+
+def zcdp_witness(pair: DominatingPair[Any], rho: float) -> Object:
+    """Orders between which K stays below rho s(s+1); none where the pairs' own bounds add up.
+
+    Raises:
+        NotCertified: no orders are enough.
+    """
+    named = [("forward", pair.forward)]
+    if pair.backward != pair.forward:
+        named.append(("backward", pair.backward))
+    if all(_own(one, 0.0) <= rho for _, one in named):
+        return {"orders": []}
+    last, first = 1.0, 1.0
+    while any(_own(one, last) > rho for _, one in named) and last < 1 / _SMALLEST:
+        last *= 2.0
+    while any(_cgf(one, first) > rho * first for _, one in named) and first > _SMALLEST:
+        first *= 0.5
+    grid = refined(
+        np.geomspace(first, last, _CELLS) if last > first else np.array([first, 2 * first]),
+        lambda points: np.any([_above_line(one, points, rho) for _, one in named], axis=0),
+        lambda left, right: np.sqrt(left * right),
+    )
+    listed: list[Json] = [
+        {
+            "excess": show_rational(Fraction(s)),
+            **{name: moment_witness(tabulated(one, s)[0], s) for name, one in named},
+        }
+        for s in grid.tolist()
+    ]
+    return {"orders": listed}
+
+
+def tabulated_rho(pair: DominatingPair[Any], rho: Fraction) -> Fraction | None:
+    """A rho that the checker's tables of sampled pairs show, at or above the engine's.
+
+    Returns:
+        None where none of it goes by tables.
+    """
+    both = {pair.forward, pair.backward}
+    if not any(map(has_tables, both)) or all(_own(one, 0.0) <= rho for one in both):
+        return None
+    places, most = np.geomspace(*_SEARCHED, _TRIALS), float(rho)
+    for _ in range(_NARROWED):
+        slopes = [max(_cgf(one, s) / (s * (s + 1)) for one in both) for s in places.tolist()]
+        best = int(np.argmax(slopes))
+        most = max(most, slopes[best])
+        ends = places[max(best - 1, 0)], places[min(best + 1, _TRIALS - 1)]
+        places = np.geomspace(*ends, _TRIALS)
+    return Fraction(most) * _ROOM
+
+
+def _require_closed(products: list[Product], values: int) -> None:
+    bounded = all(np.isfinite(max_loss(one)) for one in products)
+    if not bounded or not all(has_closed_profile(one, values=values) for one in products):
+        raise NotCertified(
+            "certificates show mu-GDP of a product of pairs only where the pairs' own mu add up in "
+            "squares, or where few of them have bounded losses; certify epsilon or delta, or "
+            "convert the parts"
+        )
+
+
+def refined(
+    grid: Reals, fails: Callable[[Reals], Any], split: Callable[[Reals, Reals], Reals]
+) -> Reals:
+    """The grid with every cell split that fails, until none does."""
+    for _ in range(_ROUNDS):
+        wrong = np.flatnonzero(fails(grid))
+        if not wrong.size:
+            return grid
+        if grid.size + wrong.size > _MOST:
+            break
+        middle = split(grid[wrong], grid[wrong + 1])
+        grid = np.insert(grid, wrong + 1, middle)
+    raise NotCertified("no certificate shows this number as closely as it is stated")
+
+
+def _part(pair: Pair) -> Fraction:
+    if isinstance(pair, GaussianPair | SubsampledGaussianPair):
+        return pair.mu_squared
+    bound = pair.gdp_bound
+    return Fraction(bound) ** 2 if np.isfinite(bound) else Fraction(10**30)
+
+
+def above_tangent(high: Reals, grid: Reals, mu: float) -> Any:  # noqa: ANN401  # numpy's
+    """On which cells an end of the profile's chord is above the tangent in the middle."""
+    middle = 0.5 * (grid[:-1] + grid[1:])
+    line = gaussian_tangent(mu, middle, np.stack([grid[:-1], grid[1:]]))
+    return (np.stack([high[:-1], high[1:]]) > line * (1 - _SHARE)).any(axis=0)
+
+
+def _cgf(product: Product, s: float) -> float:
+    """K from above; alone, as a small s keeps its digits only away from large ones."""
+    if has_tables(product):
+        return tabulated(product, s)[1]
+    found = total_cgf(product, np.array([s + 0j]))
+    return float(found.value.real[0] + found.radius[0])
+
+
+def _above_line(product: Product, grid: Reals, rho: float) -> Any:  # noqa: ANN401  # numpy's
+    """On which cells neither of the checker's comparisons holds."""
+    high = np.array([_cgf(product, s) for s in grid.tolist()])
+    flat = high[1:] > rho * grid[1:] * (grid[:-1] + 1.0) * (1 - _SHARE)
+    slope = np.diff(high) / np.diff(grid)
+    room = -4.0 * rho * (high[:-1] - slope * grid[:-1])
+    return flat & ((slope - rho) ** 2 > room * (1 - 1e-9))
+
+
+def _own(product: Product, last: float) -> float:
+    """At or below rho beyond an order, by the pairs' own bounds."""
+    total = 0.0
+    for factor in product.factors:
+        own, most = factor.pair.zcdp_bound, factor.pair.max_loss
+        if isinstance(factor.pair, SubsampledPair) and math.isinf(max_loss(factor.pair.base)):
+            own, most = _own(factor.pair.base, last), math.inf
+        total += factor.count * min(own, most / (1.0 + last))
+    return total

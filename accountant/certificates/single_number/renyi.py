@@ -1,0 +1,219 @@
+"""Witnesses for Renyi divergences: quadratures for products, and the best order of a curve."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, Final, TypeGuard
+
+import numpy as np
+
+from accountant.arithmetic.enclosure import Reals
+from accountant.certificates.format.serialize import Object, run_law
+from accountant.certificates.hockey_stick.choose import Point
+from accountant.certificates.hockey_stick.contour import quadratures
+from accountant.certificates.hockey_stick.sampling_tables import subject
+from accountant.certificates.hockey_stick.table import Subject, Table
+from accountant.engine.saddle_point import total_cgf
+from accountant.errors import NotCertified
+from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.rdp import DEFAULT_ORDERS, RDP
+from accountant.guarantees.renyi_bounds import (
+    epsilon_terms,
+    log_delta_terms,
+    log_power_terms,
+    total_variation,
+)
+from accountant.guarantees.renyi_guarantee import RenyiGuarantee
+from accountant.pairs.pair import Pair
+from accountant.pairs.product import Product
+from accountant.run_counts.law import RunLaw
+from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from accountant.subsampling.subsampled import Direction, SubsampledPair
+from proofs.certificate import Json, show_rational
+
+ROOM: Final = Fraction(1, 2**30)  # what a proof may give away
+_TRIALS = 1.0 + np.geomspace(1e-6, 1e9, 200)
+_REFINEMENTS = 6
+_NEXT_TO_ONE = 1 + Fraction(1, 2**44)
+_POINTS = 512
+_NEGLIGIBLE, _LEFT_OUT = (1e-15, 1e-30, 1e-60, 1e-110), 1e-9  # of a table, and of a divergence
+_CERTAIN = 1e-13
+_FINE = 90.0  # the engine knows M - 1 of a small sampling rate to 14 digits
+
+
+def rdp_witness(pair: DominatingPair[Any], orders: list[Fraction]) -> Object:
+    """How to compute M of each direction at every order less 1."""
+    named = [("forward", pair.forward)]
+    if pair.backward != pair.forward:
+        named.append(("backward", pair.backward))
+    listed: list[Json] = []
+    for order in orders:
+        excess = float(order - 1)
+        listed.append(
+            {name: moment_witness(tabulated(one, excess)[0], excess) for name, one in named}
+        )
+    return {"orders": listed}
+
+
+def moment_witness(used: Subject, excess: float) -> list[Json]:
+    """What M of each pair takes, and an order beyond the tables that do not reach every loss."""
+    listed = quadratures(used, excess, accuracy=_FINE)
+    for place, (factor, table) in enumerate(zip(used.said.factors, used.tables, strict=True)):
+        if table is not None and _ends_early(factor.pair, table):
+            order = Fraction(factor.pair.order_beyond(excess, table.ladder))
+            listed[place] = {"beyond": show_rational(order), "table": listed[place]}
+    return listed
+
+
+def _ends_early(pair: Pair, table: Table) -> TypeGuard[SubsampledPair]:
+    """Whether the checker's table of a sampled pair ends before its profile is 0."""
+    sampled = isinstance(pair, SubsampledPair) and pair.direction is not Direction.ADDITION
+    return sampled and bool(table.forward.lines or table.ladder.infinite_mass)
+
+
+def tabulated(product: Product, excess: float) -> tuple[Subject, float]:
+    """Tables that leave out next to nothing of a divergence where they can, and K with the rest."""
+    for least in _NEGLIGIBLE:
+        used = _subject(product, least)
+        whole = _log_moment(used, excess, least)
+        inside = float(total_cgf(used.used, np.array([excess + 0j])).value.real[0])
+        if whole - inside <= _LEFT_OUT * whole:
+            break
+    return used, whole
+
+
+@lru_cache(maxsize=16)
+def _subject(product: Product, negligible: float) -> Subject:
+    return subject(product, fine=_POINTS, negligible=negligible, whole=True)
+
+
+def _log_moment(used: Subject, excess: float, negligible: float) -> float:
+    """K as the checker bounds it, at or above it."""
+    s, total = np.array([excess]), 0.0
+    for factor, table in zip(used.said.factors, used.tables, strict=True):
+        if table is not None and _ends_early(factor.pair, table):
+            least = negligible / factor.count
+            high = factor.pair.log_moment_above(s, table.ladder, least)
+        else:
+            found = (factor.pair if table is None else table.ladder).cgf(s + 0j)
+            high = found.value.real + found.radius
+        total += factor.count * float(high[0])
+    return total
+
+
+def selected_witness(
+    guarantee: RenyiGuarantee[Any], runs: RunLaw, bounds: list[tuple[str, Fraction]]
+) -> Object:
+    """The bound to use at every order of a selection, with the other order that it takes."""
+    listed: list[Json] = [_hint(guarantee, runs, *one) for one in bounds]
+    return {"runs": run_law(runs), "orders": listed}
+
+
+def _hint(guarantee: RenyiGuarantee[Any], runs: RunLaw, name: str, order: Fraction) -> Object:
+    if name == "shape" and isinstance(runs, TruncatedNegativeBinomial):
+        known = [one for one, _ in guarantee.points] if isinstance(guarantee, RDP) else []
+        best = min(
+            known or DEFAULT_ORDERS,
+            key=lambda b: (1 - 1 / float(b)) * _value(guarantee, b) - math.log(runs.gamma) / b,
+        )
+        return {"by": name, "order": show_rational(best)}
+    if name == "rate":
+        epsilon = math.log(float(order / (order - 1)))
+        best = best_order(guarantee, epsilon, 0.0)
+        terms = log_delta_terms(
+            np.array([float(best)]), np.array([_value(guarantee, best)]), epsilon
+        )
+        first = guarantee.points[0][0] if isinstance(guarantee, RDP) else _NEXT_TO_ONE
+        if total_variation(_value(guarantee, first)) < math.exp(min(terms[0], 0.0)):
+            best = first
+        return {"by": name, "order": show_rational(best)}
+    return {"by": name}
+
+
+def has_tables(product: Product) -> bool:
+    """Whether the checker computes divergences of a product from tables of its own."""
+    return any(isinstance(factor.pair, SubsampledPair) for factor in product.factors)
+
+
+def tabulated_points(
+    pair: DominatingPair[Any], orders: list[Fraction]
+) -> list[tuple[Fraction, Fraction]]:
+    """Divergences by the tables that ``rdp_witness`` describes, the larger of both directions."""
+    both = {pair.forward, pair.backward}
+    found = []
+    for order in orders:
+        excess = float(order - 1)
+        value = max(tabulated(one, excess)[1] for one in both) / excess
+        found.append((order, Fraction(value) * (1 + ROOM) + ROOM**2))
+    return found
+
+
+def renyi_point(
+    guarantee: RenyiGuarantee[Any], point: Point
+) -> tuple[Fraction, Fraction, Fraction]:
+    """Epsilon and delta near a point, and the order that proves them; 1 for total variation."""
+    epsilon, delta = Fraction(point.epsilon), Fraction(point.delta)
+    if point.moves and point.epsilon:
+        order = best_order(guarantee, point.epsilon, point.delta)
+        return epsilon * (1 + ROOM), delta, order
+    order = best_order(guarantee, point.epsilon, 0.0)
+    terms = log_delta_terms(
+        np.array([float(order)]), np.array([_value(guarantee, order)]), point.epsilon
+    )
+    first = guarantee.points[0][0] if isinstance(guarantee, RDP) else _NEXT_TO_ONE
+    if total_variation(_value(guarantee, first)) <= math.exp(min(terms[0], 0.0)):
+        order = Fraction(1)
+    return epsilon, delta if point.moves else min(delta * (1 + ROOM), Fraction(1)), order
+
+
+def best_order(guarantee: RenyiGuarantee[Any], epsilon: float, delta: float) -> Fraction:
+    """The order at which a point (epsilon, delta) is easiest to prove.
+
+    Raises:
+        NotCertified: no order gives a finite bound.
+    """
+    if delta > 0:
+        return _least(guarantee, lambda orders, values: epsilon_terms(orders, values, delta))
+    return _least(guarantee, lambda orders, values: log_delta_terms(orders, values, epsilon))
+
+
+def power_order(guarantee: RenyiGuarantee[Any], rate: float, power: float) -> Fraction | None:
+    """The order at which a power is easiest to rule out at a false-positive rate, if one does."""
+    if not 0.0 < rate <= power < 1.0:
+        return None
+
+    def room(orders: Reals, values: Reals) -> Reals:
+        return values - log_power_terms(orders, power, rate) / (orders - 1.0)
+
+    order = _least(guarantee, room)
+    c, value = np.array([float(order)]), np.array([_value(guarantee, order)])
+    return order if room(c, value)[0] < -_CERTAIN * (2.0 + value[0]) else None
+
+
+def _least(guarantee: RenyiGuarantee[Any], terms: Callable[[Reals, Reals], Reals]) -> Fraction:
+    """The order with the smallest term: a listed one, or the best between."""
+    listed = [float(order) for order, _ in guarantee.points] if isinstance(guarantee, RDP) else []
+    orders = np.union1d(_TRIALS, listed)
+    best, least = math.nan, math.inf
+    for _ in range(_REFINEMENTS):
+        found = np.full(orders.shape, math.inf)
+        values = np.array([_value(guarantee, order) for order in orders.tolist()])
+        known = np.isfinite(values)
+        found[known] = terms(orders[known], values[known])
+        place = int(np.argmin(found))
+        if found[place] < least:
+            best, least = float(orders[place]), float(found[place])
+        low, high = orders[max(place - 1, 0)], orders[min(place + 1, orders.size - 1)]
+        orders = 1.0 + np.geomspace(low - 1.0, high - 1.0, 41)
+        orders = orders[orders > 1.0]
+    if math.isinf(least):
+        raise NotCertified(f"{guarantee.describe()} gives no finite bound at any order")
+    return Fraction(best)
+
+
+def _value(guarantee: RenyiGuarantee[Any], order: float | Fraction) -> float:
+    value = guarantee.divergence_up(Fraction(order))
+    return math.inf if value is None else float(value)

@@ -1,0 +1,59 @@
+"""Renyi divergences of what contains selections, whose pairs no finite pair stands in for.
+
+A finite pair above a selection counts large losses as infinite, which no Renyi divergence allows.
+Papernot & Steinke's theorems take the divergences of one run instead (proofs/theory/selection.md,
+Section 5); they bound every selection, not the pair above them all.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, Final
+
+from accountant.certificates.steps import law_of
+from accountant.errors import NotCertified
+from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.rdp import RDP
+from accountant.theorems.composition.compose import self_compose
+from accountant.theorems.composition.post_process import post_process
+from accountant.theorems.composition.rdp import compose_rdp
+from accountant.theorems.conversion.notion_to_rdp import notion_to_rdp
+from accountant.theorems.selection.rdp import select_rdp
+
+_SELECTIONS: Final = ("select/pair", "select/above")
+_OTHERS: Final = tuple(1 + Fraction(2) ** k for k in range(-4, 13))  # that a theorem may ask for
+
+
+def has_selections(derivation: Derivation) -> bool:
+    """Whether a pair rests on a selection that is known by its pair."""
+    return any(node.rule in _SELECTIONS for node in derivation.everything())
+
+
+def as_renyi(derivation: Derivation, orders: list[Fraction]) -> RDP[Any]:
+    """The same computation by Renyi divergences at some orders.
+
+    Raises:
+        NotCertified: it has a theorem that Renyi divergences do not have.
+    """
+    known, given = derivation.conclusion, dict(derivation.parameters)
+    if not isinstance(known, Guarantee):
+        raise NotCertified(f"the derivation does not say what {derivation.rule} concludes")
+    if not has_selections(derivation):
+        return notion_to_rdp(known, orders=orders)
+    if derivation.rule == "select/pair":
+        base = as_renyi(derivation.premises[0], sorted({*orders, *_OTHERS}))
+        return select_rdp(base, law_of(given))
+    parts = [as_renyi(one, orders) for one in derivation.premises]
+    match derivation.rule:
+        case "compose/pair":
+            return compose_rdp(parts, orders=orders)
+        case "repeat/pair":
+            return compose_rdp([self_compose(parts[0], int(str(given["count"])))], orders=orders)
+        case "post-process":
+            return post_process(parts[0], description=str(given["description"]))
+        case _:
+            raise NotCertified(
+                f"Renyi divergences through {derivation.rule} of a selection are not certified; "
+                "ask for epsilon or delta"
+            )

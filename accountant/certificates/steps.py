@@ -1,0 +1,311 @@
+"""From a derivation to the steps of a certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, Final, final
+
+from accountant.certificates.format.serialize import Object, conclusion, run_law
+from accountant.certificates.proved_guarantee import Shown
+from accountant.certificates.selection.best_of_runs import best
+from accountant.certificates.selection.connect_the_dots import Aim
+from accountant.certificates.selection.finite_base import coarse
+from accountant.certificates.selection.substitutes import StandIns, alone, both_ways
+from accountant.certificates.selection.threshold import pair_above
+from accountant.certificates.single_number.gdp_zcdp import gdp_witness, unsampled, zcdp_witness
+from accountant.certificates.single_number.renyi import rdp_witness, selected_witness
+from accountant.errors import NotCertified
+from accountant.guarantees.bounded_range import BoundedRange
+from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.gdp import GDP
+from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.pair_guarantee import PairGuarantee
+from accountant.guarantees.point_lists import lower_hull
+from accountant.guarantees.rdp import RDP
+from accountant.guarantees.renyi_guarantee import RenyiGuarantee
+from accountant.guarantees.zcdp import ZCDP
+from accountant.run_counts.law import RunLaw
+from proofs.certificate import Json, Step, show_rational
+
+_SAME_NAME: Final = frozenset(
+    {
+        "mechanism/gaussian",
+        "mechanism/laplace",
+        "mechanism/discrete-laplace",
+        "mechanism/discrete-gaussian",
+        "mechanism/discrete-gaussian-zcdp",
+        "mechanism/randomized-response",
+        "mechanism/exponential",
+        "state/pure-dp",
+        "state/approx-dp",
+        "state/bounded-range",
+        "state/gdp",
+        "state/zcdp",
+        "state/rdp",
+        "state/privacy-profile",
+        "state/trade-off",
+        "state/dominating-pair",
+        "dominate/gdp",
+        "dominate/pure-dp",
+        "dominate/approx-dp",
+        "dominate/bounded-range",
+        "dominate/privacy-profile",
+        "dominate/trade-off",
+        "compose/gdp",
+        "compose/zcdp",
+        "compose/rdp",
+        "compose/pair",
+        "repeat/gdp",
+        "repeat/zcdp",
+        "repeat/rdp",
+        "repeat/pair",
+        "parallel",
+        "post-process",
+        "subsample/poisson",
+        "select/pure",
+        "subsample/without-replacement",
+        "group/pure-dp",
+        "group/approx-dp",
+        "group/bounded-range",
+        "group/gdp",
+        "group/zcdp",
+        "group/rdp",
+        "group/pair",
+        "convert/pure-approx",
+        "convert/approx-pure",
+        "convert/pure-bounded-range",
+        "convert/pure-zcdp",
+        "convert/pure-gdp",
+        "convert/bounded-range-pure",
+        "convert/bounded-range-zcdp",
+        "convert/gdp-zcdp",
+        "convert/profile-trade-off",
+    }
+)
+
+
+@final
+@dataclass(slots=True)
+class Steps:
+    """The steps so far; a derivation that was added already is cited, not repeated.
+
+    Attributes:
+        shown: conversions to raised numbers, by id of their derivation.
+        aim: what finite pairs above selections are for; without a tail there are none.
+    """
+
+    shown: Mapping[int, Shown] = field(default_factory=dict)
+    aim: Aim = field(default_factory=Aim)
+    stand_ins: StandIns = field(default_factory=StandIns)
+    listed: list[Step] = field(default_factory=list)
+    _places: dict[int, tuple[int, int]] = field(default_factory=dict)
+    _kept: list[Derivation] = field(default_factory=list)  # an id is only good for what lives
+
+    def derive(self, derivation: Derivation) -> tuple[int, int]:
+        """Add a derivation with everything it rests on.
+
+        Returns:
+            Its position, and how many steps of its relation its datasets are apart.
+        Raises:
+            NotCertified: no rule of the checker covers some theorem in it.
+        """
+        stack = [derivation]
+        while stack:
+            node = stack[-1]
+            needed = node.premises[: 1 if node.rule == "select/pair" else None]
+            missing = [one for one in needed if id(one) not in self._places]
+            if id(node) in self._places or not missing:
+                stack.pop()
+                if id(node) not in self._places:
+                    self._places[id(node)] = self._step(node)
+                    self._kept.append(node)
+            else:
+                stack.extend(reversed(missing))
+        return self._places[id(derivation)]
+
+    def add(self, rule: str, concluded: Object, premises: Sequence[int], witness: Object) -> int:
+        """Add one step; its premises are put in increasing order."""
+        step = Step(
+            rule=rule, conclusion=concluded, premises=tuple(sorted(premises)), witness=witness
+        )
+        self.listed.append(step)
+        return len(self.listed) - 1
+
+    def facts(self, steps: list[Step]) -> list[int]:
+        """Add facts, which have no premises."""
+        self.listed.extend(steps)
+        return list(range(len(self.listed) - len(steps), len(self.listed)))
+
+    def _step(self, node: Derivation) -> tuple[int, int]:
+        """A derivation whose premises are there already, by what shows it."""
+        proof = self.shown.get(id(node))
+        if proof:
+            return self._shown(proof)
+        made = {"select/pair": self._best, "select/above": self._first}
+        return made.get(node.rule, self._node)(node)
+
+    def _node(self, node: Derivation) -> tuple[int, int]:
+        """One theorem application whose premises are there already."""
+        if not isinstance(node.conclusion, Guarantee):
+            raise NotCertified(f"the derivation does not say what {node.rule} concludes")
+        premises = [self._places[id(one)] for one in node.premises]
+        apart = {steps for _, steps in premises} or {1}
+        if len(apart) > 1:
+            raise NotCertified(
+                f"{node.rule} joins guarantees about one record with others about groups; group "
+                "the total, or every part alike"
+            )
+        (steps,) = apart
+        parameters = {name: _json(value) for name, value in node.parameters}
+        if node.rule.startswith("group/"):
+            steps *= int(str(dict(node.parameters)["size"]))
+        places = [place for place, _ in premises]
+        if node.rule == "convert/pair-pure":
+            return self._to_pure(node, node.conclusion, steps)
+        if node.rule in {"convert/pair-gdp", "convert/pair-zcdp"}:
+            return self._restated(node, node.conclusion, steps)
+        if node.rule.startswith("compose/") and len(places) == 1:
+            if not isinstance(node.conclusion, RDP):
+                return premises[0]
+            said = conclusion(node.conclusion, steps)
+            return self.add("convert/rdp-rdp", said, places, {}), steps
+        curves = {"convert/notion-rdp": self._to_rdp, "select/rdp": self._to_selected_rdp}
+        if node.rule in curves:
+            return curves[node.rule](node, node.conclusion, places, steps)
+        if node.rule not in _SAME_NAME:
+            raise NotCertified(
+                f"no rule of the certificates covers {node.rule} ({node.statement}) yet; certify "
+                "what it was applied to"
+            )
+        said = conclusion(self.stand_ins.known_as(node.conclusion), steps)
+        return self.add(node.rule, said, places, parameters), steps
+
+    def _selected(
+        self, node: Derivation
+    ) -> tuple[DominatingPair[Any], DominatingPair[Any], RunLaw]:
+        """What was run, what is known of what is released, and how many runs there are."""
+        base, found = node.premises[0].conclusion, node.conclusion
+        if not isinstance(base, DominatingPair) or not isinstance(found, DominatingPair):
+            raise NotCertified(f"the derivation does not say what was selected from: {base}")
+        if not (self.aim.tail and base.forward.factors and base.backward.factors):
+            raise NotCertified(
+                f"no rule of the certificates covers {node.rule} ({node.statement}) where delta is "
+                "0 or not asked for, or a base reveals nothing"
+            )
+        return self.stand_ins.of(base), found, law_of(dict(node.parameters))
+
+    def _first(self, node: Derivation) -> tuple[int, int]:
+        """Bounds of the base's profile, and a finite pair above the first run above a threshold."""
+        base, found, runs = self._selected(node)
+        place, steps = self._places[id(node.premises[0])]
+        forward, backward, facts, witness = pair_above(base, runs, self.aim)
+        self.stand_ins.add(found, forward, backward)
+        said = conclusion(both_ways(found, forward, backward), steps)
+        return self.add("select/above-pair", said, [place, *self.facts(facts)], witness), steps
+
+    def _best(self, node: Derivation) -> tuple[int, int]:
+        """A finite pair above the base, if it is none, and one above the best of the runs."""
+        base, found, runs = self._selected(node)
+        place, steps = self._places[id(node.premises[0])]
+        forward, backward = alone(base.forward), alone(base.backward)
+        if forward is None or backward is None:
+            forward, backward, facts = coarse(base, self.aim.tail / max(runs.mean, 1.0))
+            above = conclusion(both_ways(base, forward, backward), steps)
+            place = self.add("dominate/pair", above, [place, *self.facts(facts)], {})
+        forward, backward, witness = best(forward, backward, runs, self.aim)
+        self.stand_ins.add(found, forward, backward)
+        said = conclusion(both_ways(found, forward, backward), steps)
+        return self.add("select/pair", said, [place], witness), steps
+
+    def _shown(self, shown: Shown) -> tuple[int, int]:
+        """The steps that show a conversion to raised numbers."""
+        premise, apart = self._places[id(shown.premise.derivation)]
+        before = len(self.listed) - 1
+        for step in shown.steps(apart):
+            places = (before + one if one else premise for one in step.premises)
+            self.listed.append(replace(step, premises=tuple(sorted(places))))
+        return len(self.listed) - 1, apart * shown.size
+
+    def _to_pure(self, node: Derivation, found: Guarantee[Any], steps: int) -> tuple[int, int]:
+        """The largest loss of the pairs of what is known."""
+        _, place = self._pair(node)
+        return self.add("convert/pair-pure", conclusion(found, steps), [place], {}), steps
+
+    def _restated(self, node: Derivation, found: Guarantee[Any], steps: int) -> tuple[int, int]:
+        """The smallest mu or rho of the pairs of what is known."""
+        pair, place = self._pair(node)
+        if isinstance(found, GDP):
+            bare = unsampled(pair, found.mu_squared)
+            if bare is not None:
+                pair, said = bare, conclusion(bare, steps)
+                place = self.add("convert/pair-unsampled", said, [place], {})
+            witness = gdp_witness(pair, float(found.mu), found.mu_squared)
+        elif isinstance(found, ZCDP):
+            witness = zcdp_witness(pair, float(found.rho))
+        else:
+            raise NotCertified(f"{node.rule} concludes neither mu-GDP nor rho-zCDP")
+        return self.add(node.rule, conclusion(found, steps), [place], witness), steps
+
+    def _to_rdp(
+        self, node: Derivation, found: Guarantee[Any], places: list[int], steps: int
+    ) -> tuple[int, int]:
+        """Renyi points of a pair, of zCDP, or of other points."""
+        known, said = node.premises[0].conclusion, conclusion(found, steps)
+        if isinstance(known, ZCDP):
+            return self.add("convert/zcdp-rdp", said, places, {}), steps
+        if isinstance(known, RDP):
+            return self.add("convert/rdp-rdp", said, places, {}), steps
+        if isinstance(known, BoundedRange):
+            return self.add("convert/bounded-range-rdp", said, places, {}), steps
+        pair, place = self._pair(node)
+        orders = [order for order, _ in found.points] if isinstance(found, RDP) else []
+        return self.add("convert/pair-rdp", said, [place], rdp_witness(pair, orders)), steps
+
+    def _pair(self, node: Derivation) -> tuple[DominatingPair[Any], int]:
+        """The pairs of what is known, where they are added, if nothing stands in for them."""
+        known = node.premises[0].conclusion
+        if not isinstance(known, PairGuarantee):
+            raise NotCertified(f"no rule leads from {node.premises[0].statement} to {node.rule}")
+        pair = known.to_pair()
+        place, _ = self.derive(pair.derivation)
+        if self.stand_ins.of(pair) != pair:
+            raise NotCertified(
+                f"{node.rule} of a selection is not certified; ask for epsilon or delta"
+            )
+        return pair, place
+
+    def _to_selected_rdp(
+        self, node: Derivation, found: Guarantee[Any], places: list[int], steps: int
+    ) -> tuple[int, int]:
+        """Where the derivation's bounds are not above what convexity implies, and the rest."""
+        base, given = node.premises[0].conclusion, dict(node.parameters)
+        if not isinstance(base, RenyiGuarantee) or not isinstance(found, RDP):
+            raise NotCertified(f"the derivation does not say what was selected from: {node.rule}")
+        names = dict(zip((a for a, _ in found.points), str(given["bounds"]).split(), strict=True))
+        scaled = lower_hull(
+            [(Fraction(0), Fraction(0)), *((a - 1, (a - 1) * r) for a, r in found.points)]
+        )
+        corners = RDP(points=[(x + 1, y / x) for x, y in scaled if x], relation=found.relation)
+        hints = [(names[order], order) for order, _ in corners.points]
+        witness = selected_witness(base, law_of(given), hints)
+        place = self.add("select/rdp", conclusion(corners, steps), places, witness)
+        if corners.points == found.points:
+            return place, steps
+        return self.add("convert/rdp-rdp", conclusion(found, steps), [place], {}), steps
+
+
+def law_of(parameters: Mapping[str, object]) -> RunLaw:
+    """The law of the number of runs among a theorem's parameters."""
+    runs = parameters["runs"]
+    if not isinstance(runs, RunLaw):
+        raise NotCertified(f"the derivation does not say how many runs there are: {runs!r}")
+    return runs
+
+
+def _json(value: Fraction | int | str | RunLaw) -> Json:
+    if isinstance(value, RunLaw):
+        return run_law(value)
+    return show_rational(value) if isinstance(value, Fraction) else value

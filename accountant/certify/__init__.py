@@ -1,1 +1,0 @@
-"""Certificates: a guarantee's derivation and numbers in a form that ``proofs`` can check."""

@@ -1,0 +1,1 @@
+"""The engine: brackets of what a product of dominating pairs costs."""

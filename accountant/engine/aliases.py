@@ -1,0 +1,148 @@
+"""K beside a contour: how far apart its nodes may be, and what bounds the aliases they leave.
+
+What a saddle expects decides how far apart; ``real_bounds``, ``along`` and ``Aliases`` are
+rigorous, and a contour relies on them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from accountant.arithmetic.arrays import distinct
+from accountant.arithmetic.enclosure import Complexes, Enclosure, Reals, joined, short
+from accountant.bound import Bound
+from accountant.engine.saddle_point import CHUNK, Saddle, sum_cgf, total_cgf
+from accountant.errors import NotCertified
+from accountant.pairs.product import Product
+
+_LONGEST = 1e100
+_ROOM, _LEAST_ROOM = 1e-3, 1e-12  # by which an estimate of K may be wrong
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RealBounds:
+    """K on the real axis, where M is real.
+
+    Attributes:
+        points: shape (n,), increasing: 0, those of a saddle and its c.
+        upper: shape (n,), upper bounds of K there (K(0) <= 0).
+        moments: bounds of K(c) of each factor's pair.
+    """
+
+    points: Reals
+    upper: Reals
+    moments: tuple[Bound, ...]
+
+    def at(self, c: float) -> float:
+        """The upper bound of K at one of the points."""
+        return float(self.upper[self.points == c][0])
+
+
+def real_bounds(product: Product, saddle: Saddle) -> RealBounds:
+    """K at the points of a saddle."""
+    c = short(saddle.c)
+    points = distinct(np.array([*saddle.points, c]))
+    each = [factor.pair.cgf(points + 0j) for factor in product.factors]
+    total = sum_cgf(product, each, points.shape)
+    at = int(np.searchsorted(points, c))
+    return RealBounds(
+        np.append(0.0, points),
+        np.append(0.0, total.value.real + total.radius).astype(float),
+        tuple(_real(one, at) for one in each),
+    )
+
+
+def along(product: Product, saddle: Saddle, s: Complexes) -> tuple[Enclosure, RealBounds]:
+    """K on a line that starts at the saddle's c, and at its points."""
+    points, line = np.array(saddle.points), s[:CHUNK]
+    each = [factor.pair.cgf_along(points, line) for factor in product.factors]
+    total, after = sum_cgf(product, each, (points.size + line.size,)), points.size
+    places = np.concatenate([[0.0], points, s.real[:1]])
+    upper = np.append(0.0, (total.value.real + total.radius)[: after + 1]).astype(float)
+    order = np.argsort(places)
+    known = RealBounds(places[order], upper[order], tuple(_real(one, after) for one in each))
+    found = Enclosure(total.value[after:], total.radius[after:])
+    if s.size > CHUNK:
+        found = joined([found, total_cgf(product, s[CHUNK:])])
+    return found, known
+
+
+def expected(product: Product, saddle: Saddle) -> RealBounds:
+    """What ``real_bounds`` will find as it seems: to choose by, and to be verified.
+
+    The ends of the moments leave room for a few wrong digits.
+    """
+    c, factors = short(saddle.c), product.factors
+    known = sorted([(0.0, 0.0), *zip(saddle.points, saddle.values, strict=True), (c, saddle.value)])
+    points, upper = (np.array(one) for one in zip(*known, strict=True))
+    if len(factors) == 1:
+        moments = [saddle.value / factors[0].count]
+    else:
+        moments = [float(factor.pair.steer(np.array([c]))[0][0]) for factor in factors]
+    room = [_ROOM * abs(one) + _LEAST_ROOM for one in moments]
+    around = (Bound(one - more, one + more) for one, more in zip(moments, room, strict=True))
+    return RealBounds(points, upper, tuple(around))
+
+
+def _real(found: Enclosure, at: int) -> Bound:
+    value, radius = found.value.real[at], found.radius[at]
+    return Bound(float(value - radius), float(value + radius))
+
+
+def alias_step(saddle: Saddle, known: RealBounds) -> float:
+    """The largest step whose aliases are negligible against the estimate of delta.
+
+    Raises:
+        NotCertified: it would vanish, next to the largest loss or where K is known no further.
+    """
+    c = short(saddle.c)
+    needed = known.upper - known.points * saddle.epsilon - saddle.log_delta - saddle.log_tolerance
+    gap = np.abs(known.points - c)
+    period = 0.0
+    for side in (known.points < c, known.points > c):
+        each = np.maximum(needed[side], 4.0) / gap[side]
+        period = max(period, float(each.min(initial=math.inf)))
+    if not period < _LONGEST:
+        raise NotCertified(f"order {1 + c:.6g} is out of reach next to the largest loss")
+    return short(2 * math.pi / period)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Aliases:
+    """What bounds the sum over m != 0 of delta(eps + m R) e^{c m R}, at every eps.
+
+    Chernoff: delta(x) <= M(c') e^{-c' x}; a point c' < c serves m < 0, c' > c serves m > 0,
+    each a geometric series with ratio e^{-|c - c'| R}.
+
+    Attributes:
+        places: for each side, shape (m,), points c' other than c.
+        heights: for each side, shape (m,), logs of the bounds at eps = 0.
+    """
+
+    places: tuple[Reals, Reals]
+    heights: tuple[Reals, Reals]
+
+    @staticmethod
+    def of(known: Reals, c: float, period: float) -> Aliases:
+        """From points c' and upper bounds of K there, shape (m, 2), and R rounded down."""
+        sides = known[known[:, 0] < c], known[known[:, 0] > c]
+        gaps = [np.abs(side[:, 0] - c) * period for side in sides]
+        lower, upper = (
+            side[:, 1] + 1e-12 * np.abs(side[:, 1]) - gap - np.log(-np.expm1(-gap))
+            for side, gap in zip(sides, gaps, strict=True)
+        )
+        return Aliases((sides[0][:, 0], sides[1][:, 0]), (lower, upper))
+
+    def log_excess(self, epsilon: Reals) -> Reals:
+        """Log of the bound at each epsilon, shape (n,)."""
+        lower, upper = (
+            (height - np.multiply.outer(epsilon, place)).min(axis=1, initial=np.inf)
+            for place, height in zip(self.places, self.heights, strict=True)
+        )
+        return np.asarray(np.logaddexp(lower, upper))

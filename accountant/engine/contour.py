@@ -1,0 +1,338 @@
+r"""The privacy profile of a product by a trapezoid sum along a vertical line.
+
+Let F(s) = M(s) e^{-s eps} / (s(s+1)), M = exp K the product's moment generating function of
+the finite losses, c > 0, R = 2 pi / step. Then (THEORY: three facts, proofs/theory/contour.md)
+
+    step/(2 pi) sum_k F(c + i k step) = sum_m delta(eps + m R) e^{c m R}  >=  delta(eps).
+
+So the sum is an upper bound, and a lower bound after subtracting the other m: for m < 0 and
+m > 0 Chernoff's delta(x) <= M(c') e^{-c' x}, c' < c and c' > c. Cutting at |y| > Y costs at
+most M(c) e^{-c eps} D(Y) / (pi Y), D a decreasing bound of |M(c+iy)|/M(c).
+
+Where the loss is not known to be smooth enough, an extra tau-GDP mechanism is composed: its
+factor e^{tau^2 s(s+1)/2} makes the sum finite and can only increase delta. The gap it opens
+is bounded from the values themselves (Lemma *tent*, ``_untilt``).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cache
+from typing import final
+
+import numpy as np
+
+from accountant.arithmetic.enclosure import (
+    ELEMENTARY_ULPS,
+    UNIT_ROUNDOFF,
+    Complexes,
+    Reals,
+    short,
+    unit_roundoff,
+)
+from accountant.engine.aliases import Aliases, alias_step, along, expected
+from accountant.engine.saddle_point import Saddle, smoothnesses
+from accountant.errors import NotCertified
+from accountant.pairs.pair import Smoothness
+from accountant.pairs.product import Product
+from accountant.pairs.smoothness import log_decay
+
+MAX_NODES = 1 << 20
+_MAX_WORK = 1 << 28  # nodes times terms in K at the last node
+_EASY_NODES, _EASY_WORK = 1 << 14, 1 << 24  # where tau is needed all the same
+_FEW_NODES = 1 << 8
+_ASKED = 16
+_FEWEST = 16
+_BLOCK = 1 << 18  # epsilons times nodes evaluated at once: libraries start threads from there
+_SUMMED = 64
+_VAGUE = 0.25
+TENT = 6  # half width of the tent, in units of tau
+_LARGEST_TAU = 4.0  # beyond, E[T] of Lemma *tent* loses its digits, and says nothing
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Contour:
+    """M along one vertical line: enough to bracket delta at every epsilon near the saddle.
+
+    Attributes:
+        s: shape (n,), the nodes with imaginary part k * step, k = 0..n-1.
+        log_kernel: shape (n,), K(s) + tau^2 s(s+1)/2 - log s - log(s+1).
+        radius: shape (n,), its error apart from epsilon's.
+        step: distance of the nodes.
+        log_cut: log of the cut tail, without the factor e^{-c eps}.
+        known: shape (m, 2), points c' and upper bounds of K(c') + tau^2 c'(c'+1)/2.
+        tau: of the extra mechanism, 0 when there is none.
+    """
+
+    s: Complexes
+    log_kernel: Complexes
+    radius: Reals
+    step: float
+    log_cut: float
+    known: Reals
+    tau: float
+    terms: _Terms = field(init=False, repr=False)
+    aliases: Aliases = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """What all epsilons share."""
+        terms = _terms(self.s, self.log_kernel, self.radius, self.step)
+        object.__setattr__(self, "terms", terms)
+        period = 2 * math.pi / self.step * (1 - 1e-12)
+        object.__setattr__(self, "aliases", Aliases.of(self.known, float(self.s[0].real), period))
+
+    def log_brackets(self, epsilon: Reals) -> tuple[Reals, Reals]:
+        """Log of a lower (possibly -inf) and an upper bound of delta at each epsilon.
+
+        For the product composed with the extra mechanism, if there is one.
+        """
+        most = max(_BLOCK // self.s.size, 1)
+        if epsilon.size > most:
+            parts = [self.log_brackets(epsilon[i : i + most]) for i in range(0, epsilon.size, most)]
+            return np.concatenate([one[0] for one in parts]), np.concatenate(
+                [one[1] for one in parts]
+            )
+        c = float(self.s[0].real)
+        floor = float(self.log_kernel[0].real)
+        shift = floor - c * epsilon
+        error = self.terms.error(float(np.abs(epsilon).max(initial=0.0)))
+        total = _turned_back(self.terms.known, self.step, epsilon)
+        cut = np.exp(self.log_cut - floor)
+        upper = total + error + cut
+        excess = self.aliases.log_excess(epsilon)
+        with np.errstate(over="ignore"):
+            lower = total - error - cut - np.exp(excess - shift)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            log_lower = np.where(lower > 0, np.log(np.maximum(lower, 1e-300)), -np.inf)
+            log_upper = np.where(upper > 0, np.log(upper), np.inf)  # also where it is nan
+            rounding = 8 * UNIT_ROUNDOFF * (np.abs(shift) + abs(floor) + 4.0)
+            ends = (
+                log_lower + shift - rounding - 8 * UNIT_ROUNDOFF * np.abs(log_lower),
+                log_upper + shift + rounding + 8 * UNIT_ROUNDOFF * np.abs(log_upper),
+            )
+        return ends[0].astype(float), ends[1].astype(float)
+
+    def log_profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
+        """Log bounds of delta of the product itself."""
+        if self.tau == 0.0:
+            return self.log_brackets(epsilon)
+        width = TENT * self.tau
+        low, high = self.log_brackets(np.concatenate([epsilon - width, epsilon, epsilon + width]))
+        parts = np.split(high, 3)
+        return self._untilt(epsilon, np.split(low, 3)[1], parts[0], parts[2]), parts[1]
+
+    def _untilt(self, epsilon: Reals, center: Reals, left: Reals, right: Reals) -> Reals:
+        """Lower bound of log delta from bounds of the profile g with the extra mechanism.
+
+        Lemma (tent). delta is convex in t = e^eps, and g(t) = E delta(tX), X = e^{tau N},
+        N ~ N(-tau/2, 1), E X = 1; so delta <= g. Let u = e^{-w}, v = e^w, w = 6 tau, and let
+        I be linear on [ut, t] and [t, vt] through (ut, g(ut)), (t, delta(t)), (vt, g(vt)).
+        By convexity delta <= I there; outside, delta(x) <= M(c) x^{-c}. Hence
+        g(t) <= delta(t) E[T] + g(ut) E[T_u] + g(vt) E[T_v] + E[M(c) (tX)^{-c}; |N| > 6],
+        with T, T_u, T_v the hat functions of the three points. Solve for delta(t). The last
+        term is at most M(c) e^{-c eps + tau^2 c(c+1)/2} erfc((6 - (c + 1) tau) / sqrt 2).
+        """
+        if self.tau > _LARGEST_TAU:
+            return np.full(epsilon.shape, -np.inf)
+        c = float(self.s[0].real)
+        hat, hat_left, hat_right = _hats(self.tau)
+        reach = (TENT - (c + 1.0) * self.tau) / math.sqrt(2)
+        chernoff = self.log_kernel[0].real + self.radius[0] + math.log(c) + math.log1p(c)
+        outside = chernoff - c * epsilon + math.log(math.erfc(reach))
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            rest = hat_left * np.exp(left - center) + hat_right * np.exp(right - center)
+            rest = (rest + np.exp(outside - center)) * (1 + 1e-14)
+            value = np.maximum((1.0 - rest) / hat, 0.0)
+            return np.asarray(np.log(value) + center - 1e-14)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Terms:
+    """The terms of the sum without e^{-s eps}, relative to e^{log_kernel} of the first.
+
+    Attributes:
+        known: shape (n,), those known to some digits, 0 for the others.
+        size: sum of the sizes of all of them.
+        moment: sum of their sizes times their imaginary parts.
+        reach: the largest imaginary part.
+        base: what bounds the error of the sum, epsilon's part left out.
+    """
+
+    known: Complexes
+    size: float
+    moment: float
+    reach: float
+    base: float
+
+    def error(self, epsilon: float) -> float:
+        """How far the sum may be off, up to |epsilon|.
+
+        Turning back by y epsilon, rounded twice in each of two parts, moves the exponent of a
+        term by v <= 2 u y |epsilon| (1 + u). One that is off by w + v, where w and v <= 1/4, is off
+        by at most (w + v)(1 + w + v) <= w (1 + w) + 2 v times its size; any other by twice that.
+        """
+        slip = 2.1 * unit_roundoff(self.known.dtype) * epsilon
+        if slip * self.reach > _VAGUE or not math.isfinite(self.moment):
+            return self.base + 2.1 * self.size
+        return self.base + 2.0 * slip * self.moment
+
+
+def _terms(s: Complexes, log_kernel: Complexes, radius: Reals, step: float) -> _Terms:
+    """The terms of a sum at nodes s, from the logs without weights and their radius."""
+    unit = unit_roundoff(log_kernel.dtype)
+    weight = np.where(np.arange(s.size) == 0, 1.0, 2.0) * (step / (2 * math.pi))
+    wobble = (radius + 4 * unit * (np.abs(log_kernel) + 8.0)).astype(float)
+    known = wobble < _VAGUE  # beyond, a term is only known by its size
+    growth = np.where(known, 0.0, np.where(np.isinf(radius), 1.0, radius))
+    with np.errstate(over="ignore"):
+        size = np.exp(log_kernel.real - log_kernel[0].real + growth) * weight
+    off = np.where(known, wobble * (1.0 + wobble), 1.0) + 8 * ELEMENTARY_ULPS * unit
+    turn, total = log_kernel.imag, float(size.sum())
+    return _Terms(
+        known=np.where(known, size, 0.0) * (np.cos(turn) + 1j * np.sin(turn)),
+        size=total,
+        moment=float((size * s.imag).sum()),
+        reach=float(s[-1].imag),
+        base=float((size * off).sum()) + 2 * _SUMMED * unit * total,
+    )
+
+
+def _turned_back(terms: Complexes, step: float, epsilon: Reals) -> Reals:
+    """Real part of the sum over k of term_k e^{-i k step eps}, for each epsilon.
+
+    In rows of w terms, w at most ``_SUMMED``, by real products of matrices; with k = w p + r as
+    e^{-i w p step eps} times e^{-i r step eps}. Sums err by at most 2 ``_SUMMED`` u of their
+    size: within rows by any order, over rows in pairs.
+    """
+    width = min(terms.size, _SUMMED)
+    rows = -(-terms.size // width)
+    table = np.zeros((rows, width), dtype=terms.dtype)
+    table.ravel()[: terms.size] = terms
+    epsilon = epsilon.astype(terms.real.dtype)
+    inner = step * np.multiply.outer(np.arange(width), epsilon)
+    cosine, sine = np.cos(inner), np.sin(inner)
+    real = table.real @ cosine + table.imag @ sine
+    imaginary = table.imag @ cosine - table.real @ sine
+    outer = width * step * np.multiply.outer(np.arange(rows), epsilon)
+    each = (real * np.cos(outer) + imaginary * np.sin(outer)).T
+    return np.asarray(np.ascontiguousarray(each).sum(axis=1))  # along memory: in pairs
+
+
+def _hats(tau: float) -> tuple[float, float, float]:
+    """E[T], E[T_u], E[T_v] of Lemma *tent*: upper bounds, by Gauss-Legendre quadrature.
+
+    The integrands are entire and tame on intervals of length 6: 64 nodes leave an error far
+    below the 1e-13 added.
+    """
+    x, w = _gauss_legendre()
+    n = 0.5 * TENT * (x + 1.0)
+    w = 0.5 * TENT * w / math.sqrt(2 * math.pi)
+    right = w * np.exp(-0.5 * (n + 0.5 * tau) ** 2)
+    left = w * np.exp(-0.5 * (n - 0.5 * tau) ** 2)
+    up, down = (np.expm1(x * n) / math.expm1(x * TENT) for x in (tau, -tau))
+    hat_right, hat_left = float(right @ up), float(left @ down)
+    hat = float(right @ (1.0 - up) + left @ (1.0 - down))
+    return hat * (1 + 1e-13), hat_left * (1 + 1e-13), hat_right * (1 + 1e-13)
+
+
+@cache
+def _gauss_legendre() -> tuple[Reals, Reals]:
+    """Nodes and weights on [-1, 1], computed when first needed."""
+    return np.polynomial.legendre.leggauss(64)
+
+
+def build(product: Product, saddle: Saddle, most: int = MAX_NODES) -> Contour:
+    """Choose spacing, length and tau for the question a saddle suits.
+
+    Raises:
+        NotCertified: the line would need more nodes than allowed even with a large tau.
+    """
+    c = short(saddle.c)
+    guess = expected(product, saddle)
+    step = alias_step(saddle, guess)
+    parts = smoothnesses(product, c, guess.moments)
+    needed = guess.at(c) - c * saddle.epsilon - saddle.log_delta - saddle.log_tolerance
+    wanted = _length(parts, step, needed, 0.0)
+    limit = min(_node_limit(product, c, step, wanted), most)
+    while True:
+        nodes, tau = wanted, 0.0
+        if nodes > limit:
+            nodes = limit
+            tau = short(math.sqrt(2 * max(needed, 1.0)) / (step * (nodes - 1)))
+            nodes = min(nodes, _length(parts, step, needed, tau))
+        s = c + 1j * step * np.arange(nodes)
+        try:
+            cgf, known = along(product, saddle, s)
+        except NotCertified:  # too far up: a shorter line and a larger tau
+            if nodes <= _FEWEST:
+                raise
+            limit = nodes // 2
+            continue
+        break
+    found = zip(guess.moments, known.moments, strict=True)
+    if not all(true.lower in one and true.upper in one for one, true in found):
+        parts = smoothnesses(product, c, known.moments)
+    log_moment = known.at(c)
+    decay = float(log_decay(parts, np.array([step * (nodes - 1)]), tau)[0])
+    unit, precise = unit_roundoff(cgf.value.dtype), s.astype(cgf.value.dtype)
+    extra = 0.5 * tau * tau * precise * (precise + 1.0)
+    log_s, log_s1 = np.log(precise), np.log(precise + 1.0)
+    size = np.abs(cgf.value) + np.abs(extra) + np.abs(log_s) + np.abs(log_s1)
+    radius = (
+        cgf.radius
+        + 4 * ELEMENTARY_ULPS * unit * (np.abs(log_s) + np.abs(log_s1) + np.abs(extra))
+        + 4 * unit * size
+    )
+    lift = 0.5 * tau * tau * c * (c + 1.0) * (1 + 1e-12)
+    reach, points = step * (nodes - 1), known.points
+    lifted = known.upper + 0.5 * tau * tau * points * (points + 1.0) * (1 + 1e-12)
+    return Contour(
+        s=s,
+        log_kernel=cgf.value + extra - log_s - log_s1,
+        radius=radius,
+        step=step,
+        log_cut=log_moment + lift + decay - math.log(math.pi * reach) + 1e-9,
+        known=np.column_stack([points, lifted]),
+        tau=tau,
+    )
+
+
+def _length(parts: list[tuple[Smoothness, int]], step: float, needed: float, tau: float) -> int:
+    """Number of nodes until the cut tail is negligible; the cap when it never is."""
+    few, many = 8, 4 * MAX_NODES
+    for size in (8, 7):  # coarsely, then between two neighbours
+        counts = (few * (many / few) ** (np.arange(size + 1) / size)).astype(int)
+        reach = step * (counts - 1)
+        enough = needed + log_decay(parts, reach, tau) < np.log(math.pi * reach)
+        if not enough.any():
+            break
+        first = int(enough.argmax())
+        few, many = int(counts[max(first - 1, 0)]), int(counts[first])
+    return many
+
+
+def _node_limit(product: Product, c: float, step: float, wanted: int) -> int:
+    """As many nodes as wanted, or fewer where these and their values of K are too many.
+
+    Falling short takes tau, and then more nodes gain little. Judged at the last node.
+    """
+
+    def work(nodes: int) -> int:
+        s = complex(c, step * nodes)
+        return every * sum(factor.pair.work(s) for factor in product.factors[::every])
+
+    every = math.ceil(len(product.factors) / _ASKED)  # of many pairs, some are asked
+    if wanted * len(product.factors) <= _FEW_NODES:
+        return wanted
+    if wanted <= MAX_NODES and wanted * work(wanted) <= _MAX_WORK:
+        return wanted
+    nodes = min(wanted, _EASY_NODES)
+    for _ in range(12):
+        each = work(nodes)
+        if nodes * each <= _EASY_WORK:
+            break
+        nodes = max(min(_EASY_WORK // each, nodes // 2), nodes // 8, _FEWEST)
+    return nodes

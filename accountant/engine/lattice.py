@@ -1,0 +1,342 @@
+r"""The privacy profile of a product whose losses all lie on one lattice.
+
+M is then periodic up to a phase, and the trapezoid sum of numerics/contour.py can be folded
+into one period exactly. With span h, l the first lattice point above eps and N nodes
+y_k = 2 pi k / (N h) in [-pi/h, pi/h),
+
+    (1/N) sum_k M(s_k) e^{-s_k l} ( 1/(1 - e^{-s_k h}) - e^{eps-l}/(1 - e^{-(s_k+1)h}) )
+        = sum_m delta(eps + m R) e^{c m R}  >=  delta(eps),   R = N h:
+
+the bracket is the generating function of sum over j >= 0 of (1 - e^{eps - l - jh}) e^{-s(l+jh)}.
+Nothing is cut for lack of smoothness; where the counts are large the outer nodes are bounded
+by |E e^{iyL}|^2 <= 1 - adjacency (1 - cos(y h)), which decreases up to pi/h.
+
+Offsets and spans are rounded, so each total loss is off its ideal lattice point by at most
+blur = 16 u (2 size + |eps| + R); that moves log M(s) by |s| blur and delta by at most
+blur P(L > eps - blur) <= blur M(c) e^{-c eps} (losses beyond eps + R are below tolerance).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from accountant.arithmetic.arrays import distinct
+from accountant.arithmetic.enclosure import (
+    ELEMENTARY_ULPS,
+    UNIT_ROUNDOFF,
+    Complexes,
+    Enclosure,
+    Reals,
+    short,
+)
+from accountant.bound import Bound
+from accountant.engine.aliases import Aliases, alias_step, real_bounds
+from accountant.engine.saddle_point import Saddle, smoothnesses, total_cgf
+from accountant.errors import NotCertified
+from accountant.pairs.lattice_finite import LadderPair
+from accountant.pairs.pair import Lattice
+from accountant.pairs.product import Product
+from accountant.pairs.smoothness import log_decay
+
+_MAX_NODES = 1 << 23
+_FEW = 1 << 11
+_BLOCK = 1 << 19  # epsilons times nodes evaluated at once
+_KNOWN = 0.5  # an error of K below which a value counts
+_GROWN = 1.3  # (e^x - 1)/x up to there
+_LOG_DROPPED = -28.0  # dropped nodes, relative to the node on the real axis
+_SAME = 1e-14
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Common:
+    """The lattice of a product: n_1 a_1 + n_2 a_2 + ... + k * span.
+
+    Attributes:
+        offset: sum of counts times offsets.
+        span: the common span.
+        decay: half the sum of counts times adjacencies.
+        size: sum of counts times absolute offsets.
+    """
+
+    offset: float
+    span: float
+    decay: float
+    size: float
+
+
+def common_lattice(product: Product, c: float) -> Common | None:
+    """The lattice all factors share, if they do: spans multiples of one to 14 digits."""
+    found: list[tuple[Lattice, int]] = []
+    for factor in product.factors:
+        lattice = factor.pair.lattice(c)
+        if lattice is None:
+            return None
+        found.append((lattice, factor.count))
+    span = min(lattice.span for lattice, _ in found)
+    ratios = [lattice.span / span for lattice, _ in found]
+    if any(abs(ratio - round(ratio)) > _SAME * ratio for ratio in ratios):
+        return None
+    finest = [(one, n) for (one, n), ratio in zip(found, ratios, strict=True) if round(ratio) == 1]
+    return Common(
+        offset=sum(count * lattice.offset for lattice, count in found),
+        span=span,
+        decay=0.5 * sum(count * lattice.adjacency for lattice, count in finest),
+        size=sum(count * abs(lattice.offset) for lattice, count in found),
+    )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LatticeContour:
+    """M at the nodes of one period: enough to bracket delta at every epsilon near the saddle.
+
+    Attributes:
+        s: shape (n,), nodes with imaginary part 0, step, 2 step, ...
+        cgf: shape (n,), K(s).
+        radius: shape (n,), its error.
+        weights: shape (n,), 1/N or 2/N (conjugate pairs), 1/N at the end of the period.
+        lattice: what the losses lie on.
+        period: N * span.
+        log_cut: log of a bound of |M| summed over the nodes left out, over N; -inf if none.
+        log_dropped: log of a bound of the terms left out, without the factor e^{-c l}.
+        aliases: what bounds them.
+    """
+
+    s: Complexes
+    cgf: Complexes
+    radius: Reals
+    weights: Reals
+    lattice: Common
+    period: float
+    log_cut: float
+    log_dropped: float
+    aliases: Aliases
+
+    def log_profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
+        """Log of a lower (possibly -inf) and an upper bound of delta at each epsilon."""
+        few = max(_BLOCK // self.s.size, 1)
+        if epsilon.size <= few:
+            return self._bracket(epsilon, *self._summed(epsilon))
+        if self.s.size > _FEW:
+            return self._bracket(epsilon, *self._transformed(epsilon))
+        parts = [self.log_profile(epsilon[i : i + few]) for i in range(0, epsilon.size, few)]
+        low, high = (np.concatenate(one) for one in zip(*parts, strict=True))
+        return low, high
+
+    def _summed(self, epsilon: Reals) -> tuple[Reals, Reals]:
+        """The sum over the nodes and its error, over e^{shift}: node by node."""
+        first = self._first(epsilon)[:, None]
+        shift = self.cgf[0].real - float(self.s[0].real) * first
+        mass, weight = self._kernel()
+        kernel = mass - np.exp(epsilon[:, None] - first) * weight
+        phase = self.s * first
+        scale = np.exp(self.cgf - phase - shift) * self.weights
+        size = np.exp(self.cgf.real - phase.real - shift) * self.weights
+        wobble = self.radius + np.abs(self.s) * self._blur(epsilon)[:, None]
+        wobble = wobble + 4 * UNIT_ROUNDOFF * (
+            np.abs(phase) + np.abs(shift) + np.abs(self.cgf) + 8.0
+        )
+        known = wobble < _KNOWN
+        growth = np.where(known, 0.0, np.where(np.isinf(wobble), 1.0, wobble))
+        with np.errstate(over="ignore"):
+            slip = np.where(known, np.expm1(np.where(known, wobble, 0.0)), 1.0 + np.exp(growth))
+        loose = self._loose(mass, weight)
+        error = (size * (np.abs(kernel) * slip + loose * (1 + slip))).sum(axis=1)
+        total = (np.where(known, scale, 0.0) * kernel).real.sum(axis=1)
+        return total, error + 64 * UNIT_ROUNDOFF * (size * np.abs(kernel)).sum(axis=1)
+
+    def _transformed(self, epsilon: Reals) -> tuple[Reals, Reals]:
+        """The same at very many nodes by two fast Fourier transforms, as one serves all places.
+
+        With first = offset + m h a node turns by offset y_k and by 2 pi k m / N. The kernel is
+        mass - weight + (1 - e^{eps - first}) weight, where the bracket is at most h. An error of a
+        transform of length N is at most 8 u log2 N times the sum of the moduli.
+        """
+        first, h, count = self._first(epsilon), self.lattice.span, self._count()
+        mass, weight = self._kernel()
+        place = np.mod(np.rint((first - self.lattice.offset) / h), count).astype(int)
+        size = np.exp(self.cgf.real - self.cgf[0].real) * self.weights
+        loose = size * self._loose(mass, weight)
+        bound = size * (np.abs(mass - weight) + h * np.abs(weight)) * (1 + 1e-9)
+        radius = self.radius + 4 * UNIT_ROUNDOFF * (np.abs(self.cgf) + 8.0)
+        slope = self._blur(epsilon) + 4 * UNIT_ROUNDOFF * np.abs(first)
+        flat = 4 * UNIT_ROUNDOFF * np.abs(self.cgf[0].real - float(self.s[0].real) * first)
+        most = radius + np.abs(self.s) * slope.max() + flat.max()
+        known = most < _KNOWN
+        kept, far = bound[known], np.where(np.isinf(most), 1.0, most)[~known]
+        turned = np.where(known, np.exp(self.cgf - self.cgf[0].real), 0.0) * self.weights
+        turned = turned * np.exp(-1j * self.s.imag * self.lattice.offset)
+        near, rest = (self._turned(turned * one)[place] for one in (mass - weight, weight))
+        with np.errstate(over="ignore"):
+            lost = (bound + loose)[~known] @ (2.0 + np.exp(far))
+        lost += 2.0 * float(loose.sum())
+        lost += (64 + 8 * math.log2(count) + 16) * UNIT_ROUNDOFF * float(bound.sum())
+        error = kept @ radius[known] + slope * (kept @ np.abs(self.s[known])) + flat * kept.sum()
+        return near - np.expm1(epsilon - first) * rest, _GROWN * error + lost
+
+    def _turned(self, terms: Complexes) -> Reals:
+        """The real part of the sum over k of terms e^{-2 pi i k m / N} for m = 0, ..., N - 1."""
+        count = self._count()
+        place = np.rint(self.s.imag * (self.period / (2 * math.pi))).astype(int)
+        spread = np.zeros(count // 2 + 1, dtype=complex)
+        spread[place] = np.where((place == 0) | (place == count // 2), 1.0, 0.5) * terms
+        return np.asarray(np.fft.hfft(spread, count))
+
+    def _count(self) -> int:
+        """Nodes on one period, those with imaginary part below 0 as well."""
+        return round(self.period / self.lattice.span)
+
+    def _first(self, epsilon: Reals) -> Reals:
+        """The first lattice points above each epsilon."""
+        h, offset = self.lattice.span, self.lattice.offset
+        above = offset + h * (np.floor((epsilon - offset) / h) + 1.0)
+        return np.asarray(np.maximum(above, epsilon))
+
+    def _blur(self, epsilon: Reals) -> Reals:
+        """How far a total loss may be off its lattice point."""
+        return 16.0 * UNIT_ROUNDOFF * (2 * self.lattice.size + np.abs(epsilon) + self.period)
+
+    def _kernel(self) -> tuple[Complexes, Complexes]:
+        """Generating functions of the places from the first on, and of e^{-L} there."""
+        h = self.lattice.span
+        return -1.0 / np.expm1(-self.s * h), -1.0 / np.expm1(-(self.s + 1.0) * h)
+
+    def _loose(self, mass: Complexes, weight: Complexes) -> Reals:
+        """What the roundings of the bracket add to it at most."""
+        room = 8 * ELEMENTARY_ULPS * UNIT_ROUNDOFF * (1 + float(self.s[0].real) * self.lattice.span)
+        return np.asarray(room * (np.abs(mass) + np.abs(weight)))
+
+    def _bracket(self, epsilon: Reals, total: Reals, error: Reals) -> tuple[Reals, Reals]:
+        """With what was cut and dropped, and with aliases, for which only the lower end pays.
+
+        Of all nodes the kernel is largest on the real axis.
+        """
+        c, blur, moment = float(self.s[0].real), self._blur(epsilon), self.cgf[0].real
+        shift = moment - c * self._first(epsilon)
+        reach = moment + self.radius[0] - c * (epsilon - blur) - shift
+        log_blurred = np.log(blur) + reach
+        tilts = np.array([c, c + 1.0]) * self.lattice.span
+        cut = -(1.0 / np.expm1(-tilts)).sum() * np.exp(self.log_cut - moment)
+        cut = cut + np.exp(self.log_dropped - moment)
+        upper = total + error + cut
+        excess = self.aliases.log_excess(epsilon) - shift
+        lower = total - error - cut - np.exp(np.minimum(np.logaddexp(excess, log_blurred), 600.0))
+        margin = 8 * UNIT_ROUNDOFF * (np.abs(shift) + 4.0)
+        with np.errstate(divide="ignore"):
+            return (
+                np.log(np.maximum(lower, 0.0)) + shift - margin,
+                np.logaddexp(np.log(upper), log_blurred) + shift + margin,
+            )
+
+
+def build_lattice(product: Product, saddle: Saddle, lattice: Common) -> LatticeContour:
+    """Choose the number of nodes for the question a saddle suits.
+
+    Raises:
+        NotCertified: the period needs more nodes than allowed.
+    """
+    c = short(saddle.c)
+    known = real_bounds(product, saddle)
+    wanted = 2 * math.pi / (alias_step(saddle, known) * lattice.span)
+    if wanted > 2.0**60:
+        raise NotCertified(
+            f"{wanted:.3g} nodes are needed for losses on a lattice of span {lattice.span:.3g}, "
+            f"allowed are {_MAX_NODES}; use fewer or larger steps"
+        )
+    half = max(math.ceil(wanted / 2), 2)
+    if half > _FEW:
+        half = 1 << (half - 1).bit_length()  # for the fast Fourier transform
+    period = 2 * half * lattice.span
+    angle = math.pi / half
+    log_moment = known.at(c)
+    needed = log_moment - c * saddle.epsilon - saddle.log_delta - saddle.log_tolerance
+    needed += math.log(2.0 / -math.expm1(-c * lattice.span) + 2.0)
+    keep, log_cut = _kept(product, known.moments, lattice=lattice, half=half, c=c, needed=needed)
+    if keep > _MAX_NODES:
+        raise NotCertified(
+            f"{keep} nodes are needed for losses on a lattice of span {lattice.span:.3g}, "
+            f"allowed are {_MAX_NODES}; use fewer or larger steps"
+        )
+    index = np.arange(keep + 1)
+    s = c + 1j * (angle / lattice.span) * index
+    cgf = total_cgf(product, s) if keep <= _FEW else _many_values(product, s, half, lattice.span)
+    weights = np.where((index == 0) | (index == half), 0.5, 1.0) / half
+    s, value, radius, kept, lost = _matter(s, cgf, weights, lattice.span)
+    return LatticeContour(
+        s=s,
+        cgf=value,
+        radius=radius,
+        weights=kept,
+        lattice=lattice,
+        period=period,
+        log_cut=log_moment + log_cut + 1e-9,
+        log_dropped=lost,
+        aliases=Aliases.of(np.column_stack([known.points, known.upper]), c, period),
+    )
+
+
+def _matter(
+    s: Complexes, cgf: Enclosure, weights: Reals, span: float
+) -> tuple[Complexes, Complexes, Reals, Reals, float]:
+    """Drop the nodes that together do not matter; log of a bound of their terms.
+
+    The bracket of the kernel is at most |mass - weight| + span |weight|.
+    """
+    if s.size <= _FEW:
+        return s, cgf.value, cgf.radius, weights, -math.inf
+    mass, weight = -1.0 / np.expm1(-s * span), -1.0 / np.expm1(-(s + 1.0) * span)
+    kernel = (np.abs(mass - weight) + span * np.abs(weight)) * (1 + 1e-9)
+    known = np.where(np.isinf(cgf.radius), 0.0, cgf.radius)
+    log_size = cgf.value.real + known + np.log(kernel * weights)
+    order = np.argsort(log_size)
+    sums = np.logaddexp.accumulate(log_size[order])
+    cut = int(np.searchsorted(sums, log_size[0] + _LOG_DROPPED))
+    keep = np.sort(order[cut:])
+    lost = float(sums[cut - 1]) + 1e-6 if cut else -math.inf
+    return s[keep], cgf.value[keep], cgf.radius[keep], weights[keep], lost
+
+
+def _kept(
+    product: Product,
+    moments: tuple[Bound, ...],
+    *,
+    lattice: Common,
+    half: int,
+    c: float,
+    needed: float,
+) -> tuple[int, float]:
+    """Last node that matters, and the log of |M(c+iy)|/M(c) beyond; all of them if few."""
+    if half <= 64:
+        return half, -math.inf
+    parts = smoothnesses(product, c, moments)
+    counts = distinct(np.geomspace(32, half, 100).astype(int))
+    y = counts * (math.pi / (half * lattice.span))
+    bound = -lattice.decay * (1.0 - np.cos(y * lattice.span))
+    bound = np.minimum(bound, log_decay(parts, y))
+    enough = np.flatnonzero(needed + bound < 0)
+    if not enough.size or counts[enough[0]] >= half:
+        return half, -math.inf
+    return int(counts[enough[0]]), float(bound[enough[0]])
+
+
+def _many_values(product: Product, s: Complexes, half: int, span: float) -> Enclosure:
+    """K of the product at very many nodes: ladders by fast Fourier transform."""
+    ladders = [(f.pair, f.count) for f in product.factors if isinstance(f.pair, LadderPair)]
+    others = Product(tuple(f for f in product.factors if not isinstance(f.pair, LadderPair)))
+    found = total_cgf(others, s)
+    value, radius = found.value, found.radius
+    known = np.where(np.isinf(radius), 0.0, radius)
+    for pair, count in ladders:
+        one = pair.cgf_on_period(float(s[0].real), half, span)
+        part = one.radius[: s.size]
+        value = value + count * one.value[: s.size]
+        radius = radius + count * part
+        known = known + count * np.where(np.isinf(part), 0.0, part)
+    radius = radius + 8 * UNIT_ROUNDOFF * np.abs(value)
+    ceiling = value.real + known + 8 * UNIT_ROUNDOFF * np.abs(value)
+    return Enclosure(np.where(np.isinf(radius), ceiling, value), radius)

@@ -1,0 +1,350 @@
+"""delta(epsilon) and epsilon(delta) of one direction of a product.
+
+Which method, in this order: nothing left to bound; one pair once, or all pairs Gaussian, with
+a closed form; all losses on one lattice; the contour. All give brackets, so the choice is
+about width and time only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+
+from accountant.arithmetic.crossing import invert
+from accountant.arithmetic.enclosure import Reals, down, log_down, log_up, up
+from accountant.arithmetic.tiny import LEAST_DELTA, with_mass
+from accountant.bound import Bound
+from accountant.engine.bundling import together
+from accountant.engine.contour import MAX_NODES, Contour, build
+from accountant.engine.lattice import LatticeContour, build_lattice, common_lattice
+from accountant.engine.residues import exponential_sum
+from accountant.engine.saddle_point import (
+    Saddle,
+    find_saddle,
+    saddle_at,
+)
+from accountant.errors import NotCertified
+from accountant.pairs.gaussian import GaussianPair
+from accountant.pairs.lattice_finite import LadderPair
+from accountant.pairs.pair import Pair
+from accountant.pairs.product import Product
+from accountant.subsampling.tabulated import TabulatedPair
+
+_CLOSE = 1e-9  # a bracket from an exact formula that needs no second method
+_ZERO = 1e-12
+_FAR = 1e100  # delta is evaluated no further out
+_LOOSE = 1e-9
+_AGAIN = 2
+_SAME = 0.01
+_HOPELESS = -690.0
+_C_STEP = 0.12  # rounding of log c where contours are shared
+_C_STEPS = (-120, 160)
+_C_BACK = 2
+_MODERATE = 1 << 12
+_LEFTMOST, _LEFTWARDS = 1.0, 4.0
+
+
+def infinite_mass(product: Product) -> Bound:
+    """P(L = inf) of the product, 1 - prod (1 - p_i)^{n_i}."""
+    total = sum(
+        f.count * math.log1p(-f.pair.infinite_mass)
+        for f in product.factors
+        if f.pair.infinite_mass < 1.0
+    )
+    if any(f.pair.infinite_mass >= 1.0 for f in product.factors):
+        return Bound.exactly(1.0)
+    if total == 0.0:
+        return Bound.exactly(0.0)
+    value = -math.expm1(total)
+    return Bound(value * (1 - 1e-14), min(value * (1 + 1e-14), 1.0))
+
+
+def max_loss(product: Product) -> float:
+    """An upper bound of the finite losses of the product, possibly +inf."""
+    return sum(f.count * f.pair.max_loss for f in product.factors) * (1 + 1e-15)
+
+
+def closed_form(product: Product) -> Pair | None:
+    """The one pair the product amounts to, if it has a closed profile."""
+    if not product.factors:
+        return None
+    if len(product.factors) == 1 and product.factors[0].count == 1:
+        return product.factors[0].pair
+    gaussians = [
+        (f.pair.mu_squared, f.count) for f in product.factors if isinstance(f.pair, GaussianPair)
+    ]
+    if len(gaussians) == len(product.factors):
+        return GaussianPair(mu_squared=sum((mu2 * n for mu2, n in gaussians), Fraction(0)))
+    return None
+
+
+def contour_at(product: Product, saddle: Saddle, most: int = MAX_NODES) -> Contour | LatticeContour:
+    """The contour that suits a saddle: on the lattice when there is one that is not too fine."""
+    lattice = common_lattice(product, saddle.c)
+    if lattice is not None:
+        with contextlib.suppress(NotCertified):
+            return build_lattice(product, saddle, lattice)
+    return build(product, saddle, most)
+
+
+def _reachable(product: Product, saddle: Saddle) -> Contour | LatticeContour:
+    """The contour of a saddle, or of one further left where K is out of reach there.
+
+    Any contour gives a bracket: next to the largest loss its upper end has to do.
+    """
+    while True:
+        try:
+            return contour_at(product, saddle)
+        except NotCertified:
+            if saddle.c < _LEFTMOST:
+                raise
+        saddle = saddle_at(product, saddle.c / _LEFTWARDS)
+
+
+def delta(product: Product, epsilon: float) -> Bound:
+    """Hockey-stick divergence of one direction at a real epsilon.
+
+    For epsilon < 0 through H_t(P|Q) = 1 - t + t H_{1/t}(Q|P), t = e^epsilon.
+    """
+    if epsilon < 0:
+        other, t = delta(product.swapped(), -epsilon), math.exp(epsilon)
+        gap = -math.expm1(epsilon)
+        return Bound(
+            max((gap + t * other.lower) * (1 - 1e-15), 0.0),
+            min((gap + t * other.upper) * (1 + 1e-15), 1.0),
+        )
+    above, below = product.above(), product.below()
+    upper = together(lambda one: _delta(one, epsilon), above)
+    lower = upper if above == below else together(lambda one: _delta(one, epsilon), below)
+    return Bound(lower.lower, upper.upper)
+
+
+def _delta(product: Product, epsilon: float) -> Bound:
+    """The same for a product whose K is exact, epsilon >= 0."""
+    mass = infinite_mass(product)
+    if epsilon >= max_loss(product) or mass.lower == 1.0:
+        return mass
+    if epsilon > _FAR:
+        return Bound(mass.lower, _delta(product, _FAR).upper)
+    point = np.array([epsilon])
+    closed = closed_form(product)
+    found = closed.profile(point) if closed is not None else None
+    if found is not None:
+        return Bound(float(found[0][0]), min(float(found[1][0]), 1.0))
+    low, high = _log_profile(product, point)
+    finite = math.exp(low[0]) * (1 - 1e-14), math.exp(min(high[0], 1.0)) * (1 + 1e-14)
+    lower, upper = max(down(mass.lower + finite[0]), 0.0), min(up(mass.upper + finite[1]), 1.0)
+    return Bound(min(lower, 1.0), upper)
+
+
+def deltas(product: Product, epsilon: Reals) -> tuple[Reals, Reals]:
+    """Lower and upper ends of delta at many real epsilons, in any order.
+
+    One contour serves all epsilons within two standard deviations of its saddle's.
+    """
+    order = np.argsort(epsilon)
+    x = epsilon[order]
+    low, high = np.empty(x.shape), np.empty(x.shape)
+    negative = int(np.searchsorted(x, 0.0))
+    low[negative:], high[negative:] = _ends(product, x[negative:])
+    if negative:
+        flipped = _ends(product.swapped(), -x[:negative][::-1])
+        t, rest = np.exp(x[:negative]), -np.expm1(x[:negative])
+        low[:negative] = (rest + t * flipped[0][::-1]) * (1 - 1e-14)
+        high[:negative] = np.minimum((rest + t * flipped[1][::-1]) * (1 + 1e-14), 1.0)
+    back = np.argsort(order)
+    return low[back], high[back]
+
+
+def _ends(product: Product, epsilon: Reals) -> tuple[Reals, Reals]:
+    """The same for increasing epsilons >= 0."""
+    alone = closed_form(product)
+    if isinstance(alone, TabulatedPair) and alone.is_quick:
+        lower, upper = alone.profile(epsilon)
+        return np.maximum(lower, 0.0), np.minimum(upper, 1.0)
+    above, below = product.above().bundled(), product.below().bundled()
+    low, high = _deltas(above, epsilon)
+    return (low if above == below else _deltas(below, epsilon)[0]), high
+
+
+def _deltas(product: Product, epsilon: Reals) -> tuple[Reals, Reals]:
+    """The same for a product whose K is exact."""
+    mass, top, closed = infinite_mass(product), max_loss(product), closed_form(product)
+    found = closed.profile(epsilon) if closed is not None else None
+    if found is not None:
+        return found[0], np.minimum(found[1], 1.0)
+    low, high = np.full(epsilon.shape, mass.lower), np.full(epsilon.shape, mass.upper)
+    start, stop = 0, int(np.searchsorted(epsilon, top))
+    exact = exponential_sum(product)
+    if exact is not None and stop:
+        logs = exact.log_profile(epsilon[:stop])
+        if (logs[1] - logs[0]).max() < _CLOSE * 100:
+            low[:stop] = np.maximum(mass.lower + np.exp(logs[0]) * (1 - 1e-14), 0.0)
+            high[:stop] = with_mass(mass, logs[1])
+            return low, high
+    while start < stop:
+        contour, reach = _contour_near(product, _step_for(product, float(epsilon[start])) + 1)
+        end = max(int(np.searchsorted(epsilon[:stop], reach)), start + 1)
+        part = slice(start, end)
+        logs = contour.log_profile(epsilon[part])
+        low[part] = np.maximum(mass.lower + np.exp(logs[0]) * (1 - 1e-14), 0.0)
+        high[part] = with_mass(mass, logs[1])
+        start = end
+    return low, high
+
+
+def _step_for(product: Product, epsilon: float) -> int:
+    """The largest rounded c whose saddle's epsilon is at most the one given."""
+    low, high = _C_STEPS
+    while high - low > 1:
+        middle = (low + high) // 2
+        saddle = _saddle_at(product, middle)
+        low, high = (middle, high) if saddle and saddle.epsilon <= epsilon else (low, middle)
+    return low
+
+
+@lru_cache(maxsize=1024)
+def _saddle_at(product: Product, step: int) -> Saddle | None:
+    """The saddle at a rounded c; None where K is out of reach."""
+    try:
+        return saddle_at(product, math.exp(step * _C_STEP))
+    except NotCertified:
+        return None
+
+
+@lru_cache(maxsize=64)
+def _contour_near(product: Product, step: int) -> tuple[Contour | LatticeContour, float]:
+    """A contour at a rounded c, with moderately many nodes, and the largest epsilon it suits.
+
+    Rounding c lets questions about neighbouring epsilons share the work. Where K is out of
+    reach, a smaller c has to do for all larger epsilons too.
+    """
+    for lower in range(step, _C_STEPS[0], -_C_BACK):
+        saddle = _saddle_at(product, lower)
+        if saddle is None:
+            continue
+        try:
+            contour = contour_at(product, saddle, _MODERATE)
+        except NotCertified:
+            continue
+        return contour, saddle.epsilon + math.sqrt(saddle.spread) if lower == step else math.inf
+    raise NotCertified("K cannot be computed at any order that suits this question")
+
+
+def epsilon(product: Product, delta: float | Bound) -> Bound:
+    """The smallest epsilon >= 0 at which one direction's profile is at most delta."""
+    above, below, level = product.above(), product.below(), Bound.of(delta)
+    upper = together(lambda one: _epsilon(one, level), above)
+    lower = upper if above == below else together(lambda one: _epsilon(one, level), below)
+    return Bound(lower.lower, upper.upper)
+
+
+def _log_profile(product: Product, point: Reals) -> tuple[Reals, Reals]:
+    """Bounds of log delta of the finite losses at one epsilon."""
+    exact = exponential_sum(product)
+    if exact is not None:
+        low, high = exact.log_profile(point)
+        if high[0] - low[0] < _CLOSE:
+            return low, high
+    saddle = find_saddle(product, lambda one: one.epsilon - float(point[0]))
+    low, high = _reachable(product, saddle).log_profile(point)
+    for _ in range(_AGAIN):
+        if high[0] - low[0] <= _LOOSE or high[0] < _HOPELESS:
+            break
+        better = _aimed(product, saddle, float(point[0]), float(high[0]))
+        if better is None:
+            break
+        product, saddle, contour = better
+        other = contour.log_profile(point)
+        low, high = np.maximum(low, other[0]), np.minimum(high, other[1])
+    return low, high
+
+
+def _epsilon(product: Product, delta: Bound) -> Bound:
+    """The same for a product whose K is exact."""
+    if delta.lower >= 1.0:
+        return Bound.exactly(0.0)
+    mass, top = infinite_mass(product), max(max_loss(product), 0.0)
+    if delta.upper < mass.lower:
+        return Bound.exactly(math.inf)
+    if top == 0.0:
+        return Bound(0.0, 0.0 if mass.upper <= delta.lower else math.inf)
+    target = (
+        log_down(np.maximum(delta.lower - mass.upper, LEAST_DELTA)).item(),
+        log_up(np.maximum(delta.upper - mass.lower, LEAST_DELTA)).item(),
+    )
+    exact = _exact_epsilon(product, mass, target, top)
+    return _capped(exact or _contour_epsilon(product, target, top), mass, delta, top)
+
+
+def _exact_epsilon(
+    product: Product, mass: Bound, target: tuple[float, float], top: float
+) -> Bound | None:
+    """From a closed profile or a finite sum, where that is narrow enough."""
+    closed, terms = closed_form(product), exponential_sum(product)
+    if closed is not None and closed.profile(np.zeros(1)) is not None:
+        return invert(lambda x: log_ends(closed, mass, x), target, 1.0, 1.0, top)
+    if terms is None:
+        return None
+    found = invert(terms.log_profile, target, 0.9 * top, 0.1 * top, top)
+    narrow = found.relative_width <= _CLOSE or found.upper <= _ZERO
+    return found if narrow else None
+
+
+def _contour_epsilon(product: Product, target: tuple[float, float], top: float) -> Bound:
+    """From the contour at the saddle, and from others to its left while the bracket is wide."""
+    saddle = find_saddle(product, lambda one: target[0] - one.log_delta)
+    contour = _reachable(product, saddle)
+    found = invert(contour.log_profile, target, max(saddle.epsilon, 0.0), 4.0 / saddle.c, top)
+    for _ in range(_AGAIN):
+        if found.relative_width <= _LOOSE or not 0 < found.upper < math.inf:
+            break
+        better = _aimed(product, saddle, found.upper, target[0])
+        if better is None:
+            break
+        product, saddle, contour = better
+        found = found.meet(invert(contour.log_profile, target, found.upper, 4.0 / saddle.c, top))
+    return found
+
+
+def _aimed(
+    product: Product, last: Saddle, epsilon: float, log_delta: float
+) -> tuple[Product, Saddle, Contour | LatticeContour] | None:
+    """More digits of K, a better tilt once the question is known, and its contour, if any.
+
+    Not beside tables, whose own errors are larger than what is gained.
+    """
+    if any(isinstance(factor.pair, LadderPair) for factor in product.factors):
+        return None
+    finer = product.refined()
+    aimed = find_saddle(finer, lambda one: one.epsilon - epsilon, (epsilon, log_delta))
+    if finer == product and abs(aimed.c - last.c) <= _SAME * last.c:
+        return None
+    with contextlib.suppress(NotCertified):
+        return finer, aimed, contour_at(finer, aimed)
+    return None
+
+
+def _capped(found: Bound, mass: Bound, delta: Bound, top: float) -> Bound:
+    """Losses end at ``top``: delta there is the infinite mass.
+
+    Where finite losses may have next to nothing of delta it is what counts, too: what was found
+    is where they have 1e-300.
+    """
+    if mass.upper > delta.lower:
+        return Bound(found.lower, math.inf)
+    if delta.lower - mass.upper < LEAST_DELTA:
+        return Bound(min(found.lower, top), top)
+    return Bound(min(found.lower, top), min(found.upper, top))
+
+
+def log_ends(pair: Pair, mass: Bound, epsilon: Reals) -> tuple[Reals, Reals]:
+    """Logs of the bounds of a closed profile, without the infinite mass."""
+    found = pair.profile(epsilon)
+    if found is None:
+        raise AssertionError("only called for pairs with a closed profile")
+    return log_down(found[0] - mass.upper), log_up(found[1] - mass.lower)

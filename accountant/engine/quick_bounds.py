@@ -1,0 +1,64 @@
+"""A quick proof that delta(epsilon) is at most some delta, where there is one."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Reals, log_down
+from accountant.engine.profile import closed_form, contour_at, infinite_mass, max_loss
+from accountant.engine.saddle_point import around, gaussian_tilt, suited, total_cgf
+from accountant.errors import NotCertified
+from accountant.pairs.product import Product
+
+_ROUGH = -0.5  # how far below log delta its estimate may be, on a lattice say
+_LEAST_ROOM = 0.02
+_SEPARATE = -5.0  # of what is cut and aliased, where two deltas are only told apart
+
+
+def certainly_below(product: Product, epsilon: float, delta: float) -> bool:
+    """Whether it is quick to prove that delta(epsilon) <= delta.
+
+    By a closed profile, by Chernoff's delta(eps) <= M(c) e^{-c eps} c^c / (1+c)^{1+c}, or by a
+    sum that is short, as it need not tell delta more closely than from the one given.
+    """
+    above = product.above().bundled()
+    if not 0 < epsilon < math.inf or infinite_mass(above).upper > 0 or not delta > 0:
+        return False
+    if epsilon >= max_loss(above):
+        return True
+    closed = closed_form(above)
+    found = closed.profile(np.array([epsilon])) if closed is not None else None
+    if found is not None:
+        return float(found[1][0]) <= delta
+    log_delta = log_down(np.array(delta)).item()
+    try:
+        guess = gaussian_tilt(epsilon, log_delta)
+        ridge, _, estimate = around(above, lambda one: one.epsilon - epsilon, guess)
+        gap = log_delta - estimate
+        if gap < _ROUGH:
+            return False
+        bounds = chernoff(ridge.c, ridge.value, epsilon)
+        best = int(np.argmin(bounds))
+        if bounds[best] < log_delta:  # as it seems
+            c = ridge.c[best : best + 1]
+            found_cgf = total_cgf(above, c + 0j)
+            upper = found_cgf.value.real + found_cgf.radius
+            if chernoff(c, upper, epsilon)[0] <= log_delta:
+                return True
+        saddle = suited(above, ridge, epsilon, estimate, _SEPARATE)
+        room = log_delta + math.log(max(-math.expm1(-gap), _LEAST_ROOM))
+        short = replace(saddle, log_delta=room)
+        high = contour_at(above, short).log_profile(np.array([epsilon]))[1]
+    except NotCertified:
+        return False
+    return float(high[0]) <= log_delta
+
+
+def chernoff(c: Reals, upper: Reals, epsilon: float) -> Reals:
+    """Chernoff's bounds of log delta(epsilon) from upper bounds of K(c), rounded up."""
+    entropy = np.log1p(c) + c * np.log1p(1 / c)
+    size = np.abs(upper) + c * abs(epsilon) + entropy
+    return np.asarray(upper - c * epsilon - entropy + 16 * UNIT_ROUNDOFF * size)

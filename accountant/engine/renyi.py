@@ -1,0 +1,112 @@
+"""Rényi divergences of one direction of a product, and the smallest zCDP parameter."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from accountant.arithmetic.arrays import distinct
+from accountant.arithmetic.enclosure import Reals
+from accountant.bound import Bound
+from accountant.engine.profile import infinite_mass, max_loss
+from accountant.engine.saddle_point import total_cgf
+from accountant.errors import NotCertified
+from accountant.pairs.product import Product
+from accountant.subsampling.subsampled import SubsampledPair
+
+_ROUNDS = 14
+
+
+def renyi(product: Product, order: float) -> Bound:
+    """Rényi divergence of a real order > 1: K(order - 1) / (order - 1)."""
+    s = np.array([order - 1.0])
+    above, below = product.above(), product.below()
+    if infinite_mass(below).lower > 0:
+        return Bound.exactly(math.inf)
+    low, high = _cgf(above, s)
+    if above != below:
+        low = _cgf(below, s)[0]
+        if infinite_mass(above).upper > 0:  # of a table, where the pair may have none
+            rho = sum(f.count * f.pair.zcdp_bound for f in product.factors) * (1 + 1e-14)
+            high = np.minimum(_beyond_tables(product, s), rho * s * order)
+    slack, least = 1e-15, math.ulp(0.0) if product.factors else 0.0
+    return Bound(
+        max(float(low[0] / s[0]) * (1 - slack), 0.0),
+        max(float(high[0] / s[0]) * (1 + slack), least),
+    )
+
+
+def smallest_rho(product: Product) -> Bound:
+    """Smallest rho such that every order a > 1 has divergence at most rho a.
+
+    With s = a - 1 this is the supremum over s > 0 of K(s) / (s (s+1)). K(s)/s increases
+    (K is convex and K(0) = 0), so on [s_j, s_{j+1}] the ratio is at most
+    (K(s_{j+1}) / s_{j+1}) / (s_j + 1). Left of the grid the same bound holds with s_j = 0;
+    right of it K(s)/s is at most the largest loss, or the whole ratio at most the pairs' own
+    bounds (``zcdp_bound``).
+    """
+    above, below = product.above(), product.below()
+    if infinite_mass(below).lower > 0:
+        return Bound.exactly(math.inf)
+    tail = sum(f.count * f.pair.zcdp_bound for f in product.factors) * (1 + 1e-14)
+    grid = np.concatenate([[0.0], np.geomspace(1e-7, _largest(above), 160)])
+    top = max_loss(above)
+    best = 0.0
+    upper = math.inf
+    for _ in range(_ROUNDS):
+        low, high = _cgf(above, grid[1:])
+        if above != below:
+            low = _cgf(below, grid[1:])[0]
+        best = max(best, float((low / (grid[1:] * (grid[1:] + 1.0))).max()))
+        cells = high / grid[1:] / (grid[:-1] + 1.0)
+        outside = min(tail, top / (grid[-1] + 1.0))
+        upper = min(max(float(cells.max()), outside) * (1 + 1e-14), tail)
+        loose = cells > best * (1 + 1e-10)
+        if outside > best * (1 + 1e-10) and tail <= upper:
+            break
+        if not loose.any() or upper <= best * (1 + 1e-10) or grid.size > 3000:
+            break
+        grid = _split(grid, loose)
+    if infinite_mass(above).upper > 0:  # of a table, where the pair may have none
+        upper = tail
+    return Bound(best * (1 - 1e-14), max(upper, best))
+
+
+def _beyond_tables(product: Product, s: Reals) -> Reals:
+    """At or above K where sampled pairs bound what lies beyond their tables."""
+    total = np.zeros(s.shape)
+    for factor in product.factors:
+        table = factor.pair.above(factor.count)
+        if isinstance(factor.pair, SubsampledPair):
+            total += factor.count * factor.pair.log_moment_above(s, table)
+        else:
+            found = table.cgf(s + 0j)
+            total += factor.count * (found.value.real + found.radius)
+            total += math.inf if table.infinite_mass else 0.0
+    return np.asarray(total * (1 + 1e-15 * (2 + len(product.factors))))
+
+
+def _largest(product: Product) -> float:
+    """The largest s, up to 1e4, at which K can be computed."""
+    for s in (1e4, 1e3, 1e2, 1e1):
+        try:
+            total_cgf(product, np.array([s + 0j]))
+        except NotCertified:
+            continue
+        return s
+    return 1.0
+
+
+def _split(grid: Reals, loose: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Reals:
+    """Cut each loose cell into eight."""
+    parts = [grid]
+    left, right = grid[:-1][loose], grid[1:][loose]
+    parts += [left + (right - left) * k / 8 for k in range(1, 8)]
+    return distinct(np.concatenate(parts))
+
+
+def _cgf(product: Product, s: Reals) -> tuple[Reals, Reals]:
+    """Bounds of K at real arguments, where M is real."""
+    found = total_cgf(product, s + 0j)
+    return found.value.real - found.radius, found.value.real + found.radius

@@ -1,0 +1,278 @@
+"""The best test between P and Q: its power, and the smallest mu of Gaussian DP."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from bisect import bisect_left
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant.arithmetic.arrays import distinct
+from accountant.arithmetic.enclosure import Reals
+from accountant.arithmetic.tiny import LEAST_DELTA
+from accountant.bound import Bound
+from accountant.engine.profile import deltas, epsilon, infinite_mass, max_loss
+from accountant.engine.saddle_point import find_saddle
+from accountant.errors import NotCertified
+from accountant.pairs.gaussian import GaussianPair, gaussian_profile, gaussian_tangent
+from accountant.pairs.product import Product
+
+_GRID = 32
+_MOST = 4000
+_ROW = 65
+_ROUNDS = 12
+_STEPS = 44
+_LARGEST = 700.0  # an epsilon whose exponential is a float
+_NARROW = 18  # 2**-22 is close enough
+_CLOSE = 1e-8
+_SHORT = 1.0 - np.geomspace(1e-9, 0.1, 9)  # of where delta is the smallest: it is more there
+_HALVINGS = 10
+_NEWTON = 6
+
+
+def larger_power(forward: Product, backward: Product, rate: float) -> Bound:
+    """The larger power of two directions.
+
+    The second is left out where a look around the first's guess shows that it is no larger.
+    """
+    first = true_positive_rate(forward, rate)
+    if backward == forward or first.lower >= 1.0:
+        return first
+    if rate > 0.0 and backward.factors:
+        above = backward.above()
+        x, width = _start(above, rate)
+        if float(_heights(above, rate, _row(x, width)).min()) <= first.lower:
+            return first
+    return first.maximum(true_positive_rate(backward, rate))
+
+
+def true_positive_rate(product: Product, false_positive_rate: float) -> Bound:
+    """Largest P(S) over tests S with Q(S) = rate: the minimum over t of delta(t) + t rate.
+
+    Any t gives an upper bound. As h(t) = delta(t) + t rate is convex, three points around the
+    minimum give a lower one: between two of them h lies above the line through the others.
+    """
+    rate = false_positive_rate
+    if rate <= 0.0:
+        return Bound(infinite_mass(product.below()).lower, infinite_mass(product.above()).upper)
+    if rate >= 1.0 or infinite_mass(product.below()).lower >= 1.0:
+        return Bound.exactly(1.0)
+
+    if not product.factors:
+        return Bound.exactly(rate)
+    above = product.above()
+    x = _minimise(lambda x: _heights(above, rate, x), *_start(above, rate))
+    upper = min(float(_heights(above, rate, np.array([x]))[0]), 1.0)
+    for gap in (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1):
+        lower = _below_minimum(product, rate, x, gap)
+        if lower is not None:
+            return Bound(max(min(lower, upper), rate), upper)
+    return Bound(rate, upper)
+
+
+def _heights(product: Product, rate: float, x: Reals) -> Reals:
+    """At or above delta(t) + t rate, t = e^x, of a product whose K is exact."""
+    with np.errstate(over="ignore"):
+        return np.asarray((deltas(product, x)[1] + np.exp(x) * rate) * (1 + 2e-15))
+
+
+def _start(product: Product, rate: float) -> tuple[float, float]:
+    """A guess of the epsilon with Q(L > epsilon) = rate, and of the scale around it.
+
+    Tails as the saddle-point estimate has them: delta = P(L > eps) / (c + 1) and
+    P(L > eps) = e^eps Q(L > eps) (c + 1) / c near the saddle c; below 0 in the swapped pair.
+    """
+    log_rate = math.log(rate)
+    right = find_saddle(product, lambda one: log_rate - np.log(one.c) - one.log_delta + one.epsilon)
+    if right.epsilon > 0.0:
+        return right.epsilon, _width(right.c)
+    log_rest = math.log1p(-rate)
+    left = find_saddle(
+        product.swapped(),
+        lambda one: log_rest - np.log1p(one.c) - one.log_delta,
+    )
+    return min(-left.epsilon, 0.0), _width(left.c)
+
+
+def _width(c: float) -> float:
+    """1 / c, within reason: the scale may be that of a single atom."""
+    return min(max(1.0 / c, 1e-2), 50.0)
+
+
+def _minimise(heights: Callable[[Reals], Reals], x: float, width: float) -> float:
+    """Where a convex function is least, by ever finer rows of points; only a guess."""
+    for _ in range(60):
+        points = _row(x, width)
+        best = int(np.argmin(heights(points)))
+        x = float(points[best])
+        if 0 < best < _ROW - 1:
+            width *= 2 / (_ROW - 1)
+            if width < 1e-8 * max(1.0, abs(x)):
+                break
+        else:
+            width = min(2 * width, 50.0)
+    return x
+
+
+def _row(x: float, width: float) -> Reals:
+    return np.linspace(x - width, x + width, _ROW)
+
+
+def _below_minimum(product: Product, rate: float, x: float, gap: float) -> float | None:
+    """Lower bound of the minimum of h from three points, None if they do not enclose it."""
+    points = [x - gap, x, x + gap]
+    if points[-1] > _LARGEST:
+        return None
+    t = [math.exp(point) for point in points]
+    found = deltas(product, np.array(points))
+    low = [b + one * rate for b, one in zip(found[0].tolist(), t, strict=True)]
+    high = [b + one * rate for b, one in zip(found[1].tolist(), t, strict=True)]
+    if high[1] > low[0] or high[1] > low[2]:
+        return None
+    from_right = low[1] - (high[2] - low[1]) / (t[2] - t[1]) * (t[1] - t[0])
+    from_left = low[1] - (high[0] - low[1]) / (t[1] - t[0]) * (t[2] - t[1])
+    return float(min(low[1], from_right, from_left) * (1 - 1e-14))
+
+
+def larger_mu(forward: Product, backward: Product, smallest_delta: float) -> Bound:
+    """The larger of both directions' smallest mu.
+
+    The second is left out where a look shows that the first one's lower end covers it, too.
+    """
+    first = smallest_mu(forward, smallest_delta)
+    if backward == forward or _certainly_covered(backward, first.lower, smallest_delta):
+        return first
+    return first.maximum(smallest_mu(backward, smallest_delta))
+
+
+def _certainly_covered(product: Product, mu: float, smallest_delta: float) -> bool:
+    """Whether it is quick to prove delta(eps) <= max(delta_mu(eps), smallest_delta).
+
+    From where delta_mu is at most the smallest delta it is enough that delta is there.
+    """
+    if not (0.0 < mu < math.inf and smallest_delta >= LEAST_DELTA):
+        return False
+    end = epsilon(Product.of(GaussianPair(mu_squared=Fraction(mu) ** 2)), smallest_delta).upper
+    grid = _grid(end)
+    high = deltas(product.above(), grid)[1]
+    return bool(high[-1] <= smallest_delta and _covered(grid, high, mu).all())
+
+
+def smallest_mu(product: Product, smallest_delta: float = 0.0) -> Bound:
+    """Smallest mu with delta(eps) <= max(delta_mu(eps), smallest_delta) for all eps >= 0.
+
+    With smallest_delta = 0 this is Gaussian DP of one direction. Where losses are unbounded
+    the supremum may sit at eps = inf; then the root of the sum of the pairs' own squared
+    bounds (``gdp_bound``) is the upper end. Otherwise the curves are compared on a grid: on a
+    cell, delta is below its chord in t = e^eps (convexity) and delta_mu above its tangent at
+    the middle, so it is enough that the chord's ends are below that tangent.
+    """
+    if infinite_mass(product.below()).lower > smallest_delta:
+        return Bound.exactly(math.inf)
+    squares = sum(f.count * f.pair.gdp_bound**2 for f in product.factors)
+    general = math.sqrt(squares) * (1 + 1e-14)
+    above, below = product.above(), product.below()
+    mass, top = infinite_mass(above).upper, max_loss(above)
+    needed, all_of_it = max(smallest_delta, LEAST_DELTA), smallest_delta < LEAST_DELTA
+    endless = mass >= needed  # a table keeps some infinite mass
+    bounded = math.isfinite(top) and mass == 0.0
+    end = top if all_of_it and bounded else _end(above, 2 * mass if endless else needed)
+    if end <= 0.0:
+        return Bound.exactly(0.0)
+    grid = _grid(end)
+    high = deltas(above, grid)[1]
+    guess = _mu_at(grid, high)
+    quick = smallest_delta > 0.0 and below != above  # a table's other side is looked at briefly
+    places = np.append(grid[np.argsort(guess)[-3:]] if quick else grid, end * _SHORT)
+    low = deltas(below, places)[0]
+    best = float(_mu_at(places, np.where(low > smallest_delta, low, 0.0)).max())
+    if endless or (all_of_it and not bounded):
+        return Bound(min(best, general), general)
+    verified = _verified(above, grid, high, float(guess.max()), general)
+    return Bound(min(best, verified), verified)
+
+
+def _end(product: Product, smallest_delta: float) -> float:
+    """Where delta is at most the smallest one, hardly further out than needed."""
+    log_delta = math.log(smallest_delta)
+    with contextlib.suppress(NotCertified):
+        x = max(find_saddle(product, lambda one: log_delta - one.log_delta).epsilon, 0.0)
+        width = 0.05 * x + 1e-3
+        for _ in range(_ROUNDS):
+            points = np.maximum(_row(x, width), 0.0)
+            over = np.flatnonzero(deltas(product, points)[1] > smallest_delta)
+            first = int(over[-1]) + 1 if over.size else 0
+            if first == _ROW:
+                x, width = x + width, 2 * width
+            elif first == 0 and points[0] > 0.0:
+                x, width = x - width, 2 * width
+            elif first == 0 or width < _CLOSE * x:
+                return float(points[first])
+            else:
+                x, width = float(points[first]), float(points[first] - points[first - 1])
+    return epsilon(product, smallest_delta).upper
+
+
+def _grid(end: float) -> Reals:
+    """From 0 to the end, evenly and finer next to 0."""
+    end = max(end, 1e-12)
+    parts = np.linspace(0.0, end, _GRID), np.geomspace(end * 1e-4, end, _GRID)
+    return distinct(np.concatenate(parts))
+
+
+def _verified(product: Product, grid: Reals, high: Reals, best: float, general: float) -> float:
+    """The smallest mu above ``best`` for which every cell passes, refining the worst cells."""
+    proved = general
+
+    def more(step: int) -> float:
+        return best * (1 + 2.0 ** (step - 40))
+
+    for _ in range(_ROUNDS):
+        steps = range(_STEPS)
+        first = bisect_left(steps, 1, key=lambda step: int(_covered(grid, high, more(step)).all()))
+        if first < _STEPS and more(first) < proved:
+            proved = more(first)
+        elif first < _STEPS or more(_STEPS) >= proved:
+            break
+        if first <= _NARROW or grid.size > _MOST:
+            break
+        fails = ~_covered(grid, high, more(first - 4))
+        left, right = grid[:-1][fails], grid[1:][fails]
+        new = np.concatenate([left + (right - left) * k / 8 for k in range(1, 8)])
+        grid = np.sort(np.concatenate([grid, new]))
+        high = deltas(product, grid)[1]  # of all points: the same contours serve them
+    return proved
+
+
+def _covered(grid: Reals, high: Reals, mu: float) -> NDArray[np.bool_]:
+    """Whether mu-GDP's tangent covers the chord, cell by cell."""
+    middle = 0.5 * (grid[:-1] + grid[1:])
+    line = gaussian_tangent(mu, middle, np.stack([grid[:-1], grid[1:]]))
+    return np.asarray((high[:-1] <= line[0]) & (high[1:] <= line[1]))  # nan is not covered
+
+
+def _mu_at(grid: Reals, value: Reals) -> Reals:
+    """A mu whose profile is at most the value at each point, and hardly less.
+
+    By bisection on log mu, then by Newton's steps for log delta in log mu.
+    """
+    low, high = np.full(grid.shape, -40.0), np.full(grid.shape, 12.0)
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        above = gaussian_profile(np.exp(middle), grid)[1] > value
+        high, low = np.where(above, middle, high), np.where(above, low, middle)
+    at = 0.5 * (low + high)
+    with np.errstate(all="ignore"):  # what is not finite is left where it is
+        for _ in range(_NEWTON):
+            mu = np.exp(at)
+            found = gaussian_profile(mu, grid)[1]
+            slope = mu * np.exp(-0.5 * (grid / mu - 0.5 * mu) ** 2) / math.sqrt(2 * math.pi)
+            step = np.log(value / found) * found / slope
+            at = np.clip(np.where(np.isfinite(step), at + step, at), low, high)
+    mu = np.exp(at) * (1 - 1e-12)
+    mu = np.where(gaussian_profile(mu, grid)[1] <= value, mu, np.exp(low))
+    return np.where(value > 0, mu, 0.0)

@@ -1,0 +1,81 @@
+"""What a guarantee follows from: a DAG of theorem applications with shared nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import final
+
+from accountant.run_counts.law import RunLaw
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """One application of one theorem.
+
+    Attributes:
+        rule: the theorem's identifier, ``verb/notion`` ("compose/gdp").
+        statement: the conclusion in words and numbers.
+        source: the numbered item the theorem comes from, or where its proof is.
+        premises: what it was applied to.
+        assumptions: what the mathematics takes for granted here (a sensitivity, a sampler).
+        lossless: whether the conclusion says as much as the premises.
+        parameters: what the theorem was applied with, exactly (a count, a sampling rate,
+            the law of a number of runs).
+        conclusion: the guarantee that follows, set by its constructor; None before.
+        apart: how many steps of the relation the datasets that it speaks of are apart.
+    """
+
+    rule: str
+    statement: str
+    source: str
+    premises: tuple[Derivation, ...] = ()
+    assumptions: tuple[str, ...] = ()
+    lossless: bool = field(default=True)
+    parameters: tuple[tuple[str, Fraction | int | str | bool | RunLaw], ...] = ()
+    conclusion: object = field(default=None, compare=False, repr=False)
+    apart: int = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """What premises speak of, times the size of a group."""
+        apart = max((premise.apart for premise in self.premises), default=1)
+        if self.rule.startswith("group/"):
+            apart *= int(str(dict(self.parameters).get("size", 1)))
+        object.__setattr__(self, "apart", apart)
+
+    def explain(self) -> str:
+        """The derivation as indented text, one line a step; a shared step is printed once."""
+        lines: list[str] = []
+        seen: set[int] = set()
+        stack = [(self, 0)]
+        while stack:
+            node, depth = stack.pop()
+            mark = "" if node.lossless else " (loses information)"
+            lines.append(f"{'  ' * depth}{node.rule}: {node.statement}{mark} [{node.source}]")
+            if id(node) in seen and node.premises:
+                lines[-1] += " (see above)"
+                continue
+            seen.add(id(node))
+            stack.extend((premise, depth + 1) for premise in reversed(node.premises))
+        return "\n".join(lines)
+
+    def all_assumptions(self) -> tuple[str, ...]:
+        """Every assumption in the tree, each once, in order of appearance."""
+        found: dict[str, None] = {}
+        for node in self.everything():
+            found.update(dict.fromkeys(node.assumptions))
+        return tuple(found)
+
+    def everything(self) -> Iterator[Derivation]:
+        """This application and all it rests on, each once, in order of appearance."""
+        seen: set[int] = set()
+        stack = [self]
+        while stack:
+            node = stack.pop()
+            if id(node) in seen:
+                continue
+            seen.add(id(node))
+            yield node
+            stack.extend(reversed(node.premises))

@@ -1,0 +1,165 @@
+"""Lists of exact points, their lower convex hulls, and the finite pairs they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from itertools import pairwise
+
+from accountant.arguments import Number
+from accountant.errors import ParameterError
+from accountant.pairs.finite import FinitePair
+
+_BITS = 160
+_ALLOWED = "a sequence of one pair of numbers or more"
+Points = tuple[tuple[Fraction, Fraction], ...]
+
+
+def checked_points(
+    points: Sequence[tuple[Number, Number]],
+    first: Callable[[Number], Fraction],
+    second: Callable[[Number], Fraction],
+) -> Points:
+    """Sort by the first coordinate; refuse an empty list, a repeat, or anything but pairs.
+
+    Args:
+        points: pairs of numbers in any order.
+        first: checks a first coordinate and returns its exact value.
+        second: the same for a second coordinate.
+    """
+    _require_sequence(points, points)
+    for point in points:
+        _require_sequence(points, point)
+    if not points or any(len(point) != 2 for point in points):
+        raise ParameterError("points", points, _ALLOWED)
+    exact = sorted((first(x), second(y)) for x, y in points)
+    for (left, _), (right, _) in pairwise(exact):
+        if left == right:
+            raise ParameterError("points", points, "without a repeated first coordinate")
+    return tuple(exact)
+
+
+def _require_sequence(points: object, given: object) -> None:
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise ParameterError("points", points, _ALLOWED)
+
+
+def lower_hull(points: Sequence[tuple[Fraction, Fraction]]) -> Points:
+    """Vertices of the lower convex hull, first coordinates increasing."""
+    hull: list[tuple[Fraction, Fraction]] = []
+    for x, y in sorted(points):
+        if hull and hull[-1][0] == x:
+            continue  # sorted: the earlier one is lower
+        while len(hull) > 1:
+            (x0, y0), (x1, y1) = hull[-2], hull[-1]
+            if (y1 - y0) * (x - x0) < (y - y0) * (x1 - x0):
+                break
+            hull.pop()
+        hull.append((x, y))
+    return tuple(hull)
+
+
+def value_at(curve: Points, place: Fraction) -> Fraction:
+    """A falling curve's value between its vertices, its last value after them."""
+    for (left, high), (right, low) in pairwise(curve):
+        if place <= right:
+            return high + (low - high) * (place - left) / (right - left)
+    return curve[-1][1]
+
+
+def chained(inner: Points, outer: Points) -> Points:
+    """Vertices of a -> outer(1 - inner(a)) for two trade-off curves, both coordinates rounded down.
+
+    The lower convex hull of lowered points is below a falling convex curve.
+    """
+    # Where the inner power passes a vertex of the outer curve a new vertex appears.
+    places = {type_i for type_i, _ in inner}
+    for (left, high), (right, low) in pairwise(inner):
+        for vertex, _ in outer:
+            if low < 1 - vertex < high:
+                places.add(left + (high - (1 - vertex)) * (right - left) / (high - low))
+    points = [(place, value_at(outer, 1 - value_at(inner, place))) for place in places]
+    return shortened([*points, (Fraction(1), Fraction(0))])
+
+
+def shortened(points: Sequence[tuple[Fraction, Fraction]]) -> Points:
+    """A trade-off curve at or below one, of 160 significant bits, up to the first 0."""
+    hull = lower_hull([(_down(x), _down(y)) for x, y in points])
+    return hull[: next(i for i, (_, y) in enumerate(hull) if y == 0) + 1]
+
+
+def _down(value: Fraction) -> Fraction:
+    """At most 2**-159 relative below; exact when that many bits hold it."""
+    excess = value.denominator.bit_length() - value.numerator.bit_length()
+    shift = max(0, excess + _BITS)
+    lowered = (value.numerator << shift) // value.denominator
+    candidate = Fraction(lowered, 1 << shift)
+    return value if value.denominator.bit_length() <= _BITS else candidate
+
+
+def symmetric(curve: Points) -> Points:
+    """Vertices of the larger of a trade-off curve and its inverse, up to the first 0."""
+    inverse = tuple((y, x) for x, y in reversed(curve))
+    places = sorted({x for x, _ in (*curve, *inverse)})
+    crossings = []
+    for left, right in pairwise(places):
+        before = value_at(curve, left) - value_at(inverse, left)
+        after = value_at(curve, right) - value_at(inverse, right)
+        if before * after < 0:
+            crossings.append(left + (right - left) * before / (before - after))
+    points = [(x, max(value_at(curve, x), value_at(inverse, x))) for x in (*places, *crossings)]
+    hull = lower_hull(points)
+    return hull[: next(i for i, (_, y) in enumerate(hull) if y == 0) + 1]
+
+
+def pair_of_profile(vertices: Points) -> FinitePair:
+    """The pair whose profile, as a function of t = e^epsilon, is linear between the vertices.
+
+    Args:
+        vertices: (t, delta) with t increasing from 0, delta falling from 1, convex, and at or
+            above 1 - t; constant after the last vertex.
+
+    Proof: for a pair with mass q_k at likelihood ratio t_k under Q, mass p_k = t_k q_k under P,
+        and P(L = inf) = p_inf, delta(t) = p_inf + sum_k (p_k - t q_k)_+ has slope -sum q_k over
+        t_k > t. So q_k is the change of slope at t_k, p_inf the last value, and what Q has left,
+        1 plus the first slope, sits at t = 0.
+    """
+    slopes = [(high - low) / (right - left) for (left, low), (right, high) in pairwise(vertices)]
+    slopes.append(Fraction(0))
+    p, q = [], []
+    if 1 + slopes[0] > 0:
+        p.append(Fraction(0))
+        q.append(1 + slopes[0])
+    for (ratio, _), before, after in zip(vertices[1:], slopes, slopes[1:], strict=False):
+        if after > before:
+            p.append(ratio * (after - before))
+            q.append(after - before)
+    if vertices[-1][1] > 0:
+        p.append(vertices[-1][1])
+        q.append(Fraction(0))
+    return FinitePair(p=tuple(p), q=tuple(q))
+
+
+def pair_of_trade_off(vertices: Points) -> FinitePair:
+    """The pair whose trade-off curve is linear between the vertices.
+
+    Args:
+        vertices: (type_i, type_ii) from type_i = 0 to type_ii = 0, convex and falling; the
+            curve is 0 after the last one.
+
+    Proof: each segment is one outcome, its horizontal extent the mass under Q (rejecting there
+        is a false alarm) and its fall the mass under P; rejecting outcomes in the order of the
+        segments, by convexity that of falling likelihood ratio, walks along the vertices. The
+        drop 1 - f(0) is detected for free, and past the last vertex Q has mass and P none.
+    """
+    p, q = [], []
+    if vertices[0][1] < 1:
+        p.append(1 - vertices[0][1])
+        q.append(Fraction(0))
+    for (left, high), (right, low) in pairwise(vertices):
+        p.append(high - low)
+        q.append(right - left)
+    if vertices[-1][0] < 1:
+        p.append(Fraction(0))
+        q.append(1 - vertices[-1][0])
+    return FinitePair(p=tuple(p), q=tuple(q))

@@ -1,0 +1,35 @@
+"""What guarantees follow from: stated by the caller, or re-derived unchanged."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.guarantee import Guarantee
+
+N = TypeVar("N", bound=Guarantee[Any])
+
+
+def stated(notion: str, guarantee: Guarantee[Any]) -> Derivation:
+    """A leaf: the guarantee itself is the assumption."""
+    statement = f"{guarantee.describe()} under {guarantee.relation}"
+    return Derivation(
+        rule=f"state/{notion}",
+        statement=statement,
+        source="stated by the caller",
+        assumptions=(f"the mechanism is {statement}",),
+    )
+
+
+def rederived(guarantee: N, derivation: Derivation) -> N:
+    """The same statement, following from something else."""
+    twin = copy.copy(guarantee)
+    object.__setattr__(twin, "derivation", derived(twin, derivation))
+    return twin
+
+
+def derived(guarantee: Guarantee[Any], derivation: Derivation) -> Derivation:
+    """The derivation, knowing what it concludes."""
+    return replace(derivation, conclusion=guarantee)

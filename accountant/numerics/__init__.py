@@ -1,1 +1,0 @@
-"""The engine: from cumulant generating functions to certified privacy numbers."""

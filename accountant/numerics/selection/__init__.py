@@ -1,1 +1,0 @@
-"""The worst case of private selection, from above and from below; proofs in proofs/selection.md."""

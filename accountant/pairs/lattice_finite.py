@@ -1,0 +1,113 @@
+"""A finite pair whose losses are whole multiples of a span."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from accountant.arithmetic.atoms import Atoms
+from accountant.arithmetic.elementary import log_of_sum
+from accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Enclosure, Reals
+from accountant.bound import Bound
+from accountant.pairs.atomic import AtomicPair
+from accountant.pairs.pair import Exponentials, Lattice, Smoothness
+from accountant.pairs.smoothness import layers
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class LadderPair(AtomicPair):
+    """Outcomes given by their masses, with losses ``index * span``.
+
+    Compared by identity, as it carries arrays.
+
+    Attributes:
+        table: masses and losses.
+        index: shape (n,), whole, increasing.
+        span: nats, a power of two.
+    """
+
+    table: Atoms
+    index: Reals
+    span: float
+
+    @property
+    def atoms(self) -> Atoms:
+        """The table."""
+        return self.table
+
+    def cgf_on_period(self, c: float, half: int, span: float) -> Enclosure:
+        """K(c + i k pi / (half span)) for k = 0..half, by a fast Fourier transform.
+
+        With masses w_j tilted by c and normalised, M(c+iy_k) / M(c) is the discrete Fourier
+        transform of length 2 half of the masses placed at index_j modulo that length. Its
+        error is below 8 u log2(length) for masses of sum 1.
+        """
+        start = self.atoms.cgf(np.array([c + 0j]))
+        exponent = self.atoms.log_p + c * self.atoms.loss - start.value.real[0]
+        place = np.mod(np.rint(self.index * (self.span / span)).astype(int), 2 * half)
+        folded = np.bincount(place, weights=np.exp(exponent), minlength=2 * half)
+        ratio = np.fft.rfft(folded).conj()
+        wobble = float(np.abs(exponent).max()) * 4.0 + 8.0 * math.log2(2 * half) + 64.0
+        error = wobble * UNIT_ROUNDOFF + float(start.radius[0])
+        return log_of_sum(ratio, error, float(start.value.real[0]), ulps=16.0)
+
+    def swapped(self) -> LadderPair:
+        """(Q, P): masses p e^{-l}, losses -l, in increasing order."""
+        flipped = self.atoms
+        log_q = (flipped.log_p - flipped.loss)[::-1]
+        atoms = Atoms(
+            log_q,
+            -flipped.loss[::-1],
+            flipped.missing_mass,
+            flipped.infinite_mass,
+        )
+        return LadderPair(atoms, -self.index[::-1], self.span)
+
+    @property
+    def infinite_mass(self) -> float:
+        """As given."""
+        return self.atoms.infinite_mass
+
+    @property
+    def max_loss(self) -> float:
+        """The last loss."""
+        return float(self.atoms.loss[-1]) if self.atoms.loss.size else 0.0
+
+    def work(self, s: complex) -> int:
+        """Terms in K."""
+        return int(self.index.size) + 1
+
+    def smoothness(self, c: float, moment: Bound) -> Smoothness:
+        """Layers of the tilted masses over neighbouring lattice points."""
+        weight = self._tilted(c)
+        peak = int(np.argmax(weight))
+        gaps = np.diff(self.index) != 1.0
+        left = np.flatnonzero(gaps[:peak])
+        right = np.flatnonzero(gaps[peak:])
+        run = slice(
+            int(left[-1]) + 1 if left.size else 0,
+            peak + int(right[0]) + 1 if right.size else weight.size,
+        )
+        masses, steps = layers(weight[run], np.ones(weight[run].size))
+        return Smoothness(span=self.span, step_masses=masses, steps=np.rint(steps))
+
+    def lattice(self, c: float) -> Lattice:
+        """Multiples of the span."""
+        weight = self._tilted(c)
+        next_to = np.diff(self.index) == 1.0
+        adjacency = float(2.0 * (weight[:-1] * weight[1:])[next_to].sum()) * (1 - 1e-9)
+        return Lattice(0.0, self.span, adjacency)
+
+    def _tilted(self, c: float) -> Reals:
+        """Masses tilted by e^{cL}, normalised, rounded down."""
+        exponent = self.atoms.log_p + c * self.atoms.loss
+        weight = np.exp(exponent - exponent.max())
+        return np.asarray(weight / weight.sum() * (1 - 1e-9))
+
+    def exponentials(self) -> Exponentials | None:
+        """None is known."""
+        return None

@@ -1,0 +1,113 @@
+"""How fast a characteristic function falls, proved from a minorant of the density.
+
+Lemma (layers). Let the law of L be at least sum_j m_j U(I_j), U(I) uniform on an interval I of
+length w_j, and let S(x) = sup over t >= x of |sin t / t|. Then for every real y
+|E e^{iyL}| <= 1 - sum_j m_j (1 - S(|y| w_j / 2)).
+Proof. The rest of the law has mass 1 - sum m_j and contributes at most that; the transform of
+U(I) at y has modulus |sin(y w/2) / (y w/2)| <= S(|y| w/2). The bound decreases in |y|.
+
+A density that lies above a step function with one peak is the sum of its horizontal layers,
+each uniform on an interval: this is how a pair finds its layers. As the location of a layer
+does not matter, only its mass and width are kept.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from accountant.arithmetic.elementary import sinc_deficit
+from accountant.arithmetic.enclosure import Reals
+from accountant.pairs.pair import Smoothness
+
+_SHARED = 4  # neighbouring layers that are counted as one
+_SAFETY = 1.0 - 1e-9  # far above the rounding in heights and widths
+
+
+def layers(heights: Reals, widths: Reals) -> tuple[Reals, Reals]:
+    """Cut a histogram below a density into uniform layers.
+
+    Args:
+        heights: shape (n,), lower bounds of the density on n adjacent cells, per nat.
+        widths: shape (n,), the cells' lengths, nats.
+    Returns:
+        Masses and widths of the layers, each shape (m,); the widths increase downwards.
+    """
+    if not heights.size:
+        return heights, widths
+    peak = int(np.argmax(heights))
+    single = np.concatenate(
+        [
+            np.minimum.accumulate(heights[peak::-1])[::-1],
+            np.minimum.accumulate(heights[peak:])[1:],
+        ]
+    )
+    order = np.argsort(-single)
+    levels = single[order]
+    reach = np.cumsum(widths[order])
+    masses = reach * (levels - np.append(levels[1:], 0.0))
+    first = np.flatnonzero(masses > 0.0)[::_SHARED]  # the narrowest of some stands for them
+    if not first.size:
+        return masses[:0], masses[:0]
+    return np.add.reduceat(masses, first) * _SAFETY, reach[first] * _SAFETY
+
+
+def log_decay(parts: list[tuple[Smoothness, int]], y: Reals, tau: float = 0.0) -> Reals:
+    """Upper bound of log |e^{-tau^2 t^2/2} product of phi_i(t)^{n_i}| over all t >= y > 0.
+
+    What is known of lattice laws ends at pi/span: beyond the smallest such horizon they are
+    left out, and as the bounds decrease it is enough to look at y and at the horizon.
+
+    Args:
+        parts: what is known of each tilted loss law, and its count.
+        y: shape (n,), above 0.
+        tau: of an extra Gaussian.
+    """
+    spans = [part.span for part, _ in parts if part.span]
+    if not spans:
+        return _log_bound(parts, y, tau)
+    horizon = math.pi / max(spans) * (1 - 1e-12)
+    smooth = [(replace(part, span=0.0, step_masses=np.empty(0)), n) for part, n in parts]
+    beyond = _log_bound(smooth, np.maximum(y, horizon), tau)
+    return np.where(y < horizon, np.maximum(_log_bound(parts, y, tau), beyond), beyond)
+
+
+def _log_bound(parts: list[tuple[Smoothness, int]], y: Reals, tau: float) -> Reals:
+    """The bound at y, each part by the best of what is known of it."""
+    total = -0.5 * tau * tau * y * y
+    for part, count in parts:
+        best = np.zeros(y.shape)
+        if part.masses.size:
+            best = -_SAFETY * (sinc_deficit(0.5 * y[:, None] * part.widths) @ part.masses)
+        if part.heights.size:
+            with np.errstate(divide="ignore"):
+                envelope = np.exp(-np.multiply.outer(y, part.rates)) @ part.heights
+                best = np.minimum(best, np.log(envelope * (1 + 1e-9)))
+        if part.step_masses.size:
+            lost = dirichlet_deficit(0.5 * y[:, None] * part.span, part.steps) @ part.step_masses
+            best = np.minimum(best, -_SAFETY * lost)
+        total = total + count * (best - 0.5 * part.gaussian_variance * y * y)
+    return np.asarray(total)
+
+
+def dirichlet_deficit(angle: Reals, steps: Reals) -> Reals:
+    """Lower bound of 1 - sup over t in [angle, pi/2] of |sin(k t) / (k sin t)|.
+
+    For k t < pi the logarithm is -sum_m a_m (k^{2m} - 1) t^{2m} with a_1 = 1/6 and all
+    a_m > 0, so the ratio is at most e^{-(k^2-1) t^2/6}; from k t = pi on, as sin t >= 2t/pi,
+    at most pi / (2 k t) <= 1/2.
+    """
+    turned = steps * angle
+    near = np.minimum(-np.expm1(-(steps * steps - 1.0) * angle * angle / 6.0), 0.5)
+    far = np.maximum(1.0 - 0.5 * math.pi / np.maximum(turned, 1e-300), 0.5)
+    return np.where(turned < math.pi, near, far) * (1 - 1e-12)
+
+
+def exponential_layers(rate: float, half: float, log_scale: float) -> tuple[Reals, Reals]:
+    """Layers of the density e^{log_scale + rate l} on [-half, half], rate > 0."""
+    edges = np.linspace(-half, half, 65)
+    with np.errstate(under="ignore", over="ignore"):
+        heights = np.exp(np.minimum(log_scale + rate * edges[:-1], 600.0))
+    return layers(heights * (1 - 1e-9), np.diff(edges))

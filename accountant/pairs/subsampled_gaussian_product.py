@@ -1,0 +1,205 @@
+"""The product of many subsampled Gaussian pairs as one pair, so that they share each array.
+
+K is the sum of K of the parts, with its error: plain sums of M, known to fewer digits than each
+part's own, and of what makes the losses smooth only the layers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TypeGuard, final
+
+import numpy as np
+
+from accountant.arithmetic.enclosure import Complexes, Enclosure, Reals, joined, weighted_sum
+from accountant.bound import Bound
+from accountant.errors import NotCertified
+from accountant.pairs.gaussian_mixtures import GaussianMixtures
+from accountant.pairs.mixture_quadrature import choose_rule
+from accountant.pairs.pair import Pair, Smoothness
+from accountant.pairs.smooth import SmoothPair
+from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
+from accountant.pairs.subsampling_formulas import log_unsampled
+
+_MANY = 16  # pairs, fewer are not bundled
+_RARE = Fraction(1, 32)  # rates above: the loss has more to show for itself than layers
+_MOST = 4096  # of all counts: a plain sum errs by about 1e-13 a part
+_TOGETHER = 64  # mixtures in one array
+_UNREACHABLE = 1 << 40
+_WIDTH = 0.02  # rounding of log widths of layers
+_NARROW = 30.0  # layers narrower by e to this than the widest tell nothing
+_SLACK = 1 + 1e-12
+
+Block = tuple[GaussianMixtures, Reals]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SubsampledGaussians(SmoothPair):
+    """Independent subsampled Gaussian pairs of one direction, each so many times.
+
+    Attributes:
+        parts: pairs and counts.
+        removal: the direction of all.
+        blocks: the same in arrays, with their counts; those of similar noise together.
+    """
+
+    parts: tuple[tuple[SubsampledGaussianPair, int], ...]
+    removal: bool
+    blocks: list[Block] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Arrange the parts."""
+        object.__setattr__(self, "blocks", _blocks(self.parts, removal=self.removal))
+
+    def swapped(self) -> SubsampledGaussians:
+        """The other direction."""
+        parts = tuple((pair.swapped(), count) for pair, count in self.parts)
+        return SubsampledGaussians(parts, not self.removal)
+
+    @property
+    def infinite_mass(self) -> float:
+        """None: all have full support."""
+        return 0.0
+
+    @property
+    def max_loss(self) -> float:
+        """Unbounded for removal, the sum of -log(1 - q) for addition."""
+        if self.removal:
+            return math.inf
+        each = (-count * log_unsampled(pair.sampling_rate) for pair, count in self.parts)
+        return math.fsum(each) * _SLACK
+
+    def cgf(self, s: Complexes) -> Enclosure:
+        """The sum of the parts' K, each the log of a plain sum."""
+        blocks = self.blocks
+        alpha = blocks[0][0].alpha(s)
+        flipped = alpha.imag < 0
+        alpha = np.where(flipped, alpha.conj(), alpha)
+        if alpha.size > 1 and any(mixtures.spread_out(alpha) for mixtures, _ in blocks):
+            return joined([self.cgf(part) for part in np.array_split(s, 2)])
+        found = [weighted_sum(one, counts) for one, counts in _each(blocks, alpha)]
+        values, radii = np.stack([one.value for one in found]), [one.radius for one in found]
+        total = weighted_sum(Enclosure(values, np.stack(radii)), np.ones(len(found)))
+        return Enclosure(np.where(flipped, total.value.conj(), total.value), total.radius)
+
+    def cgf_along(self, points: Reals, line: Complexes) -> Enclosure:
+        """Apart: sums up a line share their turns."""
+        return joined([self.cgf(points + 0j), self.cgf(line)])
+
+    def steer(self, c: Reals) -> tuple[Reals, Reals, Reals]:
+        """The sums of the parts'."""
+        total = np.zeros((3, c.size))
+        for mixtures, counts in self.blocks:
+            value, slope, bend = mixtures.steer(c)
+            total += [counts @ value, counts @ slope, counts @ np.maximum(bend, 0.0)]
+        return total[0], total[1], total[2]
+
+    @property
+    def zcdp_bound(self) -> float:
+        """That of the Gaussians: Rényi divergence is quasi-convex, so mixing only helps."""
+        each = (count * float(pair.mu_squared) for pair, count in self.parts)
+        return 0.5 * math.fsum(each) * _SLACK
+
+    @property
+    def gdp_bound(self) -> float:
+        """That of the Gaussians: forgetting the samples is post-processing."""
+        return math.sqrt(2.0 * self.zcdp_bound) * _SLACK
+
+    def work(self, s: complex) -> int:
+        """Nodes of the quadratures."""
+        blocks = self.blocks
+        alpha = blocks[0][0].alpha(np.array([s]))
+        alpha = np.where(alpha.imag < 0, alpha.conj(), alpha)
+        try:
+            return sum(choose_rule(mixtures, alpha).z.size for mixtures, _ in blocks)
+        except NotCertified:
+            return _UNREACHABLE
+
+    def profile(self, epsilon: Reals) -> tuple[Reals, Reals] | None:
+        """No closed form."""
+        return None
+
+    def smoothness(self, c: float, moment: Bound) -> Smoothness:
+        """The layers of all parts: log(1 - x) <= -x, so what they lack adds up.
+
+        A layer counts as narrower than it is, which lacks less.
+        """
+        blocks = self.blocks
+        alpha = blocks[0][0].alpha(np.array([c + 0j]))
+        masses, widths = [], []
+        for (mixtures, counts), (one, _) in zip(blocks, _each(blocks, alpha), strict=True):
+            upper = one.value[:, 0].real + one.radius[:, 0]
+            for count, (mass, width) in zip(
+                counts, mixtures.layers(mixtures.cells(c), upper), strict=True
+            ):
+                masses.append(count * mass)
+                widths.append(width)
+        return Smoothness(0.0, *_merged(np.concatenate(masses), np.concatenate(widths)))
+
+
+def bundled(parts: Sequence[tuple[Pair, int]]) -> list[tuple[Pair, int]]:
+    """The same product, many different subsampled Gaussians of a direction as one pair.
+
+    Only rare samples, and not where they are repeated so often that each has to be known to
+    more digits.
+    """
+    bundles: list[tuple[Pair, int]] = []
+    for removal in (True, False):
+        some = tuple(part for part in parts if _is_rare(part, removal=removal))
+        if len(some) >= _MANY and sum(count for _, count in some) <= _MOST:
+            bundles.append((SubsampledGaussians(some, removal), 1))
+            parts = [part for part in parts if not _is_rare(part, removal=removal)]
+    return [*parts, *bundles]
+
+
+def _is_rare(
+    part: tuple[Pair, int], *, removal: bool
+) -> TypeGuard[tuple[SubsampledGaussianPair, int]]:
+    """Whether it is a subsampled Gaussian of that direction and a small rate."""
+    pair, _ = part
+    return (
+        isinstance(pair, SubsampledGaussianPair)
+        and pair.removal == removal
+        and pair.sampling_rate <= _RARE
+    )
+
+
+def _blocks(parts: tuple[tuple[SubsampledGaussianPair, int], ...], *, removal: bool) -> list[Block]:
+    ordered = sorted(parts, key=lambda part: part[0].mu_squared)
+    return [
+        (
+            GaussianMixtures.of(
+                [pair.mu_squared for pair, _ in some],
+                [pair.sampling_rate for pair, _ in some],
+                removal=removal,
+            ),
+            np.array([float(count) for _, count in some]),
+        )
+        for some in (ordered[i : i + _TOGETHER] for i in range(0, len(ordered), _TOGETHER))
+    ]
+
+
+def _each(blocks: list[Block], alpha: Complexes) -> Iterator[tuple[Enclosure, Reals]]:
+    """K of every part, block by block, with the counts."""
+    for mixtures, counts in blocks:
+        rule = choose_rule(mixtures, alpha)
+        growth = mixtures.log_ratio(rule.z, rule.shift)
+        yield mixtures.plain(alpha, rule, growth), counts
+
+
+def _merged(masses: Reals, widths: Reals) -> tuple[Reals, Reals]:
+    """Layers of about equal width as one, as narrow as the narrowest of them may be."""
+    if not widths.size:
+        return masses, widths
+    log_width = np.log(widths)
+    step = np.floor(log_width / _WIDTH - 1e-9)
+    step = np.maximum(step - (step.max() - _NARROW / _WIDTH), 0.0).astype(int)
+    least = math.floor(float(log_width.max()) / _WIDTH - 1e-9) - _NARROW / _WIDTH
+    total = np.bincount(step, weights=masses)
+    kept = np.flatnonzero(total)
+    kept = kept[kept > 0]
+    return total[kept] * (1 - 1e-12), np.exp((least + kept) * _WIDTH) * (1 - 1e-9)

@@ -1,0 +1,1 @@
+"""Laws of the number of runs, one a file."""

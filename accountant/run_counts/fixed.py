@@ -1,0 +1,73 @@
+"""A fixed number of runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from accountant import arguments
+from accountant.arithmetic.enclosure import Reals
+from accountant.errors import ParameterError
+from accountant.run_counts.law import RunLaw
+
+_MOST_RUNS = 10**4
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class FixedRuns(RunLaw):
+    """K = count: the worst law for privacy, as whoever loses always loses to the same number.
+
+    Attributes:
+        count: from 1 to 10^4.
+
+    Example:
+        >>> FixedRuns(count=7).mean
+        7.0
+    """
+
+    count: int
+
+    def __init__(self, *, count: int) -> None:
+        """Keep the count."""
+        number = arguments.count(count=count)
+        if number > _MOST_RUNS:
+            raise ParameterError("count", count, f"a whole number from 1 to {_MOST_RUNS}")
+        object.__setattr__(self, "count", number)
+
+    @property
+    def mean(self) -> float:
+        """The count."""
+        return float(self.count)
+
+    @property
+    def largest(self) -> int | None:
+        """The count."""
+        return self.count
+
+    @property
+    def corner_is_worst(self) -> bool:
+        """(n - 1) a / (1 - a) grows with a."""
+        return True
+
+    def describe(self) -> str:
+        """The law in words and numbers."""
+        return f"{self.count} runs"
+
+    def pgf(self, z: Reals) -> Reals:
+        """z^count."""
+        return np.asarray(z**self.count)
+
+    def derivative(self, z: Reals) -> Reals:
+        """Count z^(count - 1)."""
+        return np.asarray(self.count * z ** (self.count - 1))
+
+    def growth(self, z: Reals) -> Reals:
+        """(count - 1) / z."""
+        return np.asarray((self.count - 1) / np.maximum(z, 1e-300))
+
+    def masses(self, largest: int) -> Reals:
+        """All at the count."""
+        return np.asarray(np.arange(largest + 1) == self.count, dtype=float)

@@ -1,0 +1,116 @@
+"""What selection has to know of the number of runs K: its probability generating function."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import final
+
+import numpy as np
+
+from accountant import arguments
+from accountant.arguments import Number
+from accountant.arithmetic.enclosure import Reals
+from accountant.errors import NotCertified, ParameterError
+
+# Relative error of the mean and of the derivatives of the generating function, at an argument
+# that is exactly a float. The tests find at most a tenth of it.
+LAW_ERROR = 1e-11
+_LONGEST = 1 << 26
+
+
+class RunLaw(ABC):
+    """The law of a number of runs that does not depend on the data.
+
+    Final subclasses are frozen, hashable dataclasses with exact parameters.
+    """
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def mean(self) -> float:
+        """The expected number of runs."""
+
+    @property
+    @abstractmethod
+    def largest(self) -> int | None:
+        """The largest number of runs that is possible, None when there is none."""
+
+    @property
+    @abstractmethod
+    def corner_is_worst(self) -> bool:
+        """Whether a phi''(1 - a)/phi'(1 - a) is known to grow with a in [0, 1)."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """The law in words and numbers."""
+
+    @abstractmethod
+    def pgf(self, z: Reals) -> Reals:
+        """E[z^K] for z in [0, 1]."""
+
+    @abstractmethod
+    def derivative(self, z: Reals) -> Reals:
+        """The first derivative of the generating function, E[K z^(K-1)], for z in [0, 1]."""
+
+    @abstractmethod
+    def growth(self, z: Reals) -> Reals:
+        """Second derivative over first, for z in [0, 1]; any finite number where both are 0."""
+
+    @abstractmethod
+    def masses(self, largest: int) -> Reals:
+        """P(K = k) for k = 0, ..., largest: shape (largest + 1,)."""
+
+    @property
+    @final
+    def probability_of_none(self) -> float:
+        """P(K = 0): nothing is run and nothing is released."""
+        return float(self.pgf(np.zeros(1))[0])
+
+    @final
+    def probability_drawn(self, *, candidates: int) -> float:
+        """The probability that a given candidate is among the runs.
+
+        Each run draws one of the candidates uniformly, so K runs miss a given one with
+        probability (1 - 1/n)^K, and that is the generating function at 1 - 1/n.
+
+        Example:
+            >>> from accountant.run_counts.fixed import FixedRuns
+            >>> FixedRuns(count=2).probability_drawn(candidates=2)
+            0.75
+        """
+        number = arguments.count(candidates=candidates)
+        return 1.0 - float(self.pgf(np.array([1.0 - 1.0 / number]))[0])
+
+    @final
+    def quantile(self, *, level: Number) -> int:
+        """The smallest k with P(K <= k) at or above a level in (0, 1), in floating point.
+
+        Example:
+            >>> from accountant.run_counts.fixed import FixedRuns
+            >>> FixedRuns(count=5).quantile(level=0.5)
+            5
+        """
+        wanted = float(arguments.open_probability(level=level))
+        size = 64 + 2 * int(self.mean)
+        while size <= _LONGEST:
+            reached = np.cumsum(self.masses(size))
+            if reached[-1] >= wanted:
+                return int(np.argmax(reached >= wanted))
+            size *= 4
+        raise NotCertified(f"quantile {wanted} of {self.describe()} lies beyond {_LONGEST} runs")
+
+
+def masses_from_ratios(first: int, log_first: float, log_ratios: Reals) -> Reals:
+    """Masses from P(K = first) and the logs of P(K = k + 1) / P(K = k), k from first on."""
+    logs = log_first + np.concatenate([[0.0], np.cumsum(log_ratios)])
+    with np.errstate(under="ignore"):
+        return np.concatenate([np.zeros(first), np.exp(logs)])
+
+
+def required_runs(runs: object) -> None:
+    """Refuse anything but a law; a bare number does not say how it is drawn."""
+    if not isinstance(runs, RunLaw):
+        raise ParameterError(
+            "runs", runs, "a law of the number of runs", "FixedRuns(count=...) is one"
+        )

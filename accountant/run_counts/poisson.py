@@ -1,0 +1,79 @@
+"""A Poisson number of runs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+import numpy as np
+
+from accountant import arguments
+from accountant.arguments import Number
+from accountant.arithmetic.enclosure import Reals
+from accountant.errors import ParameterError
+from accountant.run_counts.law import RunLaw, masses_from_ratios
+
+_LARGEST_RATE = 10**4
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class PoissonRuns(RunLaw):
+    """K is Poisson: no run at all with probability e^-rate.
+
+    Source: Papernot & Steinke (arXiv:2110.03620), Section 3.4.
+
+    Attributes:
+        rate: exact, in (0, 10^4]: the expected number of runs.
+
+    Example:
+        >>> PoissonRuns(rate=3).quantile(level=0.5)
+        3
+    """
+
+    rate: Fraction
+
+    def __init__(self, *, rate: Number) -> None:
+        """Keep the exact rate."""
+        exact = arguments.positive(rate=rate)
+        if exact > _LARGEST_RATE:
+            raise ParameterError("rate", rate, f"in (0, {_LARGEST_RATE}]")
+        object.__setattr__(self, "rate", exact)
+
+    @property
+    def mean(self) -> float:
+        """The rate."""
+        return float(self.rate)
+
+    @property
+    def largest(self) -> int | None:
+        """None."""
+        return None
+
+    @property
+    def corner_is_worst(self) -> bool:
+        """Growth is constant, and rate a grows with a."""
+        return True
+
+    def describe(self) -> str:
+        """The law in words and numbers."""
+        return f"Poisson runs (rate {float(self.rate):g})"
+
+    def pgf(self, z: Reals) -> Reals:
+        """e^(-rate (1 - z))."""
+        return np.asarray(np.exp(-float(self.rate) * (1.0 - z)))
+
+    def derivative(self, z: Reals) -> Reals:
+        """Rate times the generating function."""
+        return np.asarray(float(self.rate) * self.pgf(z))
+
+    def growth(self, z: Reals) -> Reals:
+        """The rate."""
+        return np.full(np.shape(z), float(self.rate))
+
+    def masses(self, largest: int) -> Reals:
+        """By the ratio rate/(k + 1) of neighbours."""
+        ratios = math.log(self.rate) - np.log(np.arange(1.0, largest + 1.0))
+        return masses_from_ratios(0, -float(self.rate), ratios)

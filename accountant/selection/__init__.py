@@ -1,0 +1,1 @@
+"""The best of several runs: profiles of selections, and their pairs."""

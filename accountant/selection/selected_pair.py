@@ -1,0 +1,188 @@
+"""The best of a random number of runs of a product of pairs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import final
+
+import numpy as np
+
+from accountant.arithmetic import convex_profile
+from accountant.arithmetic.convex_profile import Side
+from accountant.arithmetic.enclosure import Reals
+from accountant.arithmetic.tiny import LEAST_DELTA
+from accountant.bound import Bound
+from accountant.engine.profile import infinite_mass, max_loss
+from accountant.pairs.lattice_finite import LadderPair
+from accountant.pairs.pair import Pair
+from accountant.pairs.product import Product
+from accountant.run_counts.law import LAW_ERROR, RunLaw
+from accountant.selection.profile import Selection, selection
+from accountant.selection.pure_dp import pure_excess
+from accountant.subsampling.tabulated import TabulatedPair, on_ladder, stretched
+
+_TINY = 1e-120  # subsampling a selection asks where its delta is 1e-115
+_FINE = 1 << 7  # grid points per typical loss, and per doubling of the loss beyond
+_MOST = 1 << 15
+_ROUNDING = 1e-11
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelectedPair(TabulatedPair):
+    """The pair whose profile is the largest over all scores; see proofs/theory/selection.md.
+
+    At each epsilon it is the supremum, over every order of the base's outcomes, of the
+    hockey-stick divergence between the selected outcomes: a supremum of profiles, hence one.
+
+    Attributes:
+        base: one run, in this direction.
+        runs: the law of the number of runs.
+    """
+
+    base: Product
+    runs: RunLaw
+
+    def swapped(self) -> SelectedPair:
+        """The base swapped."""
+        return SelectedPair(base=self.base.swapped(), runs=self.runs)
+
+    @property
+    def infinite_mass(self) -> float:
+        """1 - phi(1 - p), p that of the base: some run shows an outcome that betrays it.
+
+        Rounded up; phi is above its tangent at 1, which keeps the digits of a small p.
+        """
+        mass = infinite_mass(self.base.above()).upper
+        missed = float(self.runs.pgf(np.array([1.0 - mass]))[0])
+        return min(mass * self.runs.mean * (1 + 2 * LAW_ERROR), 1.0 - missed + 4 * LAW_ERROR)
+
+    @property
+    def max_loss(self) -> float:
+        """The base's, and the largest log ratio of phi' that an order can make."""
+        top = max_loss(self.base)
+        if not math.isfinite(top):
+            return math.inf
+        bottom = max_loss(self.base.swapped())
+        excess = pure_excess(self.runs, max(top, bottom, 0.0))
+        return (max(top, 0.0) + excess) * (1 + 1e-12)
+
+    @property
+    def zcdp_bound(self) -> float:
+        """2 rho + D + log(m + P(K = 0)), or rho times the largest number of runs.
+
+        With D = log phi'(1)/phi'(0) the shifts of Theorem 2 are at least -D and their weights
+        sum to m; integrated against s (s + 1) e^{s eps} it says M_selected(s) is at most
+        P(K = 0) + m e^{s D} M(s), so divergences of order a are at most
+        rho a + D + log(m + P(K = 0))/(a - 1). They grow with a: for a <= 2 that at 2 is at
+        least theirs, and for a >= 2 they are at most (rho + (D + log ...)/2) a.
+        """
+        rho = sum(f.count * f.pair.zcdp_bound for f in self.base.factors) * (1 + 1e-14)
+        ends = self.runs.derivative(np.array([0.0, 1.0]))
+        bounds = [math.inf]
+        if ends[0] > 0.0:
+            mass = max(self.runs.mean + self.runs.probability_of_none, 1.0)
+            bounds.append(2 * rho + math.log(ends[1] / ends[0]) + math.log(mass))
+        if self.runs.largest is not None:
+            bounds.append(rho * self.runs.largest)
+        return min(bounds) * (1 + 4 * LAW_ERROR)
+
+    @property
+    def gdp_bound(self) -> float:
+        """That of all the runs released together; +inf when their number has no bound."""
+        if self.runs.largest is None:
+            return math.inf
+        squares = sum(f.count * f.pair.gdp_bound**2 for f in self.base.factors)
+        return math.sqrt(squares * self.runs.largest) * (1 + 1e-14)
+
+    def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
+        """By the theorems; below 0 from the swapped pair, H_t(P|Q) = 1 - t + t H_{1/t}(Q|P)."""
+        lower, upper = np.empty(epsilon.shape), np.empty(epsilon.shape)
+        right = epsilon >= 0.0
+        if right.any():
+            lower[right], upper[right] = self._selection().profile(epsilon[right])
+            upper[right & (epsilon >= self.max_loss)] = self.infinite_mass
+            lower = np.where(right, np.minimum(lower, upper), lower)
+        if not right.all():
+            found = self.swapped().profile(-epsilon[~right])
+            t, rest = np.exp(epsilon[~right]), -np.expm1(epsilon[~right])
+            lower[~right] = (rest + t * found[0]) * (1 - 1e-14)
+            upper[~right] = np.minimum((rest + t * found[1]) * (1 + 1e-14), 1.0)
+        return lower, upper
+
+    def upper(self, epsilon: Reals) -> Reals:
+        """Upper ends of the profile at many increasing epsilons at or above 0."""
+        found = self._selection().upper(epsilon)
+        return np.where(epsilon >= self.max_loss, self.infinite_mass, found)
+
+    def _selection(self) -> Selection:
+        return selection(self.base, self.runs)
+
+    def delta(self, epsilon: float) -> Bound:
+        """Delta of one selection, asked directly."""
+        lower, upper = self.profile(np.array([epsilon]))
+        return Bound(float(lower[0]), float(upper[0]))
+
+    def epsilon(self, delta: float | Bound) -> Bound:
+        """Epsilon of one selection, asked directly; delta in [0, 1)."""
+        level = Bound.of(delta)
+        betrayed = infinite_mass(self.base.below()).lower
+        missed = self.runs.derivative(np.array([1.0 - betrayed]))[0]  # phi is above its tangents
+        if level.upper < betrayed * missed * (1 - 4 * LAW_ERROR):
+            return Bound.exactly(math.inf)
+        top = self.max_loss if self.infinite_mass <= level.lower else math.inf
+        ends = max(level.lower, LEAST_DELTA), max(level.upper, LEAST_DELTA)
+        found = self._selection().epsilon(Bound(*ends), top)
+        return found if level.lower >= LEAST_DELTA else Bound(min(found.lower, top), top)
+
+    @property
+    def end(self) -> float:
+        """Where delta is negligible, or where only infinite losses are left."""
+        end = self.epsilon(_TINY).upper
+        if math.isfinite(end):
+            return max(end, 1e-9)
+        return 2.0 * self._selection().curve.end + 20.0
+
+    @property
+    def rest(self) -> float:
+        """Nothing is claimed."""
+        return 0.0
+
+    def above(self, count: int) -> Pair:
+        """A finite pair that dominates this one."""
+        return _tables(self)[0]
+
+    def below(self, count: int) -> Pair:
+        """A finite pair that this one dominates."""
+        return _tables(self)[1]
+
+
+@lru_cache(maxsize=32)
+def _tables(pair: SelectedPair) -> tuple[LadderPair, LadderPair]:
+    """Both finite pairs, on multiples of one span."""
+    pairs = pair, pair.swapped()
+    ends = [one.end for one in pairs]
+    convex_profile.required_reach(max(ends))
+    span = 2.0 ** math.floor(math.log2(max(pair.delta(0.0).upper, 1e-12) / _FINE))
+    span = max(span, 2.0 ** math.ceil(math.log2(sum(ends) / _MOST)))
+    grids = [stretched(end, span, _FINE) for end in ends]
+    high, low = [], []
+    for one, grid in zip(pairs, grids, strict=True):
+        lower = _lower(one, grid * span, ends)
+        high.append(Side(grid * span, np.zeros(grid.size), one.upper(grid * span)))
+        low.append(Side(grid * span, lower * (1 - _ROUNDING), lower * (1 + _ROUNDING)))
+    return on_ladder(convex_profile.above(*high), grids, span), on_ladder(
+        convex_profile.below(*low), grids, span
+    )
+
+
+def _lower(pair: SelectedPair, loss: Reals, ends: list[float]) -> Reals:
+    """A convex function of e^loss that the profile stays above, from orders of both directions."""
+    forward, backward = (selection(one.base, one.runs) for one in (pair, pair.swapped()))
+    reach = max(ends)
+    ahead = forward.lower(loss, forward.designs(reach))
+    with np.errstate(over="ignore"):
+        behind = np.exp(loss) * backward.lower(-loss, backward.designs(reach)) - np.expm1(loss)
+    return np.maximum(ahead, np.maximum(behind, 0.0))

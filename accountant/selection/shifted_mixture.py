@@ -1,0 +1,160 @@
+"""The f-divergence bound of private selection, as a mixture of shifted profiles of the base.
+
+Write phi for the generating function of the number of runs, m for its mean, and tau(c) for the
+least mass under Q of a set of mass c under P. Let C be the largest convex function with C(0) = 0
+and C(phi'(c)) <= phi'(tau(c)) for all c in [0, 1]. Then for epsilon >= 0
+
+    delta_selected(epsilon) <= integral over X in [0, m] of delta(epsilon + log C'(X)) dX.
+
+Proof: proofs/theory/selection.md, Theorem 2. Here C is replaced by a piecewise linear convex
+function below it, so that the integral is a finite sum, with weights the lengths of its pieces and
+shifts the logs of its slopes.
+
+Below C. P and Q have finitely many outcomes, so tau is linear between vertices. On such a cell
+phi' is convex, hence below its chord, and phi' o tau is above its tangent at the middle (phi'
+is convex and tau linear there). So for x > 0 the maximum over the cell of phi'(c) x - phi'(tau(c))
+is at most that of a linear function, taken at an end: the cell contributes the two points
+(phi'(c_end), tangent at tau(c_end)) to the hull. A cell too coarse for its tangent contributes
+(phi'(right end), phi'(tau(left end))), as both functions grow. On the first cell, where
+tau(c) = r c with r <= 1, a law with at most k runs has phi'(r c) >= r^(k-1) phi'(c), a line
+through the origin.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from accountant.arithmetic.convex_profile import Positions
+from accountant.arithmetic.enclosure import Reals
+from accountant.run_counts.law import LAW_ERROR, RunLaw
+from accountant.selection.finite_base import Outcomes
+from accountant.selection.piecewise import Corners, corners
+
+_ROUNDS = 40
+_MOST_CELLS = 6000
+_NEGLIGIBLE = 1e-25  # of phi'(1): cells below need no fine bound
+_COARSE = 0.5
+_BLOCK = 1 << 16  # epsilons times shifts evaluated at once
+_LEAST = 1e-120
+_SUM_ERROR = 1e-11  # relative, of running sums of a few thousand masses that are 1e-14 wrong
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Shifts:
+    """delta_selected(epsilon) <= sum_j weights[j] delta(epsilon + shifts[j]), epsilon >= 0.
+
+    Attributes:
+        weights: shape (n,), their sum is at least the mean number of runs.
+        shifts: shape (n,), increasing, nats; -inf where delta counts as 1.
+        base: the base's profile from above.
+    """
+
+    weights: Reals
+    shifts: Reals
+    base: Corners
+
+    def ignored(self, most: float) -> tuple[float, float]:
+        """A shift, and the sum of the weights below it, which is at most ``most``.
+
+        Outcomes whose loss is below epsilon + shift add no more than that sum to the bound.
+        """
+        before = np.concatenate([[0.0], np.cumsum(self.weights)])
+        first = max(int(np.searchsorted(before, most, side="right")) - 1, 0)
+        first = min(first, self.shifts.size - 1)
+        return float(self.shifts[first]), float(before[first] * (1 + 1e-11))
+
+    def upper(self, epsilon: Reals) -> Reals:
+        """Upper ends at epsilons at or above 0."""
+        rows = max(1, _BLOCK // max(self.shifts.size, 1))
+        values = [
+            self.base.at(epsilon[first : first + rows, None] + self.shifts) @ self.weights
+            for first in range(0, epsilon.size, rows)
+        ]
+        return np.minimum(np.concatenate(values) * (1 + 1e-11), 1.0)
+
+
+def shifts(above: Outcomes, law: RunLaw, change: float) -> Shifts:
+    """The bound for a base dominated by ``above``, log phi' changing so much over a cell."""
+    x, y = _points(above, law, change)
+    x = np.maximum(x, _LEAST * law.mean)  # a larger x is safe, and products of two are floats
+    order = np.argsort(x, kind="stable")
+    x, y = np.insert(x[order], 0, 0.0), np.insert(y[order], 0, 0.0)
+    keep = lower_hull(x, y)
+    weights = np.diff(x[keep])
+    slopes = np.maximum.accumulate(np.maximum(np.diff(y[keep]) / weights, 0.0))
+    reached = np.interp(x, x[keep], np.concatenate([[0.0], np.cumsum(slopes * weights)]))
+    some = reached > 0.0
+    slopes = slopes * min(1.0, float((y[some] / reached[some]).min(initial=1.0))) * (1 - 1e-12)
+    with np.errstate(divide="ignore"):
+        return Shifts(weights, np.log(slopes) - 1e-14, corners(above))
+
+
+def _points(above: Outcomes, law: RunLaw, change: float) -> tuple[Reals, Reals]:
+    """Points that C stays below: first coordinates rounded up, second down."""
+    cells = _cells(above, law, change)
+    right, after = np.cumsum(cells.p), np.cumsum(cells.q)
+    left, before = right - cells.p, after - cells.q
+    left[0], before[0] = 0.0, 0.0
+
+    def height(c: Reals) -> Reals:
+        raised = np.minimum(np.maximum(c, 0.0) * (1 + _SUM_ERROR), 1.0)
+        return law.derivative(raised) * (1 + LAW_ERROR)
+
+    lowered = np.clip(0.5 * (before + after) * (1 - _SUM_ERROR), 0.0, 1.0)
+    value, growth = law.derivative(lowered) * (1 - LAW_ERROR), law.growth(lowered)
+    tilt = 0.5 * cells.q * growth
+    bottom = np.clip(before * (1 - _SUM_ERROR), 0.0, 1.0)
+    coarse = law.derivative(bottom) * (1 - LAW_ERROR)
+    fine = tilt < _COARSE
+    x = np.concatenate([height(np.where(fine, left, right)), height(right)])
+    y = np.concatenate(
+        [
+            np.where(fine, value * (1 - tilt * (1 + 1e-9)), coarse),
+            np.where(fine, value * (1 + tilt * (1 - 1e-9)), coarse),
+        ]
+    )
+    first, size = cells.p.size, float(height(right[:1])[0])
+    floor = float(law.derivative(np.zeros(1))[0]) * (1 - LAW_ERROR)
+    if law.largest is not None:
+        ratio = float(cells.q[0] / cells.p[0]) * (1 - _SUM_ERROR)
+        floor = max(floor, min(ratio, 1.0) ** (law.largest - 1) * size * (1 - 1e-9))
+    x[first], y[first], x[0], y[0] = size, floor, size, floor
+    return x, y
+
+
+def _cells(above: Outcomes, law: RunLaw, most: float) -> Outcomes:
+    """Outcomes cut until log phi' changes little over each, at c and at tau(c)."""
+    cells, negligible = above, _NEGLIGIBLE * law.mean
+    for _ in range(_ROUNDS):
+        right, after = np.cumsum(cells.p), np.cumsum(cells.q)
+        change = np.maximum(
+            law.growth(np.minimum(right, 1.0)) * cells.p,
+            law.growth(np.minimum(after, 1.0)) * cells.q,
+        )
+        wide = (change > most) & (law.derivative(np.minimum(right, 1.0)) > negligible)
+        if not wide.any() or cells.p.size > _MOST_CELLS:
+            break
+        cells = cells.pieces(np.where(wide, 2, 1))
+    return cells
+
+
+def lower_hull(x: Reals, y: Reals) -> Positions:
+    """Positions of the lower convex hull, from the first point to the largest x."""
+    xs, ys = x.tolist(), y.tolist()
+    stack: list[int] = [0]
+    for k in range(1, len(xs)):
+        if xs[k] <= xs[stack[-1]]:
+            if len(stack) == 1 or ys[k] >= ys[stack[-1]]:
+                continue
+            stack.pop()
+        while len(stack) > 1:
+            i, j = stack[-2], stack[-1]
+            if (ys[j] - ys[i]) * (xs[k] - xs[j]) < (ys[k] - ys[j]) * (xs[j] - xs[i]):
+                break
+            stack.pop()
+        stack.append(k)
+    return np.array(stack, dtype=np.intp)

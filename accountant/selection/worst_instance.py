@@ -1,0 +1,115 @@
+"""The worst order written down: a mechanism whose selection leaks at least so much.
+
+The event's outcomes by falling loss, before each of them as many outcomes of lowest loss as
+suit it best (never fewer than before the last one). The pair of outputs of this selection is
+finite, so its hockey-stick divergences are sums. As w is convex, the mass w integrated over an
+outcome's stretch is at least w at its middle, at most the mean of w at its ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from accountant.arithmetic.enclosure import Reals
+from accountant.run_counts.law import LAW_ERROR, RunLaw
+from accountant.selection.finite_base import Outcomes
+from accountant.selection.worst_order import (
+    POSITION_ERROR,
+    columns_from_bottom,
+    event_cells,
+    other_cells,
+    top,
+)
+
+_SUM_ERROR = 1e-12  # relative, of sums of a few thousand probabilities
+_SPARED = 1e-9  # of the divergence: event outcomes worth less are left to stand above others
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """The probabilities with which some of the outcomes are selected.
+
+    Attributes:
+        p: sums of probabilities on one dataset, at most, by falling ratio p/q: shape (n + 1,).
+        q: the same sums on the other dataset, at least.
+        ratio: log of p/q, falling, shape (n,), nats.
+    """
+
+    p: Reals
+    q: Reals
+    ratio: Reals
+
+    def lower(self, epsilon: Reals) -> Reals:
+        """Lower ends of the selection's hockey-stick divergence at any real epsilons.
+
+        As a function of e^epsilon the larger of differences p - e^epsilon q, hence convex.
+        """
+        at = np.searchsorted(-self.ratio, -epsilon, side="left")
+        with np.errstate(over="ignore", invalid="ignore"):
+            gain = self.p[at] - np.exp(epsilon) * self.q[at]
+        lowered = np.where(at > 0, gain, 0.0) - _SUM_ERROR * self.p[at]
+        return np.asarray(np.maximum(lowered, 0.0))
+
+
+def instance(
+    below: Outcomes, law: RunLaw, epsilon: float, least_loss: float, change: float
+) -> Instance:
+    """The order that is worst at epsilon, for a base that dominates ``below``."""
+    every, columns = event_cells(below, law, change), other_cells(below, law, change)
+    rows = top(every, int(np.searchsorted(-every.loss, -least_loss, side="right")))
+    if not rows.p.size:
+        return _ordered(np.zeros(0), np.zeros(0))
+    position, worth = _choices(rows, columns, law, epsilon)
+    gained = np.cumsum(np.maximum(worth, 0.0) * rows.p)
+    events = min(int(np.searchsorted(gained, gained[-1] * (1 - _SPARED))) + 1, rows.p.size)
+    free = int(np.searchsorted(columns.loss[::-1], rows.loss[events - 1], side="left"))
+    position = np.minimum(np.maximum.accumulate(position[:events]), free)
+    # Below the event, what is left by falling loss: it matters at a smaller epsilon.
+    used = int(position[-1])
+    last = columns.loss[::-1][used - 1] if used else -np.inf
+    count = max(int(np.searchsorted(-every.loss, -last, side="left")), events)
+    position = np.concatenate([position, np.full(count - events, used)])
+    above_p, above_q = columns_from_bottom(columns)
+    return _selected(top(every, count), above_p[position], above_q[position], law)
+
+
+def _choices(
+    rows: Outcomes, columns: Outcomes, law: RunLaw, epsilon: float
+) -> tuple[np.ndarray[tuple[int], np.dtype[np.intp]], Reals]:
+    """For each event outcome how many others to put above it, and what it then adds."""
+    above_p, above_q = columns_from_bottom(columns)
+    middle_p, middle_q = np.cumsum(rows.p) - 0.5 * rows.p, np.cumsum(rows.q) - 0.5 * rows.q
+    mass = 1.0 - middle_p[:, None] - above_p
+    left = 1.0 - rows.unseen - middle_q[:, None] - above_q
+    value = law.derivative(np.clip(mass, 0.0, 1.0))
+    value = value - np.exp(epsilon - rows.loss)[:, None] * law.derivative(np.clip(left, 0.0, 1.0))
+    value = np.where(mass > 0.5 * rows.p[:, None], value, -1.0)
+    best = value.argmax(axis=1)
+    return best, np.take_along_axis(value, best[:, None], axis=1)[:, 0]
+
+
+def _selected(rows: Outcomes, others_p: Reals, others_q: Reals, law: RunLaw) -> Instance:
+    """Each event outcome's probability of being selected."""
+    start_p = np.cumsum(rows.p) - rows.p + others_p
+    start_q = rows.unseen + np.cumsum(rows.q) - rows.q + others_q
+    at_least = np.clip(1.0 - start_p - 0.5 * rows.p - POSITION_ERROR, 0.0, 1.0)
+    ends = [
+        law.derivative(np.clip(1.0 - start_q - part + POSITION_ERROR, 0.0, 1.0))
+        for part in (0.0, rows.q)
+    ]
+    return _ordered(
+        rows.p * law.derivative(at_least) * (1 - 2 * LAW_ERROR),
+        rows.q * 0.5 * (ends[0] + ends[1]) * (1 + 2 * LAW_ERROR),
+    )
+
+
+def _ordered(p: Reals, q: Reals) -> Instance:
+    with np.errstate(divide="ignore"):
+        ratio = np.log(np.maximum(p, 1e-320)) - np.log(q)
+    order = np.argsort(-ratio, kind="stable")
+    sums = [np.concatenate([[0.0], np.cumsum(part[order])]) for part in (p, q)]
+    return Instance(sums[0], sums[1], ratio[order])

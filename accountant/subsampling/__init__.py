@@ -1,0 +1,1 @@
+"""Dominating pairs of a random sample."""

@@ -1,0 +1,195 @@
+"""A product of pairs released together on one random sample."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+from functools import partial
+from typing import final
+
+import numpy as np
+
+from accountant.arithmetic.crossing import invert
+from accountant.arithmetic.enclosure import Reals, log_down, log_up
+from accountant.bound import Bound
+from accountant.engine.profile import deltas, epsilon, infinite_mass, log_ends, max_loss
+from accountant.engine.quick_bounds import chernoff
+from accountant.engine.saddle_point import total_cgf
+from accountant.errors import NotCertified
+from accountant.pairs.gaussian import GaussianPair
+from accountant.pairs.pair import Pair
+from accountant.pairs.product import Product
+from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
+from accountant.pairs.subsampling_formulas import (
+    addition_profile,
+    log_unsampled,
+    removal_profile,
+    replacement_profile,
+)
+from accountant.subsampling.tabulated import TabulatedPair
+
+_TINY = 1e-115
+_LEAST_LEVEL = 1e-100  # of delta, from which a profile that ends at the one above is inverted
+_AHEAD = np.geomspace(0.02, 5e3, 40)  # how far beyond s a tail's bound is tried, relative to s + 1
+_ROUNDING = 1e-13
+
+
+class Direction(Enum):
+    """What the sample does to (P, Q); see pairs/subsampled_profile.py for the theorems."""
+
+    REMOVAL = "removal"
+    ADDITION = "addition"
+    REPLACEMENT = "replacement"
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubsampledPair(TabulatedPair):
+    """The pair whose profile follows from that of ``base`` by a subsampling theorem.
+
+    Attributes:
+        base: the releases that share the sample, in this direction.
+        sampling_rate: exact, in (0, 1).
+        direction: which theorem.
+    """
+
+    base: Product
+    sampling_rate: Fraction
+    direction: Direction
+
+    def swapped(self) -> SubsampledPair:
+        """The other direction with the base swapped; replacement is its own swap."""
+        if self.direction is Direction.REPLACEMENT:
+            return self
+        other = Direction.ADDITION if self.direction is Direction.REMOVAL else Direction.REMOVAL
+        return SubsampledPair(
+            base=self.base.swapped(), sampling_rate=self.sampling_rate, direction=other
+        )
+
+    @property
+    def zcdp_bound(self) -> float:
+        """Sum over the base: Rényi divergences are quasi-convex, mixing with Q only helps."""
+        return sum(f.count * f.pair.zcdp_bound for f in self.base.factors) * (1 + 1e-14)
+
+    @property
+    def gdp_bound(self) -> float:
+        """Root of the sum of squares over the base: forgetting the sample is post-processing."""
+        squares = sum(f.count * f.pair.gdp_bound**2 for f in self.base.factors)
+        return math.sqrt(squares) * (1 + 1e-14)
+
+    @property
+    def leads(self) -> bool:
+        """Unless it is an addition, whose swapped pair is a removal."""
+        return self.direction is not Direction.ADDITION
+
+    def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
+        """By the theorem, from the base's profile."""
+        through = {
+            Direction.REMOVAL: removal_profile,
+            Direction.ADDITION: addition_profile,
+            Direction.REPLACEMENT: replacement_profile,
+        }[self.direction]
+        return through(lambda x: deltas(self.base, x), self.sampling_rate, epsilon)
+
+    @property
+    def is_quick(self) -> bool:
+        """As much as the base's."""
+        return True
+
+    def delta(self, epsilon: float) -> Bound:
+        """Delta of one sample, asked directly."""
+        lower, upper = self.profile(np.array([epsilon]))
+        return Bound(max(float(lower[0]), 0.0), min(float(upper[0]), 1.0))
+
+    def epsilon(self, delta: float | Bound) -> Bound:
+        """Epsilon of one sample, asked directly.
+
+        Raises:
+            NotCertified: delta is not reached where the base's profile has digits.
+        """
+        level, end = Bound.of(delta), self.end
+        if not (level.lower >= _LEAST_LEVEL and self.delta(end).upper <= level.lower):
+            raise NotCertified(f"a sample's profile is not inverted at delta = {level.lower:.3g}")
+        target = log_down(np.array(level.lower)).item(), log_up(np.array(level.upper)).item()
+        every = Bound.exactly(0.0)  # no part of delta is set aside
+        ends = partial(log_ends, self, every)
+        return invert(ends, target, 0.1 * end, 0.1 * end, math.inf)
+
+    @property
+    def end(self) -> float:
+        """Through the theorem, from where the base's profile is below 1e-115 or constant."""
+        rate = float(self.sampling_rate)
+        if self.direction is Direction.ADDITION:
+            return -log_unsampled(self.sampling_rate) * (1 + 1e-12)
+        base = min(epsilon(self.base, _TINY).upper, max(max_loss(self.base), 0.0))
+        if math.isinf(base):
+            base = min(max(max_loss(self.base), 0.0), 60.0)
+        grown = math.log1p(rate * math.expm1(base)) if base < 600 else base + math.log(rate)
+        return max(grown * (1 + 1e-12), 1e-300)
+
+    @property
+    def rest(self) -> float:
+        """The sampling rate times that of the base; none for addition."""
+        if self.direction is Direction.ADDITION:
+            return 0.0
+        return float(self.sampling_rate) * infinite_mass(self.base.below()).lower * (1 - 1e-12)
+
+    def log_moment_above(self, s: Reals, table: Pair, level: float = 0.0) -> Reals:
+        """At or above log E_P[e^{sL}] at real s > 0, with a table above the pair.
+
+        Up to the table's end the level of its profile counts, beyond it Chernoff's bound of the
+        base: proofs/theory/sampled.md, section 6. Infinite where the base has infinite losses.
+
+        Args:
+            s: shape (n,).
+            table: a finite pair that dominates this one, perhaps with infinite losses.
+            level: what its profile ends at, if that is above its infinite mass.
+        """
+        found = table.cgf(s + 0j)
+        body, level = found.value.real + found.radius, max(level, table.infinite_mass)
+        if level == 0.0:
+            return body
+        end = max(table.max_loss, 0.0)
+        if self.direction is Direction.ADDITION:  # no loss is beyond
+            end, beyond = max(end, self.end), np.full(s.shape, -math.inf)
+        else:
+            beyond = self._log_tail(s, end) + s * end
+        rest = np.logaddexp(math.log(level) + np.log1p(s) + s * end, beyond)
+        rest += _ROUNDING * (1.0 + np.abs(rest) + s * (1.0 + end))
+        return np.asarray(np.logaddexp(body, rest))
+
+    def order_beyond(self, s: float, table: Pair) -> float:
+        """The order of Chernoff's bound that leaves least beyond a table's end."""
+        c, bounds = self._tails(np.array([s]), max(table.max_loss, 0.0))
+        return float(c[0, np.argmin(bounds[0])])
+
+    def _log_tail(self, s: Reals, end: float) -> Reals:
+        """Log of s(s+1) q times the integral of t^{s-1} H_a(base) over t > T = e^end, over T^s."""
+        if infinite_mass(self.base.above()).upper > 0:
+            return np.full(s.shape, math.inf)
+        least = np.asarray(self._tails(s, end)[1].min(axis=1))
+        return least + np.log(s) + np.log1p(s) + math.log(self.sampling_rate)
+
+    def _tails(self, s: Reals, end: float) -> tuple[Reals, Reals]:
+        """Orders c beyond each s, and logs of Chernoff's bounds of H_a(base), over c - s."""
+        log_rate = math.log(self.sampling_rate)
+        argument = end + math.log1p(-float(1 - self.sampling_rate) * math.exp(-end)) - log_rate
+        ahead = (1.0 + s)[:, None] * _AHEAD
+        c = s[:, None] + ahead
+        found = total_cgf(self.base.above(), c.ravel() + 0j)
+        high = (found.value.real + found.radius).reshape(c.shape)
+        bound = chernoff(c, high, argument) + _ROUNDING * c * (1.0 + argument)
+        return c, np.asarray(bound - np.log(ahead))
+
+
+def tabulated(pair: Pair) -> Pair:
+    """The pair itself, except that a subsampled Gaussian is to be answered from a table."""
+    if not isinstance(pair, SubsampledGaussianPair):
+        return pair
+    return SubsampledPair(
+        base=Product.of(GaussianPair(mu_squared=pair.mu_squared)),
+        sampling_rate=pair.sampling_rate,
+        direction=Direction.REMOVAL if pair.removal else Direction.ADDITION,
+    )

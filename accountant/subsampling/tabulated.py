@@ -1,0 +1,177 @@
+"""Pairs known by their profile only: answered through two finite pairs, one above, one below."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from functools import lru_cache
+
+import numpy as np
+
+from accountant.arithmetic.atoms import Atoms
+from accountant.arithmetic.convex_profile import Positions, Side, above, below, gaps, required_reach
+from accountant.arithmetic.enclosure import Complexes, Enclosure, Reals
+from accountant.bound import Bound
+from accountant.pairs.lattice_finite import LadderPair
+from accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
+
+_FINE = 1 << 8  # grid points per typical loss, and per doubling of the loss beyond
+_COARSEST = 2.0**-7
+_FEW = 1 << 12  # runs up to which the sum of losses may have to be resolved over its whole range
+_ROUNDS = 12
+_BENT = 1e-4  # relative to the profile
+_NEGLIGIBLE = 1e-14
+_RESOLVED = 1 << 15
+_ROUNDING = 1e-11
+_SHORTEST = 8  # grid points on the shorter side
+
+
+class TabulatedPair(Pair, ABC):
+    """A pair whose K has no closed form, but whose profile is known in both directions.
+
+    ``above`` and ``below`` are finite pairs on a lattice, with every corner of their profiles
+    computed from rigorous ends of the profile (numerics/hull.py); K is that of the one above.
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def swapped(self) -> TabulatedPair:
+        """The pair (Q, P)."""
+
+    @abstractmethod
+    def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
+        """Rigorous lower and upper ends of the hockey-stick divergence at epsilon >= 0."""
+
+    @property
+    @abstractmethod
+    def end(self) -> float:
+        """A loss above 0 beyond which the profile is constant or negligible, nats."""
+
+    @property
+    @abstractmethod
+    def rest(self) -> float:
+        """At or below the infinite mass."""
+
+    @property
+    def lower_is_convex(self) -> bool:
+        """Whether the lower ends are values of one convex function of e^epsilon, both sides glued.
+
+        Then they are a profile's themselves, and the width of the bracket costs nothing more.
+        """
+        return False
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether the profile costs no more than tables of it, so that one pair needs none."""
+        return False
+
+    @property
+    def leads(self) -> bool:
+        """Whether tables are made for it; otherwise for the swapped pair, and turned around."""
+        return True
+
+    def cgf(self, s: Complexes) -> Enclosure:
+        """K of the pair above."""
+        return self.above(1).cgf(s)
+
+    @property
+    def infinite_mass(self) -> float:
+        """Of the pair above."""
+        return self.above(1).infinite_mass
+
+    @property
+    def max_loss(self) -> float:
+        """Of the pair above."""
+        return self.above(1).max_loss
+
+    def work(self, s: complex) -> int:
+        """Of the pair above."""
+        return self.above(1).work(s)
+
+    def smoothness(self, c: float, moment: Bound) -> Smoothness:
+        """Of the pair above."""
+        return self.above(1).smoothness(c, moment)
+
+    def lattice(self, c: float) -> Lattice | None:
+        """Of the pair above."""
+        return self.above(1).lattice(c)
+
+    def exponentials(self) -> Exponentials | None:
+        """None is known."""
+        return None
+
+    def above(self, count: int) -> Pair:
+        """A finite pair that dominates this one."""
+        return _tables(self, few=count <= _FEW)[0]
+
+    def below(self, count: int) -> Pair:
+        """A finite pair that this one dominates."""
+        return _tables(self, few=count <= _FEW)[1]
+
+
+@lru_cache(maxsize=64)
+def _tables(pair: TabulatedPair, *, few: bool) -> tuple[LadderPair, LadderPair]:
+    """Both finite pairs, on multiples of one span."""
+    other = pair.swapped()
+    if not pair.leads:
+        high, low = _tables(other, few=few)
+        return high.swapped(), low.swapped()
+    total_variation = float(pair.profile(np.zeros(1))[1][0])
+    ends = pair.end, other.end
+    required_reach(max(ends))
+    span = 2.0 ** math.floor(math.log2(max(total_variation, 1e-12) / _FINE))
+    if few:  # no central limit to resolve, and short sums of losses have wide spectra
+        coarse = min(max(ends) / _RESOLVED, 8.0 / _RESOLVED, min(ends) / _SHORTEST)
+        span = max(span, 2.0 ** math.floor(math.log2(coarse)))
+    sides, under, grids = [], [], []
+    for one, end in zip((pair, other), ends, strict=True):
+        grid, lower, upper = _refined(one, stretched(end, span, _FINE), span)
+        sides.append(Side(grid * span, lower, upper, one.rest))
+        known = (lower * (1 - _ROUNDING), lower * (1 + _ROUNDING)) if one.lower_is_convex else None
+        under.append(Side(grid * span, *known, one.rest) if known else sides[-1])
+        grids.append(grid)
+    return on_ladder(above(*sides), grids, span), on_ladder(below(*under), grids, span)
+
+
+def on_ladder(found: tuple[Atoms, Positions], grids: list[Reals], span: float) -> LadderPair:
+    """The pair of a hull whose sides were taken at multiples of the span.
+
+    Args:
+        found: what ``hull.above`` or ``hull.below`` returned.
+        grids: the whole numbers of the forward and of the backward side.
+        span: nats.
+    """
+    atoms, position = found
+    right, left = (grid[np.minimum(np.abs(position), grid.size - 1)] for grid in grids)
+    return LadderPair(atoms, np.where(position > 0, right, -left), span)
+
+
+def _refined(pair: TabulatedPair, grid: Reals, span: float) -> tuple[Reals, Reals, Reals]:
+    """The grid, halved where the profile bends too much between neighbours, and both ends."""
+    lower, upper = pair.profile(grid * span)
+    for _ in range(_ROUNDS):
+        bent = gaps(grid * span, lower) > _BENT * np.maximum(lower[1:], _NEGLIGIBLE)
+        wide = np.flatnonzero(bent & (np.diff(grid) > 1.0))
+        if not wide.size:
+            break
+        middle = np.floor(0.5 * (grid[wide] + grid[wide + 1]))
+        found = pair.profile(middle * span)
+        grid = np.insert(grid, wide + 1, middle)
+        lower = np.insert(lower, wide + 1, found[0])
+        upper = np.insert(upper, wide + 1, found[1])
+    return grid, lower, upper
+
+
+def stretched(end: float, span: float, fine: int) -> Reals:
+    """Whole numbers from 0 to past end / span: 2 fine of them, then as many twice as far apart."""
+    reach = math.ceil(end / span) + 1
+    strides = [np.array([0.0])]
+    step, at = 1.0, 0.0
+    while at < reach:
+        count = min(math.ceil((reach - at) / step), 2 * fine)
+        strides.append(at + step * np.arange(1, count + 1))
+        at = float(strides[-1][-1])
+        if 2 * step * span <= max(_COARSEST, span):
+            step *= 2
+    return np.concatenate(strides)

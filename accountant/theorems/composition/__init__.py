@@ -1,0 +1,1 @@
+"""Composition theorems, one a file."""

@@ -1,0 +1,141 @@
+"""Parallel composition: mechanisms that each see a disjoint part of the records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from accountant.arguments import Number
+from accountant.errors import NotImplied
+from accountant.guarantees.approx_dp import ApproxDP
+from accountant.guarantees.bounded_range import BoundedRange
+from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.gdp import GDP
+from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.point_lists import Points
+from accountant.guarantees.preconditions import require_single, required
+from accountant.guarantees.privacy_profile import PrivacyProfile
+from accountant.guarantees.provenance import rederived
+from accountant.guarantees.pure_dp import PureDP
+from accountant.guarantees.rdp import RDP, shared_orders
+from accountant.guarantees.renyi_guarantee import RenyiGuarantee
+from accountant.guarantees.zcdp import ZCDP
+from accountant.relation import R
+from accountant.theorems.conversion.notion_to_profile import notion_to_profile
+from accountant.theorems.conversion.notion_to_rdp import notion_to_rdp
+
+_SOURCE = "McSherry, SIGMOD 2009, Theorem 4; proved in parallel_compose for every notion"
+_ASSUMPTION = "which part a record belongs to depends on that record alone"
+
+
+def parallel_compose(
+    *parts: Guarantee[R], epsilons: Sequence[Number] | None = None
+) -> Guarantee[R]:
+    """Compose mechanisms that run on disjoint parts of the records: the worst part counts.
+
+    Statement: let the records be split by a rule that looks at one record at a time, and let
+        M_i see part i only (and earlier outputs). If each M_i satisfies a guarantee under
+        AddRemove (ZeroOut), the joint outputs satisfy, under the same relation, every
+        guarantee that all of them satisfy: the largest epsilon, mu, rho, Renyi value, or
+        delta at every epsilon.
+    Source: McSherry, "Privacy integrated queries", SIGMOD 2009, Theorem 4, for pure DP.
+    Proof: an added, removed or blanked record changes one part i. The outputs of the other
+        mechanisms have the same conditional law under both neighbours, so all outputs together
+        are a post-processing of M_i's, given those before it. Under ReplaceOne the new record
+        may fall in another part and then two parts change, each by an addition or a removal,
+        about which guarantees under ReplaceOne say nothing: refused.
+    Rounds: as the notion; delta and Renyi values up.
+    Checked by: rule ``parallel``.
+
+    Args:
+        parts: at least one guarantee, all under AddRemove or all under ZeroOut.
+        epsilons: where to compare profiles, for parts of different notions or with pairs that
+            are not equal.
+
+    Returns:
+        The common notion, or a PrivacyProfile at ``epsilons``.
+
+    Raises:
+        NotImplied: under ReplaceOne, about groups (their records may fall in several parts), or
+            different notions and no ``epsilons``.
+        RelationMismatch: two parts differ in relation.
+    Laws: order does not matter; equal parts give that guarantee; never better than any part.
+
+    Example:
+        >>> parallel_compose(GDP(mu=1), GDP(mu=2)).mu
+        Fraction(2, 1)
+    """
+    relation = required(parts, "compose in parallel")
+    if relation.symmetric:
+        raise NotImplied(
+            f"parallel composition does not hold under {relation}: a replaced record may move "
+            "from one part to another and change two; state the parts under add-remove and use "
+            "group with size=2, as replacing is removing and adding"
+        )
+    for part in parts:
+        require_single(part, "parallel composition")
+    compared: Sequence[Guarantee[R]] = parts
+    worst = _worst(parts)
+    if worst is None and all(isinstance(part, RenyiGuarantee) for part in parts):
+        orders = shared_orders(parts)
+        compared = curves = [notion_to_rdp(part, orders=orders) for part in parts]
+        worst = RDP(points=_largest([curve.points for curve in curves]), relation=relation)
+    elif worst is None and epsilons is not None:
+        compared = profiles = [notion_to_profile(part, epsilons=epsilons) for part in parts]
+        points = _largest([profile.points for profile in profiles])
+        worst = PrivacyProfile(points=points, relation=relation)
+    if worst is None:
+        names = ", ".join(sorted({type(part).__name__ for part in parts}))
+        raise NotImplied(
+            f"parts known as {names} have no common worst one; give epsilons=[...] to compare "
+            "their profiles, or convert the parts to one notion first"
+        )
+    derivation = Derivation(
+        rule="parallel",
+        statement=f"{worst.describe()}, the worst of {len(parts)} disjoint parts",
+        source=_SOURCE,
+        premises=tuple(part.derivation for part in compared),
+        assumptions=(_ASSUMPTION,),
+    )
+    return rederived(worst, derivation)
+
+
+N = TypeVar("N", bound=Guarantee[Any])
+
+
+def _all(parts: Sequence[Guarantee[Any]], notion: type[N]) -> list[N]:
+    """The parts, if they are all of one notion; else none."""
+    found = [part for part in parts if isinstance(part, notion)]
+    return found if len(found) == len(parts) else []
+
+
+def _worst(parts: Sequence[Guarantee[R]]) -> Guarantee[R] | None:
+    """The guarantee that every part satisfies, in their common notion, if they have one."""
+    first = parts[0]
+    relation = first.relation
+    if all(part == first for part in parts):
+        return first
+    if pure := _all(parts, PureDP):
+        return max(pure, key=lambda part: part.stated_epsilon)
+    if gaussian := _all(parts, GDP):
+        return max(gaussian, key=lambda part: part.mu_squared)
+    if ranges := _all(parts, BoundedRange):
+        return max(ranges, key=lambda part: part.stated_epsilon)
+    if concentrated := _all(parts, ZCDP):
+        return max(concentrated, key=lambda part: part.rho)
+    if approximate := _all(parts, ApproxDP):
+        return ApproxDP(
+            epsilon=max(part.stated_epsilon for part in approximate),
+            delta=max(part.stated_delta for part in approximate),
+            relation=relation,
+        )
+    listed = _all(parts, PrivacyProfile)
+    if listed and len({tuple(x for x, _ in part.points) for part in listed}) == 1:
+        return PrivacyProfile(points=_largest([part.points for part in listed]), relation=relation)
+    return None
+
+
+def _largest(tables: Sequence[Points]) -> Points:
+    """The largest value at each of the arguments that all tables list."""
+    columns = zip(*tables, strict=True)
+    return tuple((column[0][0], max(value for _, value in column)) for column in columns)

@@ -1,0 +1,55 @@
+"""Post-processing."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from accountant.errors import ParameterError
+from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.preconditions import required_guarantee
+from accountant.guarantees.provenance import rederived
+
+N = TypeVar("N", bound=Guarantee[Any])
+
+
+def post_process(guarantee: N, *, description: str) -> N:
+    """Record that only a function of the outputs is released.
+
+    Statement: if M satisfies a guarantee and g is a (randomised) map that does not look at the
+        data, then g(M) satisfies the same guarantee.
+    Source: Dong, Roth & Su, arXiv:1905.02383, Proposition 2.8 (for trade-offs, hence for every
+        notion here but bounded range; for that, a ratio of averages lies between the extremes
+        of the ratios).
+    Rounds: nothing.
+    Checked by: rule ``post-process``.
+
+    Args:
+        guarantee: any notion; it comes back as the same notion.
+        description: what is computed from the outputs, for the derivation.
+
+    Returns:
+        An equal guarantee with one more node in its derivation.
+
+    Raises:
+        ParameterError: the description is empty, or the guarantee is not one.
+    Laws: identity on the statement; every answer is unchanged.
+
+    Example:
+        >>> from accountant.guarantees.gdp import GDP
+        >>> post_process(GDP(mu=1), description="rounding") == GDP(mu=1)
+        True
+    """
+    required_guarantee(guarantee)
+    given: object = description
+    if not isinstance(given, str) or not given.strip():
+        raise ParameterError("description", description, "a few words on what is computed")
+    derivation = Derivation(
+        rule="post-process",
+        statement=f"{guarantee.describe()} after {description.strip()}",
+        source="Dong, Roth & Su, arXiv:1905.02383, Proposition 2.8",
+        premises=(guarantee.derivation,),
+        parameters=(("description", description.strip()),),
+        assumptions=(f"{description.strip()} does not look at the data",),
+    )
+    return rederived(guarantee, derivation)

@@ -1,0 +1,1 @@
+"""Conversions between notions, one a file."""

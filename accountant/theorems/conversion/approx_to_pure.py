@@ -1,0 +1,47 @@
+"""From approximate to pure differential privacy, where delta is 0."""
+
+from __future__ import annotations
+
+from accountant.errors import NotImplied
+from accountant.guarantees.approx_dp import ApproxDP
+from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.pure_dp import PureDP
+from accountant.relation import R
+
+
+def approx_to_pure(guarantee: ApproxDP[R]) -> PureDP[R]:
+    """Write (epsilon, 0)-DP as epsilon-DP.
+
+    Statement: epsilon-DP and (epsilon, 0)-DP are the same statement.
+    Source: Dwork et al., EUROCRYPT 2006, Definition 1 with delta = 0.
+    Rounds: nothing.
+    Checked by: rule ``convert/approx-pure``.
+
+    Args:
+        guarantee: (epsilon, 0)-DP.
+
+    Returns:
+        PureDP with that epsilon.
+
+    Raises:
+        NotImplied: delta is above 0; no epsilon is then enough.
+    Laws: lossless; ``pure_to_approx`` is its inverse.
+
+    Example:
+        >>> approx_to_pure(ApproxDP(epsilon=1, delta=0)).stated_epsilon
+        Fraction(1, 1)
+    """
+    if guarantee.stated_delta > 0:
+        raise NotImplied(
+            f"{guarantee.describe()} implies epsilon-DP for no epsilon, as delta is above 0; "
+            "keep it as ApproxDP"
+        )
+    derivation = Derivation(
+        rule="convert/approx-pure",
+        statement=f"{guarantee.describe()} without delta",
+        source="Dwork et al., EUROCRYPT 2006, Definition 1",
+        premises=(guarantee.derivation,),
+    )
+    return PureDP(
+        epsilon=guarantee.stated_epsilon, relation=guarantee.relation, derivation=derivation
+    )

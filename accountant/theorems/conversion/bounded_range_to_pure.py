@@ -1,0 +1,41 @@
+"""From bounded range to pure differential privacy."""
+
+from __future__ import annotations
+
+from accountant.guarantees.bounded_range import BoundedRange
+from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.pure_dp import PureDP
+from accountant.relation import R
+
+
+def bounded_range_to_pure(guarantee: BoundedRange[R]) -> PureDP[R]:
+    """Bound the loss by the length of its range.
+
+    Statement: P and Q both have total mass 1, so the loss is nowhere above 0 everywhere nor
+        below 0 everywhere: the interval [t, t + epsilon] holds 0, and lies in
+        [-epsilon, epsilon].
+    Source: Dong, Durfee & Rogers, arXiv:1909.13830, Lemma 2.3; the statement is its own proof.
+    Rounds: nothing.
+    Checked by: rule ``convert/bounded-range-pure``.
+
+    Args:
+        guarantee: epsilon-bounded-range.
+
+    Returns:
+        PureDP(epsilon).
+    Laws: loses information: the way back gives 2 epsilon, not epsilon.
+
+    Example:
+        >>> bounded_range_to_pure(BoundedRange(epsilon=1)).stated_epsilon
+        Fraction(1, 1)
+    """
+    derivation = Derivation(
+        rule="convert/bounded-range-pure",
+        statement=f"loss at most the range of {guarantee.describe()}",
+        source="Dong, Durfee & Rogers, arXiv:1909.13830, Lemma 2.3",
+        premises=(guarantee.derivation,),
+        lossless=False,
+    )
+    return PureDP(
+        epsilon=guarantee.stated_epsilon, relation=guarantee.relation, derivation=derivation
+    )

@@ -1,0 +1,42 @@
+"""From Gaussian to zero-concentrated differential privacy."""
+
+from __future__ import annotations
+
+from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.gdp import GDP
+from accountant.guarantees.rounding import show
+from accountant.guarantees.zcdp import ZCDP
+from accountant.relation import R
+
+
+def gdp_to_zcdp(guarantee: GDP[R]) -> ZCDP[R]:
+    """Keep the Renyi curve of a Gaussian guarantee.
+
+    Statement: mu-GDP implies rho-zCDP with rho = mu^2/2, and no smaller rho: the Renyi
+        divergence of N(mu, 1) from N(0, 1) at order a is mu^2 a/2, and outputs of the mechanism
+        are a post-processing of these two.
+    Source: Bun & Steinke, arXiv:1605.02065, Lemma 2.4 (the divergence); Dong, Roth & Su,
+        arXiv:1905.02383, Theorem 2.10 (Blackwell).
+    Rounds: nothing.
+    Checked by: rule ``convert/gdp-zcdp``.
+
+    Args:
+        guarantee: mu-GDP.
+
+    Returns:
+        ZCDP(mu^2/2).
+    Laws: loses information; commutes with composition.
+
+    Example:
+        >>> gdp_to_zcdp(GDP(mu=2)).rho
+        Fraction(2, 1)
+    """
+    rho = guarantee.mu_squared / 2
+    derivation = Derivation(
+        rule="convert/gdp-zcdp",
+        statement=f"{show(rho)}-zCDP",
+        source="Bun & Steinke, arXiv:1605.02065, Lemma 2.4",
+        premises=(guarantee.derivation,),
+        lossless=False,
+    )
+    return ZCDP(rho=rho, relation=guarantee.relation, derivation=derivation)

@@ -1,0 +1,57 @@
+"""From any notion to its privacy profile at chosen points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from accountant.arguments import Number
+from accountant.errors import ParameterError
+from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.privacy_profile import PrivacyProfile
+from accountant.relation import R
+
+
+def notion_to_profile(guarantee: Guarantee[R], *, epsilons: Sequence[Number]) -> PrivacyProfile[R]:
+    """Evaluate the privacy profile at the given points.
+
+    Statement: a mechanism is (epsilon, delta(epsilon))-DP at every epsilon, delta the larger
+        hockey-stick divergence of its two dominating pairs, or for a Renyi curve the best
+        conversion over orders.
+    Source: Zhu, Dong & Wang, arXiv:2106.08567, Definition 7 (pairs); Canonne, Kamath &
+        Steinke, arXiv:2004.00010, Proposition 12 (Renyi curves).
+    Rounds: up.
+    Checked by: rule ``convert/notion-profile``.
+
+    Args:
+        guarantee: any notion.
+        epsilons: one or more, in [0, 700] nats, in any order.
+
+    Returns:
+        PrivacyProfile at these points.
+
+    Raises:
+        ParameterError: epsilons is empty, repeats itself or leaves [0, 700].
+    Laws: the profile of the result is at or above the original everywhere, equal to its upper
+        end at the points.
+
+    Example:
+        >>> from accountant.guarantees.approx_dp import ApproxDP
+        >>> ((epsilon, delta),) = notion_to_profile(
+        ...     ApproxDP(epsilon=1, delta=0.25), epsilons=[1]
+        ... ).points
+        >>> epsilon, 0.25 <= delta < 0.2500001
+        (Fraction(1, 1), True)
+    """
+    if not epsilons:
+        raise ParameterError("epsilons", epsilons, "one epsilon or more, each >= 0")
+    points = [(epsilon, Fraction(guarantee.delta(epsilon=epsilon).upper)) for epsilon in epsilons]
+    derivation = Derivation(
+        rule="convert/notion-profile",
+        statement=f"privacy profile at {len(points)} points",
+        source="Zhu, Dong & Wang, arXiv:2106.08567, Definition 7",
+        premises=(guarantee.derivation,),
+        lossless=False,
+    )
+    return PrivacyProfile(points=points, relation=guarantee.relation, derivation=derivation)

@@ -1,0 +1,52 @@
+"""From a dominating pair to pure differential privacy."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from accountant.errors import NotImplied
+from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.pair_guarantee import PairGuarantee
+from accountant.guarantees.pure_dp import PureDP
+from accountant.relation import R
+
+
+def pair_to_pure(guarantee: PairGuarantee[R]) -> PureDP[R]:
+    """Take the largest loss of the dominating pair.
+
+    Statement: H_epsilon(P || Q) = 0 iff the loss is at most epsilon almost surely under P; if
+        that holds for the dominating pair of both directions the mechanism is epsilon-DP.
+    Source: Zhu, Dong & Wang, arXiv:2106.08567, Definition 7, at delta = 0.
+    Rounds: up.
+    Checked by: rule ``convert/pair-pure``.
+
+    Args:
+        guarantee: a notion with a dominating pair.
+
+    Returns:
+        PureDP.
+
+    Raises:
+        NotImplied: the loss is unbounded.
+    Laws: loses everything but the largest loss.
+
+    Example:
+        >>> from accountant.guarantees.privacy_profile import PrivacyProfile
+        >>> pair_to_pure(PrivacyProfile(points=((1, 0),))).stated_epsilon >= 1
+        True
+    """
+    epsilon = guarantee.epsilon(delta=0).upper
+    if math.isinf(epsilon):
+        raise NotImplied(
+            f"{guarantee.describe()} implies epsilon-DP for no epsilon: the loss is unbounded; "
+            "convert with to=ApproxDP at a delta above 0"
+        )
+    derivation = Derivation(
+        rule="convert/pair-pure",
+        statement=f"largest loss {epsilon:.6g}",
+        source="Zhu, Dong & Wang, arXiv:2106.08567, Definition 7",
+        premises=(guarantee.derivation,),
+        lossless=False,
+    )
+    return PureDP(epsilon=Fraction(epsilon), relation=guarantee.relation, derivation=derivation)

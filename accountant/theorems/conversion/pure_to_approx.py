@@ -1,0 +1,41 @@
+"""From pure to approximate differential privacy."""
+
+from __future__ import annotations
+
+from accountant.guarantees.approx_dp import ApproxDP
+from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.pure_dp import PureDP
+from accountant.relation import R
+
+
+def pure_to_approx(guarantee: PureDP[R]) -> ApproxDP[R]:
+    """Write epsilon-DP as (epsilon, 0)-DP.
+
+    Statement: epsilon-DP and (epsilon, 0)-DP are the same statement.
+    Source: Dwork et al., EUROCRYPT 2006, Definition 1 with delta = 0.
+    Rounds: nothing.
+    Checked by: rule ``convert/pure-approx``.
+
+    Args:
+        guarantee: epsilon-DP.
+
+    Returns:
+        ApproxDP with delta = 0.
+    Laws: lossless; ``approx_to_pure`` is its inverse.
+
+    Example:
+        >>> pure_to_approx(PureDP(epsilon=1)).stated_delta
+        Fraction(0, 1)
+    """
+    derivation = Derivation(
+        rule="convert/pure-approx",
+        statement=f"{guarantee.describe()} with delta = 0",
+        source="Dwork et al., EUROCRYPT 2006, Definition 1",
+        premises=(guarantee.derivation,),
+    )
+    return ApproxDP(
+        epsilon=guarantee.stated_epsilon,
+        delta=0,
+        relation=guarantee.relation,
+        derivation=derivation,
+    )

@@ -1,0 +1,1 @@
+"""Group privacy, one notion a file."""

@@ -1,0 +1,44 @@
+"""Group privacy of Gaussian differential privacy."""
+
+from __future__ import annotations
+
+from accountant import arguments
+from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.gdp import GDP
+from accountant.relation import R
+
+
+def group_gdp(guarantee: GDP[R], *, size: int) -> GDP[R]:
+    """Multiply mu by the size of the group.
+
+    Statement: mu-GDP for neighbours is size mu-GDP along a chain of size neighbours.
+    Source: Dong, Roth & Su, arXiv:1905.02383, Theorem 2.14 (the example after it).
+    Proof: the power a -> Phi(Phi^{-1}(a) + mu) applied size times is the power for size mu.
+    Rounds: nothing.
+    Checked by: rule ``group/gdp``.
+
+    Args:
+        guarantee: holds for one step between neighbours.
+        size: number of steps, from 1 to 10**12.
+
+    Returns:
+        GDP for datasets that size steps connect.
+    Laws: size 1 changes nothing; monotone in size.
+
+    Example:
+        >>> group_gdp(GDP(mu=1), size=3).mu
+        Fraction(3, 1)
+    """
+    times = arguments.count(size=size)
+    derivation = Derivation(
+        rule="group/gdp",
+        statement=f"{guarantee.describe()}, for groups of {times}",
+        source="Dong, Roth & Su, arXiv:1905.02383, Theorem 2.14",
+        premises=(guarantee.derivation,),
+        parameters=(("size", times),),
+    )
+    return GDP(
+        mu_squared=times**2 * guarantee.mu_squared,
+        relation=guarantee.relation,
+        derivation=derivation,
+    )

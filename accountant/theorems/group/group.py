@@ -1,0 +1,79 @@
+"""Group privacy: datasets that differ in several records."""
+
+from __future__ import annotations
+
+from accountant.errors import NotImplied
+from accountant.guarantees.approx_dp import ApproxDP
+from accountant.guarantees.bounded_range import BoundedRange
+from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.gdp import GDP
+from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.preconditions import required_guarantee
+from accountant.guarantees.privacy_profile import PrivacyProfile
+from accountant.guarantees.pure_dp import PureDP
+from accountant.guarantees.rdp import RDP
+from accountant.guarantees.trade_off import TradeOff
+from accountant.guarantees.zcdp import ZCDP
+from accountant.relation import R
+from accountant.theorems.conversion.profile_to_trade_off import profile_to_trade_off
+from accountant.theorems.group.approx import group_approx
+from accountant.theorems.group.bounded_range import group_bounded_range
+from accountant.theorems.group.gdp import group_gdp
+from accountant.theorems.group.pair import group_pair
+from accountant.theorems.group.pure import group_pure
+from accountant.theorems.group.rdp import group_rdp
+from accountant.theorems.group.trade_off import group_trade_off
+from accountant.theorems.group.zcdp import group_zcdp
+
+
+def group(guarantee: Guarantee[R], *, size: int) -> Guarantee[R]:
+    """Bound what changes when ``size`` records change, not one.
+
+    The result keeps the relation's name but speaks of size steps of it: under AddRemove size
+    records added or removed, under ReplaceOne size replaced, under ZeroOut size blanked or
+    restored. Composing it with a statement about one record is refused: group every part alike.
+    Replacing one record is one removal and one addition, so size=2 under AddRemove covers one
+    step of ReplaceOne.
+
+    Statement: what the theorem of the notion says about a chain of size neighbours.
+    Source: ``group_pure``, ``group_bounded_range``, ``group_gdp``, ``group_zcdp``,
+        ``group_approx``, ``group_rdp``, ``group_trade_off``, ``group_pair``.
+    Rounds: to the safe side, where the theorem rounds at all.
+    Checked by: rules ``group/...``.
+
+    Args:
+        guarantee: any notion.
+        size: number of records, from 1 to 10**12.
+
+    Returns:
+        The same notion; TradeOff from a PrivacyProfile.
+
+    Raises:
+        NotImplied: no theorem scales this pair or curve; says what to do.
+        ParameterError: size out of range.
+    Laws: size 1 changes nothing; monotone in size.
+
+    Example:
+        >>> group(ZCDP(rho=1), size=3).describe()
+        '9-zCDP'
+    """
+    required_guarantee(guarantee)
+    if isinstance(guarantee, PureDP):
+        return group_pure(guarantee, size=size)
+    if isinstance(guarantee, BoundedRange):
+        return group_bounded_range(guarantee, size=size)
+    if isinstance(guarantee, GDP):
+        return group_gdp(guarantee, size=size)
+    if isinstance(guarantee, ZCDP):
+        return group_zcdp(guarantee, size=size)
+    if isinstance(guarantee, ApproxDP):
+        return group_approx(guarantee, size=size)
+    if isinstance(guarantee, RDP):
+        return group_rdp(guarantee, size=size)
+    if isinstance(guarantee, TradeOff):
+        return group_trade_off(guarantee, size=size)
+    if isinstance(guarantee, PrivacyProfile):
+        return group_trade_off(profile_to_trade_off(guarantee), size=size)
+    if isinstance(guarantee, DominatingPair):
+        return group_pair(guarantee, size=size)
+    raise NotImplied(f"no group-privacy theorem for {type(guarantee).__name__}")

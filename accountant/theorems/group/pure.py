@@ -1,0 +1,42 @@
+"""Group privacy of pure differential privacy."""
+
+from __future__ import annotations
+
+from accountant import arguments
+from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.pure_dp import PureDP
+from accountant.relation import R
+
+
+def group_pure(guarantee: PureDP[R], *, size: int) -> PureDP[R]:
+    """Multiply epsilon by the size of the group.
+
+    Statement: epsilon-DP for neighbours is size epsilon-DP along a chain of size neighbours.
+    Source: Dwork & Roth 2014, Theorem 2.2.
+    Proof: multiply the size inequalities P_i(S) <= e^epsilon P_{i+1}(S).
+    Rounds: nothing.
+    Checked by: rule ``group/pure-dp``.
+
+    Args:
+        guarantee: holds for one step between neighbours.
+        size: number of steps, from 1 to 10**12.
+
+    Returns:
+        PureDP for datasets that size steps connect.
+    Laws: size 1 changes nothing; monotone in size.
+
+    Example:
+        >>> group_pure(PureDP(epsilon=1), size=3).stated_epsilon
+        Fraction(3, 1)
+    """
+    times = arguments.count(size=size)
+    derivation = Derivation(
+        rule="group/pure-dp",
+        statement=f"{guarantee.describe()}, for groups of {times}",
+        source="Dwork & Roth 2014, Theorem 2.2",
+        premises=(guarantee.derivation,),
+        parameters=(("size", times),),
+    )
+    return PureDP(
+        epsilon=times * guarantee.stated_epsilon, relation=guarantee.relation, derivation=derivation
+    )

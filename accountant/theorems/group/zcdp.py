@@ -1,0 +1,40 @@
+"""Group privacy of zero-concentrated differential privacy."""
+
+from __future__ import annotations
+
+from accountant import arguments
+from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.zcdp import ZCDP
+from accountant.relation import R
+
+
+def group_zcdp(guarantee: ZCDP[R], *, size: int) -> ZCDP[R]:
+    """Multiply rho by the square of the size of the group.
+
+    Statement: rho-zCDP for neighbours is size^2 rho-zCDP along a chain of size neighbours.
+    Source: Bun & Steinke, arXiv:1605.02065, Proposition 1.9.
+    Proof: ``group_rdp`` with R_a = rho a: each of its size terms is size rho a.
+    Rounds: nothing.
+    Checked by: rule ``group/zcdp``.
+
+    Args:
+        guarantee: holds for one step between neighbours.
+        size: number of steps, from 1 to 10**12.
+
+    Returns:
+        ZCDP for datasets that size steps connect.
+    Laws: size 1 changes nothing; monotone in size.
+
+    Example:
+        >>> group_zcdp(ZCDP(rho=1), size=3).rho
+        Fraction(9, 1)
+    """
+    times = arguments.count(size=size)
+    derivation = Derivation(
+        rule="group/zcdp",
+        statement=f"{guarantee.describe()}, for groups of {times}",
+        source="Bun & Steinke, arXiv:1605.02065, Proposition 1.9",
+        premises=(guarantee.derivation,),
+        parameters=(("size", times),),
+    )
+    return ZCDP(rho=times**2 * guarantee.rho, relation=guarantee.relation, derivation=derivation)

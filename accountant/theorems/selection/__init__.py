@@ -1,0 +1,1 @@
+"""Private selection, one theorem a file."""

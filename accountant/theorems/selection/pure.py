@@ -1,0 +1,54 @@
+"""Selection from a purely private base."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.pure_dp import PureDP
+from accountant.guarantees.rounding import floats_around, show
+from accountant.relation import R
+from accountant.run_counts.law import RunLaw
+from accountant.selection.pure_dp import pure_excess
+
+
+def select_pure(guarantee: PureDP[R], runs: RunLaw) -> PureDP[R]:
+    """Pure differential privacy of the best of a random number of epsilon-DP runs.
+
+    Statement: the selected output is (epsilon + excess)-DP, where with z = e^eps/(1 + e^eps)
+        excess is log phi'(z)/phi'(1 - z): (1 + eta) log((gamma + e^eps)/(1 + gamma e^eps)) for
+        truncated negative binomial runs, rate tanh(eps/2) for Poisson runs,
+        (n - 1) log((1 - p + e^eps)/(1 + (1 - p) e^eps)) for binomial runs, (n - 1) eps for n
+        runs. For a law with finitely many values the maximum is not always there and is
+        bounded over cells. Randomised response, with a score that ranks the less likely answer
+        first and a coin after it, attains the formula.
+    Source: proofs/theory/selection.md, Corollary 3; Papernot & Steinke (arXiv:2110.03620), Theorem
+        2 with all orders infinite, is the weaker (2 + eta) eps.
+    Rounds: up, by at most 1e-10.
+    Laws: one run changes nothing; below (2 + eta) eps.
+
+    Args:
+        guarantee: of one run.
+        runs: the law of the number of runs.
+    Returns:
+        PureDP.
+    Example:
+        >>> from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+        >>> law = TruncatedNegativeBinomial(eta=1, gamma=0.1)
+        >>> round(float(select_pure(PureDP(epsilon=1), law).stated_epsilon), 6)
+        2.591344
+    """
+    excess = Fraction(pure_excess(runs, floats_around(guarantee.stated_epsilon)[1]))
+    epsilon = guarantee.stated_epsilon + max(excess, Fraction(0))
+    return PureDP(
+        epsilon=epsilon,
+        relation=guarantee.relation,
+        derivation=Derivation(
+            rule="select/pure",
+            statement=f"best of {runs.describe()} is {show(epsilon)}-DP",
+            source="proofs/theory/selection.md, Corollary 3",
+            premises=(guarantee.derivation,),
+            lossless=False,
+            parameters=(("runs", runs),),
+        ),
+    )

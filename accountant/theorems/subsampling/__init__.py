@@ -1,0 +1,1 @@
+"""Privacy amplification by subsampling, one scheme a file."""

@@ -1,0 +1,113 @@
+"""Poisson subsampling of anything with a dominating pair."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from accountant.errors import NotImplied
+from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.preconditions import require_single
+from accountant.pairs.gaussian import GaussianPair
+from accountant.pairs.product import Product
+from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
+from accountant.relation import R, ReplaceOne
+from accountant.sampling.schemes import Poisson
+from accountant.subsampling.subsampled import Direction, SubsampledPair
+
+_RULE = "subsample/poisson"
+
+
+def subsample_poisson(guarantee: Guarantee[R], scheme: Poisson) -> DominatingPair[R]:
+    """Run a mechanism on a Poisson sample of the records.
+
+    Statement: let (P, Q) dominate M(S + x) against M(S), and (P', Q') M(S) against M(S + x).
+        Then M on a Poisson sample of rate q is dominated under add/remove by
+        ((1-q) Q + q P, Q) and (P', (1-q) P' + q Q'). Under zero-out the same holds when a
+        blank record contributes nothing, so that M(S + blank) has the law of M(S).
+        Releases on one sample are one mechanism: their product pair is subsampled as a whole.
+        A Poisson sample of rate q of a Poisson sample of rate p is a Poisson sample of rate pq,
+        so that a guarantee which this theorem made is made again from its premise at rate pq.
+    Source: Zhu, Dong & Wang (arXiv:2106.08567), Theorem 11. Under replace-one the formula is
+        false (Lebeda, Regehr, Kamath & Steinke, arXiv:2405.20769), and the guarantee is refused.
+        Samples of samples: a record is in the inner sample if both independent draws keep it, so
+        with probability pq and independently of the other records; the mechanism sees nothing
+        but the inner sample.
+    Rounds: not at all; the pairs carry exact parameters.
+    Laws: at rate 1 the guarantee is returned as a pair, unchanged; never above the
+        unsubsampled divergences; at rates p and then q what it is at rate pq.
+
+    Args:
+        guarantee: of the mechanism on the sample, with a dominating pair.
+        scheme: the sampling rate.
+    Returns:
+        One pair per direction.
+    Raises:
+        NotImplied: under replace-one, about groups (each of their records is drawn by itself), or
+            when only a Rényi curve is known.
+    Example:
+        >>> from accountant import GDP, Poisson
+        >>> step = subsample_poisson(GDP(mu=1), Poisson(sampling_rate=0.01))
+        >>> round(step.epsilon(delta=1e-6).upper, 6)
+        0.363948
+    """
+    if isinstance(guarantee.relation, ReplaceOne):
+        raise NotImplied(
+            "Poisson sampling under replace-one is not the add/remove formula, and no theorem "
+            "here bounds it; state the sensitivity under AddRemove(), or sample with "
+            "WithoutReplacement(sample_size=..., population_size=...)"
+        )
+    require_single(guarantee, "the amplification by a sample")
+    pair = guarantee.to_pair()
+    if scheme.sampling_rate == 1:
+        return pair
+    sampled = _sampled_before(pair)
+    if sampled is not None:
+        base, rate = sampled
+        return subsample_poisson(base, Poisson(sampling_rate=rate * scheme.sampling_rate))
+    assumption = (
+        f"every record is drawn independently with probability {float(scheme.sampling_rate):g}"
+    )
+    return DominatingPair(
+        forward=_subsampled(pair.forward, scheme, Direction.REMOVAL),
+        backward=_subsampled(pair.backward, scheme, Direction.ADDITION),
+        relation=guarantee.relation,
+        derivation=Derivation(
+            rule=_RULE,
+            statement=f"Poisson sample of rate {float(scheme.sampling_rate):g}",
+            source="Zhu, Dong & Wang, arXiv:2106.08567, Theorem 11",
+            premises=(pair.derivation,),
+            parameters=(("sampling_rate", scheme.sampling_rate),),
+            assumptions=(assumption,),
+        ),
+    )
+
+
+def _sampled_before(pair: DominatingPair[R]) -> tuple[Guarantee[R], Fraction] | None:
+    """Return what a Poisson sample was drawn for, and its rate, if the pair was made by one."""
+    node = pair.derivation
+    if node.rule != _RULE:
+        return None
+    base, rate = node.premises[0].conclusion, dict(node.parameters)["sampling_rate"]
+    if not (isinstance(base, Guarantee) and isinstance(rate, Fraction)):
+        return None
+    return base, rate
+
+
+def _subsampled(base: Product, scheme: Poisson, direction: Direction) -> Product:
+    """Nothing for nothing, the Gaussian's own pair for Gaussians, else by the base's profile."""
+    if not base.factors:
+        return base
+    squares = [
+        f.pair.mu_squared * f.count for f in base.factors if isinstance(f.pair, GaussianPair)
+    ]
+    if len(squares) == len(base.factors):
+        gaussian = SubsampledGaussianPair(
+            mu_squared=sum(squares[1:], squares[0]),
+            sampling_rate=scheme.sampling_rate,
+            removal=direction is Direction.REMOVAL,
+        )
+        return Product.of(gaussian)
+    pair = SubsampledPair(base=base, sampling_rate=scheme.sampling_rate, direction=direction)
+    return Product.of(pair)

@@ -1,0 +1,76 @@
+"""Sampling a fixed number of records without replacement."""
+
+from __future__ import annotations
+
+from accountant.errors import NotImplied
+from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.preconditions import require_single
+from accountant.pairs.product import Product
+from accountant.relation import R, ReplaceOne
+from accountant.sampling.schemes import WithoutReplacement
+from accountant.subsampling.subsampled import Direction, SubsampledPair
+
+
+def subsample_without_replacement(
+    guarantee: Guarantee[R], scheme: WithoutReplacement
+) -> DominatingPair[R]:
+    """Run a mechanism on a uniformly random subset of fixed size.
+
+    Statement: let M have profile delta under replace-one on samples of the fixed size m. On a
+        uniform m-subset of n records, with q = m/n, it has profile
+        q delta(log(1 + (t-1)/q)) for t = e^eps >= 1, and 1 - t + t times that at 1/t for t < 1.
+        The profile is that of one pair, which composes adaptively.
+    Source: Balle, Barthe & Gaboardi (arXiv:1807.01647), Theorem 10; proof repeated in
+        ``accountant.pairs.subsampling_formulas.replacement_profile``. Profiles compose as pairs:
+        Zhu, Dong & Wang (arXiv:2106.08567), Theorem 10.
+    Rounds: not at all; the pair carries exact parameters.
+    Laws: at m = n the guarantee is returned as a pair, unchanged.
+
+    Args:
+        guarantee: under replace-one, with a dominating pair.
+        scheme: sample and population size, both public.
+    Returns:
+        One pair, for both directions.
+    Raises:
+        NotImplied: under another relation, where n itself differs between neighbours, about
+            groups, or when only a Rényi curve is known.
+    Example:
+        >>> from accountant import GDP, ReplaceOne, WithoutReplacement
+        >>> scheme = WithoutReplacement(sample_size=1, population_size=100)
+        >>> step = subsample_without_replacement(GDP(mu=1, relation=ReplaceOne()), scheme)
+        >>> round(step.epsilon(delta=1e-6).upper, 6)
+        0.363948
+    """
+    if not isinstance(guarantee.relation, ReplaceOne):
+        raise NotImplied(
+            "sampling a fixed number of records without replacement has a guarantee under "
+            f"ReplaceOne() only, got {type(guarantee.relation).__name__}; state the sensitivity "
+            "under ReplaceOne(), or use Poisson(sampling_rate=...)"
+        )
+    require_single(guarantee, "the amplification by a sample")
+    pair = guarantee.to_pair()
+    if scheme.sampling_rate == 1:
+        return pair
+    size, population = scheme.sample_size, scheme.population_size
+    sampled = Product.of(
+        SubsampledPair(
+            base=pair.forward,
+            sampling_rate=scheme.sampling_rate,
+            direction=Direction.REPLACEMENT,
+        )
+    )
+    return DominatingPair(
+        forward=sampled,
+        backward=sampled,
+        relation=guarantee.relation,
+        derivation=Derivation(
+            rule="subsample/without-replacement",
+            statement=f"uniform subset of {size} of {population} records",
+            source="Balle, Barthe & Gaboardi, arXiv:1807.01647, Theorem 10",
+            premises=(pair.derivation,),
+            parameters=(("sample_size", size), ("population_size", population)),
+            assumptions=(f"the sample is a uniformly random subset of exactly {size} records",),
+        ),
+    )

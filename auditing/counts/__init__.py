@@ -1,0 +1,1 @@
+"""Counts of events, and the claims they are compared with."""

@@ -1,0 +1,1 @@
+"""Evidence that adds up over runs."""

@@ -1,0 +1,87 @@
+"""What the counts of an audit say as e-values, which multiply over its runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from auditing.counts.claim import Claim, Tangent
+from auditing.counts.counts import EventCounts, PrefixCounts
+from auditing.evidence.e_process import EProcess
+from auditing.evidence.event_bet import EventBet, unbet
+from auditing.planning.plan import CurvePlan
+from auditing.trials.trials import Training
+from auditing.witnesses.both_sides import BothSides
+from auditing.witnesses.witness import Question
+
+_GROWTH = 1.1
+_LARGEST = 600.0
+
+# No audit's e-value is below this, in logarithm: at most two stages, each with what nobody bets.
+LEAST = 2 * unbet() - 1e-9
+
+
+def log_evidence(
+    training: Training,
+    claim: Claim,
+    question: Question,
+    curve: CurvePlan | None,
+    counts: Sequence[PrefixCounts],
+) -> float:
+    """Log of the e-value of a stage's counts: the mean of a bet on each of its questions.
+
+    A bet is on what training showed, but on at least a tenth more loss than is claimed.
+
+    Args:
+        training: chose the plans, and predicts.
+        claim: bet against at its epsilon and delta.
+        question: nested events, the first of the questions that were counted.
+        curve: the second, where there is one; bet against at its tangent.
+        counts: of both, from other trials.
+    """
+    logs = [0.0]
+    if math.isfinite(claim.epsilon):
+        logs = [_best_bet(question, training, claim, counts[0])]
+    if curve is not None:
+        bet = bet_on(seen(curve.question, training).event(0), curve.tangent)
+        logs.append(bet.log_evidence(counts[1].event(0)))
+    return EProcess.mixed(np.array(logs))
+
+
+def _best_bet(question: Question, training: Training, claim: Claim, counts: PrefixCounts) -> float:
+    """What the bet earns that would have earned most in training, of one on each event."""
+    past = seen(question, training)
+    against = [past.event(position) for position in range(len(past.inside))]
+    bets = [bet_on(event, _tangent(event, claim)) for event in against]
+    earned = [bet.log_evidence(event) for bet, event in zip(bets, against, strict=True)]
+    best = int(np.argmax(earned))
+    return bets[best].log_evidence(counts.event(best))
+
+
+def _tangent(past: EventCounts, claim: Claim) -> Tangent:
+    """The claim at its own epsilon, with the room that a tenth more epsilon would make."""
+    q = _frequency(past.other_hits, past.other_trials)
+    here, more = (math.exp(min(a * claim.epsilon, _LARGEST)) for a in (1.0, _GROWTH))
+    return Tangent(claim.epsilon, claim.delta_up, (more - here) * q)
+
+
+def seen(question: Question | BothSides, training: Training) -> PrefixCounts:
+    """What training showed of a question."""
+    inside, hits = question.count(training.features, training.labels)
+    on_data = int(training.labels.sum())
+    return question.counts(inside, hits, on_data, len(training) - on_data)
+
+
+def bet_on(past: EventCounts, tangent: Tangent) -> EventBet:
+    """What the past shows, or a tenth more loss than is claimed where it shows less."""
+    p = _frequency(past.hits, past.trials)
+    q = _frequency(past.other_hits, past.other_trials)
+    grown = math.exp(min(tangent.epsilon, _LARGEST)) * q + tangent.delta + tangent.room
+    p = min(max(p, grown), _frequency(past.trials, past.trials))
+    return EventBet(epsilon=tangent.epsilon, delta=tangent.delta, p=p, q=q)
+
+
+def _frequency(hits: int, trials: int) -> float:
+    return (hits + 0.5) / (trials + 1)

@@ -1,0 +1,1 @@
+"""Inspection without statistics: recorded calls, and queries on neighbours."""

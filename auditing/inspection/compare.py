@@ -1,0 +1,143 @@
+"""Two recorded runs side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import final
+
+from accountant.sensitivity import Sensitivity
+from auditing.inspection.distance import Distance, distance, identical
+from auditing.inspection.facts import Fact, FactKind, Movement, nearest
+from auditing.inspection.tape import Call, Tape
+from auditing.trials.guarded_call import Attempt, shown
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """One run: its calls, and the output or the error it ended with."""
+
+    tape: Tape
+    end: Attempt
+
+
+@final
+class Largest:
+    """The largest movement of every primitive's value."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, tuple[Distance, Sensitivity | None, str]] = {}
+
+    def see(self, where: str, moved: Distance, declared: Sensitivity | None, pair: str) -> None:
+        """One movement."""
+        before = self._found.get(where)
+        if before is None or moved.nearest(declared) > before[0].nearest(declared):
+            self._found[where] = moved, declared, pair
+
+    def movements(self) -> tuple[Movement, ...]:
+        """All, in the order in which their primitives were first seen."""
+        return tuple(
+            Movement(
+                where,
+                "LInf" if declared is None else type(declared).__name__,
+                moved.nearest(declared),
+                pair,
+                nearest(declared),
+            )
+            for where, (moved, declared, pair) in self._found.items()
+        )
+
+
+def differences(pair: str, first: Run, again: Run, other: Run, largest: Largest) -> Iterator[Fact]:
+    """What differs between the run on D and the one on D'.
+
+    A second run on D, answered as the first, has to be the first again; when it is not, there is
+    randomness that is not recorded, and nothing else can be said.
+    """
+    hidden = next(_between(pair, first, again, Largest()), None)
+    if hidden is not None and hidden.kind is not FactKind.RAISED:
+        text = f"the same data, run again: {hidden.on_neighbour}"
+        yield Fact(FactKind.UNRECORDED, pair, hidden.where, hidden.on_data, text)
+        return
+    yield from _between(pair, first, other, largest)
+
+
+def _between(pair: str, first: Run, other: Run, largest: Largest) -> Iterator[Fact]:
+    together: dict[str, tuple[Distance, Sensitivity | None]] = {}
+    told = 0
+    for place, (a, b) in enumerate(zip(first.tape.calls, other.tape.calls, strict=False), start=1):
+        where = f"call {place}, {a.name}"
+        if a.name != b.name:
+            yield Fact(FactKind.SEQUENCE, pair, f"call {place}", a.name, b.name)
+            return
+        for fact in (*_parameters(pair, where, a, b), *_value(pair, where, a, b, largest)):
+            told += 1
+            yield fact
+        _gather(together, a, b)
+    for name, (moved, declared) in together.items():
+        largest.see(name, moved, declared, pair)
+        if declared is not None and moved.exceeds(declared):
+            told += 1
+            yield _excess(pair, name, ("all its values", "all its values"), moved, declared)
+    yield from _ends(pair, first, other, quiet=not told)
+
+
+def _parameters(pair: str, where: str, a: Call, b: Call) -> Iterator[Fact]:
+    for name in dict.fromkeys([*a.parameters, *b.parameters]):
+        mine, theirs = (
+            shown(c.parameters[name]) if name in c.parameters else "absent" for c in (a, b)
+        )
+        both = name in a.parameters and name in b.parameters
+        if not both or not identical(a.parameters[name], b.parameters[name]):
+            yield Fact(FactKind.PARAMETER, pair, f"{where}, {name}", mine, theirs)
+
+
+def _value(pair: str, where: str, a: Call, b: Call, largest: Largest) -> Iterator[Fact]:
+    if a.protected is None or b.protected is None:
+        return
+    one, other, declared = a.protected.value, b.protected.value, a.protected.sensitivity
+    moved = distance(one, other)
+    if moved is None:
+        if not identical(one, other):
+            yield Fact(FactKind.SHAPE, pair, where, shown(one), shown(other))
+    elif not a.protected.together:
+        largest.see(a.name, moved, declared, pair)
+        if declared is not None and moved.exceeds(declared):
+            yield _excess(pair, where, (shown(one), shown(other)), moved, declared)
+
+
+def _gather(together: dict[str, tuple[Distance, Sensitivity | None]], a: Call, b: Call) -> None:
+    """Add a movement to those of the same primitive, where they are declared together."""
+    if a.protected is None or b.protected is None or not a.protected.together:
+        return
+    moved = distance(a.protected.value, b.protected.value)
+    if moved is not None:
+        before = together.get(a.name)
+        total = moved if before is None else before[0].plus(moved)
+        together[a.name] = total, a.protected.sensitivity
+
+
+def _excess(
+    pair: str, where: str, texts: tuple[str, str], moved: Distance, declared: Sensitivity
+) -> Fact:
+    measured = moved.nearest(declared)
+    return Fact(FactKind.SENSITIVITY, pair, where, *texts, nearest(declared), measured)
+
+
+def _ends(pair: str, first: Run, other: Run, *, quiet: bool) -> Iterator[Fact]:
+    """How the runs end: with an error, after so many calls, with an output."""
+    if first.end.error is not None or other.end.error is not None:
+        mine, theirs = (run.end.error or "no error" for run in (first, other))
+        yield Fact(FactKind.RAISED, pair, "the run", mine, theirs)
+        return
+    place = min(len(run.tape.calls) for run in (first, other))
+    if any(len(run.tape.calls) > place for run in (first, other)):
+        mine, theirs = (_rest(run.tape.calls, place) for run in (first, other))
+        yield Fact(FactKind.SEQUENCE, pair, f"call {place + 1}", mine, theirs)
+    elif quiet and other.tape.faithful and not identical(first.end.value, other.end.value):
+        yield Fact(FactKind.OUTPUT, pair, "the output", str(first.end), str(other.end))
+
+
+def _rest(calls: Sequence[Call], place: int) -> str:
+    return f"{calls[place].name}, {len(calls)} calls" if place < len(calls) else "nothing more"

@@ -1,0 +1,202 @@
+"""Pairs of neighbours worth trying: where implementations break, one kind a function."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant.errors import ParameterError
+from accountant.relation import AddRemove, Relation, ReplaceOne, ZeroOut
+from auditing.trials.pair import Pair
+
+Records = list[Any]
+Dataset: TypeAlias = Sequence[Any] | NDArray[Any]
+NUMBERS: tuple[float, ...] = (0.0, -0.0, 1e6, -1e6, 1e308, math.nan, math.inf, -math.inf)
+# One more record than these makes a counter of 8 or 16 bits go round.
+CROWDS: tuple[int, ...] = (127, 255, 32_767, 65_535)
+_SEVERAL = 4
+_WHOLE = (1, -1, 2**31 - 1, -(2**31), 2**63 - 1, -(2**63))
+
+
+def neighbours(
+    data: Dataset,
+    *,
+    relation: Relation,
+    records: Sequence[Any] | None = None,
+    blank: object = None,
+) -> Iterator[Pair]:
+    """Pairs that differ by one record of ``data``, under one relation.
+
+    Each record of ``records`` is tried as the one that differs (by default ``records_like`` the
+    data: extreme values, nan, infinities, a new key), and so is a duplicate of each end of the
+    data. Under add-remove the empty dataset is one side of a pair; ``D`` has the extra record.
+    Pairs of an array are arrays of its type; records that do not fit into it are left out.
+
+    Args:
+        data: records, in order: a sequence, or an array whose first axis is the records.
+        relation: AddRemove, ReplaceOne or ZeroOut.
+        records: what the differing record may be.
+        blank: the record that contributes nothing, for ZeroOut.
+    Yields:
+        Named pairs. With hypothesis: ``st.sampled_from(list(neighbours(...)))``.
+    Example:
+        >>> [p.name for p in neighbours([1.0], relation=AddRemove(), records=[math.nan])]
+        ['nan added', 'duplicate of 1.0 added', '1.0 added to nothing']
+    """
+    rest = list(data)
+    make = _builder(relation, blank)
+    for record in records_like(data) if records is None else records:
+        yield from _typed(data, make(rest, record, _named(record)))
+    for record in rest[:1] + (rest[-1:] if len(rest) > 1 else []):
+        yield from _typed(data, make(rest, record, f"duplicate of {_named(record)}"))
+    if isinstance(relation, AddRemove) and rest:
+        yield from _typed(data, iter([Pair(rest[:1], [], f"{_named(rest[0])} added to nothing")]))
+
+
+def records_like(data: Dataset) -> list[Any]:
+    """Records worth trying beside these: numbers, keys or rows, as the first one is.
+
+    Numbers: zeros of both signs, extremes, nan and infinities, for whole numbers also the ends of
+    32 and 64 bits and of an array's type. Keys: the empty one and a new one. Rows of numbers: all
+    their entries at once, and the first alone. Nothing for anything else: give records of it.
+
+    Example:
+        >>> records_like(["red", "blue"])
+        ['', 'red, and not']
+    """
+    if len(data) == 0:
+        return list(NUMBERS)
+    first = data[0]
+    if isinstance(first, str):
+        return ["", f"{max(map(str, data))}, and not"]
+    if isinstance(first, list | tuple | np.ndarray):
+        return _rows(first)
+    kind = np.asarray(first).dtype
+    if kind.kind in "iu":
+        ends = (np.iinfo(kind).min, np.iinfo(kind).max) if isinstance(data, np.ndarray) else ()
+        return [*NUMBERS, *dict.fromkeys(map(int, (*_WHOLE, *ends)))]
+    return list(NUMBERS) if kind.kind in "bf" else []
+
+
+def crowded(
+    data: Dataset,
+    *,
+    relation: Relation,
+    records: Sequence[Any] | None = None,
+    sizes: Sequence[int] = CROWDS,
+    blank: object = None,
+) -> Iterator[Pair]:
+    """Many records, and one more: totals and counters that go round the end of their type.
+
+    The same extreme record up to four times, and the data again and again up to a size.
+
+    Args:
+        data: records, at least one.
+        relation: AddRemove, ReplaceOne or ZeroOut.
+        records: what is there several times; by default ``records_like(data)``.
+        sizes: by default where counters of 8 and 16 bits end.
+        blank: as for ``neighbours``.
+    """
+    rest = list(data)
+    if not rest:
+        raise ParameterError("data", data, "at least one record")
+    make = _builder(relation, blank)
+    for record in records_like(data) if records is None else records:
+        for times in range(1, _SEVERAL):
+            many = make([*rest, *[record] * times], record, f"{_named(record)} beside {times}")
+            yield from _typed(data, many)
+    for size in sizes:
+        grown = (rest * (size // len(rest) + 1))[:size]
+        yield from _typed(data, make(grown, rest[-1], f"one more of {size}"))
+
+
+def all_differ(values: Sequence[float], sensitivity: float) -> Iterator[Pair]:
+    """Query values that all move by the sensitivity: up together, down together, by turns.
+
+    For mechanisms that act on the values of several queries, each of that sensitivity.
+    """
+    before = [float(value) for value in values]
+    for name, sign in (("all up", lambda _: 1), ("all down", lambda _: -1), ("by turns", _turn)):
+        moved = [value + sign(i) * sensitivity for i, value in enumerate(before)]
+        yield Pair(before, moved, f"{name} by {sensitivity!r}")
+
+
+def permuted(data: Dataset) -> Iterator[Pair]:
+    """The same records in other orders: at distance 0 where order is not part of the data."""
+    records = list(data)
+    for other, name in ((records[::-1], "reversed"), (records[1:] + records[:1], "rotated")):
+        yield from _typed(data, iter([Pair(records, other, name)]))
+
+
+def _named(record: object) -> str:
+    """A record in a pair's name; numpy's as Python's."""
+    return repr(record.tolist() if isinstance(record, np.ndarray | np.generic) else record)
+
+
+def _turn(position: int) -> int:
+    return 1 - 2 * (position % 2)
+
+
+def _builder(relation: Relation, blank: object) -> Callable[[Records, Any, str], Iterator[Pair]]:
+    match relation:
+        case AddRemove():
+            return _added
+        case ReplaceOne():
+            return _replaced
+        case ZeroOut():
+            return lambda rest, record, name: iter(
+                [Pair([record, *rest], [blank, *rest], f"{name} blanked")]
+            )
+    raise ParameterError("relation", relation, "AddRemove(), ReplaceOne() or ZeroOut()")
+
+
+def _added(rest: Records, record: object, name: str) -> Iterator[Pair]:
+    yield Pair([*rest, record], rest, f"{name} added")
+
+
+def _replaced(rest: Records, record: object, name: str) -> Iterator[Pair]:
+    if rest:
+        yield Pair([record, *rest[1:]], rest, f"{name} in place of {_named(rest[0])}")
+
+
+def _rows(first: Any) -> list[Any]:  # noqa: ANN401  # a row
+    """Rows like this one: one number everywhere, and one number in the first place only."""
+    row = np.asarray(first)
+    if row.dtype.kind not in "biuf" or row.size == 0:
+        return []
+    found: list[Any] = []
+    for number in NUMBERS:
+        for places in (slice(None), 0):
+            changed = row.astype(np.float64)
+            changed.reshape(-1)[places] = number
+            found.append(
+                changed if isinstance(first, np.ndarray) else type(first)(changed.tolist())
+            )
+    return found
+
+
+def _typed(data: Dataset, pairs: Iterator[Pair]) -> Iterator[Pair]:
+    """Pairs of arrays where the data is one, without those that do not fit into its type."""
+    if not isinstance(data, np.ndarray):
+        yield from pairs
+        return
+    for pair in pairs:
+        first, other = _as_array(data, pair.data), _as_array(data, pair.neighbour)
+        if first is not None and other is not None:
+            yield Pair(first, other, pair.name)
+
+
+def _as_array(data: NDArray[Any], records: Records) -> NDArray[Any] | None:
+    if not records:
+        return data[:0]
+    if data.dtype.kind in "USO":
+        return np.array(records, dtype=object if data.dtype.kind == "O" else None)
+    exact = np.array(records)
+    with np.errstate(all="ignore"):
+        cast = exact.astype(data.dtype)
+    fits = exact.shape[1:] == data.shape[1:] and np.array_equal(cast, exact, equal_nan=True)
+    return cast if fits else None

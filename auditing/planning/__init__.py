@@ -1,0 +1,1 @@
+"""Which test is made: chosen on training samples."""

@@ -1,0 +1,355 @@
+"""From training samples to the one test that will be made on others."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import final
+
+import numpy as np
+
+from accountant.errors import ParameterError
+from auditing.bounds.event_bound import EventBound
+from auditing.bounds.prefix_band import PrefixBand
+from auditing.bounds.randomised_label import RandomisedLabel
+from auditing.bounds.two_sample import TwoSample
+from auditing.counts.binomial import Floats, lower_limit, upper_limit
+from auditing.counts.claim import Claim, Tangent
+from auditing.counts.counts import Design, EventCounts, PrefixCounts
+from auditing.trials.trials import Training
+from auditing.witnesses.both_sides import BothSides, both_sides
+from auditing.witnesses.witness import Question, Witness
+
+# Standard errors of the training estimate taken off, and of the coming test at about 5 %.
+_CAUTION = 1.5
+_SURE = 2.0
+_TEST = 1.65
+# The band has the events up to this many times smaller or larger than the best one in training.
+_WINDOW = 6.0
+# About the number of independent looks that a band of such events amounts to.
+_BAND_PRICE = 4.0
+# Beyond this many expected trials in the part of delta, thinning costs more than a single event.
+_MOST_THINNED = 20.0
+# Below this many trials one event with both its limits says more than a band of prefixes.
+FEW = 500
+# A fitted score has to promise more than one that was there before, by this share.
+HANDICAP = 0.1
+# Two bounds are compared up to this.
+_ROUGH = 0.02
+# Events whose violation is this close to the clearest one are told apart by their promise.
+_CLOSE = 2.0
+_RARER = 0.52
+
+Ranked = tuple[Question | BothSides, PrefixCounts]
+
+
+@final
+class Method(Enum):
+    """Which bound is made of the counts."""
+
+    BAND = "every threshold of the score"
+    LABEL = "the labels of one event"
+    TWO_SAMPLE = "one event's two probabilities"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class EpsilonPlan:
+    """Bound epsilon at the claim's delta.
+
+    Attributes:
+        question: the nested events, or pairs of them; one for ``LABEL`` and ``TWO_SAMPLE``.
+        position: the event that looked best in training.
+        epsilon: what it showed there, cautiously.
+        method: the bound.
+        share: part of the significance that it is made with.
+    """
+
+    question: Question | BothSides
+    position: int
+    epsilon: float
+    method: Method
+    share: float = 1.0
+
+    @property
+    def weight(self) -> float:
+        """The weight of the two-sample statistic."""
+        return math.exp(min(max(self.epsilon, 0.0), 50.0))
+
+    def lower_bound(self, counts: PrefixCounts, claim: Claim, significance: float) -> float:
+        """The lower confidence bound from fresh counts."""
+        if self.method is Method.BAND:
+            level = self.share * significance
+            return PrefixBand(significance=level).epsilon(counts, delta=claim.delta)
+        return self.bound(significance).epsilon(counts.event(self.position), delta=claim.delta)
+
+    def cautious(self, significance: float) -> EventBound:
+        """The bound from one event at the level that is left of it when a band is looked at."""
+        return self.bound(significance / (_BAND_PRICE if self.method is Method.BAND else 1.0))
+
+    def bound(self, significance: float) -> EventBound:
+        """The bound from one event, at the plan's share of a significance."""
+        level = self.share * significance
+        if self.method is Method.TWO_SAMPLE:
+            return TwoSample(significance=level, weight=self.weight)
+        return RandomisedLabel(significance=level)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class CurvePlan:
+    """Test one tangent of a claimed curve with one event."""
+
+    question: Question
+    tangent: Tangent
+
+    def p_value(self, counts: PrefixCounts, significance: float) -> float:
+        """The p-value of the tangent from fresh counts of the question's only event."""
+        bound = TwoSample(significance=significance, weight=math.exp(self.tangent.epsilon))
+        return bound.p_value(
+            counts.event(0), epsilon=self.tangent.epsilon, delta=self.tangent.delta
+        )
+
+
+def questions(
+    witnesses: Sequence[Witness], fit: Training, rank: Training
+) -> Iterator[tuple[Question, PrefixCounts]]:
+    """Every score, direction and order of the datasets, with its counts where it can be ranked.
+
+    A score that was fitted is ranked on the other samples, one that was not on all of them.
+    """
+    both = fit.joined(rank)
+    for witness in witnesses:
+        sample = rank if witness.learns else both
+        on_data = int(sample.labels.sum())
+        for score in witness.scores(fit):
+            for upwards, swapped in itertools.product((True, False), repeat=2):
+                question = Question.about(score, sample.features, upwards=upwards, swapped=swapped)
+                counts = question.count(sample.features, sample.labels)
+                question = replace(question, fitted=witness.learns)
+                yield question, question.counts(*counts, on_data, len(sample) - on_data)
+
+
+def plan_epsilon(
+    ranked: Sequence[tuple[Question, PrefixCounts]], claim: Claim, trials: int
+) -> EpsilonPlan:
+    """The score, direction, order of the datasets and bound that promise most in training."""
+    one_event: list[Ranked] = [*ranked]
+    plain = [item for item in ranked if not item[0].fitted]
+    guesses: list[Ranked] = [*ranked, *both_sides(ranked if trials < FEW else plain)]
+    plans = [
+        best_event(one_event if method is Method.TWO_SAMPLE else guesses, claim, trials, method)
+        for method in _methods(claim, trials)
+    ]
+    if len(plans) == 1:
+        return plans[0][0]
+    # Of two bounds the one that says more about the training counts, brought to the test's size.
+    level = _normal_tail(_CAUTION + _TEST)
+    return max(
+        plans,
+        key=lambda item: (
+            item[0]
+            .cautious(level)
+            .roughly(_scaled(item[1], trials), delta=claim.delta, tolerance=_ROUGH)
+        ),
+    )[0]
+
+
+def _scaled(counts: EventCounts, trials: int) -> EventCounts:
+    """The same frequencies for another number of trials."""
+    ratio = trials / counts.total
+    first, second = round(counts.trials * ratio), round(counts.other_trials * ratio)
+    return EventCounts(
+        min(round(counts.hits * ratio), first),
+        first,
+        min(round(counts.other_hits * ratio), second),
+        second,
+        counts.design,
+    )
+
+
+def best_event(
+    ranked: Sequence[Ranked], claim: Claim, trials: int, method: Method
+) -> tuple[EpsilonPlan, EventCounts]:
+    """The best plan of one kind in training, and the training counts of its event."""
+    if not ranked:
+        raise ParameterError("witnesses", (), "able to score the outputs", "add Thresholds()")
+    cautions = [_first_caution(question, method) for question, _ in ranked]
+    sure = _promises(ranked, claim.delta_up, trials, method, cautions)
+    best = max(range(len(ranked)), key=lambda j: float(sure[j].max(initial=-math.inf)))
+    promise = sure[best]
+    if not promise.max(initial=-math.inf) > 0:
+        best = max(range(len(ranked)), key=lambda j: clearness(ranked[j][1]))
+        (promise,) = _promises([ranked[best]], claim.delta_up, trials, method, [_CAUTION])
+    question, counts = ranked[best]
+    position = int(np.argmax(promise))
+    value = float(promise[position])
+    event = counts.event(position)
+    if method is not Method.BAND:
+        return EpsilonPlan(question.only(position), 0, value, method), event
+    sizes = np.array(counts.inside)
+    # Without delta the larger events cost little and save an audit whose best event was noise.
+    largest = _WINDOW * sizes[position] if claim.delta else math.inf
+    near = np.flatnonzero((sizes * _WINDOW >= sizes[position]) & (sizes <= largest))
+    inside = question.only(slice(int(near[0]), int(near[-1]) + 1))
+    return EpsilonPlan(inside, position - int(near[0]), value, method), event
+
+
+def _methods(claim: Claim, trials: int) -> tuple[Method, ...]:
+    """What is worth trying, judged by what is known before any trial is drawn."""
+    thinned = trials * claim.delta_up / 2
+    if thinned > _MOST_THINNED:
+        return (Method.TWO_SAMPLE,)
+    if trials < FEW:
+        return (Method.LABEL, Method.TWO_SAMPLE)
+    return (Method.BAND,) if thinned <= 1 else (Method.BAND, Method.TWO_SAMPLE)
+
+
+def _first_caution(question: Question | BothSides, method: Method) -> float:
+    """More where many thresholds of one sample compete; a fitted score is ranked on another one."""
+    return _SURE if method is Method.BAND and not question.fitted else _CAUTION
+
+
+def clearness(counts: PrefixCounts) -> float:
+    """Most standard errors that any event's hits are above half, as a whole score tells."""
+    hits, inside = np.array(counts.hits), np.array(counts.inside)
+    return float(np.max((2 * hits - inside) / np.sqrt(np.maximum(inside, 1)), initial=0.0))
+
+
+def _promises(
+    ranked: Sequence[Ranked], delta: float, trials: int, method: Method, cautions: Sequence[float]
+) -> list[Floats]:
+    """What each event is likely to show on fresh samples, in units of epsilon; -inf for nothing.
+
+    A lower limit that takes off the standard errors of the training and of a test of ``trials``
+    samples: exact limits, so that an event without hits on one side is judged rightly. All events
+    of all questions are computed in one array, as most have few.
+    """
+    found = [np.empty(0)] * len(ranked)
+    by_label = [_by_label(counts, delta, method) for _, counts in ranked]
+    for shown, kind in ((_shown_by_labels, True), (_shown_by_both, False)):
+        places = [j for j, is_kind in enumerate(by_label) if is_kind == kind]
+        if not places:
+            continue
+        chosen = [ranked[j][1] for j in places]
+        sizes = [len(counts.inside) for counts in chosen]
+        errors = np.repeat([cautions[j] + _test_error(ranked[j][1], trials) for j in places], sizes)
+        events = _Events(
+            np.concatenate([counts.hits for counts in chosen]).astype(float),
+            np.concatenate([counts.inside for counts in chosen]).astype(float),
+            np.repeat([float(counts.trials) for counts in chosen], sizes),
+            np.repeat([float(counts.other_trials) for counts in chosen], sizes),
+        )
+        values = np.split(shown(events, delta, errors), np.cumsum(sizes)[:-1])
+        for j, value in zip(places, values, strict=True):
+            found[j] = (1.0 - HANDICAP if ranked[j][0].fitted else 1.0) * value
+    return found
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Events:
+    """Training counts of many events, an entry each."""
+
+    hits: Floats
+    inside: Floats
+    trials: Floats
+    other_trials: Floats
+
+
+def _by_label(counts: PrefixCounts, delta: float, method: Method) -> bool:
+    """Whether it is labels that will be tested, not two probabilities."""
+    if counts.design is Design.GUESSES:
+        return True
+    return delta == 0.0 and method is not Method.TWO_SAMPLE
+
+
+def _test_error(counts: PrefixCounts, trials: int) -> float:
+    """What the test will be wrong by, in standard errors of the training."""
+    return _TEST * math.sqrt(counts.total / max(trials, 1))
+
+
+def _shown_by_labels(events: _Events, delta: float, errors: Floats) -> Floats:
+    """The odds that are explained by epsilon alone."""
+    right = lower_limit(events.hits, events.inside, _normal_tails(errors)) * events.inside
+    explained = right - delta * (events.trials + events.other_trials)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        odds = np.log(np.maximum(explained, 0.0) / (events.inside - right))
+    return np.where(explained > 0, odds, -np.inf)
+
+
+def _shown_by_both(events: _Events, delta: float, errors: Floats) -> Floats:
+    """The ratio of the two probabilities."""
+    each = _normal_tails(errors / math.sqrt(2.0))
+    p = lower_limit(events.hits, events.trials, each)
+    q = upper_limit(events.inside - events.hits, events.other_trials, each)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(p > delta, np.log(np.maximum(p - delta, 0.0) / q), -np.inf)
+
+
+def _normal_tails(z: Floats) -> Floats:
+    return np.array([_normal_tail(value) for value in z.tolist()])
+
+
+def _normal_tail(z: float) -> float:
+    return 0.5 * math.erfc(z / math.sqrt(2.0))
+
+
+def plan_curve(ranked: Sequence[tuple[Question, PrefixCounts]], claim: Claim) -> CurvePlan | None:
+    """The event and tangent to test, None for a point."""
+    shown = [
+        (question, np.array(counts.inside, float), np.array(counts.hits, float))
+        for question, counts in ranked
+    ]
+    trials = [(counts.trials, counts.other_trials) for _, counts in ranked]
+    return clearest_tangent(shown, trials, claim, _CLOSE)
+
+
+def clearest_tangent(
+    shown: Sequence[tuple[Question, Floats, Floats]],
+    trials: Sequence[tuple[float, float]],
+    claim: Claim,
+    close: float,
+) -> CurvePlan | None:
+    """The event and tangent to test.
+
+    For each event the tangent that says most about it; of an event and its complement with D and
+    D' exchanged, which are bound by tangents at epsilon and -epsilon, the rarer. Among the
+    violations that look about as clear as the clearest one, which may be noise, the one that
+    would be clearest if every loss were a tenth above the claim.
+
+    Args:
+        shown: questions, trials in each of their events, and hits among them.
+        trials: all trials on the dataset of the hits, and on the other.
+        claim: its tangents are tested.
+        close: how much less clear than the clearest is about as clear.
+    Returns:
+        None for a point, and where no event is rare enough.
+    """
+    tangents = claim.tangents()
+    if not tangents:
+        return None
+    slopes = np.exp([tangent.epsilon for tangent in tangents])
+    deltas, rooms = (np.array([getattr(t, name) for t in tangents]) for name in ("delta", "room"))
+    found: list[tuple[float, float, Question, int, Tangent]] = []
+    for (question, inside, hits), (on_data, on_other) in zip(shown, trials, strict=True):
+        n1, n0 = max(on_data, 1), max(on_other, 1)
+        q = np.minimum((inside - hits + 0.5) / (n0 + 1), 1.0)
+        allowed = slopes[:, None] * q + deltas[:, None]
+        binding = np.argmin(allowed, axis=0)
+        p = np.minimum(allowed.min(axis=0), 1.0)
+        error = np.sqrt(p * (1 - p) / n1 + slopes[binding] ** 2 * q * (1 - q) / n0) + 1e-300
+        clear, promise = (hits / n1 - p) / error, rooms[binding] / error
+        found.extend(
+            (float(clear[j]), float(promise[j]), question, int(j), tangents[binding[j]])
+            for j in np.flatnonzero(inside <= _RARER * (on_data + on_other))
+        )
+    if not found:
+        return None
+    clearest = max(clear for clear, *_ in found)
+    near = [item for item in found if item[0] >= clearest - close]
+    _, _, question, position, tangent = max(near, key=lambda item: item[1])
+    return CurvePlan(question.only(position), tangent)

@@ -1,0 +1,199 @@
+"""The event to test where smooth odds promise most: of epsilon beside all others, of a curve."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auditing.counts.binomial import Floats, lower_limit, tail_up
+from auditing.counts.claim import Claim
+from auditing.counts.counts import Design, PrefixCounts
+from auditing.planning.plan import (
+    FEW,
+    HANDICAP,
+    CurvePlan,
+    EpsilonPlan,
+    Method,
+    clearest_tangent,
+    clearness,
+)
+from auditing.trials.trials import Training
+from auditing.witnesses.both_sides import BothSides, both_sides
+from auditing.witnesses.smoothed_odds import SmoothOdds
+from auditing.witnesses.witness import Question
+
+# Part of the significance of the sharp event; the rest is for what smooth odds do not see.
+_SHARE = 0.75
+# As many scores as show most by their whole distribution are smoothed.
+_SCORES = 3
+# A score with fewer values has few events, and counts say enough about each.
+_FEWEST_EVENTS = 8
+_FEWEST_INSIDE = 4
+# Standard deviations taken off the odds.
+_CAUTION = 0.5
+# Hits this many standard deviations above the smooth odds contradict them.
+_CONTRADICTION = 3.0
+# A curve's plan stays where its event is less likely than this, which chance alone may do.
+_SURPRISING = 0.08
+# Violations that smooth odds show as clearly, up to so many standard errors, may be chosen.
+_CLOSE = 0.5
+
+Ranked = tuple[Question, PrefixCounts]
+
+
+def sharpened(
+    plan: EpsilonPlan,
+    ranked: Sequence[Ranked],
+    training: Training,
+    claim: Claim,
+    *,
+    trials: int,
+    significance: float,
+) -> tuple[EpsilonPlan, ...]:
+    """The plan, and beside it the event with the largest bound that smooth odds expect.
+
+    Frequencies in training are too noisy to tell the best of many rare events. A smooth curve is
+    not, and where it is wrong the plan still has its part of the significance.
+
+    Returns:
+        The plan alone, with all of the significance, where there are few trials or values, or
+        where the event that looked best in training contradicts the smooth odds.
+    """
+    if trials < FEW:
+        return (plan,)
+    best, found, smooth = 0.0, plan, None
+    for score in _clearest(ranked):
+        first = score[0][0]
+        sample = training.halves()[1] if first.fitted or plan.question.fitted else training
+        posterior = _Posterior.of(first, sample)
+        if posterior is None:
+            continue
+        asked: list[Question | BothSides] = [question for question, _ in score]
+        for question in [*asked, *(sides for sides, _ in both_sides(score))]:
+            promise = _promise(question, posterior, claim, trials, _SHARE * significance)
+            position = int(np.argmax(promise))
+            if promise[position] > best:
+                best, smooth = float(promise[position]), posterior
+                found = EpsilonPlan(question.only(position), 0, best, Method.LABEL, _SHARE)
+    if smooth is None or smooth.contradicted(plan.question.only(plan.position)):
+        return (plan,)
+    return replace(plan, share=1 - _SHARE), found
+
+
+def sharpened_curve(
+    plan: CurvePlan | None, ranked: Sequence[Ranked], training: Training, claim: Claim
+) -> CurvePlan | None:
+    """The tangent and event of the plan's score that smooth odds say most about.
+
+    The clearest of all frequencies in training is often one of few trials, by chance. The plan
+    stays where its score was fitted or has few values, or its event contradicts the smooth odds.
+    """
+    if plan is None or plan.question.fitted:
+        return plan
+    score = [question for question, _ in ranked if question.score is plan.question.score]
+    smooth = _Posterior.of(plan.question, training)
+    few = len(score[0].thresholds) <= _FEWEST_EVENTS
+    if few or smooth is None or smooth.surprise(plan.question) < _SURPRISING:
+        return plan
+    shown = [(question, *smooth.expected(question)) for question in score]
+    half = len(training) / 2
+    found = clearest_tangent(shown, [(half, half)] * len(shown), claim, _CLOSE)
+    return plan if found is None else found
+
+
+def _clearest(ranked: Sequence[Ranked]) -> list[list[Ranked]]:
+    """Questions about the same score, of the clearest scores that have many values."""
+    scores: dict[int, list[Ranked]] = {}
+    for question, counts in ranked:
+        if len(question.thresholds) > _FEWEST_EVENTS:
+            scores.setdefault(id(question.score), []).append((question, counts))
+    return sorted(scores.values(), key=lambda one: -max(clearness(c) for _, c in one))[:_SCORES]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Posterior:
+    """Probability that each training sample is from D, by the smooth odds of a score.
+
+    Attributes:
+        sample: the samples.
+        likely: shape (n,).
+        low: cautiously, where D is guessed.
+        high: cautiously, where D' is guessed.
+    """
+
+    sample: Training
+    likely: Floats
+    low: Floats
+    high: Floats
+
+    @staticmethod
+    def of(question: Question, sample: Training) -> _Posterior | None:
+        """By the question's score; None where it has no smooth odds."""
+        scores = np.asarray(question.score(sample.features), dtype=np.float64)
+        smooth = SmoothOdds.of(scores, sample.labels)
+        if smooth is None:
+            return None
+        odds, error = smooth(scores)
+        likely, low, high = (_logistic(odds + k * error) for k in (0.0, -_CAUTION, _CAUTION))
+        return _Posterior(sample, likely, low, high)
+
+    def expected(self, question: Question | BothSides) -> tuple[Floats, Floats]:
+        """Samples in each event, and how many of them are right, cautiously."""
+        inside, hits = np.zeros(len(question.thresholds)), np.zeros(len(question.thresholds))
+        for side in question.sides:
+            cell = side.cell(self.sample.features)
+            right = 1 - self.high if side.swapped else self.low
+            inside += _nested(cell, np.ones(len(cell)), len(inside))
+            hits += _nested(cell, right, len(inside))
+        return inside, hits
+
+    def surprise(self, event: Question) -> float:
+        """How likely so many hits of one event are, about."""
+        inside = event.cell(self.sample.features) == 0
+        likely = 1 - self.likely[inside] if event.swapped else self.likely[inside]
+        right = int((self.sample.labels[inside] != event.swapped).sum())
+        return float(tail_up(right, likely.size, likely.mean())) if likely.size else 1.0
+
+    def contradicted(self, event: Question | BothSides) -> bool:
+        """Whether many more guesses of one event were right than is likely."""
+        right = expected = variance = 0.0
+        for side in event.sides:
+            inside = side.cell(self.sample.features) == 0
+            likely = 1 - self.likely[inside] if side.swapped else self.likely[inside]
+            right += float((self.sample.labels[inside] != side.swapped).sum())
+            expected += float(likely.sum())
+            variance += float((likely * (1 - likely)).sum())
+        return right - 0.5 > expected + _CONTRADICTION * math.sqrt(variance)
+
+
+def _promise(
+    question: Question | BothSides,
+    posterior: _Posterior,
+    claim: Claim,
+    trials: int,
+    significance: float,
+) -> Floats:
+    """The bound from each event that so many trials are expected to show; -inf for nothing."""
+    ratio = trials / len(posterior.sample)
+    inside, hits = (ratio * counts for counts in posterior.expected(question))
+    design = Design.GUESSES if isinstance(question, BothSides) else Design.COIN
+    right = lower_limit(hits, inside, significance) * inside
+    explained = right - float(design.marked(claim.delta)) * trials
+    with np.errstate(divide="ignore", invalid="ignore"):
+        odds = np.log(np.maximum(explained, 0.0) / (inside - right))
+    shown = np.where((explained > 0) & (inside >= ratio * _FEWEST_INSIDE), odds, -np.inf)
+    return np.asarray((1 - HANDICAP if question.fitted else 1.0) * shown)
+
+
+def _nested(cell: NDArray[np.int64], weights: Floats, events: int) -> Floats:
+    return np.asarray(np.bincount(cell, weights, minlength=events + 1)[:-1].cumsum())
+
+
+def _logistic(odds: Floats) -> Floats:
+    return np.asarray(1 / (1 + np.exp(-np.clip(odds, -50.0, 50.0))))

@@ -1,1 +1,0 @@
-"""Recorded runs: what an implementation asks of its primitives, and replays on other data."""

@@ -1,0 +1,1 @@
+"""Samples of an implementation on neighbouring datasets: how they are drawn and kept."""

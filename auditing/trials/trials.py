@@ -1,0 +1,181 @@
+"""Trials: coins, outputs, and samples that can serve one purpose only."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from accountant import arguments
+from auditing.counts.counts import PrefixCounts
+from auditing.errors import SamplesUsed
+from auditing.trials.drawing import Drawing, Task, widened
+from auditing.trials.encoding import FeatureMap, Features
+from auditing.trials.pair import Pair
+from auditing.trials.sampler import Sampler
+from auditing.trials.trial_store import Labels
+from auditing.witnesses.both_sides import BothSides
+from auditing.witnesses.witness import Question
+
+_NUMBERS = 1 << 15  # in one chunk
+_FIRST = 64
+_NUMBERS_AHEAD = 1 << 22
+_LEAST_AHEAD, _MOST_AHEAD = 16, 256
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Training:
+    """Trials to look at freely: they choose a test and are never tested.
+
+    Attributes:
+        features: shape (trials, coordinates).
+        labels: shape (trials,), True where the trial was on D.
+    """
+
+    features: Features
+    labels: Labels
+
+    def __len__(self) -> int:
+        """How many trials."""
+        return len(self.labels)
+
+    def halves(self) -> tuple[Training, Training]:
+        """Two disjoint halves, every second trial each."""
+        return (
+            Training(self.features[0::2], self.labels[0::2]),
+            Training(self.features[1::2], self.labels[1::2]),
+        )
+
+    def joined(self, other: Training) -> Training:
+        """Both together."""
+        return Training(
+            np.concatenate([self.features, other.features]),
+            np.concatenate([self.labels, other.labels]),
+        )
+
+
+@final
+class Trials:
+    """A source of fresh trials: whatever is drawn for one purpose is not drawn again.
+
+    ``training`` gives samples that can be looked at; ``testing`` gives samples that can only be
+    counted, once, against questions that were fixed before.
+
+    Args:
+        sampler: draws outputs.
+        pair: the two datasets.
+        seed: determines every coin and every generator given to the sampler.
+        features: outputs -> numbers, or None.
+        drawing: where they are drawn and kept.
+        chunk: trials a task; None is as many as have a few ten thousand numbers.
+        progress: called with the number of trials that have been delivered.
+    """
+
+    def __init__(
+        self,
+        sampler: Sampler,
+        pair: Pair,
+        *,
+        seed: int,
+        features: FeatureMap | None = None,
+        drawing: Drawing | None = None,
+        chunk: int | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> None:
+        self._sampler = sampler
+        self._pair = pair
+        self._seed = arguments.whole(seed=seed)
+        self._features = features
+        self._drawing = Drawing() if drawing is None else drawing
+        self._chunk = None if chunk is None else arguments.count(chunk=chunk)
+        self._progress = progress
+        self._positions = itertools.count()
+        self._width = 0  # coordinates of an output, known from the first chunk
+        self.drawn = 0
+
+    def training(self, count: int) -> Training:
+        """Fresh trials to look at."""
+        chunks = list(self._chunks(count))
+        return _stacked(chunks)
+
+    def training_after(self, drawn: Training, count: int) -> Training:
+        """Training samples with fresh ones added to them, ``count`` in all."""
+        missing = count - len(drawn)
+        return drawn if missing <= 0 else _stacked([drawn, self.training(missing)])
+
+    def testing(self, count: int) -> Testing:
+        """Fresh trials to count; they are drawn while they are counted."""
+        return Testing(self._chunks(count))
+
+    def _chunks(self, count: int) -> Iterator[Training]:
+        arguments.count(count=count)
+        for features, labels in self._drawing.chunks(self._tasks(count), self._ahead):
+            self._width = self._width or features.shape[1]
+            self.drawn += len(labels)
+            if self._progress is not None:
+                self._progress(self.drawn)
+            yield Training(features, labels)
+
+    def _tasks(self, count: int) -> Iterator[Task]:
+        left = count
+        while left:
+            largest = max(1, _NUMBERS // self._width) if self._width else _FIRST
+            size = min(left, self._chunk or largest)
+            position = next(self._positions)
+            yield Task(self._sampler, self._pair, self._features, self._seed, position, size)
+            left -= size
+
+    def _ahead(self) -> int:
+        """As many chunks as keep a cluster busy, fewer when they are large; see ``_tasks``."""
+        if not self._width:
+            return _LEAST_AHEAD if self._chunk else 0
+        numbers = self._width * (self._chunk or max(1, _NUMBERS // self._width))
+        return min(max(_LEAST_AHEAD, _NUMBERS_AHEAD // numbers), _MOST_AHEAD)
+
+
+@final
+class Testing:
+    """Fresh trials that can be counted once, against questions fixed before; never looked at."""
+
+    __test__ = False
+
+    def __init__(self, chunks: Iterator[Training]) -> None:
+        self._chunks: Iterator[Training] | None = chunks
+
+    def tally(self, questions: Sequence[Question | BothSides]) -> list[PrefixCounts]:
+        """Count every nested event of every question, one chunk in memory at a time.
+
+        Args:
+            questions: fixed before.
+        Raises:
+            SamplesUsed: these samples were counted before.
+        """
+        if self._chunks is None:
+            raise SamplesUsed("these samples have been tested; draw new ones with testing()")
+        chunks, self._chunks = self._chunks, None
+        inside = [np.zeros(len(question.thresholds), dtype=np.int64) for question in questions]
+        hits = [np.zeros(len(question.thresholds), dtype=np.int64) for question in questions]
+        total = on_data = 0
+        for chunk in chunks:
+            total += len(chunk)
+            on_data += int(chunk.labels.sum())
+            for position, question in enumerate(questions):
+                here = question.count(chunk.features, chunk.labels)
+                inside[position] += here[0]
+                hits[position] += here[1]
+        return [
+            question.counts(k, h, on_data, total - on_data)
+            for question, k, h in zip(questions, inside, hits, strict=True)
+        ]
+
+
+def _stacked(chunks: Sequence[Training]) -> Training:
+    width = max(chunk.features.shape[1] for chunk in chunks)
+    return Training(
+        np.concatenate([widened(chunk.features, width) for chunk in chunks]),
+        np.concatenate([chunk.labels for chunk in chunks]),
+    )

@@ -1,0 +1,254 @@
+"""``watch``: an audit that may stop at any time, and whose evidence multiplies over runs."""
+
+from __future__ import annotations
+
+import math
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, final
+
+import numpy as np
+
+from accountant import arguments
+from accountant.arguments import Number
+from auditing.audit import WITNESSES
+from auditing.bounds.event_bound import significance_of
+from auditing.counts.binomial import Floats
+from auditing.counts.claim import Claim
+from auditing.counts.counts import PrefixCounts
+from auditing.evidence.bet_process import BetProcess
+from auditing.evidence.confidence_sequence import ConfidenceSequence
+from auditing.evidence.e_process import EProcess
+from auditing.evidence.e_values import bet_on, seen
+from auditing.evidence.gaussian_sequence import GaussianSequence
+from auditing.planning.plan import Method, best_event, clearness, plan_curve, questions
+from auditing.trials.drawing import Drawing
+from auditing.trials.encoding import FeatureMap
+from auditing.trials.pair import Pair
+from auditing.trials.sampler import Sampler
+from auditing.trials.trial_store import Labels
+from auditing.trials.trials import Training, Trials
+from auditing.witnesses.witness import Question, Witness
+
+_FIRST_BLOCK = 64
+_LARGEST_BLOCK = 1 << 14
+_MOST_REMEMBERED = 1 << 16
+# Where epsilon is bounded: in steps of 4 %, up to 25.
+_GRID = (0.0, *(0.05 * 1.04**j for j in range(160)))
+# Where mu is: in steps of 5 %, up to 25.
+_MUS = (0.0, *(0.05 * 1.05**j for j in range(128)))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a run of ``watch`` gathered.
+
+    Attributes:
+        log_evidence: log of the final wealth: the run's e-value, to be multiplied over runs.
+        largest: log of the largest wealth on the way.
+        refuted: whether the largest wealth refutes the claim at the significance.
+        epsilon_lower: lower bound of epsilon at the claim's delta, of ``ConfidenceSequence`` on a
+            grid in steps of 4 %; by itself wrong with at most the significance.
+        mu_lower: where a curve is claimed, lower bound of mu, of ``GaussianSequence`` on a grid
+            in steps of 5 %; by itself wrong with at most the significance. None for a point.
+        trials: samples drawn, on both datasets together.
+        seed: replays the run.
+    """
+
+    log_evidence: float
+    largest: float
+    refuted: bool
+    epsilon_lower: float
+    mu_lower: float | None
+    trials: int
+    seed: int
+
+
+def watch(
+    sampler: Sampler,
+    pair: Pair | tuple[Any, Any],
+    claim: object,
+    *,
+    samples: int = 100_000,
+    significance: Number = 0.05,
+    delta: Number | None = None,
+    seed: int | None = None,
+    seconds: float | None = None,
+    features: FeatureMap | None = None,
+    witnesses: Sequence[Witness] = WITNESSES,
+    executor: Executor | None = None,
+    chunk: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Evidence:
+    """Bet against a claim block after block, each with what the earlier ones taught.
+
+    It ends when the claim is refuted, or with the samples or the time; stopping costs nothing.
+
+    Statement: ``EProcess`` and ``ConfidenceSequence``; D and D' bet against each other's claim by
+        halves of the wealth. Against a curve, half of the wealth bets on its tangents, by
+        ``BetProcess``, and mu is bounded by ``GaussianSequence``. The run's e-value, its
+        refutation and its bounds are valid whenever it stops, also by time.
+
+    Args:
+        sampler: ``(data, size, rng) -> outputs``.
+        pair: D and D'.
+        claim: a guarantee, against the whole curve of which is bet, or (epsilon, delta).
+        samples: at most so many trials per dataset.
+        significance: error probability of a refutation by this run alone.
+        delta: where epsilon is bounded, when the claim is a curve.
+        seed: a whole number; None draws a fresh one.
+        seconds: time budget.
+        features: outputs -> numbers.
+        witnesses: where to look.
+        executor: where the trials are drawn; None draws them here.
+        chunk: trials a task.
+        progress: called with the trials so far and the most that there may be.
+    """
+    level = significance_of(significance)
+    chosen = secrets.randbits(63) if seed is None else arguments.whole(seed=seed)
+    limit, block = 2 * arguments.count(samples=samples), _FIRST_BLOCK
+    wealth = _Wealth.against(Claim.of(claim, delta), level)
+    trials = Trials(
+        sampler,
+        Pair.of(pair),
+        seed=chosen,
+        features=features,
+        drawing=Drawing(executor),
+        chunk=chunk,
+        progress=None if progress is None else lambda drawn: progress(drawn, limit),
+    )
+    deadline = math.inf if seconds is None else time.monotonic() + seconds
+    past = trials.training(min(limit, block))
+    while trials.drawn < limit and not wealth.refuted:
+        if time.monotonic() > deadline:
+            break
+        bets = wealth.bets(past, witnesses)
+        fresh = trials.training(min(block, limit - trials.drawn))
+        wealth = bets(fresh)
+        past = _remembered(past.joined(fresh))
+        block = min(2 * block, _LARGEST_BLOCK)
+    return Evidence(
+        log_evidence=wealth.evidence,
+        largest=wealth.largest,
+        refuted=wealth.refuted,
+        epsilon_lower=wealth.epsilon.epsilon,
+        mu_lower=None if wealth.mu is None else wealth.mu.mu,
+        trials=trials.drawn,
+        seed=chosen,
+    )
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Wealth:
+    """What has been bet against a claim, and against the grids that bound epsilon and mu.
+
+    Attributes:
+        claim: the claim.
+        largest: log of the largest wealth at the end of a block.
+        point: against the claim's epsilon and delta.
+        epsilon: against a grid of epsilons at this delta.
+        curve: against the claim's tangents, where it is a curve.
+        mu: against a grid of mus, where it is a curve.
+    """
+
+    claim: Claim
+    largest: float
+    point: ConfidenceSequence
+    epsilon: ConfidenceSequence
+    curve: BetProcess | None
+    mu: GaussianSequence | None
+
+    @staticmethod
+    def against(claim: Claim, significance: float) -> _Wealth:
+        """Before any trial. An epsilon that is not finite is no claim, and nothing is above it."""
+        epsilon = [claim.epsilon] if math.isfinite(claim.epsilon) else [_GRID[-1]]
+        over = partial(ConfidenceSequence.over, delta=claim.delta, significance=significance)
+        curve = mu = None
+        if claim.tangents():
+            curve = BetProcess.start()
+            mu = GaussianSequence.over(_MUS, significance=significance)
+        return _Wealth(claim, 0.0, over(epsilon), over(_GRID), curve, mu)
+
+    def bets(self, past: Training, witnesses: Sequence[Witness]) -> Callable[[Training], _Wealth]:
+        """What the past recommends, to be applied to a block that was not drawn before."""
+        ranked = list(questions(witnesses, *past.halves()))
+        predict = _Predictor.after(past, ranked, self.claim)
+        plan = plan_curve(ranked, self.claim)
+        apart = max(ranked, key=lambda item: clearness(item[1]))[0]
+
+        def after(fresh: Training) -> _Wealth:
+            eta, labels = predict.of(fresh)
+            point, epsilon = (
+                sequence.after(eta, labels, highest=predict.highest, lowest=predict.lowest)
+                for sequence in (self.point, self.epsilon)
+            )
+            curve, mu = self.curve, self.mu
+            if plan is not None and curve is not None and mu is not None:
+                bet = bet_on(seen(plan.question, past).event(0), plan.tangent)
+                curve = curve.after(bet, seen(plan.question, fresh).event(0))
+                mu = mu.after(seen(apart, past), seen(apart, fresh))
+            later = replace(self, point=point, epsilon=epsilon, curve=curve, mu=mu)
+            return replace(later, largest=max(self.largest, later.evidence))
+
+        return after
+
+    @property
+    def evidence(self) -> float:
+        """Log of the present wealth: of the point's, or the mean of it and the curve's."""
+        point = self.point.evidence(0) if math.isfinite(self.claim.epsilon) else 0.0
+        if self.curve is None:
+            return point
+        return EProcess.mixed(np.array([point, self.curve.evidence]))
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the wealth has refuted the claim at any time."""
+        return EProcess.refutes(self.largest, significance=self.point.significance)
+
+
+def _remembered(past: Training) -> Training:
+    keep = slice(max(0, len(past) - _MOST_REMEMBERED), None)
+    return Training(past.features[keep], past.labels[keep])
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Predictor:
+    """Posterior of a label by how deep an output lies in the nested events of one question."""
+
+    question: Question
+    posteriors: Floats
+
+    @staticmethod
+    def after(
+        past: Training, ranked: Sequence[tuple[Question, PrefixCounts]], claim: Claim
+    ) -> _Predictor:
+        """The best question of the past, with the frequencies of labels between its events."""
+        plan, _ = best_event([*ranked], claim, len(past), Method.LABEL)
+        question = next(q for q, _ in ranked if q.same_score(plan.question))
+        inside, hits = question.count(past.features, past.labels)
+        cells = np.diff(inside, prepend=0), np.diff(hits, prepend=0)
+        # Two observations at 1/2 keep a prediction from certainty.
+        posteriors = np.append((cells[1] + 1.0) / (cells[0] + 2.0), 0.5)
+        return _Predictor(question, posteriors)
+
+    @property
+    def highest(self) -> float:
+        """No prediction is above this."""
+        return float(self.posteriors.max())
+
+    @property
+    def lowest(self) -> float:
+        """No prediction is below this."""
+        return float(self.posteriors.min())
+
+    def of(self, fresh: Training) -> tuple[Floats, Labels]:
+        """Predictions of hits, and the hits."""
+        eta = self.posteriors[self.question.cell(fresh.features)]
+        return eta, fresh.labels != self.question.swapped

@@ -1,0 +1,174 @@
+"""``dpproof audit``: what is audited, from a file or from options."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from fractions import Fraction
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, final
+
+import auditing
+from accountant import arguments
+from accountant.guarantees.approx_dp import ApproxDP
+from dpproof.commands.budget import total
+from dpproof.errors import placed
+from dpproof.pipeline import parse
+from dpproof.pipeline.section import COUNT, INSIDE, Rule, Section, shown
+
+SAMPLES, SIGNIFICANCE = 100_000, 0.05
+NUMBER = Rule(arguments.non_negative, "a finite number of at least 0")
+SEED = Rule(arguments.whole, "a whole number of at least 0")
+KEYS = (
+    "sampler",
+    "pair",
+    "epsilon",
+    "delta",
+    "pipeline",
+    "samples",
+    "significance",
+    "seconds",
+    "seed",
+    "workers",
+    "executor",
+    "chunk",
+    "store",
+    "version",
+)
+RUNNING = ("seconds", "workers", "executor", "store")  # options that may stand beside a file
+AN_EXECUTOR = "a concurrent.futures.Executor, or a function giving one"
+AN_OBJECT = 'an import path such as "package.module:name"'
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One audit, ready to run."""
+
+    sampler: Any
+    pair: Any
+    claim: Any
+    options: Mapping[str, Any]
+    workers: Callable[[], AbstractContextManager[Executor | None]]
+
+    def run(self, progress: Callable[[int, int], None] | None = None) -> auditing.Report:
+        """Draw and test.
+
+        Raises:
+            InputError: the arguments do not fit; the sampler's own errors are its own.
+        """
+        with placed("audit"), self.workers() as executor:
+            return auditing.audit(
+                self.sampler,
+                self.pair,
+                self.claim,
+                **self.options,
+                executor=executor,
+                progress=progress,
+            )
+
+
+def from_file(path: str, running: Mapping[str, Any]) -> Request:
+    """The request of a TOML file with an [audit] table, and how it is run."""
+    file = parse.shown_path(path)
+    top = Section(file, parse.read(path))
+    top.only(["audit"])
+    table = top.table("audit", "an [audit] table with sampler, pair and a claim")
+    section = Section(f"{file}: [audit]", {**table.values, **running})
+    for name in running:
+        if name in table.values:
+            raise section.refuse(name, "expected in the file or as an option, not both")
+    return from_table(section, Path(path).parent)
+
+
+def from_table(section: Section, folder: Path) -> Request:
+    """The request of a table; a pipeline file is looked for beside the file."""
+    section.only(KEYS)
+    options: dict[str, Any] = {"samples": SAMPLES, "significance": SIGNIFICANCE}
+    for key, rule in (
+        ("samples", COUNT),
+        ("significance", INSIDE),
+        ("seconds", Rule(arguments.positive, "a finite number above 0")),
+        ("seed", SEED),
+        ("chunk", COUNT),
+    ):
+        if key in section.values:
+            value = section.number(key, rule)
+            options[key] = int(value) if key in ("samples", "seed", "chunk") else value
+    if "store" in section.values:
+        options["store"] = folder / section.text("store", "the path of a file")
+    if "version" in section.values:
+        options["version"] = section.text("version", "a text that names the sampler's code")
+    return Request(
+        sampler=imported(section, "sampler"),
+        pair=_pair(section),
+        claim=_claim(section, folder),
+        options=options,
+        workers=_workers(section),
+    )
+
+
+def _workers(section: Section) -> Callable[[], AbstractContextManager[Executor | None]]:
+    """This process, so many others, or an executor that an import path leads to."""
+    if "executor" in section.values:
+        if "workers" in section.values:
+            raise section.refuse("workers", "expected either workers or an executor, not both")
+        found = imported(section, "executor")
+        made = found() if callable(found) and not isinstance(found, Executor) else found
+        if not isinstance(made, Executor):
+            raise section.refuse("executor", f"expected {AN_EXECUTOR}, got {shown(repr(made))}")
+        return lambda: made
+    if "workers" not in section.values:
+        return nullcontext
+    count = int(section.number("workers", COUNT))
+    # Spawned: numpy has threads, which a fork does not take along.
+    return lambda: ProcessPoolExecutor(count, mp_context=get_context("spawn"))
+
+
+def _pair(section: Section) -> object:
+    """Two values written in the file, or an import path to a pair or to a function giving one."""
+    value = section.required("pair", f"two datasets, or {AN_OBJECT}")
+    if isinstance(value, list):
+        if len(value) != 2:
+            raise section.refuse("pair", f"expected two datasets, got {len(value)}")
+        return value[0], value[1]
+    found = imported(section, "pair")
+    return found() if callable(found) else found
+
+
+def _claim(section: Section, folder: Path) -> object:
+    """(epsilon, delta), or the total of a pipeline file."""
+    if "pipeline" in section.values:
+        if "epsilon" in section.values:
+            raise section.refuse("epsilon", "expected either a pipeline or epsilon, not both")
+        named = section.text("pipeline", "the path of a pipeline file")
+        pipeline = parse.load(str(folder / named))
+        with placed(section.place):
+            return total([stage.guarantee(pipeline.relation) for stage in pipeline.stages])
+    epsilon = section.number("epsilon", NUMBER)
+    delta = section.number("delta", NUMBER) if "delta" in section.values else Fraction(0)
+    with placed(section.place):
+        return ApproxDP(epsilon=epsilon, delta=delta)
+
+
+def imported(section: Section, key: str) -> Any:  # noqa: ANN401  # whatever the path leads to
+    """The object at ``package.module:name``, with the working directory on the path."""
+    path = section.text(key, AN_OBJECT)
+    module, _, name = path.partition(":")
+    if not module or not name:
+        raise section.refuse(key, f"expected {AN_OBJECT}, got {shown(path)}")
+    if os.getcwd() not in sys.path:  # noqa: PTH109  # sys.path holds text
+        sys.path.insert(0, os.getcwd())  # noqa: PTH109  # as above
+    try:
+        found: Any = importlib.import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        raise section.refuse(key, f"cannot import {shown(path)}: {error}") from error
+    return found

@@ -1,0 +1,1 @@
+"""Pipeline files: what they say and how they are read."""

@@ -1,0 +1,229 @@
+"""From the bytes of a pipeline file to a checked ``Pipeline``."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+
+from accountant.relation import RELATIONS, Relation
+from accountant.sampling.schemes import Poisson, SamplingScheme, WithoutReplacement
+from dpproof.errors import InputError, placed
+from dpproof.pipeline.pipeline import Pipeline, Release, Stage
+from dpproof.pipeline.section import COUNT, INSIDE, POSITIVE, WHOLE, Section, listed, shown
+from dpproof.pipeline.selection import A_SELECTION, selection
+from dpproof.pipeline.vocabulary import KINDS, PARAMETERS, Kind
+
+LARGEST_FILE = 1 << 24
+STAGE_KEYS = ("name", "sampling", "count", "select")
+DEEPEST = 8
+SCHEMES = {"poisson": ("rate",), "without-replacement": ("sample_size", "population_size")}
+NAME = "a name on one line"
+A_STAGE = "at least one [[stage]] table"
+A_SCHEME = 'a table such as { scheme = "poisson", rate = 0.01 }'
+
+Document = Mapping[str, object]
+
+
+def read(path: str) -> Document:
+    """The TOML document of a file.
+
+    Raises:
+        InputError: no such file, no file at all, not text, not TOML, or absurdly large.
+    """
+    file = shown_path(path)
+    try:
+        with Path(path).open("rb") as stream:
+            content = stream.read(LARGEST_FILE + 1)
+    except IsADirectoryError:
+        raise InputError(f"{file}: expected a pipeline file, found a directory") from None
+    except (OSError, ValueError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise InputError(f"{file}: cannot read the file: {reason}") from None
+    if len(content) > LARGEST_FILE:
+        raise InputError(f"{file}: expected a pipeline file of at most {LARGEST_FILE} bytes")
+    try:
+        return tomllib.loads(content.decode())
+    except UnicodeDecodeError as error:
+        message = f"{file}: expected UTF-8 text, found byte {content[error.start]:#04x}"
+        raise InputError(f"{message} at position {error.start}") from None
+    except (ValueError, RecursionError) as error:
+        reason = " ".join(str(error).split())
+        raise InputError(f"{file}: expected TOML: {reason}") from None
+
+
+def shown_path(path: str) -> str:
+    """A path as it begins a refusal: on one line, whatever it is called."""
+    return path if path.isprintable() else shown(path)
+
+
+def parse(document: Document, file: str) -> Pipeline:
+    """The pipeline that a document describes.
+
+    Args:
+        document: the parsed TOML.
+        file: its name, for refusals.
+    Raises:
+        InputError: anything at all is wrong with it; one line saying where and what.
+    """
+    top = Section(file, document)
+    top.only(["pipeline", "stage"])
+    section = top.table("pipeline", "a [pipeline] table with relation and delta")
+    section = Section(f"{file}: [pipeline]", section.values)
+    section.only(["relation", "delta", "epsilon"])
+    relations = {relation.name: relation for relation in RELATIONS}
+    relation = relations[section.choice("relation", relations)]
+    delta = section.number("delta", INSIDE)
+    epsilon = section.number("epsilon", POSITIVE) if "epsilon" in section.values else None
+    stages = _stages(top, f"{file}: ", relation, depth=1)
+    return Pipeline(file=file, relation=relation, delta=delta, epsilon=epsilon, stages=stages)
+
+
+def load(path: str) -> Pipeline:
+    """Read and parse one pipeline file."""
+    return parse(read(path), shown_path(path))
+
+
+def _stages(outer: Section, prefix: str, relation: Relation, *, depth: int) -> tuple[Stage, ...]:
+    """The [[stage]] tables of the file or of a stage; refusals begin with the prefix."""
+    stages: dict[str, Stage] = {}
+    for position, table in enumerate(outer.tables("stage", A_STAGE), start=1):
+        stage = _stage(prefix, position, table, relation, depth=depth)
+        if stage.name in stages:
+            duplicate = Section(f"{prefix}stage {position}", table)
+            earlier = list(stages).index(stage.name) + 1
+            problem = f"expected a name of its own, got {shown(stage.name)} as in stage {earlier}"
+            raise duplicate.refuse("name", problem)
+        stages[stage.name] = stage
+    return tuple(stages.values())
+
+
+def _stage(prefix: str, position: int, table: Document, relation: Relation, *, depth: int) -> Stage:
+    section = Section(f"{prefix}stage {position}", table)
+    if "name" not in table:
+        section.only(["release", "stage", *_release_keys(), *STAGE_KEYS])
+    name = section.text("name", NAME)
+    section = Section(f"{prefix}stage {shown(name)}", table)
+    runs = selection(section) if "select" in table else None
+    if "stage" in table:
+        stage = Stage(
+            place=section.place,
+            name=name,
+            releases=(),
+            stages=_wrapped(section, relation, depth=depth),
+            runs=runs,
+        )
+    else:
+        grouped = "release" in table
+        stage = Stage(
+            place=section.place,
+            name=name,
+            releases=_group(section) if grouped else (_release(section, name, STAGE_KEYS),),
+            sampling=_sampling(section, relation) if "sampling" in table else None,
+            count=int(section.number("count", COUNT)) if "count" in table else 1,
+            runs=runs,
+        )
+    with placed(section.place):
+        stage.build(relation)
+    return stage
+
+
+def _wrapped(section: Section, relation: Relation, *, depth: int) -> tuple[Stage, ...]:
+    """The stages that are run together and selected from: nested [[stage.stage]] tables."""
+    section.only(["name", "select", "stage"])
+    section.required("select", f"{A_SELECTION}, for what the [[stage.stage]] tables run together")
+    if depth == DEEPEST:
+        raise section.refuse("stage", f"expected stages at most {DEEPEST} deep")
+    return _stages(section, f"{section.place}, ", relation, depth=depth + 1)
+
+
+def _group(section: Section) -> tuple[Release, ...]:
+    """Several releases on one sample: the nested [[stage.release]] tables."""
+    if "mechanism" in section.values:
+        problem = "expected either mechanism, or [[stage.release]] tables, not both"
+        raise section.refuse("mechanism", problem)
+    section.only(["release", *STAGE_KEYS])
+    releases: dict[str, Release] = {}
+    for position, table in enumerate(section.tables("release", "[[stage.release]] tables"), 1):
+        inner = Section(f"{section.place}, release {position}", table)
+        name = inner.text("name", NAME) if "name" in table else str(position)
+        if name in releases:
+            problem = f"expected a name of its own, got {shown(name)} twice"
+            raise inner.refuse("name", problem)
+        releases[name] = _release(inner, name, ("name",))
+    return tuple(releases.values())
+
+
+def _release_keys() -> list[str]:
+    names = [name for kind in KINDS.values() for name in kind.parameters]
+    return list(dict.fromkeys(["mechanism", *names]))
+
+
+def _release(section: Section, name: str, others: tuple[str, ...]) -> Release:
+    """The mechanism and parameters that stand in a table, beside some other keys."""
+    section.only([*_release_keys(), *others, *(["release", "stage"] if "count" in others else [])])
+    mechanism = section.choice("mechanism", KINDS)
+    kind = KINDS[mechanism]
+    takes = f"{mechanism} takes {kind.usage}"
+    for key in section.values:
+        if key not in (*others, "mechanism", *kind.parameters):
+            raise section.refuse(key, f"not a parameter here: {takes}")
+    values = dict(kind.defaults)
+    norm = ""
+    for key in _form(section, kind, takes):
+        if key == "sensitivity":
+            norm, values[key] = _sensitivity(section, kind)
+        else:
+            values[key] = section.number(key, PARAMETERS[key].rule)
+    return Release(name=name, mechanism=mechanism, kind=kind, values=values, norm=norm)
+
+
+def _sensitivity(section: Section, kind: Kind) -> tuple[str, Fraction]:
+    """A number in the mechanism's usual norm, or a table that names the norm."""
+    norm, table, key = kind.norms[0], section, "sensitivity"
+    if isinstance(section.values[key], Mapping):
+        table = section.table(key, "a number or a table")
+        table.only(kind.norms)
+        if len(table.values) != 1:
+            raise section.refuse(key, f"expected one norm, {listed(kind.norms)}")
+        norm = key = next(iter(table.values))
+    return norm, table.number(key, WHOLE if kind.whole and norm == "l1" else POSITIVE)
+
+
+def _form(section: Section, kind: Kind, takes: str) -> tuple[str, ...]:
+    """The parameters to read: those of the one form that the table uses, and given defaults."""
+    present = [key for key in kind.parameters if key in section.values]
+    given = [key for key in present if key not in kind.defaults]
+    forms = [form for form in kind.forms if set(given) & set(form)]
+    if len(forms) > 1:
+        raise section.refuse(given[0], f"expected either {kind.usage}, not both")
+    form = forms[0] if forms else kind.forms[0]
+    missing = [key for key in form if key not in given]
+    if missing:
+        expected = PARAMETERS[missing[0]].rule.expected
+        raise section.refuse(missing[0], f"missing; expected {expected} ({takes})")
+    return (*form, *(key for key in present if key in kind.defaults))
+
+
+def _sampling(section: Section, relation: Relation) -> SamplingScheme:
+    """The scheme of a ``sampling = { … }`` table."""
+    table = section.table("sampling", A_SCHEME)
+    table.only(["scheme", *(key for keys in SCHEMES.values() for key in keys)])
+    scheme = table.choice("scheme", SCHEMES)
+    for key in table.values:
+        if key not in ("scheme", *SCHEMES[scheme]):
+            problem = f"not a parameter here: {scheme} takes {' and '.join(SCHEMES[scheme])}"
+            raise table.refuse(key, problem)
+    covered = "without-replacement" if relation.symmetric else "poisson"
+    if scheme != covered:
+        problem = f"expected {shown(covered)} under {relation}: no theorem here covers the other"
+        raise table.refuse("scheme", f"{problem}, got {shown(scheme)}")
+    numbers = {key: table.number(key, PARAMETERS[key].rule) for key in SCHEMES[scheme]}
+    if scheme == "poisson":
+        return Poisson(sampling_rate=numbers["rate"])
+    size, population = int(numbers["sample_size"]), int(numbers["population_size"])
+    if size > population:
+        problem = f"expected at most population_size = {population}, got {size}"
+        raise table.refuse("sample_size", problem)
+    return WithoutReplacement(sample_size=size, population_size=population)

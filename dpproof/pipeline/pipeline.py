@@ -1,0 +1,172 @@
+"""What a pipeline file says, as frozen values, and the mechanisms it stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import final
+
+from accountant.guarantees.guarantee import Guarantee
+from accountant.relation import Relation
+from accountant.run_counts.law import RunLaw
+from accountant.sampling.schemes import Poisson, SamplingScheme, WithoutReplacement
+from dpproof.pipeline.vocabulary import Given, Kind
+from mechanisms import compose
+from mechanisms.mechanism import Mechanism
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """One mechanism with its parameters.
+
+    Attributes:
+        name: what the file calls it, or its position in the stage, from 1.
+        mechanism: its name in pipeline files.
+        kind: what that name means.
+        values: the parameters of one of the kind's forms, exact.
+        norm: of the sensitivity among them, empty without one.
+    """
+
+    name: str
+    mechanism: str
+    kind: Kind
+    values: Mapping[str, Fraction]
+    norm: str
+
+    def build(self, relation: Relation) -> Mechanism[Relation]:
+        """The mechanism; its sensitivity is stated under the given relation."""
+        return self.kind.build(Given(values=self.values, norm=self.norm, relation=relation))
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """Some releases on one sample, repeated; or other stages together; the best of some runs.
+
+    Attributes:
+        place: file and stage, as they begin a refusal.
+        name: unique in the pipeline.
+        releases: all of them see the same sample; none where there are stages.
+        stages: what runs together instead, with different names.
+        sampling: how the sample is drawn, None when every release sees all records.
+        count: how often a fresh sample is drawn and released on.
+        runs: how many times all of this is run, the best released; None to release it as it is.
+    """
+
+    place: str
+    name: str
+    releases: tuple[Release, ...]
+    sampling: SamplingScheme | None = None
+    count: int = 1
+    stages: tuple[Stage, ...] = ()
+    runs: RunLaw | None = None
+
+    def build(self, relation: Relation) -> Mechanism[Relation]:
+        """The mechanism of the whole stage.
+
+        Raises:
+            PrivacyError: a mechanism or a combination of them is refused.
+        """
+        once = self.once(relation)
+        return once if self.runs is None else once.select(self.runs)
+
+    def once(self, relation: Relation) -> Mechanism[Relation]:
+        """The mechanism of one run.
+
+        Raises:
+            PrivacyError: a mechanism or a combination of them is refused.
+        """
+        releases = [release.build(relation) for release in self.releases]
+        parts = [*releases, *(stage.build(relation) for stage in self.stages)]
+        joint = parts[0] if len(parts) == 1 else compose(*parts)
+        sampled = joint if self.sampling is None else joint.subsample(self.sampling)
+        return sampled if self.count == 1 else sampled.repeat(self.count)
+
+    def guarantee(self, relation: Relation) -> Guarantee[Relation]:
+        """What the whole stage satisfies.
+
+        Raises:
+            PrivacyError: as ``build``, or no theorem covers the stage.
+        """
+        return self.build(relation).guarantee()
+
+    def numbers(self) -> Mapping[str, Fraction]:
+        """Every number of the stage by its address: ``count``, ``rate``, ``scale``, ``2.scale``.
+
+        A release's parameter has the plain name where only one release has it, and always the
+        name of the release before a point where there are several releases.
+        """
+        if self.stages:
+            return self._inner_numbers()
+        found = {"count": Fraction(self.count)}
+        if isinstance(self.sampling, Poisson):
+            found["rate"] = self.sampling.sampling_rate
+        if isinstance(self.sampling, WithoutReplacement):
+            found["sample_size"] = Fraction(self.sampling.sample_size)
+            found["population_size"] = Fraction(self.sampling.population_size)
+        names = [name for release in self.releases for name in release.values]
+        for release in self.releases:
+            for name, value in release.values.items():
+                if names.count(name) == 1:
+                    found[name] = value
+                if len(self.releases) > 1:
+                    found[f"{release.name}.{name}"] = value
+        return found
+
+    def _inner_numbers(self) -> Mapping[str, Fraction]:
+        """Those of the stages inside, each after the name of its stage and a point."""
+        return {
+            f"{stage.name}.{address}": value
+            for stage in self.stages
+            for address, value in stage.numbers().items()
+        }
+
+    def replaced(self, address: str, value: Fraction) -> Stage:
+        """The same stage with one of its ``numbers`` replaced."""
+        if self.stages:
+            stages = tuple(
+                stage.replaced(address.removeprefix(f"{stage.name}."), value)
+                if address.startswith(f"{stage.name}.")
+                and address.removeprefix(f"{stage.name}.") in stage.numbers()
+                else stage
+                for stage in self.stages
+            )
+            return replace(self, stages=stages)
+        if address == "count":
+            return replace(self, count=int(value))
+        if address == "rate":
+            return replace(self, sampling=Poisson(sampling_rate=value))
+        if address == "sample_size" and isinstance(self.sampling, WithoutReplacement):
+            population = self.sampling.population_size
+            sampling = WithoutReplacement(sample_size=int(value), population_size=population)
+            return replace(self, sampling=sampling)
+        *owner, name = address.rsplit(".", 1)
+        releases = tuple(
+            replace(release, values={**release.values, name: value})
+            if name in release.values and owner in ([], [release.name])
+            else release
+            for release in self.releases
+        )
+        return replace(self, releases=releases)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pipeline:
+    """A whole pipeline file.
+
+    Attributes:
+        file: its name, as it begins a refusal.
+        relation: the neighbouring relation of every sensitivity and rate in it.
+        delta: where epsilon is asked for.
+        epsilon: the budget, None when the file states none.
+        stages: at least one, with different names.
+    """
+
+    file: str
+    relation: Relation
+    delta: Fraction
+    epsilon: Fraction | None
+    stages: tuple[Stage, ...]

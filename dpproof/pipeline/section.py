@@ -1,0 +1,144 @@
+"""Reading one table of a pipeline file: every value checked, every refusal placed."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+from accountant import arguments
+from accountant.errors import ParameterError
+from dpproof.errors import InputError
+
+LONGEST_SHOWN = 40
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A domain for numbers: the check that enforces it and the words that explain it."""
+
+    check: Callable[..., Fraction | int]
+    expected: str
+
+
+POSITIVE = Rule(arguments.positive, "a finite number above 0")
+INSIDE = Rule(arguments.open_probability, "a number above 0 and below 1")
+RATE = Rule(arguments.rate, "a number above 0 and at most 1")
+COUNT = Rule(
+    arguments.count, f"a whole number from 1 to {arguments.MAX_COUNT}, without a point or exponent"
+)
+
+WHOLE = Rule(arguments.count, "a whole number of at least 1: the query's values are whole numbers")
+
+
+def shown(value: object) -> str:
+    """A value as a pipeline file would spell it, on one line and not too long."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        text = json.dumps(value, ensure_ascii=not value.isprintable())
+    elif isinstance(value, Mapping):
+        return "a table"
+    elif isinstance(value, list):
+        return "an array"
+    elif isinstance(value, int):
+        text = hex(value) if abs(value) >= 1 << 64 else str(value)
+    else:
+        text = str(value)
+    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 1]}…"
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """``; did you mean "…"?`` when one known name is close, else nothing."""
+    lower = {candidate.lower(): candidate for candidate in known}
+    close = difflib.get_close_matches(name.lower().replace("_", "-"), lower, n=1, cutoff=0.6)
+    close = close or difflib.get_close_matches(name.lower(), lower, n=1, cutoff=0.6)
+    return f"; did you mean {shown(lower[close[0]])}?" if close else ""
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names as a person lists them: ``a, b or c``."""
+    *head, last = names
+    return f"{', '.join(head)} or {last}" if head else last
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One table of the file.
+
+    Attributes:
+        place: the file and the table, as they begin every refusal.
+        values: the table as the TOML reader gave it.
+        prefix: what stands before a key in refusals ("sampling.").
+    """
+
+    place: str
+    values: Mapping[str, object]
+    prefix: str = ""
+
+    def refuse(self, key: str, problem: str) -> InputError:
+        """The error to raise for one key."""
+        return InputError(f"{self.place}: {self.prefix}{key}: {problem}")
+
+    def only(self, known: Iterable[str]) -> None:
+        """Refuse any key that is not known, with the nearest one that is."""
+        names = list(known)
+        for key in self.values:
+            if key not in names:
+                hint = nearest(key, names) or f"; expected {listed(names)}"
+                raise InputError(f"{self.place}: unknown key {shown(self.prefix + key)}{hint}")
+
+    def required(self, key: str, expected: str) -> object:
+        """The value of a key that has to be there."""
+        if key not in self.values:
+            raise self.refuse(key, f"missing; expected {expected}")
+        return self.values[key]
+
+    def number(self, key: str, rule: Rule) -> Fraction:
+        """The exact value of a number in its domain: a float is its binary64 value."""
+        value = self.required(key, rule.expected)
+        try:
+            exact = Fraction(rule.check(**{key: value}))
+            math.isfinite(float(exact))
+        except (ParameterError, OverflowError):
+            raise self.refuse(key, f"expected {rule.expected}, got {shown(value)}") from None
+        return exact
+
+    def text(self, key: str, expected: str) -> str:
+        """A value that has to be text: printable, not empty, on one line."""
+        value = self.required(key, expected)
+        if not isinstance(value, str) or not value.strip() or not value.isprintable():
+            raise self.refuse(key, f"expected {expected}, got {shown(value)}")
+        return value
+
+    def choice(self, key: str, choices: Iterable[str]) -> str:
+        """A value that has to be one of some words."""
+        names = list(choices)
+        expected = listed(shown(name) for name in names)
+        value = self.text(key, expected)
+        if value not in names:
+            hint = nearest(value, names)
+            raise self.refuse(key, f"expected {expected}, got {shown(value)}{hint}")
+        return value
+
+    def table(self, key: str, expected: str) -> Section:
+        """A nested table."""
+        value = self.required(key, expected)
+        if not isinstance(value, Mapping):
+            raise self.refuse(key, f"expected {expected}, got {shown(value)}")
+        return Section(self.place, value, f"{self.prefix}{key}.")
+
+    def tables(self, key: str, expected: str) -> list[Mapping[str, object]]:
+        """A non-empty array of tables."""
+        value = self.required(key, expected)
+        if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
+            raise self.refuse(key, f"expected {expected}, got {shown(value)}")
+        if not value:
+            raise self.refuse(key, f"expected {expected}, got none")
+        return value

@@ -1,0 +1,186 @@
+"""The words of pipeline files: mechanisms, their parameters, and what each builds.
+
+Adding a mechanism to pipeline files is adding one entry to ``KINDS``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import final
+
+from accountant.errors import ParameterError
+from accountant.relation import Relation
+from accountant.sensitivity import L1, L2, LInf
+from dpproof.pipeline.section import COUNT, POSITIVE, RATE, Rule
+from mechanisms import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    ExponentialMechanism,
+    Gaussian,
+    Laplace,
+    RandomizedResponse,
+)
+from mechanisms.mechanism import Mechanism
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """A number that a stage may carry.
+
+    Attributes:
+        rule: its domain.
+        more_is_private: whether a larger value protects more; None where calibrating makes no
+            sense.
+        whole: whether it counts things.
+        words: how a person calls it.
+    """
+
+    rule: Rule
+    more_is_private: bool | None
+    whole: bool = False
+    words: str
+
+
+PARAMETERS: Mapping[str, Parameter] = {
+    "noise_multiplier": Parameter(rule=POSITIVE, more_is_private=True, words="noise multiplier"),
+    "sigma": Parameter(rule=POSITIVE, more_is_private=True, words="sigma"),
+    "scale": Parameter(rule=POSITIVE, more_is_private=True, words="scale"),
+    "sensitivity": Parameter(rule=POSITIVE, more_is_private=None, words="sensitivity"),
+    "epsilon": Parameter(rule=POSITIVE, more_is_private=False, words="epsilon"),
+    "categories": Parameter(rule=COUNT, more_is_private=None, whole=True, words="categories"),
+    "rate": Parameter(rule=RATE, more_is_private=False, words="sampling rate"),
+    "sample_size": Parameter(rule=COUNT, more_is_private=False, whole=True, words="sample size"),
+    "population_size": Parameter(
+        rule=COUNT, more_is_private=None, whole=True, words="population size"
+    ),
+    "count": Parameter(rule=COUNT, more_is_private=False, whole=True, words="count"),
+}
+
+
+NORMS: Mapping[str, type[L1 | L2]] = {"l1": L1, "l2": L2}
+NORM_WORDS: Mapping[str, str] = {"l1": "L1 sensitivity", "l2": "L2 sensitivity"}
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What a stage gives to build one mechanism: one form's numbers, a norm, the relation."""
+
+    values: Mapping[str, Fraction]
+    norm: str
+    relation: Relation
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """A mechanism that a pipeline file can name.
+
+    Attributes:
+        words: how a person calls it.
+        forms: alternative sets of parameters, any one of which says everything.
+        defaults: parameters that may be left out, and what they then are.
+        norms: of the sensitivities it can use; a plain number is in the first of them.
+        whole: whether the query's values are whole numbers, and with them its L1 sensitivity.
+        build: the mechanism, from what one stage gives.
+    """
+
+    words: str
+    forms: tuple[tuple[str, ...], ...]
+    defaults: Mapping[str, Fraction] = field(default_factory=dict)
+    norms: tuple[str, ...] = ()
+    whole: bool = False
+    build: Callable[[Given], Mechanism[Relation]]
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Every parameter of every form, each once."""
+        names = [name for form in self.forms for name in form]
+        return tuple(dict.fromkeys([*names, *self.defaults]))
+
+    @property
+    def usage(self) -> str:
+        """The forms as a person would list them."""
+        return ", or ".join(" and ".join(form) for form in self.forms)
+
+
+def _gaussian(given: Given) -> Mechanism[Relation]:
+    if "noise_multiplier" in given.values:
+        multiplier = given.values["noise_multiplier"]
+        try:
+            return Gaussian(sigma=multiplier, sensitivity=L2(1), relation=given.relation)
+        except ParameterError as refusal:  # by the file's name for it
+            allowed = refusal.allowed
+            raise ParameterError("noise_multiplier", multiplier, allowed) from refusal
+    sensitivity = L2(given.values["sensitivity"])
+    return Gaussian(sigma=given.values["sigma"], sensitivity=sensitivity, relation=given.relation)
+
+
+def _laplace(given: Given) -> Mechanism[Relation]:
+    sensitivity = L1(given.values["sensitivity"])
+    return Laplace(scale=given.values["scale"], sensitivity=sensitivity, relation=given.relation)
+
+
+def _discrete_gaussian(given: Given) -> Mechanism[Relation]:
+    sensitivity = NORMS[given.norm](given.values["sensitivity"])
+    return DiscreteGaussian(
+        sigma=given.values["sigma"], sensitivity=sensitivity, relation=given.relation
+    )
+
+
+def _discrete_laplace(given: Given) -> Mechanism[Relation]:
+    sensitivity = L1(given.values["sensitivity"])
+    return DiscreteLaplace(
+        scale=given.values["scale"], sensitivity=sensitivity, relation=given.relation
+    )
+
+
+def _randomized_response(given: Given) -> Mechanism[Relation]:
+    categories = int(given.values["categories"])
+    return RandomizedResponse(
+        epsilon=given.values["epsilon"], categories=categories, relation=given.relation
+    )
+
+
+def _exponential(given: Given) -> Mechanism[Relation]:
+    # The scores' own sensitivity scales them and costs nothing: epsilon says it all.
+    return ExponentialMechanism(
+        epsilon=given.values["epsilon"], sensitivity=LInf(1), relation=given.relation
+    )
+
+
+KINDS: Mapping[str, Kind] = {
+    "gaussian": Kind(
+        words="Gaussian noise",
+        forms=(("noise_multiplier",), ("sigma", "sensitivity")),
+        norms=("l2",),
+        build=_gaussian,
+    ),
+    "laplace": Kind(
+        words="Laplace noise", forms=(("scale", "sensitivity"),), norms=("l1",), build=_laplace
+    ),
+    "discrete-gaussian": Kind(
+        words="discrete Gaussian noise",
+        forms=(("sigma", "sensitivity"),),
+        norms=("l1", "l2"),
+        whole=True,
+        build=_discrete_gaussian,
+    ),
+    "discrete-laplace": Kind(
+        words="discrete Laplace noise",
+        forms=(("scale", "sensitivity"),),
+        norms=("l1",),
+        whole=True,
+        build=_discrete_laplace,
+    ),
+    "randomized-response": Kind(
+        words="randomized response",
+        forms=(("epsilon",),),
+        defaults={"categories": Fraction(2)},
+        build=_randomized_response,
+    ),
+    "exponential": Kind(words="exponential mechanism", forms=(("epsilon",),), build=_exponential),
+}

@@ -1,0 +1,125 @@
+"""A budget as a page that a person enjoys reading. Every rounding is to the safe side."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from dpproof.commands.budget import SHARE_ORDER, Budget, StageCost
+from dpproof.pipeline.section import shown
+from dpproof.pipeline.vocabulary import PARAMETERS
+from dpproof.reports import words
+from dpproof.reports.rounding import above, below, exactly, percent_above
+
+if TYPE_CHECKING:  # a budget does not wait for the search
+    from dpproof.commands.calibrate import Solved
+
+
+def show(budget: Budget, console: Console) -> None:
+    """Print the whole page."""
+    console.print(Group(*_page(budget)), highlight=False)
+
+
+def show_solved(solved: Solved, console: Console) -> None:
+    """Print the number that was found, rounded to the safe side, and what it leads to."""
+    free, pipeline = solved.free, solved.free.pipeline
+    side, rounded = ("up", above) if free.parameter.more_is_private else ("down", below)
+    value = str(solved.value) if free.parameter.whole else rounded(solved.value, 6)
+    how = f"in whole numbers, rounded {side}" if free.parameter.whole else f"rounded {side}"
+    name = free.address.rpartition(".")[2]
+    cost = f"ε = {above(solved.epsilon.upper)} at δ = {exactly(pipeline.delta)}"
+    lines = [
+        Text(f"{pipeline.file}, stage {shown(free.stage.name)}"),
+        Text(f"{free.address} = {value}", style="bold green"),
+        Text(f"the {PARAMETERS[name].words} at which everything together costs {cost}; {how}"),
+    ]
+    if solved.at_limit:
+        lines.append(Text("every value that is allowed meets the budget; this one costs the most"))
+    console.print(*lines, sep="\n", highlight=False)
+
+
+def _page(budget: Budget) -> Iterator[RenderableType]:
+    yield Text(budget.pipeline.file, style="bold")
+    yield _costs(budget)
+    yield _verdict(budget)
+    yield Text()
+    yield _facts(_meaning(budget))
+    yield Text()
+    yield _facts(_grounds(budget))
+
+
+def _costs(budget: Budget) -> Table:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_footer=True, footer_style="bold")
+    table.add_column("stage", "together", style="bold", max_width=24, overflow="fold")
+    table.add_column("what runs", ratio=1)
+    table.add_column("ε alone", above(budget.epsilon.upper), justify="right", no_wrap=True)
+    table.add_column("share", "100 %", justify="right", no_wrap=True)
+    for cost in budget.stages:
+        share = "–" if cost.share is None else f"{100 * cost.share:.1f} %"
+        first, *rest = [*words.stage(cost.stage), *_selected(cost)]
+        what = Text("\n").join([Text(first), *(Text(line, style="dim") for line in rest)])
+        table.add_row(Text(cost.stage.name), what, above(cost.epsilon.upper), share)
+    return table
+
+
+def _selected(cost: StageCost) -> list[str]:
+    """``one run ε 1.06, selecting 1.47 times that``."""
+    if cost.one_run is None:
+        return []
+    one = f"one run ε {above(cost.one_run.upper)}"
+    return [one if cost.factor is None else f"{one}, the best {above(cost.factor, 3)} times that"]
+
+
+def _verdict(budget: Budget) -> Text:
+    spent, allowed = above(budget.epsilon.upper), budget.pipeline.epsilon
+    cost = f"ε = {spent} at δ = {exactly(budget.pipeline.delta)}"
+    if allowed is None:
+        return Text(f"{cost}; the file states no budget", style="bold")
+    used = percent_above(budget.epsilon.upper / float(allowed))
+    share = f"{used} of the {exactly(allowed)} allowed"
+    if budget.within_budget:
+        return Text(f"Within the budget: {cost}, {share}", style="bold green")
+    return Text(f"OVER THE BUDGET: {cost}, {share}", style="bold red")
+
+
+def _meaning(budget: Budget) -> Iterator[tuple[str, str]]:
+    """What the numbers mean for the person whose record it is."""
+    pipeline, advantage = budget.pipeline, budget.advantage.upper
+    yield "neighbours", f"{words.NEIGHBOURS[type(pipeline.relation)]} ({pipeline.relation})"
+    yield "attack risk", f"an attacker who must tell {words.QUESTION[type(pipeline.relation)]}"
+    right = percent_above((1 + advantage) / 2)
+    yield "", f"· right at most {right} of the time, a coin 50 % (advantage {above(advantage, 3)})"
+    for rate, power in budget.true_positive_rates:
+        caught = percent_above(power.upper)
+        yield "", f"· at {exactly(100 * rate)} % false alarms detects at most {caught}"
+    mu = budget.mu.upper
+    if math.isfinite(mu) and mu > 0:
+        noise = f"noise {below(1 / mu, 3)} times its sensitivity"
+        where = f"at every δ from {exactly(pipeline.delta)} up"
+        yield "μ", f"{above(mu)}: {where}, covered by one Gaussian release with {noise}"
+    else:
+        yield "μ", "0: everything is within δ" if mu == 0 else "no finite μ is certified"
+    yield "share", f"of the total's Rényi divergence at order {SHARE_ORDER}, which adds up"
+
+
+def _grounds(budget: Budget) -> Iterator[tuple[str, str]]:
+    """Why the numbers hold."""
+    for position, (rule, source) in enumerate(words.theorems(budget.derivation)):
+        yield "carried by" if position == 0 else "", f"{rule}: {source}"
+    yield "assumed", "sensitivities, sampling and counts as the file states them, fixed in advance"
+    yield "exactness", f"ε lies in [{budget.epsilon.lower!r}, {budget.epsilon.upper!r}]"
+
+
+def _facts(lines: Iterable[tuple[str, str]]) -> Table:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="bold", no_wrap=True, min_width=11)
+    table.add_column()
+    for name, text in lines:
+        table.add_row(Text(name), Text(text))
+    return table

@@ -1,0 +1,91 @@
+"""Pipelines in plain words."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from accountant.guarantees.derivation import Derivation
+from accountant.relation import AddRemove, Relation, ReplaceOne, ZeroOut
+from accountant.sampling.schemes import Poisson, SamplingScheme, WithoutReplacement
+from dpproof.pipeline.pipeline import Release, Stage
+from dpproof.pipeline.vocabulary import NORM_WORDS, PARAMETERS
+from dpproof.reports.rounding import grouped
+
+NEIGHBOURS: dict[type[Relation], str] = {
+    AddRemove: "one record is added or removed",
+    ReplaceOne: "one record is replaced by another",
+    ZeroOut: "one record is replaced by a blank",
+}
+QUESTION: dict[type[Relation], str] = {
+    AddRemove: "whether one known record was in the data",
+    ReplaceOne: "which of two known records was in the data",
+    ZeroOut: "whether one known record was blanked out",
+}
+
+
+def number(value: Fraction) -> str:
+    """A parameter with up to six digits, for reading, not for computing."""
+    return grouped(int(value)) if value.denominator == 1 else f"{float(value):.6g}"
+
+
+def release(one: Release) -> str:
+    """``Gaussian noise, noise multiplier 1.1``."""
+    words = {name: PARAMETERS[name].words for name in one.values}
+    if one.norm:
+        words["sensitivity"] = NORM_WORDS[one.norm]
+    said = [f"{words[name]} {number(value)}" for name, value in one.values.items()]
+    return ", ".join([one.kind.words, *said])
+
+
+def sampling(scheme: SamplingScheme | None) -> str:
+    """``Poisson sample of 1 %``; nothing when every record takes part."""
+    match scheme:
+        case Poisson():
+            return f"Poisson sample of {float(100 * scheme.sampling_rate):.4g} %"
+        case WithoutReplacement():
+            population = grouped(scheme.population_size)
+            return f"fixed-size sample of {grouped(scheme.sample_size)} out of {population}"
+        case None:
+            return ""
+
+
+def times(count: int) -> str:
+    """``14,062 times``."""
+    return "once" if count == 1 else f"{grouped(count)} times"
+
+
+def stage(one: Stage) -> list[str]:
+    """What a stage runs: one line a release, then sampling and count, then the selection."""
+    lines = (
+        _released(one) if one.releases else [line for part in one.stages for line in stage(part)]
+    )
+    if one.runs is not None:
+        lines.append(f"best of {one.runs.describe()}")
+    return lines
+
+
+def _released(one: Stage) -> list[str]:
+    lines = [release(part) for part in one.releases]
+    if len(lines) > 1:
+        lines = [f"{'and ' if line is not lines[0] else ''}{line}" for line in lines]
+    where = sampling(one.sampling)
+    if len(lines) > 1 and where:
+        where = f"all on one {where}"
+    if where or one.count > 1:
+        lines.append(", ".join(part for part in (where, times(one.count)) if part))
+    return lines
+
+
+def theorems(derivation: Derivation) -> list[tuple[str, str]]:
+    """Rule and source of every theorem in a derivation, each once, conclusions before premises."""
+    found: dict[tuple[str, str], None] = {}
+    seen: set[int] = set()
+    stack = [derivation]
+    while stack:
+        node = stack.pop()
+        if id(node) not in seen:
+            seen.add(id(node))
+            rule = node.rule if node.lossless else f"{node.rule} (loses information)"
+            found[rule, node.source] = None
+            stack.extend(reversed(node.premises))
+    return list(found)

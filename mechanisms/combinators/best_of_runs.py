@@ -1,0 +1,92 @@
+"""The best of a random number of runs of one mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from accountant.errors import ParameterError
+from accountant.guarantees.guarantee import Guarantee
+from accountant.relation import R
+from accountant.run_counts.law import RunLaw, required_runs
+from accountant.theorems.selection.select import select
+from mechanisms.combinators.rerun import Rerun
+from mechanisms.mechanism import Mechanism
+from mechanisms.outputs import Outputs, join, unpack
+from mechanisms.queries.score import Score, required_score, scored
+from mechanisms.samplers import run_count
+from mechanisms.samplers.rng import Rng
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Selected(Rerun[R]):
+    """The base run a random number of times, the output of largest score released.
+
+    The other outputs, their scores and the number of runs are not released. The score sees an
+    output and nothing else: to select by accuracy on private data, let the base release a
+    private estimate of the accuracy along with its model, and score that. Of equally good
+    outputs the first is taken; runs are exchangeable, so that is a tie broken at random.
+
+    Where the law allows no run at all, an output is a pair (ran, output): (True, the best), or
+    (False, a placeholder of zeros) when nothing was run. Elsewhere it is the best output alone.
+
+    Built by ``.select``.
+
+    Attributes:
+        base: what is run.
+        runs: the law of the number of runs.
+        score: from an output to a number, the larger the better; None where the output is one
+            number and the largest is wanted.
+    Laws: with one run this is the base.
+    Example:
+        >>> from accountant.run_counts.fixed import FixedRuns
+        >>> from accountant.sensitivity import L2
+        >>> from mechanisms import Gaussian
+        >>> noise = Gaussian(sigma=1, sensitivity=L2(1))
+        >>> type(noise.select(FixedRuns(count=3)).release(0.0)).__name__
+        'float'
+    """
+
+    base: Mechanism[R]
+    runs: RunLaw
+    score: Score | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse anything that is not a mechanism, a law and a score."""
+        if not isinstance(self.base, Mechanism):
+            raise ParameterError("base", self.base, "a mechanism")
+        required_runs(self.runs)
+        required_score(self.score)
+
+    def guarantee(self) -> Guarantee[R]:
+        """The base's guarantee, for the best of the runs, whatever the score."""
+        return select(self.base.guarantee(), self.runs)
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Fresh runs for every output.
+
+        Raises:
+            ParameterError: a score is not a number, or there is none and the output is not one.
+        """
+        drawn = [self._best(data, run_count(self.runs, count, rng), rng) for data in datasets]
+        best = np.stack([found[1] for found in drawn])
+        if self.runs.probability_of_none == 0.0:
+            return best
+        return join([np.stack([found[0] for found in drawn]), best], axes=2)
+
+    def _best(self, data: object, numbers_of_runs: Outputs, rng: Rng) -> tuple[Outputs, Outputs]:
+        """Whether anything ran, and the best output or zeros, for each number of runs."""
+        total = int(numbers_of_runs.sum())
+        outputs = self.base.draw([data], max(total, 1), rng)[0]
+        best = np.zeros((numbers_of_runs.size, *outputs.shape[1:]), dtype=outputs.dtype)
+        end = 0
+        for i, runs in enumerate(numbers_of_runs):
+            start, end = end, end + int(runs)
+            if runs:
+                scores = [scored(self.score, unpack(output)) for output in outputs[start:end]]
+                best[i] = outputs[start + max(range(int(runs)), key=scores.__getitem__)]
+        return numbers_of_runs > 0, best

@@ -1,0 +1,95 @@
+"""Several mechanisms on the same data, all outputs released."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+from accountant.errors import ParameterError
+from accountant.guarantees.guarantee import Guarantee
+from accountant.relation import R, require_same_relation
+from accountant.theorems.composition.compose import compose as compose_guarantees
+from mechanisms.mechanism import Mechanism
+from mechanisms.outputs import Outputs, join
+from mechanisms.samplers.rng import Rng
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Composed(Mechanism[R]):
+    """The tuple of outputs of several mechanisms; built by ``compose``.
+
+    Subsampling a composition draws one sample that all its parts share.
+
+    Attributes:
+        parts: at least one mechanism, all under the same relation.
+    """
+
+    parts: tuple[Mechanism[R], ...]
+
+    def __post_init__(self) -> None:
+        """Refuse an empty composition and mixed relations."""
+        for position, part in enumerate(self.parts):
+            if not isinstance(part, Mechanism):
+                raise ParameterError(f"part {position}", part, "a mechanism")
+        if not self.parts:
+            raise ParameterError("mechanisms", self.parts, "at least one mechanism")
+        require_same_relation([part.relation for part in self.parts], "compose")
+
+    @property
+    def relation(self) -> R:
+        """The relation that all parts share."""
+        return self.parts[0].relation
+
+    @property
+    def acts_on_records(self) -> bool:
+        """Whether every part does."""
+        return all(part.acts_on_records for part in self.parts)
+
+    def guarantee(self) -> Guarantee[R]:
+        """The composition of the parts' guarantees."""
+        return compose_guarantees(*[part.guarantee() for part in self.parts])
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Every part on every dataset, with independent randomness: one field a part.
+
+        Raises:
+            ParameterError: some parts carry a query and others do not, so that the same data
+                would be records to one part and a value to another.
+        """
+        if len({part.acts_on_records for part in self.parts}) > 1:
+            silent = [str(i) for i, part in enumerate(self.parts) if not part.acts_on_records]
+            raise ParameterError(
+                "query",
+                None,
+                "given for all parts or for none, in order to run",
+                f"parts without one: {', '.join(silent)}",
+            )
+        return join([part.draw(datasets, count, rng) for part in self.parts], axes=2)
+
+
+def compose(*mechanisms: Mechanism[R]) -> Composed[R]:
+    """Release the outputs of several mechanisms on the same data.
+
+    Statement: which mechanisms run, and all their parameters, are fixed before any output is
+        seen. Choosing the next mechanism, its noise, its sampling rate, or whether to go on,
+        after looking at an output is not a composition in this sense; it needs a privacy filter
+        or odometer.
+
+    Args:
+        mechanisms: at least one, all under one neighbouring relation (a type error otherwise).
+    Returns:
+        A mechanism whose release is the tuple of the parts' outputs, in order.
+    Raises:
+        RelationMismatch: two parts differ in relation; names both and their positions.
+        ParameterError: no mechanisms, or something that is not one.
+    Laws: compose(m, m) satisfies what m.repeat(2) satisfies; the order does not matter.
+    Example:
+        >>> from accountant.sensitivity import L1, L2
+        >>> from mechanisms import Gaussian, Laplace
+        >>> count = Gaussian(sigma=2, sensitivity=L2(1))
+        >>> len(compose(count, Laplace(scale=5, sensitivity=L1(1))).release(10.0))
+        2
+    """
+    return Composed(mechanisms)

@@ -1,0 +1,72 @@
+"""Random samples of records, with exactly the stated law."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant.errors import ParameterError
+from accountant.sampling.schemes import Poisson, SamplingScheme, WithoutReplacement
+from mechanisms.samplers import poisson_mask, subset_without_replacement
+from mechanisms.samplers.rng import Rng
+
+# Coins tossed at a time: bounds the memory of many samples of a large dataset.
+_BATCH = 2**20
+
+
+def draw_samples(
+    data: object, scheme: SamplingScheme, count: int, rng: Rng
+) -> Iterator[list[Sequence[object] | NDArray[Any]]]:
+    """Draw ``count`` independent samples of the records, in batches.
+
+    Args:
+        data: a sequence of records, or an array whose first axis is the records. A tuple of
+            columns is not that: zip it into records first.
+        scheme: Poisson (every record independently with exactly the stated rational rate) or
+            WithoutReplacement (every subset of the stated size equally likely).
+        count: how many samples.
+        rng: source of words.
+    Yields:
+        Lists of samples; records keep their order. An array gives arrays, a sequence gives lists.
+    Raises:
+        ParameterError: the data is not a sequence of records, or not of the scheme's population.
+    Example:
+        >>> from mechanisms.samplers.rng import ReplayRng
+        >>> scheme = WithoutReplacement(sample_size=2, population_size=3)
+        >>> [len(sample) for sample in next(draw_samples([5, 6, 7], scheme, 4, ReplayRng(1)))]
+        [2, 2, 2, 2]
+    """
+    records = _records(data)
+    size = len(records)
+    batch = max(1, _BATCH // max(1, size))
+    for start in range(0, count, batch):
+        rows = min(batch, count - start)
+        match scheme:
+            case Poisson():
+                coins = poisson_mask(rows * size, scheme.sampling_rate, rng)
+                chosen = [np.flatnonzero(row) for row in coins.reshape(rows, size)]
+            case WithoutReplacement():
+                if size != scheme.population_size:
+                    raise ParameterError("data", size, f"{scheme.population_size} records")
+                wanted = scheme.sample_size
+                chosen = [subset_without_replacement(size, wanted, rng) for _ in range(rows)]
+        yield [_take(records, indices) for indices in chosen]
+
+
+def _records(data: object) -> Sequence[object] | NDArray[Any]:
+    if isinstance(data, np.ndarray) and data.ndim >= 1:
+        return data
+    if isinstance(data, Sequence) and not isinstance(data, str | bytes):
+        return data
+    raise ParameterError(
+        "data", data, "a sequence of records, or an array whose first axis is the records"
+    )
+
+
+def _take(records: Sequence[object] | NDArray[Any], indices: NDArray[np.int64]) -> Any:  # noqa: ANN401
+    if isinstance(records, np.ndarray):
+        return records[indices]
+    return [records[i] for i in indices]

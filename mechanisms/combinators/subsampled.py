@@ -1,0 +1,107 @@
+"""A mechanism on a random sample of the records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from accountant.errors import ParameterError
+from accountant.guarantees.guarantee import Guarantee
+from accountant.relation import R
+from accountant.sampling.schemes import Poisson, SamplingScheme, WithoutReplacement
+from accountant.theorems.subsampling.poisson import subsample_poisson
+from accountant.theorems.subsampling.without_replacement import subsample_without_replacement
+from mechanisms.combinators.draw_samples import draw_samples
+from mechanisms.mechanism import Mechanism
+from mechanisms.outputs import Outputs
+from mechanisms.samplers.rng import Rng
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Subsampled(Mechanism[R]):
+    """The base mechanism on a fresh random sample for every output; built by ``.subsample``.
+
+    A base that releases several outputs (a composition, a repetition) sees one sample for all of
+    them. The sample itself, its size included, is not released.
+
+    Attributes:
+        base: a mechanism on records: to run, its noise needs ``query=``, defined on every sample
+            (a Poisson sample can be empty).
+        scheme: how the records are drawn.
+    Laws: at rate 1, or at full sample size, this is the base.
+    Example:
+        >>> from accountant.sensitivity import L1
+        >>> from mechanisms import Count, DiscreteLaplace
+        >>> count = DiscreteLaplace(scale=2, sensitivity=L1(1), query=Count())
+        >>> step = count.subsample(Poisson(sampling_rate=0.5))
+        >>> isinstance(step.release(["ann", "bob", "eve"]), int)
+        True
+    """
+
+    base: Mechanism[R]
+    scheme: SamplingScheme
+
+    def __post_init__(self) -> None:
+        """Refuse anything that is not a mechanism and a scheme."""
+        if not isinstance(self.base, Mechanism):
+            raise ParameterError("base", self.base, "a mechanism")
+        if not isinstance(self.scheme, Poisson | WithoutReplacement):
+            raise ParameterError(
+                "scheme",
+                self.scheme,
+                "Poisson(...) or WithoutReplacement(...)",
+                "a bare rate does not say how the records are drawn",
+            )
+
+    @property
+    def relation(self) -> R:
+        """The base's relation."""
+        return self.base.relation
+
+    @property
+    def acts_on_records(self) -> bool:
+        """A sample is drawn from records."""
+        return True
+
+    def guarantee(self) -> Guarantee[R]:
+        """The base's guarantee, amplified by the theorem for this scheme and relation.
+
+        Raises:
+            NotImplied: no theorem covers the scheme under this relation.
+        """
+        base = self.base.guarantee()
+        match self.scheme:
+            case Poisson():
+                return subsample_poisson(base, self.scheme)
+            case WithoutReplacement():
+                return subsample_without_replacement(base, self.scheme)
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """One sample for every output, and the base once on each sample.
+
+        Raises:
+            ParameterError: the base acts on a value, or the data is not records.
+        """
+        if not self.base.acts_on_records:
+            raise ParameterError(
+                "base",
+                self.base,
+                "a mechanism on records, in order to run on a sample",
+                "give its noise query=, a function from records to a value",
+            )
+        per_dataset = []
+        for data in datasets:
+            batches = [
+                self.base.draw(samples, 1, rng)[:, 0]
+                for samples in draw_samples(data, self.scheme, count, rng)
+            ]
+            if any(batch.shape[1:] != batches[0].shape[1:] for batch in batches):
+                raise ParameterError(
+                    "query", [batch.shape[1:] for batch in batches], "of one shape on every sample"
+                )
+            per_dataset.append(np.concatenate(batches))
+        return np.stack(per_dataset)

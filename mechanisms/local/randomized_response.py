@@ -1,0 +1,129 @@
+"""Randomised response on k categories."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final, overload
+
+import numpy as np
+
+from accountant import arguments
+from accountant.arguments import Number
+from accountant.errors import ParameterError
+from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.rounding import show
+from accountant.pairs.product import Product
+from accountant.pairs.randomized_response import RandomizedResponsePair
+from accountant.relation import AddRemove, R, Relation
+from mechanisms import parameters
+from mechanisms.mechanism import Mechanism
+from mechanisms.noise.broadcast import repeated_values
+from mechanisms.outputs import Outputs
+from mechanisms.queries.query import Query, require_query, whole_values
+from mechanisms.samplers import randomized_response
+from mechanisms.samplers.rng import Rng
+
+_MOST_EPSILON = 1024
+_MOST_CATEGORIES = 2**62
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class RandomizedResponse(Mechanism[R]):
+    """Release one of k categories: the true one with weight e^epsilon, each other with weight 1.
+
+    It acts on ONE categorical value: the answer of one person, or a query's categorical result.
+    Any category may become any other between neighbours, so the statement holds under every
+    relation. A list of people's answers is refused: released answer by answer it tells how many
+    there are, which add-remove does not allow; under replace-one, map over the records.
+
+    Statement: the output is dominated by its laws at two different categories, in both
+        directions; in particular it is epsilon-DP, strictly better at every delta > 0 when k > 2.
+    Source: by definition; all pairs of categories are the same pair up to renaming.
+
+    Args:
+        epsilon: nats, above 0, at most 1024.
+        categories: k, from 2 to 2^62; values are 0, ..., k - 1.
+        relation: the neighbouring relation.
+        query: data -> a category; None when the data is already that value.
+    Raises:
+        ParameterError: a parameter outside its domain; on release, a value that is not one
+            category.
+    Example:
+        >>> RandomizedResponse(epsilon=1, categories=4).release(2) in range(4)
+        True
+    """
+
+    epsilon: Fraction
+    categories: int
+    relation: R
+    query: Query | None
+
+    @overload
+    def __init__(
+        self: RandomizedResponse[AddRemove],
+        *,
+        epsilon: Number,
+        categories: int = 2,
+        query: Query | None = None,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self, *, epsilon: Number, categories: int = 2, relation: R, query: Query | None = None
+    ) -> None: ...
+
+    def __init__(
+        self,
+        *,
+        epsilon: Number,
+        categories: int = 2,
+        relation: Relation = parameters.DEFAULT_RELATION,
+        query: Query | None = None,
+    ) -> None:
+        exact = arguments.positive(epsilon=epsilon)
+        if exact > _MOST_EPSILON:
+            raise ParameterError("epsilon", epsilon, f"at most {_MOST_EPSILON}")
+        total = arguments.whole(categories=categories)
+        if not 2 <= total <= _MOST_CATEGORIES:
+            raise ParameterError("categories", categories, "from 2 to 2^62")
+        object.__setattr__(self, "epsilon", exact)
+        object.__setattr__(self, "categories", total)
+        object.__setattr__(self, "relation", parameters.require_relation(relation))
+        object.__setattr__(self, "query", require_query(query))
+
+    @property
+    def acts_on_records(self) -> bool:
+        """Whether the mechanism carries its query."""
+        return self.query is not None
+
+    def guarantee(self) -> DominatingPair[R]:
+        """The laws of the output at two different categories, the same in both directions."""
+        derivation = Derivation(
+            rule="mechanism/randomized-response",
+            statement=f"randomised response at epsilon {show(self.epsilon)} on {self.categories} "
+            f"categories is dominated by its laws at two of them ({self.relation})",
+            source="by definition, all pairs of categories being alike",
+            assumptions=(
+                f"the released value is one of {self.categories} categories on every dataset",
+                parameters.UNIFORM_BITS,
+            ),
+            parameters=(("epsilon", self.epsilon), ("categories", self.categories)),
+        )
+        pair = Product.of(RandomizedResponsePair(epsilon=self.epsilon, categories=self.categories))
+        return DominatingPair(
+            forward=pair, backward=pair, relation=self.relation, derivation=derivation
+        )
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Categories, int64 of shape (datasets, count)."""
+        truth = whole_values(self.query, datasets)
+        if truth.ndim != 1 or truth.min() < 0 or truth.max() >= self.categories:
+            raise ParameterError(
+                "value", np.squeeze(truth).tolist(), f"one category, 0 to {self.categories - 1}"
+            )
+        values = repeated_values(truth, count)
+        return randomized_response(values, self.categories, self.epsilon, rng)

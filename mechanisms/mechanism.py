@@ -1,0 +1,173 @@
+"""What a mechanism is: parameters, a statement about them, and a sampler that makes it true."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant import arguments
+from accountant.guarantees.guarantee import Guarantee
+from accountant.relation import R
+from accountant.run_counts.law import RunLaw
+from accountant.sampling.schemes import SamplingScheme
+from mechanisms.outputs import Output, Outputs, flatten, unpack
+from mechanisms.samplers.rng import Rng, as_rng
+
+if TYPE_CHECKING:
+    from mechanisms.combinators.best_of_runs import Selected
+    from mechanisms.combinators.first_above import Thresholded
+    from mechanisms.combinators.repeated import Repeated
+    from mechanisms.combinators.subsampled import Subsampled
+    from mechanisms.queries.score import Score
+
+
+class Mechanism(ABC, Generic[R]):
+    """A randomised computation on data, together with what it guarantees.
+
+    A mechanism is abstract or final, frozen, and generic over its neighbouring relation. Final
+    classes implement ``relation``, ``acts_on_records``, ``guarantee`` and ``draw``; everything
+    else follows.
+
+    Law: ``guarantee`` is a statement about the distribution of ``draw``'s outputs, for every pair
+    of neighbouring datasets on which the derivation's assumptions hold.
+    """
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def relation(self) -> R:
+        """Which datasets count as neighbours."""
+
+    @property
+    @abstractmethod
+    def acts_on_records(self) -> bool:
+        """Whether the data is a sequence of records; False when it is one value of a query."""
+
+    @abstractmethod
+    def guarantee(self) -> Guarantee[R]:
+        """What the outputs satisfy, in the most informative notion, with its derivation."""
+
+    @abstractmethod
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Draw ``count`` independent outputs on each dataset.
+
+        Args:
+            datasets: at least one dataset (for a noise mechanism without a query: query values).
+            count: outputs per dataset, at least 1.
+            rng: the only source of randomness.
+        Returns:
+            Shape (len(datasets), count, ...): element [i, j] is the j-th output on dataset i.
+        """
+
+    @final
+    def release(self, data: object, *, rng: Rng | np.random.Generator | None = None) -> Output:
+        """Draw one output; this is what the guarantee speaks of.
+
+        Args:
+            data: the dataset, or the query's value for a noise mechanism without a query.
+            rng: source of randomness; None is the operating system's cryptographic generator.
+                A seeded generator makes the noise predictable to whoever knows the seed.
+        Raises:
+            ParameterError: the data does not fit the mechanism. Whether an error is raised
+                depends on the data and is covered by no guarantee: make the query total
+                (clip, replace nan) so that it cannot happen.
+        """
+        return unpack(self.draw([data], 1, as_rng(rng))[0, 0])
+
+    @final
+    def release_many(
+        self, data: object, size: int, *, rng: Rng | np.random.Generator | None = None
+    ) -> Outputs:
+        """Draw ``size`` independent outputs, for tests and audits.
+
+        Publishing them costs what ``repeat(size)`` costs.
+
+        Args:
+            data: as for ``release``.
+            size: how many outputs, a whole number from 1.
+            rng: as for ``release``.
+        Returns:
+            First axis = outputs; a composition gives a structured array with one field a part.
+        """
+        return np.asarray(self.draw([data], arguments.count(size=size), as_rng(rng))[0])
+
+    @final
+    def sampler(self) -> MechanismSampler[R]:
+        """The callable ``(data, size, rng)`` that audits expect."""
+        return MechanismSampler(self)
+
+    @final
+    def subsample(self, scheme: SamplingScheme) -> Subsampled[R]:
+        """This mechanism on a random sample of the records, drawn afresh for every output.
+
+        Its ``guarantee`` raises NotImplied where no theorem covers the scheme under this
+        mechanism's relation (Poisson under replace-one, a fixed size under add-remove).
+
+        Raises:
+            ParameterError: not a sampling scheme; a bare rate does not say how records are drawn.
+        """
+        from mechanisms.combinators.subsampled import Subsampled  # noqa: PLC0415  # it imports Mechanism
+
+        return Subsampled(self, scheme)
+
+    @final
+    def repeat(self, count: int) -> Repeated[R]:
+        """This mechanism ``count`` times with fresh randomness, all outputs released.
+
+        Raises:
+            ParameterError: count is not a whole number from 1 to 10^12.
+        """
+        from mechanisms.combinators.repeated import Repeated  # noqa: PLC0415  # it imports Mechanism
+
+        return Repeated(self, count)
+
+    @final
+    def select(self, runs: RunLaw, *, score: Score | None = None) -> Selected[R]:
+        """The best output of a random number of runs, and nothing else.
+
+        Args:
+            runs: the law of the number of runs, which looks neither at data nor at outputs.
+            score: from an output to a number, the larger the better; None where the output is
+                one number.
+        Raises:
+            ParameterError: not a law of the number of runs, or not a score.
+        """
+        from mechanisms.combinators.best_of_runs import Selected  # noqa: PLC0415  # it imports Mechanism
+
+        return Selected(self, runs, score)
+
+    @final
+    def select_above(
+        self, runs: RunLaw, *, threshold: float, score: Score | None = None
+    ) -> Thresholded[R]:
+        """The first output that scores at or above a threshold, of a random number of runs.
+
+        Args:
+            runs: the law of the most runs made, which looks neither at data nor at outputs.
+            threshold: what is good enough; it must not look at the data.
+            score: from an output to a number, the larger the better; None where the output is
+                one number.
+        Raises:
+            ParameterError: not a law of the number of runs, a threshold, or a score.
+        """
+        from mechanisms.combinators.first_above import Thresholded  # noqa: PLC0415  # it imports Mechanism
+
+        return Thresholded(self, runs, threshold, score)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class MechanismSampler(Generic[R]):
+    """A mechanism as the callable that audits expect; picklable when the mechanism is."""
+
+    mechanism: Mechanism[R]
+
+    def __call__(self, data: object, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Draw ``size`` outputs: shape (size,) for scalars, else (size, coordinates)."""
+        return flatten(self.mechanism.release_many(data, size, rng=rng))

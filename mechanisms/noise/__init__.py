@@ -1,0 +1,1 @@
+"""Additive noise, one distribution a file."""

@@ -1,0 +1,159 @@
+"""The discrete Gaussian mechanism on whole numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final, overload
+
+from accountant.arguments import Number
+from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.rounding import show
+from accountant.guarantees.zcdp import ZCDP
+from accountant.pairs.discrete_gaussian import DiscreteGaussianPair
+from accountant.pairs.product import Factor, Product
+from accountant.relation import AddRemove, R, Relation
+from accountant.sensitivity import L1, L2, Sensitivity
+from mechanisms import parameters
+from mechanisms.mechanism import Mechanism
+from mechanisms.noise.broadcast import add_whole, repeated_values
+from mechanisms.outputs import Outputs
+from mechanisms.queries.query import Query, require_query, whole_values
+from mechanisms.samplers import discrete_gaussian
+from mechanisms.samplers.rng import Rng
+from mechanisms.samplers.sampler_arguments import scale as noise_scale
+
+_CANONNE = "Canonne, Kamath & Steinke 2020, arXiv:2004.00010"
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class DiscreteGaussian(Mechanism[R]):
+    """Add independent discrete Gaussian noise to every coordinate of an integer query.
+
+    The noise has P(z) proportional to e^(-z^2 / (2 sigma^2)) on the whole numbers.
+
+    Statement: let v be the change of the query between neighbours, a vector of whole numbers.
+        L1 sensitivity k: dominated, in any dimension, by one variable shifted by floor(k).
+        L2 sensitivity Delta, m = floor(Delta^2) <= 3: every entry of v is 0 or +-1, at most m of
+        them non-zero, so m independent shifts by 1 dominate, with equality when all m occur.
+        L2 sensitivity Delta, m >= 4: a longer jump of one coordinate is possible as well, and the
+        statement is m / (2 sigma^2)-zCDP.
+        A query with one coordinate is best described by its L1 sensitivity.
+    Source: docs/shift-lemma.md; zCDP: Canonne, Kamath & Steinke, "The Discrete Gaussian for
+        Differential Privacy", arXiv:2004.00010, Theorem 14.
+
+    Args:
+        sigma: in units of the query, in [2^-300, 2^300]; sigma^2 is the variance only nearly.
+        sensitivity: L1 or L2, at least 1. Whole parts are taken of k and of Delta^2, because an
+            integer query moves by whole numbers (a value within a relative 2^-40 below a whole
+            number counts as that number, so ``L2(math.sqrt(3))`` means m = 3).
+        relation: the neighbouring relation that ``sensitivity`` speaks of.
+        query: data -> an integer or integer array; None when the data is already that value.
+    Raises:
+        ParameterError: a parameter outside its domain; on release, a value that is not an
+            integer of size at most 2^62, which is visible and depends on the data.
+    Example:
+        >>> DiscreteGaussian(sigma=10, sensitivity=L2(3)).guarantee().rho
+        Fraction(9, 200)
+        >>> isinstance(DiscreteGaussian(sigma=10, sensitivity=L1(1)).release(41), int)
+        True
+    """
+
+    sigma: Fraction
+    sensitivity: L1 | L2
+    relation: R
+    query: Query | None
+
+    @overload
+    def __init__(
+        self: DiscreteGaussian[AddRemove],
+        *,
+        sigma: Number,
+        sensitivity: L1 | L2,
+        query: Query | None = None,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        *,
+        sigma: Number,
+        sensitivity: L1 | L2,
+        relation: R,
+        query: Query | None = None,
+    ) -> None: ...
+
+    def __init__(
+        self,
+        *,
+        sigma: Number,
+        sensitivity: L1 | L2,
+        relation: Relation = parameters.DEFAULT_RELATION,
+        query: Query | None = None,
+    ) -> None:
+        required = parameters.require_sensitivity(sensitivity, L1, L2)
+        _units(required)
+        object.__setattr__(self, "sigma", noise_scale(sigma=sigma))
+        object.__setattr__(self, "sensitivity", required)
+        object.__setattr__(self, "relation", parameters.require_relation(relation))
+        object.__setattr__(self, "query", require_query(query))
+
+    @property
+    def acts_on_records(self) -> bool:
+        """Whether the mechanism carries its query."""
+        return self.query is not None
+
+    def guarantee(self) -> DominatingPair[R] | ZCDP[R]:
+        """A dominating pair for L1, and for L2 below 2; zCDP for a larger L2 sensitivity."""
+        units = _units(self.sensitivity)
+        variance = self.sigma**2
+        if isinstance(self.sensitivity, L1):
+            factor = Factor(DiscreteGaussianPair(sigma_squared=variance, shift=units), 1)
+            return self._dominated(factor, f"by its shift by {units}", "Corollary 1")
+        if units <= 3:
+            factor = Factor(DiscreteGaussianPair(sigma_squared=variance, shift=1), units)
+            return self._dominated(factor, f"by {units} independent shifts by 1", "Corollary 2")
+        rho = units / (2 * variance)
+        derivation = Derivation(
+            rule="mechanism/discrete-gaussian-zcdp",
+            statement=f"discrete Gaussian noise of sigma {show(self.sigma)} on an integer query of "
+            f"squared L2 sensitivity {units} is {show(rho)}-zCDP ({self.relation})",
+            source=f"{_CANONNE}, Theorem 14",
+            assumptions=parameters.assumptions(self.sensitivity, self.relation),
+            parameters=(("sigma", self.sigma), ("units", units)),
+        )
+        return ZCDP(rho=rho, relation=self.relation, derivation=derivation)
+
+    def _dominated(self, factor: Factor, how: str, item: str) -> DominatingPair[R]:
+        norm = type(self.sensitivity).__name__
+        derivation = Derivation(
+            rule="mechanism/discrete-gaussian",
+            statement=f"discrete Gaussian noise of sigma {show(self.sigma)} on an integer query of "
+            f"{norm} sensitivity {show(self.sensitivity.value)} is dominated {how} "
+            f"({self.relation})",
+            source=f"docs/shift-lemma.md, {item}",
+            assumptions=parameters.assumptions(self.sensitivity, self.relation),
+            parameters=(
+                ("sigma", self.sigma),
+                ("units", _units(self.sensitivity)),
+                ("norm", norm),
+            ),
+        )
+        pair = Product((factor,))
+        return DominatingPair(
+            forward=pair, backward=pair, relation=self.relation, derivation=derivation
+        )
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Value plus noise: integers of shape (datasets, count, ...)."""
+        values = repeated_values(whole_values(self.query, datasets), count)
+        return add_whole(values, discrete_gaussian(self.sigma**2, values.size, rng))
+
+
+def _units(sensitivity: Sensitivity) -> int:
+    """The whole part of k for L1(k), otherwise of the square."""
+    value = sensitivity.value
+    return parameters.whole_part(value if isinstance(sensitivity, L1) else value**2)

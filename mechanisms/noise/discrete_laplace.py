@@ -1,0 +1,116 @@
+"""The discrete Laplace (two-sided geometric) mechanism on whole numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final, overload
+
+from accountant.arguments import Number
+from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.rounding import show
+from accountant.pairs.discrete_laplace import DiscreteLaplacePair
+from accountant.pairs.product import Product
+from accountant.relation import AddRemove, R, Relation
+from accountant.sensitivity import L1
+from mechanisms import parameters
+from mechanisms.mechanism import Mechanism
+from mechanisms.noise.broadcast import add_whole, repeated_values
+from mechanisms.outputs import Outputs
+from mechanisms.queries.query import Query, require_query, whole_values
+from mechanisms.samplers import discrete_laplace
+from mechanisms.samplers.rng import Rng
+from mechanisms.samplers.sampler_arguments import scale as noise_scale
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class DiscreteLaplace(Mechanism[R]):
+    """Add independent discrete Laplace noise to every coordinate of an integer query.
+
+    The noise has P(z) proportional to e^(-|z| / scale) on the whole numbers.
+
+    Statement: if the query moves by at most k in L1 norm between neighbours, k whole, the output
+        is dominated, in any dimension, by one discrete Laplace variable shifted by k.
+    Source: docs/shift-lemma.md, for log-concave noise.
+
+    Args:
+        scale: in units of the query, in [2^-300, 2^300].
+        sensitivity: L1, at least 1; an integer query moves by whole numbers, so only the whole
+            part counts (a value within 2^-40 below a whole number counts as that number).
+        relation: the neighbouring relation that ``sensitivity`` speaks of.
+        query: data -> an integer or integer array; None when the data is already that value.
+    Raises:
+        ParameterError: a parameter outside its domain; on release, a value that is not an
+            integer of size at most 2^62, which is visible and depends on the data.
+    Example:
+        >>> isinstance(DiscreteLaplace(scale=3, sensitivity=L1(1)).release(41), int)
+        True
+    """
+
+    scale: Fraction
+    sensitivity: L1
+    relation: R
+    query: Query | None
+
+    @overload
+    def __init__(
+        self: DiscreteLaplace[AddRemove],
+        *,
+        scale: Number,
+        sensitivity: L1,
+        query: Query | None = None,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        *,
+        scale: Number,
+        sensitivity: L1,
+        relation: R,
+        query: Query | None = None,
+    ) -> None: ...
+
+    def __init__(
+        self,
+        *,
+        scale: Number,
+        sensitivity: L1,
+        relation: Relation = parameters.DEFAULT_RELATION,
+        query: Query | None = None,
+    ) -> None:
+        required = parameters.require_sensitivity(sensitivity, L1)
+        parameters.whole_part(required.value)
+        object.__setattr__(self, "scale", noise_scale(scale=scale))
+        object.__setattr__(self, "sensitivity", required)
+        object.__setattr__(self, "relation", parameters.require_relation(relation))
+        object.__setattr__(self, "query", require_query(query))
+
+    @property
+    def acts_on_records(self) -> bool:
+        """Whether the mechanism carries its query."""
+        return self.query is not None
+
+    def guarantee(self) -> DominatingPair[R]:
+        """The discrete Laplace pair at the whole part of the sensitivity, in both directions."""
+        shift = parameters.whole_part(self.sensitivity.value)
+        derivation = Derivation(
+            rule="mechanism/discrete-laplace",
+            statement=f"discrete Laplace noise of scale {show(self.scale)} on an integer query of "
+            f"L1 sensitivity {shift} is dominated by its shift by {shift} ({self.relation})",
+            source="docs/shift-lemma.md, Corollary 1",
+            assumptions=parameters.assumptions(self.sensitivity, self.relation),
+            parameters=(("scale", self.scale), ("shift", shift)),
+        )
+        pair = Product.of(DiscreteLaplacePair(scale=self.scale, shift=shift))
+        return DominatingPair(
+            forward=pair, backward=pair, relation=self.relation, derivation=derivation
+        )
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Value plus noise: integers of shape (datasets, count, ...)."""
+        values = repeated_values(whole_values(self.query, datasets), count)
+        return add_whole(values, discrete_laplace(self.scale, values.size, rng))

@@ -1,0 +1,1 @@
+"""Queries whose sensitivity is exact."""

@@ -1,0 +1,115 @@
+"""Queries that compute exactly, so that their sensitivity is a fact and not an approximation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence, Sized
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, final
+
+import numpy as np
+
+from accountant import arguments
+from accountant.arguments import Number
+from accountant.errors import ParameterError
+
+_MOST_GRAINS = 2**32
+_EXACT = 2**53
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many records there are: sensitivity L1(1) under add-remove, 0 under replace-one.
+
+    Example:
+        >>> Count()([5.0, 7.5])
+        2
+    """
+
+    def __call__(self, records: Sized) -> int:
+        """The number of records."""
+        return len(records)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ClippedSum:
+    """The sum of the records, each clipped to [lower, upper], on a grid, without rounding error.
+
+    Each clipped record is rounded to the nearest multiple of ``granularity`` and the whole
+    multiples are added as integers, so the order of the records does not matter and the
+    sensitivity is exact: max(|lower|, |upper|) under add-remove and zero-out, upper - lower under
+    replace-one. A nan record counts as ``lower``.
+
+    Args:
+        lower, upper: in the records' unit, lower < upper, multiples of granularity.
+        granularity: a power of two in the records' unit; the value is granularity times a whole
+            number, exact in binary64 up to 2^53 of them.
+    Example:
+        >>> ClippedSum(lower=0, upper=1, granularity=2**-20)([0.25, 3.0, -1.0])
+        1.25
+    """
+
+    lower: Fraction
+    upper: Fraction
+    granularity: Fraction
+
+    def __init__(self, *, lower: Number, upper: Number, granularity: Number = 2**-20) -> None:
+        low, high = arguments.real(lower=lower), arguments.real(upper=upper)
+        grain = arguments.positive(granularity=granularity)
+        if not low < high:
+            raise ParameterError("upper", upper, f"above lower = {lower}")
+        if not (
+            grain.numerator & (grain.numerator - 1)
+            == 0
+            == grain.denominator & (grain.denominator - 1)
+        ):
+            raise ParameterError("granularity", granularity, "a power of two")
+        for name, value in (("lower", low), ("upper", high)):
+            if (value / grain).denominator != 1 or abs(value / grain) > _MOST_GRAINS:
+                raise ParameterError(
+                    name, float(value), "a multiple of granularity, at most 2^32 of it"
+                )
+        object.__setattr__(self, "lower", low)
+        object.__setattr__(self, "upper", high)
+        object.__setattr__(self, "granularity", grain)
+
+    def __call__(self, records: Sequence[float]) -> float:
+        """The sum, in the records' unit."""
+        values = np.asarray(records, dtype=np.float64)
+        low, high = float(self.lower), float(self.upper)
+        clipped = np.clip(np.where(np.isnan(values), low, values), low, high)
+        total = int(np.rint(clipped / float(self.granularity)).astype(np.int64).sum())
+        if abs(total) > _EXACT:
+            raise ParameterError("records", len(records), "fewer, or granularity coarser")
+        return float(total * self.granularity)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """The score of every candidate on the data: the query of an exponential mechanism.
+
+    Args:
+        candidates: fixed in advance, at least one; the released index points into them.
+        score: (data, candidate) -> a number.
+    Example:
+        >>> Scores(candidates=("a", "b"), score=lambda words, c: words.count(c))(["b", "b", "a"])
+        [1, 2]
+    """
+
+    candidates: tuple[object, ...]
+    score: Callable[[Any, Any], float]
+
+    def __init__(self, *, candidates: Sequence[object], score: Callable[[Any, Any], float]) -> None:
+        if len(candidates) == 0:
+            raise ParameterError("candidates", candidates, "at least one candidate")
+        if not callable(score):
+            raise ParameterError("score", score, "a function (data, candidate) -> number")
+        object.__setattr__(self, "candidates", tuple(candidates))
+        object.__setattr__(self, "score", score)
+
+    def __call__(self, records: object) -> list[float]:
+        """One score per candidate, in order."""
+        return [self.score(records, candidate) for candidate in self.candidates]

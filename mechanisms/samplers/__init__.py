@@ -1,0 +1,26 @@
+"""Samplers whose outputs follow their stated law exactly, given independent uniform words.
+
+Every function works on arrays in binary64 with a rigorous error margin, and decides the rare draws
+that the margin leaves open from further digits of the same uniform, in integers. So binary64
+changes how fast a draw is made and never which draw it is.
+
+What is assumed: the words are independent and uniform; the bounds in ``margins`` hold for numpy's
+exp and log and scipy's ndtri; the one in ``enclosure`` holds for mpmath. Running time depends on
+the draws and, in ``rounded``, on the values; timing is outside the stated laws.
+"""
+
+from mechanisms.samplers.categorical import categorical_exp as categorical_exp
+from mechanisms.samplers.coins import bernoulli as bernoulli
+from mechanisms.samplers.coins import bernoulli_exp as bernoulli_exp
+from mechanisms.samplers.coins import bernoulli_exp_ratios as bernoulli_exp_ratios
+from mechanisms.samplers.discrete_gaussian import discrete_gaussian as discrete_gaussian
+from mechanisms.samplers.discrete_laplace import discrete_laplace as discrete_laplace
+from mechanisms.samplers.gaussian_rounded import gaussian_rounded as gaussian_rounded
+from mechanisms.samplers.geometric import geometric as geometric
+from mechanisms.samplers.integers import uniform_below as uniform_below
+from mechanisms.samplers.laplace_rounded import laplace_rounded as laplace_rounded
+from mechanisms.samplers.randomized_response import randomized_response as randomized_response
+from mechanisms.samplers.rounded import default_granularity as default_granularity
+from mechanisms.samplers.run_count import run_count as run_count
+from mechanisms.samplers.subset import poisson_mask as poisson_mask
+from mechanisms.samplers.subset import subset_without_replacement as subset_without_replacement

@@ -1,0 +1,164 @@
+"""Coins whose success probability is exactly the stated real number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from accountant import arguments
+from accountant.errors import ParameterError
+from mechanisms.samplers import margins
+from mechanisms.samplers.enclosure import Enclosure, exp_minus, rational
+from mechanisms.samplers.rng import Rng
+from mechanisms.samplers.uniform import UNIT, WORD, LazyUniform
+
+Coins = NDArray[np.bool_]
+
+
+def bernoulli(probability: arguments.Number, size: int, rng: Rng) -> Coins:
+    """Toss ``size`` independent coins that are True with exactly the rational probability given.
+
+    Law: P(True) = probability.
+    Proof: the coin is U < probability for the ideal uniform U (see ``bernoulli_enclosed``).
+
+    Args:
+        probability: in [0, 1]; a float is its exact binary value.
+        size: number of coins.
+        rng: source of words.
+    Returns:
+        shape (size,), bool.
+    Raises:
+        ParameterError: probability outside [0, 1], or size not a whole number.
+    Example:
+        >>> from mechanisms.samplers.rng import ReplayRng
+        >>> bernoulli(Fraction(1, 3), 4, ReplayRng(1)).dtype
+        dtype('bool')
+    """
+    exact = arguments.probability(probability=probability)
+    return bernoulli_enclosed(rational(exact), arguments.whole(size=size), rng)
+
+
+def bernoulli_exp(gamma: arguments.Number, size: int, rng: Rng) -> Coins:
+    """Toss ``size`` independent coins that are True with probability exactly e^-gamma.
+
+    Law: P(True) = e^-gamma.
+    Proof: the coin is U < e^-gamma for the ideal uniform U (see ``bernoulli_enclosed``).
+
+    Args:
+        gamma: >= 0, dimensionless; a float is its exact binary value.
+        size: number of coins.
+        rng: source of words.
+    Returns:
+        shape (size,), bool.
+    Raises:
+        ParameterError: gamma is negative or not finite, or size is not a whole number.
+    Example:
+        >>> from mechanisms.samplers.rng import ReplayRng
+        >>> bool(bernoulli_exp(0, 5, ReplayRng(1)).all())
+        True
+    """
+    exact = arguments.non_negative(gamma=gamma)
+    return bernoulli_enclosed(exp_minus(exact), arguments.whole(size=size), rng)
+
+
+def bernoulli_exp_ratios(numerators: ArrayLike, denominator: int, rng: Rng) -> Coins:
+    """Toss one coin for each numerator n, True with probability exactly e^-(n / denominator).
+
+    Law: P(coin i is True) = e^-(numerators[i] / denominator), independently.
+    Proof: coin i is U_i < e^-gamma_i for ideal uniforms (see ``bernoulli_exp_near``); gamma_i is
+        kept as a ratio of integers, and binary64 only brackets it.
+
+    Args:
+        numerators: whole numbers >= 0, shape (n,), any integer dtype or Python integers.
+        denominator: a whole number >= 1.
+        rng: source of words.
+    Returns:
+        shape (n,), bool.
+    Raises:
+        ParameterError: a numerator is negative or not a whole number; denominator below 1.
+    Example:
+        >>> from mechanisms.samplers.rng import ReplayRng
+        >>> bernoulli_exp_ratios([0, 10**6], 1000, ReplayRng(1))
+        array([ True, False])
+    """
+    below = arguments.whole(denominator=denominator)
+    tops = np.asarray(numerators)
+    whole = tops.dtype.kind in "iu" or all(isinstance(n, int) for n in tops.flat)
+    if tops.ndim != 1 or not whole or (tops < 0).any():
+        raise ParameterError("numerators", numerators, "whole numbers >= 0, shape (n,)")
+    if below < 1:
+        raise ParameterError("denominator", denominator, "a whole number >= 1")
+    if tops.dtype.kind in "iu" and below < 2**1000:
+        gamma = tops.astype(np.float64) / float(below)
+    else:
+        gamma = np.array([margins.nearest(Fraction(int(n), below)) for n in tops], dtype=np.float64)
+    return bernoulli_exp_near(
+        gamma, gamma * margins.ROUNDING, lambda i: Fraction(int(tops[i]), below), rng
+    )
+
+
+def bernoulli_exp_near(
+    gamma: NDArray[np.float64],
+    error: NDArray[np.float64],
+    exact: Callable[[int], Fraction],
+    rng: Rng,
+) -> Coins:
+    """Toss one coin for each entry, True with probability e^-exact(i), bracketed by gamma +- error.
+
+    Law: P(coin i is True) = e^-exact(i), independently.
+    Proof: coin i is the event U_i < e^-exact(i). The first word puts U_i in [w, w + 1] / 2^64. If
+        that interval lies on one side of [e^-(gamma + error), e^-(gamma - error)], widened by the
+        assumed error of exp, the event is decided; otherwise ``LazyUniform.is_below`` decides it
+        from the following digits of the same U_i. A comparison with nan decides nothing.
+
+    Args:
+        gamma: binary64 approximations, shape (n,); inf and nan are allowed.
+        error: absolute error bounds, shape (n,): |gamma - exact(i)| <= error.
+        exact: index -> the rational gamma_i >= 0 itself.
+        rng: source of words.
+    Returns:
+        shape (n,), bool.
+    """
+    words = rng.words(len(gamma))
+    with np.errstate(all="ignore"):
+        u = words * UNIT
+        slack = margins.ROUNDING * u + 2 * UNIT
+        low = np.exp(-(gamma + error)) * (1 - margins.LIBM)
+        high = np.exp(-np.maximum(gamma - error, 0.0)) * (1 + margins.LIBM) + margins.UNDERFLOW
+        below = u + slack < low
+        above = u - slack > high
+    for i in np.flatnonzero(~(below | above)):
+        uniform = LazyUniform(int(words[i]), WORD, rng)
+        below[i] = uniform.is_below(exp_minus(exact(int(i))))
+    return below
+
+
+def bernoulli_enclosed(probability: Enclosure, size: int, rng: Rng) -> Coins:
+    """Toss ``size`` independent coins that are True with the enclosed probability.
+
+    Law: P(True) = the enclosed real number.
+    Proof: the coin is U < x. With U in [w, w + 1] / 2^64 and low <= x 2^64 <= high, it is True if
+        w < low and False if w >= high, in integers; the one or two words between are decided by
+        ``LazyUniform.is_below`` from the following digits of the same U.
+
+    Args:
+        probability: the enclosure of a number in [0, 1].
+        size: number of coins.
+        rng: source of words.
+    Returns:
+        shape (size,), bool.
+    """
+    words = rng.words(size)
+    low, high = _first_bracket(probability)
+    below = words < np.uint64(low) if low < 2**WORD else np.ones(size, dtype=np.bool_)
+    above = words >= np.uint64(high) if high < 2**WORD else np.zeros(size, dtype=np.bool_)
+    for i in np.flatnonzero(~(below | above)):
+        below[i] = LazyUniform(int(words[i]), WORD, rng).is_below(probability)
+    return below
+
+
+def _first_bracket(probability: Enclosure) -> tuple[int, int]:
+    return probability(WORD)

@@ -1,0 +1,131 @@
+"""Value plus ideal continuous noise, correctly rounded to a grid: the part common to all laws.
+
+For a value v, a scale s, a sign S (fair coin) and a magnitude M >= 0 with strictly decreasing
+survival function, the released integer k makes k * granularity the multiple of ``granularity``
+nearest to the real number v + S s M. The grid does not depend on the data, so the release is
+post-processing of the ideal mechanism's real-valued output.
+
+Ties have probability 0, and either neighbour would be correct; here the upper one is taken if S is
+negative and the lower one if S is positive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from accountant import arguments
+from mechanisms.samplers import margins, sampler_arguments
+from mechanisms.samplers.arrays import Integers, patched
+from mechanisms.samplers.enclosure import Enclosure
+from mechanisms.samplers.rng import Rng
+from mechanisms.samplers.search import largest
+from mechanisms.samplers.uniform import LazyUniform, Uniforms
+
+_HALF: Final = Fraction(1, 2)
+_FINENESS: Final = 20
+_NEGATIVE: Final = 63
+_LARGE: Final = 2.0**62
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Magnitude:
+    """A noise magnitude M >= 0 as a decreasing function of a uniform U, with P(M > t) = S(t).
+
+    Attributes:
+        quantile: binary64 approximations of U -> of M.
+        relative: bound of the relative error of ``quantile`` at its own argument.
+        conditioning: bound of |dM / d(log U)|, over all U.
+        survival: t >= 0 rational -> enclosure of S(t).
+        guess: -log U -> about M; a starting point only.
+    """
+
+    quantile: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+    relative: float
+    conditioning: float
+    survival: Callable[[Fraction], Enclosure]
+    guess: Callable[[float], float]
+
+
+def default_granularity(scale: arguments.Number) -> Fraction:
+    """Return the grid used unless told otherwise: 2^-20 of the scale, rounded down to a power of 2.
+
+    It depends on the scale of the noise alone, never on data. Rounding moves an output by at most
+    a two-millionth of the scale.
+
+    Args:
+        scale: in [2^-300, 2^300], in data units.
+    Returns:
+        2^(floor(log2 scale) - 20), in data units.
+    Raises:
+        ParameterError: scale outside its domain.
+    Example:
+        >>> default_granularity(Fraction(3)) == Fraction(2) ** -19
+        True
+    """
+    exact = sampler_arguments.scale(scale=scale)
+    exponent = exact.numerator.bit_length() - exact.denominator.bit_length()
+    if exact < Fraction(2) ** exponent:
+        exponent -= 1
+    return Fraction(2) ** (exponent - _FINENESS)
+
+
+def add_rounded(
+    value: ArrayLike, scale: Fraction, granularity: Fraction, noise: Magnitude, rng: Rng
+) -> Integers:
+    """Return k with k * granularity the nearest multiple to value + S * scale * M.
+
+    Proof: in units of the grid the ideal number is n + f + S (s/g) M, where n is the integer
+        nearest to v/g and f = v/g - n. Scaling v by a power of two, n and f are exact in binary64,
+        and x = f + S (s/g) M is computed with an error below ``margin``. If x +- margin lies
+        strictly inside one cell (c - 1/2, c + 1/2), the answer is n + c. Otherwise (also for every
+        nan and infinity, whose comparisons are false) ``_exact_cell`` decides from further digits
+        of the same uniform.
+    """
+    values = sampler_arguments.reals(value=value)
+    grid, exponent = sampler_arguments.granularity(granularity=granularity)
+    flat = values.ravel()
+    uniforms = Uniforms(len(flat), rng, spent=1)
+    negative = (uniforms.first >> np.uint64(_NEGATIVE)).astype(np.bool_)
+    steps = scale / grid
+    factor = margins.nearest(steps)
+    with np.errstate(all="ignore"):
+        scaled = np.ldexp(flat, -exponent)
+        base = np.rint(scaled)
+        magnitude = noise.quantile(uniforms.approximation)
+        x = (scaled - base) + np.where(negative, -factor, factor) * magnitude
+        relative = noise.relative + margins.ROUNDING
+        margin = factor * (2 * margins.UNIFORM * noise.conditioning + magnitude * relative)
+        margin += margins.ROUNDING * (1.0 + np.abs(x))
+        cell = np.rint(x)
+        clear = (np.abs(x - cell) + margin < 0.5) & (np.abs(base) < _LARGE)
+        # Where it is clear, |x| < 2^50: the margin is at least |x| 2^-50.
+        whole = np.where(clear, base, 0.0).astype(np.int64)
+        whole += np.where(clear, cell, 0.0).astype(np.int64)
+    slow: dict[int, int] = {}
+    for i in map(int, np.flatnonzero(~clear)):
+        signed = -steps if negative[i] else steps
+        slow[i] = _exact_cell(Fraction(float(flat[i])) / grid, signed, noise, uniforms.lazy(i))
+    return patched(whole, slow).reshape(values.shape)
+
+
+def _exact_cell(value: Fraction, steps: Fraction, noise: Magnitude, uniform: LazyUniform) -> int:
+    """Return the largest k with value + steps * M >= k - 1/2, in units of the grid.
+
+    The sign of the noise is that of ``steps``. For t >= 0, M > t holds exactly when U < S(t), so
+    the only real number compared is S(t), to any precision.
+    """
+
+    def at_least(k: int) -> bool:
+        t = (k - _HALF - value) / steps
+        if steps < 0:
+            return t >= 0 and not uniform.is_below(noise.survival(t))
+        return t <= 0 or uniform.is_below(noise.survival(t))
+
+    return largest(at_least, round(value + steps * Fraction(noise.guess(uniform.minus_log()))))

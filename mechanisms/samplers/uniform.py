@@ -1,0 +1,115 @@
+"""Uniform real numbers, revealed bit by bit.
+
+The ideal uniform U is the real number whose binary digits are the words of the source, one after
+the other. A sampler looks at a first part of the digits and asks for the next ones only when its
+decision is still open; the digits already seen are never drawn again, so every decision is the one
+that the real number U would have given.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.samplers.enclosure import Enclosure
+from mechanisms.samplers.rng import Rng, Words
+
+WORD = 64
+UNIT = 2.0**-WORD
+_FIRST_PRECISION = 128
+_SHORT = 2**53
+
+
+@final
+class LazyUniform:
+    """One uniform: its first ``bits`` digits are the integer ``prefix``, the rest not yet drawn.
+
+    Example:
+        >>> from mechanisms.samplers.rng import ReplayRng
+        >>> LazyUniform(prefix=5, bits=3, rng=ReplayRng(1)).refine(60).bits
+        67
+    """
+
+    __slots__ = ("_rng", "bits", "prefix")
+
+    def __init__(self, prefix: int, bits: int, rng: Rng) -> None:
+        self.prefix = prefix
+        self.bits = bits
+        self._rng = rng
+
+    def refine(self, bits: int) -> LazyUniform:
+        """Draw whole words until at least ``bits`` digits are known; return self."""
+        while self.bits < bits:
+            self.prefix = (self.prefix << WORD) | int(self._rng.words(1)[0])
+            self.bits += WORD
+        return self
+
+    def is_below(self, number: Enclosure) -> bool:
+        """Return whether U < x, for the enclosed real number x.
+
+        With p digits known, U lies in [prefix, prefix + 1] / 2^p. If the bracket of x lies on one
+        side of that interval the answer is certain (equality at an end has probability 0);
+        otherwise p doubles. Each doubling leaves the answer open with probability at most
+        4 * 2^-p, so the loop ends with probability 1, and nearly always at once.
+        """
+        precision = max(self.bits, _FIRST_PRECISION)
+        while True:
+            self.refine(precision)
+            low, high = number(self.bits)
+            if self.prefix + 1 <= low:
+                return True
+            if self.prefix >= high:
+                return False
+            precision = 2 * self.bits
+
+    def minus_log(self) -> float:
+        """Return about -log U in binary64: a starting point for a search, never a decision."""
+        while self.prefix == 0:
+            self.refine(self.bits + 1)
+        return self.bits * math.log(2) - math.log(self.prefix + 0.5)
+
+
+@final
+class Uniforms:
+    """A batch of uniforms whose binary64 approximation is relatively accurate down to 2^-64.
+
+    The first ``spent`` digits (0 or 1) of each first word belong to someone else (a sign). What
+    follows is the uniform: 64 - spent digits, and a second word where these leave fewer than 53
+    significant ones.
+
+    Attributes:
+        first: the first words, shape (size,), with the spent digits still on top.
+        approximation: binary64, shape (size,): U = approximation (1 + t), |t| <= 2^-51, or nan
+            where the first word is used up by zeros (probability 2^(spent - 64)).
+
+    Proof of the bound: let w be the first word shifted by ``spent``. If w >= 2^53, U differs from
+    w 2^-64 by at most 2^(spent - 64) <= 2^-52 relative for spent <= 1, and converting w to
+    binary64 adds 2^-53. Otherwise w is converted exactly, the second word adds at least 64 known
+    digits to a nonzero leading part, and two roundings add less than 2^-52.
+    """
+
+    __slots__ = ("_position", "_rng", "_second", "_spent", "approximation", "first")
+
+    def __init__(self, size: int, rng: Rng, *, spent: int = 0) -> None:
+        self._rng = rng
+        self._spent = spent
+        self.first: Words = rng.words(size)
+        shifted = self.first << np.uint64(spent)
+        self._position: NDArray[np.intp] = np.flatnonzero(shifted < np.uint64(_SHORT))
+        self._second: Words = rng.words(len(self._position))
+        self.approximation: NDArray[np.float64] = shifted.astype(np.float64) * UNIT
+        leading = shifted[self._position]
+        refined = leading * UNIT + self._second * (UNIT * 2.0 ** (spent - WORD))
+        self.approximation[self._position] = np.where(leading > 0, refined, np.nan)
+
+    def lazy(self, index: int) -> LazyUniform:
+        """Return draw ``index`` as a uniform that can be refined. Ask once for each index."""
+        bits = WORD - self._spent
+        prefix = int(self.first[index]) & ((1 << bits) - 1)
+        at = int(np.searchsorted(self._position, index))
+        if at < len(self._position) and self._position[at] == index:
+            return LazyUniform((prefix << WORD) | int(self._second[at]), bits + WORD, self._rng)
+        return LazyUniform(prefix, bits, self._rng)

@@ -1,0 +1,147 @@
+"""The exponential mechanism over finitely many candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final, overload
+
+import numpy as np
+
+from accountant import arguments
+from accountant.arguments import Number
+from accountant.errors import ParameterError
+from accountant.guarantees.bounded_range import BoundedRange
+from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.rounding import show
+from accountant.relation import AddRemove, R, Relation, ReplaceOne
+from accountant.sensitivity import LInf
+from mechanisms import parameters
+from mechanisms.mechanism import Mechanism
+from mechanisms.outputs import Outputs
+from mechanisms.queries.query import Query, real_values, require_query
+from mechanisms.samplers import categorical_exp
+from mechanisms.samplers.rng import Rng
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class ExponentialMechanism(Mechanism[R]):
+    """Release the index of a candidate, with probability proportional to e^(factor * score).
+
+    factor = epsilon / (2 sensitivity), or epsilon / sensitivity for monotone scores.
+
+    Statement: if every score moves by at most Delta between neighbours, the output is
+        epsilon-bounded-range (hence epsilon-DP): log P(c)/Q(c) stays in one interval of length
+        epsilon.
+    Proof: log P(c)/Q(c) = factor * (u(c) - u'(c)) + log(Z'/Z); the second term does not depend on
+        c, and the first lies in factor * [-Delta, Delta], an interval of length epsilon. Monotone:
+        it lies in factor * [0, Delta], or in factor * [-Delta, 0], of length epsilon again.
+    Source: bounded range and its composition: Dong, Durfee & Rogers, arXiv:1909.13830.
+
+    Args:
+        epsilon: nats, above 0.
+        sensitivity: LInf, in the scores' unit: every candidate's exact score moves by at most
+            this between neighbours.
+        monotone: claim that adding a record never lowers any score (or never raises any); it
+            halves the noise. Meaningless under replace-one, where it is refused.
+        relation: the neighbouring relation that ``sensitivity`` speaks of.
+        query: data -> one score per candidate, the candidates fixed in advance (``Scores`` builds
+            one); None when the data is already the scores.
+    Raises:
+        ParameterError: a parameter outside its domain; on release, scores that are not a
+            sequence of finite numbers.
+    Example:
+        >>> pick = ExponentialMechanism(epsilon=1, sensitivity=LInf(1))
+        >>> pick.release([10, 0, 2000])
+        2
+    """
+
+    epsilon: Fraction
+    sensitivity: LInf
+    monotone: bool
+    relation: R
+    query: Query | None
+
+    @overload
+    def __init__(
+        self: ExponentialMechanism[AddRemove],
+        *,
+        epsilon: Number,
+        sensitivity: LInf,
+        monotone: bool = False,
+        query: Query | None = None,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        *,
+        epsilon: Number,
+        sensitivity: LInf,
+        monotone: bool = False,
+        relation: R,
+        query: Query | None = None,
+    ) -> None: ...
+
+    def __init__(
+        self,
+        *,
+        epsilon: Number,
+        sensitivity: LInf,
+        monotone: bool = False,
+        relation: Relation = parameters.DEFAULT_RELATION,
+        query: Query | None = None,
+    ) -> None:
+        if not isinstance(monotone, bool):
+            raise ParameterError("monotone", monotone, "True or False")
+        if monotone and isinstance(relation, ReplaceOne):
+            raise ParameterError(
+                "monotone",
+                monotone,
+                "False under replace-one",
+                "replacing a record can raise one score and lower another",
+            )
+        object.__setattr__(self, "epsilon", arguments.positive(epsilon=epsilon))
+        object.__setattr__(self, "sensitivity", parameters.require_sensitivity(sensitivity, LInf))
+        object.__setattr__(self, "monotone", monotone)
+        object.__setattr__(self, "relation", parameters.require_relation(relation))
+        object.__setattr__(self, "query", require_query(query))
+
+    @property
+    def factor(self) -> Fraction:
+        """What multiplies a score in the exponent, per unit of score."""
+        return self.epsilon / self.sensitivity.value / (1 if self.monotone else 2)
+
+    @property
+    def acts_on_records(self) -> bool:
+        """Whether the mechanism carries its query."""
+        return self.query is not None
+
+    def guarantee(self) -> BoundedRange[R]:
+        """epsilon-bounded-range."""
+        assumptions = parameters.assumptions(self.sensitivity, self.relation)
+        if self.monotone:
+            assumptions += ("between neighbours no two scores move in opposite directions",)
+        derivation = Derivation(
+            rule="mechanism/exponential",
+            statement=f"the exponential mechanism with factor {show(self.factor)} on scores of "
+            f"sensitivity {show(self.sensitivity.value)} is {show(self.epsilon)}-bounded-range "
+            f"({self.relation})",
+            source="Dong, Durfee & Rogers 2020, arXiv:1909.13830, and the class's docstring",
+            assumptions=assumptions,
+            parameters=(
+                ("factor", self.factor),
+                ("sensitivity", self.sensitivity.value),
+                ("monotone", self.monotone),
+            ),
+        )
+        return BoundedRange(epsilon=self.epsilon, relation=self.relation, derivation=derivation)
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Indices of candidates, int64 of shape (datasets, count)."""
+        scores = real_values(self.query, datasets)
+        if scores.ndim != 2 or scores.shape[1] == 0:
+            raise ParameterError("scores", scores.tolist(), "one number per candidate, at least 1")
+        return np.stack([categorical_exp(row, count, rng, factor=self.factor) for row in scores])

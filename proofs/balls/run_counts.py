@@ -1,0 +1,216 @@
+"""Numbers of runs K that look at no data: phi(z) = E[z^K] and its derivatives, as balls."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import partial
+from typing import Final, final
+
+from flint import arb
+
+from proofs.balls.arithmetic import ball, each_precision, exact_sum, show
+from proofs.errors import RefusedError
+from proofs.fields import Fields
+
+MAX_TRIALS: Final = 100_000
+MAX_RUNS: Final = 1_000
+
+
+class Runs(ABC):
+    """The law of a number of runs."""
+
+    __slots__ = ()
+
+    @property
+    def corner_is_worst(self) -> bool:
+        """Whether a phi''(1-a)/phi'(1-a) grows with a in [0, 1)."""
+        return True
+
+    @property
+    def largest(self) -> int | None:
+        """At or above every number of runs; None where there is no such number."""
+        return None
+
+    @property
+    def work(self) -> int:
+        """About how many multiplications one value of phi takes."""
+        return 8
+
+    @abstractmethod
+    def phi(self, order: int, z: arb) -> arb:
+        """The derivative of order 0, 1 or 2 of phi at z in [0, 1]."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """The law in words and numbers."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class TruncatedNegativeBinomial(Runs):
+    """K >= 1, phi = (d^-eta - 1)/(gamma^-eta - 1), d = 1 - (1 - gamma) z, or its limit at eta = 0.
+
+    phi' = phi'(1) (gamma/d)^(eta+1); a phi''/phi' = (eta+1)(1-gamma) a/(gamma + (1-gamma) a) grows.
+    Source: Papernot & Steinke (arXiv:2110.03620), Definition 1.
+    """
+
+    eta: Fraction
+    gamma: Fraction
+    _constants: Callable[[], tuple[arb, arb, arb, arb]] = field(
+        init=False, repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        """Keep what every value takes."""
+        object.__setattr__(self, "_constants", each_precision(self._made))
+
+    def phi(self, order: int, z: arb) -> arb:
+        """With expm1, so that a small eta keeps its digits."""
+        slope, power, first, log_gamma = self._constants()
+        gap = 1 - slope * z
+        if not order:
+            if not self.eta:
+                return gap.log() / log_gamma
+            return ((1 - power) * gap.log()).expm1() / ((1 - power) * log_gamma).expm1()
+        return first * gap**-power if order == 1 else first * power * slope * gap ** (-power - 1)
+
+    def _made(self) -> tuple[arb, arb, arb, arb]:
+        """1 - gamma, eta + 1, phi'(0) and log gamma, at the current precision."""
+        eta, gamma = ball(self.eta), ball(self.gamma)
+        slope, log_gamma = 1 - gamma, gamma.log()
+        mean = eta / (eta * log_gamma).expm1() if self.eta else 1 / log_gamma
+        first = -mean * slope / gamma * ((eta + 1) * log_gamma).exp()
+        return slope, eta + 1, first, log_gamma
+
+    def describe(self) -> str:
+        """Both parameters."""
+        shown = f"eta = {show(self.eta)} and gamma = {show(self.gamma)}"
+        return f"truncated negative binomial with {shown}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Poisson(Runs):
+    """phi = e^(rate (z-1)); a phi''/phi' = rate a grows."""
+
+    rate: Fraction
+
+    def phi(self, order: int, z: arb) -> arb:
+        """For every z."""
+        rate = ball(self.rate)
+        return rate**order * (rate * (z - 1)).exp()
+
+    def describe(self) -> str:
+        """The mean."""
+        return f"Poisson of mean {show(self.rate)}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Binomial(Runs):
+    """phi = (1 - p + p z)^n, n runs for p = 1; a phi''/phi' = (n-1) p a/(1 - p a) grows."""
+
+    trials: int
+    probability: Fraction
+
+    @property
+    def largest(self) -> int | None:
+        """Every trial."""
+        return self.trials
+
+    def phi(self, order: int, z: arb) -> arb:
+        """For every z."""
+        n, p = self.trials, ball(self.probability)
+        falling = (1, n, n * (n - 1))[order]
+        return falling * p**order * (1 - p * (1 - z)) ** max(n - order, 0)
+
+    def describe(self) -> str:
+        """Trials and probability."""
+        if self.probability == 1:
+            return f"always {self.trials}"
+        return f"binomial of {self.trials} trials with probability {show(self.probability)}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Finite(Runs):
+    """P(K = k) is the k-th of a list, k from 0 on."""
+
+    probabilities: tuple[Fraction, ...]
+    _falling: tuple[Callable[[], list[arb]], ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Refuse anything that is not a law of some runs."""
+        if not 2 <= len(self.probabilities) <= MAX_RUNS + 1:
+            raise RefusedError(f"the largest number of runs must be from 1 to {MAX_RUNS}")
+        if min(self.probabilities) < 0 or exact_sum(self.probabilities) != 1:
+            raise RefusedError("probabilities must be at or above 0 and sum to exactly 1")
+        made = tuple(each_precision(partial(self._made, order)) for order in range(3))
+        object.__setattr__(self, "_falling", made)
+
+    @property
+    def corner_is_worst(self) -> bool:
+        """Not in general."""
+        return False
+
+    @property
+    def largest(self) -> int | None:
+        """The last of the list."""
+        return len(self.probabilities) - 1
+
+    @property
+    def work(self) -> int:
+        """Of the sum."""
+        return 4 * len(self.probabilities)
+
+    def phi(self, order: int, z: arb) -> arb:
+        """By Horner's rule, for every z."""
+        total = arb(0)
+        for one in self._falling[order]():
+            total = total * z + one
+        return total
+
+    def _made(self, order: int) -> list[arb]:
+        """The coefficients of a derivative from the last on, at the current precision."""
+        both = reversed(list(enumerate(self.probabilities))[order:])
+        return [ball(p * (1, k, k * (k - 1))[order]) for k, p in both]
+
+    def describe(self) -> str:
+        """Every probability."""
+        return f"0, 1, 2, ... with probabilities {', '.join(map(show, self.probabilities))}"
+
+
+def _truncated(fields: Fields) -> Runs:
+    eta, gamma = fields.rational("eta"), fields.positive("gamma")
+    if not (eta > -1 and gamma < 1):
+        raise RefusedError("the runs need eta above -1 and gamma below 1")
+    return TruncatedNegativeBinomial(eta, gamma)
+
+
+def _binomial(fields: Fields) -> Runs:
+    trials, probability = fields.whole("trials", most=MAX_TRIALS), fields.positive("probability")
+    if probability > 1:
+        raise RefusedError("a probability is at most 1")
+    return Binomial(trials, probability)
+
+
+LAWS: Final[dict[str, Callable[[Fields], Runs]]] = {
+    "truncated-negative-binomial": _truncated,
+    "poisson": lambda fields: Poisson(fields.positive("rate")),
+    "binomial": _binomial,
+    "finite": lambda fields: Finite(fields.rationals("probabilities")),
+}
+
+
+def read_runs(value: object) -> Runs:
+    """The law from its JSON."""
+    fields = Fields(value, "the number of runs")
+    kind = fields.take("kind")
+    if not isinstance(kind, str) or kind not in LAWS:
+        raise RefusedError(f"no number of runs is called {kind!r:.60}")
+    runs = LAWS[kind](fields)
+    fields.close()
+    return runs

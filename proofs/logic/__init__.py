@@ -1,0 +1,1 @@
+"""Statements, and how rules read them."""

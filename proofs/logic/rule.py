@@ -1,0 +1,101 @@
+"""What a rule is: a function that refuses a step, or says what it takes for granted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, TypeAlias, TypeVar, final
+
+from proofs.certificate import MAX_STEPS
+from proofs.errors import RefusedError
+from proofs.fields import Fields
+from proofs.logic.statement import Claim, Statement
+
+C = TypeVar("C")
+
+
+MAX_WORK: Final = 1 << 24
+
+
+@final
+class Budget:
+    """How much work the steps of one certificate may still cause."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self, amount: int = MAX_WORK) -> None:
+        """Allow so many multiplications, about."""
+        self._left = amount
+
+    def spend(self, amount: int) -> None:
+        """Take some of it.
+
+        Raises:
+            RefusedError: the certificate asks for more than the checker does.
+        """
+        self._left -= amount
+        if self._left < 0:
+            raise RefusedError("checking this certificate is more work than the checker accepts")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Application:
+    """One step as its rule sees it.
+
+    Attributes:
+        conclusion: what is to follow.
+        premises: statements that are proved already, all under the conclusion's relation.
+        witness: parameters and hints; the kernel refuses fields that the rule does not take.
+        mechanisms: what the verdict calls the mechanism of each premise.
+        budget: for rules whose work depends on the certificate.
+    """
+
+    conclusion: Statement
+    premises: tuple[Statement, ...]
+    witness: Fields
+    mechanisms: tuple[str, ...]
+    budget: Budget
+
+    def concludes(self, kind: type[C]) -> C:
+        """The conclusion, if it is of this notion."""
+        return _of(kind, self.conclusion, "conclusion")
+
+    def axiom(self) -> None:
+        """Refuse premises, and anything but neighbours one step apart."""
+        if self.premises:
+            raise RefusedError("the rule takes no premise")
+        if self.conclusion.steps > 1:
+            raise RefusedError("the rule concludes about neighbours, one step apart")
+
+    def only(self, kind: type[C]) -> C:
+        """The one premise, of this notion and about the same datasets as the conclusion."""
+        (premise,) = self.every(kind, most=1)
+        return premise
+
+    def every(self, kind: type[C], *, least: int = 1, most: int = MAX_STEPS) -> tuple[C, ...]:
+        """The premises, all of this notion and about the conclusion's datasets."""
+        if not least <= len(self.premises) <= most:
+            raise RefusedError(f"the rule takes {least} to {most} premises")
+        if any(premise.steps != self.conclusion.steps for premise in self.premises):
+            raise RefusedError("premises and conclusion compare datasets of different distance")
+        return tuple(_of(kind, premise, "premise") for premise in self.premises)
+
+    def expect(self, claim: Claim) -> None:
+        """Refuse any conclusion but this one."""
+        if self.conclusion.claim != claim:
+            raise RefusedError("the conclusion is not the one that follows")
+
+
+Rule: TypeAlias = Callable[[Application], tuple[str, ...]]
+"""Refuses, or returns what is taken for granted of a new mechanism, beginning with what it does.
+
+An empty tuple means: the conclusion is about the mechanism of the first premise.
+"""
+
+
+def _of(kind: type[C], statement: Statement, what: str) -> C:
+    if not isinstance(statement.claim, kind):
+        found, wanted = type(statement.claim).__name__, kind.__name__
+        raise RefusedError(f"the {what} is {found}, the rule wants {wanted}")
+    return statement.claim

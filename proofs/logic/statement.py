@@ -1,0 +1,349 @@
+"""What a step can conclude: one privacy notion each, about one mechanism and all neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import Final, TypeAlias, final
+
+from proofs.balls.arithmetic import show
+from proofs.errors import RefusedError
+from proofs.fields import Fields
+from proofs.logic.read_pairs import read_product
+from proofs.pairs.pair import Product
+
+RELATIONS: Final = ("add-remove", "replace-one", "zero-out")
+Points: TypeAlias = tuple[tuple[Fraction, Fraction], ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PureDP:
+    """P(S) <= e^epsilon Q(S) for every event S."""
+
+    epsilon: Fraction
+
+    def describe(self) -> str:
+        """The claim in words and numbers."""
+        return f"{show(self.epsilon)}-DP"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ApproxDP:
+    """P(S) <= e^epsilon Q(S) + delta for every event S."""
+
+    epsilon: Fraction
+    delta: Fraction
+
+    def describe(self) -> str:
+        """The claim in words and numbers."""
+        return f"({show(self.epsilon)}, {show(self.delta)})-DP"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class BoundedRange:
+    """log P(y)/Q(y) stays in an interval of length epsilon."""
+
+    epsilon: Fraction
+
+    def describe(self) -> str:
+        """The claim in words and numbers."""
+        return f"{show(self.epsilon)}-bounded-range"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class GDP:
+    """The trade-off between P and Q is at or above that of N(0, 1) and N(mu, 1)."""
+
+    mu_squared: Fraction
+
+    def describe(self) -> str:
+        """The claim in words and numbers."""
+        return f"mu-GDP with mu^2 = {show(self.mu_squared)}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ZCDP:
+    """Renyi divergence at most rho a at every order a > 1."""
+
+    rho: Fraction
+
+    def describe(self) -> str:
+        """The claim in words and numbers."""
+        return f"{show(self.rho)}-zCDP"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RDP:
+    """Renyi divergence at most the value at each listed order > 1."""
+
+    points: Points
+
+    def describe(self) -> str:
+        """The claim in words and numbers."""
+        return "Renyi divergences at most " + _listed(self.points)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """(epsilon, delta)-DP at every listed point."""
+
+    points: Points
+
+    def describe(self) -> str:
+        """The claim in words and numbers."""
+        return "a privacy profile at most " + _listed(self.points)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class TradeOff:
+    """Type-II error at least the polygon through the points, at every type-I error."""
+
+    points: Points
+
+    def describe(self) -> str:
+        """The claim in words and numbers."""
+        return "a trade-off at least " + _listed(self.points)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Power:
+    """P(S) <= true_positive_rate for every event S with Q(S) <= false_positive_rate."""
+
+    false_positive_rate: Fraction
+    true_positive_rate: Fraction
+
+    def describe(self) -> str:
+        """The claim in words and numbers."""
+        return (
+            f"open to true-positive rates of at most {show(self.true_positive_rate)} at a "
+            f"false-positive rate of {show(self.false_positive_rate)}"
+        )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Advantage:
+    """P(S) <= Q(S) + advantage for every event S."""
+
+    advantage: Fraction
+
+    def describe(self) -> str:
+        """The claim in words and numbers."""
+        return f"open to an advantage of at most {show(self.advantage)}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """H_eps(P || Q) <= that of the product, for each direction and every real eps.
+
+    ``forward`` stands for neighbours where D holds the extra record, ``backward`` for the others.
+    """
+
+    forward: Product
+    backward: Product
+
+    def describe(self) -> str:
+        """The claim in words and numbers."""
+        return f"dominated by {_product(self.forward)} and {_product(self.backward)}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class HockeyStick:
+    """H_epsilon(P || Q) <= delta for one product of pairs, at every listed (epsilon, delta).
+
+    A fact that takes nothing for granted. H_epsilon(P || Q) = sup over S of P(S) - e^epsilon Q(S).
+    """
+
+    product: Product
+    points: Points
+
+    def describe(self) -> str:
+        """The claim in words and numbers."""
+        if len(self.points) > 1:
+            what = f"hockey-stick divergences of {_product(self.product)}"
+            return f"{what} at most {_listed(self.points)}"
+        ((epsilon, delta),) = self.points
+        what = f"hockey-stick divergence at {show(epsilon)} of {_product(self.product)}"
+        return f"{what} at most {show(delta)}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class AtLeast:
+    """H_epsilon(P || Q) >= delta for one product of pairs: a fact, of which no rule makes use."""
+
+    product: Product
+    epsilon: Fraction
+    delta: Fraction
+
+    def describe(self) -> str:
+        """The claim in words and numbers."""
+        what = f"hockey-stick divergence at {show(self.epsilon)} of {_product(self.product)}"
+        less = f"({show(self.epsilon)}, less)-DP"
+        return f"{what} at least {show(self.delta)}: two such outputs are not {less}"
+
+
+Claim: TypeAlias = (
+    PureDP
+    | ApproxDP
+    | BoundedRange
+    | GDP
+    | ZCDP
+    | RDP
+    | Profile
+    | TradeOff
+    | Power
+    | Advantage
+    | Pairs
+    | HockeyStick
+    | AtLeast
+)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A claim, and the datasets it compares.
+
+    Attributes:
+        claim: what holds.
+        relation: the neighbouring relation, empty for a fact about pairs.
+        steps: how many steps of the relation lie between the datasets, at most; 0 for a fact.
+    """
+
+    claim: Claim
+    relation: str
+    steps: int
+
+    def describe(self) -> str:
+        """The statement in words and numbers."""
+        if not self.steps:
+            return self.claim.describe()
+        apart = "neighbours" if self.steps == 1 else f"datasets up to {self.steps} steps apart"
+        return f"{self.claim.describe()} for {self.relation} {apart}"
+
+
+def _approx(fields: Fields) -> ApproxDP:
+    return ApproxDP(fields.rational("epsilon", least=0), fields.rational("delta", least=0, most=1))
+
+
+def _rdp(fields: Fields) -> RDP:
+    points = fields.points("points")
+    if points[0][0] <= 1 or min(value for _, value in points) < 0:
+        raise RefusedError("Renyi orders must be above 1 and divergences at or above 0")
+    return RDP(points)
+
+
+def _heights(fields: Fields) -> Points:
+    points = fields.points("points")
+    if points[0][0] < 0 or not all(0 <= delta <= 1 for _, delta in points):
+        raise RefusedError("a profile needs epsilons at or above 0 and deltas from 0 to 1")
+    return points
+
+
+def _trade_off(fields: Fields) -> TradeOff:
+    points = fields.points("points")
+    if points[0][0] != 0 or points[-1][1] != 0 or points[-1][0] > 1:
+        raise RefusedError("a trade-off curve goes from type-I error 0 to type-II error 0")
+    if any(not 0 <= high <= 1 - x for x, high in points):
+        raise RefusedError("a trade-off curve lies between 0 and 1 - type-I error")
+    slopes = [(d - b) / (c - a) for (a, b), (c, d) in pairwise(points)]
+    if slopes != sorted(slopes) or (slopes and slopes[-1] > 0):
+        raise RefusedError("a trade-off curve is convex and falls")
+    return TradeOff(points)
+
+
+def _power(fields: Fields) -> Power:
+    names = ("false_positive_rate", "true_positive_rate")
+    return Power(*(fields.rational(name, least=0, most=1) for name in names))
+
+
+def _pairs(fields: Fields) -> Pairs:
+    return Pairs(read_product(fields.items("forward")), read_product(fields.items("backward")))
+
+
+def _hockey_stick(fields: Fields) -> HockeyStick:
+    product = read_product(fields.items("product"))
+    point = _approx(fields)
+    return HockeyStick(product, ((point.epsilon, point.delta),))
+
+
+def _at_least(fields: Fields) -> AtLeast:
+    product = read_product(fields.items("product"))
+    point = _approx(fields)
+    return AtLeast(product, point.epsilon, point.delta)
+
+
+def _hockey_sticks(fields: Fields) -> HockeyStick:
+    return HockeyStick(read_product(fields.items("product")), _heights(fields))
+
+
+NOTIONS: Final[dict[str, Callable[[Fields], Claim]]] = {
+    "pure-dp": lambda fields: PureDP(fields.rational("epsilon", least=0)),
+    "approx-dp": _approx,
+    "bounded-range": lambda fields: BoundedRange(fields.rational("epsilon", least=0)),
+    "gdp": lambda fields: GDP(fields.rational("mu_squared", least=0)),
+    "zcdp": lambda fields: ZCDP(fields.rational("rho", least=0)),
+    "rdp": _rdp,
+    "privacy-profile": lambda fields: Profile(_heights(fields)),
+    "trade-off": _trade_off,
+    "true-positive-rate": _power,
+    "advantage": lambda fields: Advantage(fields.rational("advantage", least=0, most=1)),
+    "dominating-pair": _pairs,
+    "hockey-stick": _hockey_stick,
+    "hockey-sticks": _hockey_sticks,
+    "hockey-stick-at-least": _at_least,
+}
+
+
+NOTION_TYPES: Final[dict[str, type[Claim]]] = {
+    "pure-dp": PureDP,
+    "approx-dp": ApproxDP,
+    "bounded-range": BoundedRange,
+    "gdp": GDP,
+    "zcdp": ZCDP,
+    "rdp": RDP,
+    "privacy-profile": Profile,
+    "trade-off": TradeOff,
+    "dominating-pair": Pairs,
+}
+
+
+def read_statement(value: object) -> Statement:
+    """A conclusion from its JSON."""
+    fields = Fields(value, "the conclusion")
+    notion = fields.take("notion")
+    if not isinstance(notion, str) or notion not in NOTIONS:
+        raise RefusedError(f"no notion is called {notion!r:.60}")
+    claim = NOTIONS[notion](fields)
+    relation, steps = "", 0
+    if not isinstance(claim, HockeyStick | AtLeast):
+        found = fields.take("relation")
+        if not isinstance(found, str) or found not in RELATIONS:
+            raise RefusedError(f"no relation is called {found!r:.60}")
+        relation, steps = found, fields.whole("steps")
+    fields.close()
+    return Statement(claim, relation, steps)
+
+
+def _listed(points: Points) -> str:
+    shown = [f"({show(x)}, {show(y)})" for x, y in points]
+    return ", ".join(shown if len(shown) <= 4 else [*shown[:2], "...", shown[-1]])
+
+
+def _product(product: Product) -> str:
+    shown = [f"{count} x {pair.describe()}" for pair, count in product]
+    return "; ".join(shown if len(shown) <= 4 else [*shown[:2], "...", shown[-1]]) or "nothing"

@@ -1,0 +1,237 @@
+"""From a product of pairs to one number, mu or rho; proofs in proofs/theory/conversions.md."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import partial
+from itertools import pairwise
+from typing import Final
+
+from flint import arb
+
+from proofs.balls.arithmetic import ball, exact_sum, normal_tail, require_at_most
+from proofs.errors import RefusedError
+from proofs.fields import Fields
+from proofs.logic.read_pairs import merged
+from proofs.logic.rule import Application
+from proofs.logic.statement import GDP, ZCDP, Pairs, Profile
+from proofs.pairs.discrete_gaussian import DiscreteGaussianPair
+from proofs.pairs.gaussian import GaussianPair, gaussian_profile
+from proofs.pairs.pair import Pair, Product
+from proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
+from proofs.rules.hockey_stick import finite_moment, largest_loss, profile_work, spend
+from proofs.sampled.sampled import SampledPair
+from proofs.sums.contour import closed_profile
+from proofs.sums.lattice import cells
+
+_TANGENTS: Final = 128  # about how many operations two of a Gaussian's profile take
+
+
+def pair_to_gdp(step: Application) -> tuple[str, ...]:
+    """Pair i is mu_i-GDP and mu^2 >= sum n_i mu_i^2; or a closed profile lies below mu's.
+
+    Source: Dong, Roth & Su (arXiv:1905.02383), Corollaries 2.13 and 3.3.
+    Proof: proofs/theory/conversions.md, section 6.
+    """
+    squared = step.concludes(GDP).mu_squared
+    parts, epsilons = step.witness.rationals("parts"), step.witness.rationals("epsilons")
+    for product in _directions(step.only(Pairs)):
+        if any(pair.infinite for pair, _ in product):
+            raise RefusedError("no Gaussian has a profile above that of infinite losses")
+        if parts:
+            _by_parts(product, parts, squared)
+        else:
+            _by_cells(step, product, epsilons, squared)
+    return ()
+
+
+def profile_to_gdp(step: Application) -> tuple[str, ...]:
+    """Chords between the points, from epsilon = 0 to where delta is 0, lie below mu's tangents.
+
+    Source: Dong, Roth & Su (arXiv:1905.02383), Corollary 2.13.
+    Proof: proofs/theory/conversions.md, section 6.
+    """
+    points, squared = step.only(Profile).points, step.concludes(GDP).mu_squared
+    if not squared or points[0][0] or points[-1][1]:
+        raise RefusedError("the rule takes mu above 0 and points from epsilon = 0 to delta = 0")
+    step.budget.spend(_TANGENTS * len(points))
+    for (left, high), (right, low) in pairwise(points):
+        for end, height in ((left, high), (right, low)):
+            require_at_most(
+                partial(ball, height),
+                partial(_tangent, squared, (left + right) / 2, end),
+                f"the chord at {end}",
+            )
+    return ()
+
+
+def pair_to_zcdp(step: Application) -> tuple[str, ...]:
+    """K(s) <= rho s(s+1) for s > 0: between listed s by convexity, beyond by the pairs' own bounds.
+
+    Source: Bun & Steinke (arXiv:1605.02065), Definition 1.1.
+    Proof: proofs/theory/conversions.md, section 7.
+    """
+    rho, pairs = step.concludes(ZCDP).rho, step.only(Pairs)
+    listed = [Fields(item, "an order's witness") for item in step.witness.items("orders")]
+    excesses = [fields.positive("excess") for fields in listed]
+    if excesses != sorted(set(excesses)):
+        raise RefusedError("the orders must increase")
+    for product, name in zip(_directions(pairs), ("forward", "backward"), strict=False):
+        if any(pair.infinite for pair, _ in product):
+            raise RefusedError("a divergence is infinite where the loss can be")
+        hints = [fields.items(name) for fields in listed]
+        for before, hint in pairwise([[], *hints]):
+            spend(step, 2, product, hint, before)
+        ends: list[tuple[Fraction, list[object]]] = [(Fraction(0), [])]
+        ends.extend(zip(excesses, hints, strict=True))
+        for left, right in pairwise(ends):
+            over = partial(_over, product, left, right, rho)
+            require_at_most(over, lambda: arb(0), f"K over rho s(s+1) before s = {right[0]}")
+        far = partial(_beyond, product, ends[-1][0])
+        require_at_most(far, lambda: ball(rho), "the zCDP parameter beyond the last order")
+    for fields in listed:
+        fields.close()
+    return ()
+
+
+def forget_samples(step: Application) -> tuple[str, ...]:
+    """Every sampled pair replaced by its base.
+
+    Source: quasi-convexity of hockey-stick divergences; proof in proofs/theory/sampled.md, section
+    7.
+    """
+    pairs = step.only(Pairs)
+    step.expect(Pairs(_unsampled(pairs.forward), _unsampled(pairs.backward)))
+    return ()
+
+
+def _unsampled(product: Product) -> Product:
+    """The bases in order, equal pairs together."""
+    parts: list[Product] = []
+    for pair, times in product:
+        base: Product = ((pair, 1),)
+        if isinstance(pair, SampledPair):
+            base = pair.unsampled()
+        parts.append(tuple((one, count * times) for one, count in base))
+    return merged(*parts)
+
+
+def _directions(pairs: Pairs) -> list[Product]:
+    """The different directions, forward first."""
+    same = pairs.forward == pairs.backward
+    return [pairs.forward] if same else [pairs.forward, pairs.backward]
+
+
+def _by_parts(product: Product, parts: tuple[Fraction, ...], squared: Fraction) -> None:
+    """Accept if each pair is mu_i-GDP for its listed mu_i^2 and the sum is at most mu^2."""
+    if len(parts) != len(product):
+        raise RefusedError("the rule takes one part for each pair")
+    if min(parts) < 0:
+        raise RefusedError("a part is the square of a mu")
+    if exact_sum(n * part for part, (_, n) in zip(parts, product, strict=True)) > squared:
+        raise RefusedError("mu^2 is below the sum of the parts")
+    for part, (pair, _) in zip(parts, product, strict=True):
+        if isinstance(pair, GaussianPair | SubsampledGaussianPair):
+            if part < pair.mu_squared:
+                raise RefusedError("a part is below the mu^2 of its Gaussian")
+        else:
+            tail = partial(_half_tail, part)
+            guess = partial(_least_error, pair)
+            require_at_most(tail, guess, "Phi(-mu/2) of a part")
+
+
+def _half_tail(squared: Fraction) -> arb:
+    return normal_tail(ball(squared).sqrt() / 2)
+
+
+def _least_error(pair: Pair) -> arb:
+    """Where the trade-off of (epsilon, 0)-DP meets its diagonal."""
+    return 1 / (1 + _largest_both_ways(pair).exp())
+
+
+def _largest_both_ways(pair: Pair) -> arb:
+    """At or above every loss of a pair and of its swap, if none is infinite."""
+    other = pair.swapped()
+    if pair.infinite or other.infinite:
+        raise RefusedError(f"some losses of {pair.describe()} are infinite")
+    return pair.largest().max(other.largest())
+
+
+def _by_cells(
+    step: Application, product: Product, epsilons: tuple[Fraction, ...], squared: Fraction
+) -> None:
+    """Accept if on every cell the profile's chord is below a tangent of the Gaussian's."""
+    profile = closed_profile(product)
+    if profile is None:
+        raise RefusedError("without parts the rule takes a profile in closed form")
+    if not squared or epsilons[:1] != (Fraction(0),) or epsilons != tuple(sorted(set(epsilons))):
+        raise RefusedError("the rule takes mu above 0 and epsilons that increase from 0")
+    step.budget.spend(8 * len(epsilons) * profile_work(product) + cells(product))
+    for left, right in pairwise(epsilons):
+        for end in (left, right):
+            require_at_most(
+                partial(lambda x: profile(ball(x)), end),
+                partial(_tangent, squared, (left + right) / 2, end),
+                f"the profile at {end}",
+            )
+    require_at_most(partial(largest_loss, product), lambda: ball(epsilons[-1]), "the largest loss")
+
+
+def _tangent(squared: Fraction, middle: Fraction, end: Fraction) -> arb:
+    """The tangent in t = e^eps of the Gaussian profile at one epsilon, evaluated at another."""
+    mu, at = ball(squared).sqrt(), ball(middle)
+    slope = normal_tail(mu / 2 + at / mu)
+    return gaussian_profile(squared, at) - slope * at.exp() * ball(end - middle).expm1()
+
+
+def _over(
+    product: Product,
+    left: tuple[Fraction, list[object]],
+    right: tuple[Fraction, list[object]],
+    rho: Fraction,
+) -> arb:
+    """At or below 0 only if K(s) <= rho s(s+1) between two s."""
+    (a, first), (b, second) = left, right
+    line = ball(rho)
+    end = finite_moment(product, second, b).log()
+    flat = end - line * ball(b * (a + 1))
+    if not a:
+        return flat
+    start = finite_moment(product, first, a).log()
+    slope = (end - start) / ball(b - a)
+    chord = (slope - line) ** 2 + 4 * line * (start - slope * ball(a))
+    return flat.min(chord)
+
+
+def _beyond(product: Product, last: Fraction) -> arb:
+    """At or above K(s)/(s(s+1)) for every s from the last on."""
+    total = arb(0)
+    for pair, count in product:
+        total += count * _own_rho(pair, last)
+    return total
+
+
+def _own_rho(pair: Pair, last: Fraction) -> arb:
+    """Of one pair: mu^2/2 of Gaussians; the smaller of pure DP's and largest loss/(s + 1); or that
+    of what is sampled.
+    """  # noqa: D205  # one sentence
+    if isinstance(pair, GaussianPair | SubsampledGaussianPair):
+        return ball(pair.mu_squared / 2)
+    if isinstance(pair, DiscreteGaussianPair):
+        return ball(pair.shift**2 / (2 * pair.sigma_squared))
+    if isinstance(pair, SampledPair):
+        try:
+            return _by_losses(pair, last)
+        except RefusedError:
+            return _beyond(pair.unsampled(), last)
+    return _by_losses(pair, last)
+
+
+def _by_losses(pair: Pair, last: Fraction) -> arb:
+    """The same from the largest losses of a pair and of its swap.
+
+    Raises:
+        RefusedError: they have no bound.
+    """
+    pure = _largest_both_ways(pair)
+    return (pure * (pure / 2).tanh()).min(pair.largest() / ball(last + 1))

@@ -1,0 +1,206 @@
+"""Lower bounds of the hockey-stick divergence of a product of pairs.
+
+Proofs: proofs/theory/contour.md.
+
+They say how much two outputs with exactly these laws differ. No rule takes them as a premise:
+nothing about privacy follows from them but that it cannot be better. A trapezoid sum is H_eps -
+p_inf plus aliases, so that subtracting bounds of the aliases and of what was cut leaves less. Where
+losses are rough a virtual Gaussian makes the sum finite, and Lemma (tent) takes it out again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import partial
+from typing import Final, TypeAlias
+
+from flint import arb
+
+from proofs.balls.arithmetic import ball, require_at_most
+from proofs.balls.gaussian_smoothing import Tent
+from proofs.errors import RefusedError
+from proofs.fields import Fields
+from proofs.logic.rule import Application
+from proofs.logic.statement import AtLeast
+from proofs.pairs.discrete_gaussian import DiscreteGaussianPair
+from proofs.pairs.discrete_laplace import DiscreteLaplacePair
+from proofs.pairs.finite import FinitePair
+from proofs.pairs.gaussian import GaussianPair
+from proofs.pairs.laplace import LaplacePair
+from proofs.pairs.logistic import LogisticPair
+from proofs.pairs.pair import Moments, Pair, Product
+from proofs.pairs.randomized_response import RandomizedResponsePair
+from proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
+from proofs.rules.hockey_stick import folded, profile_work, read_period, spend
+from proofs.sampled.sampled import Direction, SampledPair
+from proofs.sums.contour import Line, closed_profile, total
+from proofs.sums.lattice import cells
+
+EXACT: Final = (
+    GaussianPair,
+    LaplacePair,
+    LogisticPair,
+    RandomizedResponsePair,
+    FinitePair,
+    DiscreteLaplacePair,
+    DiscreteGaussianPair,
+    SubsampledGaussianPair,
+)
+"""Pairs whose M, infinite mass and profile are enclosed, not bounded from above."""
+
+
+Side: TypeAlias = tuple[Fraction, list[object]]
+"""An abscissa, and what M of every pair needs there."""
+
+
+def closed(step: Application) -> tuple[str, ...]:
+    """One pair with a profile in closed form, Gaussians, which are one, or a few bounded pairs."""
+    claim = _fact(step, _is_exact)
+    profile = closed_profile(claim.product)
+    if profile is None:
+        raise RefusedError("the rule takes one pair, once, Gaussian pairs, or a few bounded ones")
+    step.budget.spend(profile_work(claim.product) + cells(claim.product))
+    return _at_least(lambda: profile(ball(claim.epsilon)), claim)
+
+
+def contour(step: Application) -> tuple[str, ...]:
+    """The sum of hockey-stick/contour less what it cuts and less the aliases."""
+    claim = _fact(step, _has_moments)
+    line, witnesses = _line(step, claim.product)
+    sides = _sides(step, claim.product, line.c, witnesses)
+
+    def bound() -> arb:
+        epsilon = ball(claim.epsilon)
+        body, cut, infinite = line.parts(_moments(claim.product, witnesses), claim.product)
+        aliases = _aliases(claim.product, epsilon, line.c, 2 * arb.pi() / ball(line.step), sides)
+        return infinite + (-ball(line.c) * epsilon).exp() * (body(epsilon) - cut) - aliases
+
+    return _at_least(bound, claim)
+
+
+def smoothed(step: Application) -> tuple[str, ...]:
+    """The same beside a virtual Gaussian, taken out by its bounds at epsilon - w and epsilon + w.
+
+    With g the profile beside it, delta E[T] >= g(t) - g(ut) E[T_u] - g(vt) E[T_v] - outside.
+    """
+    claim = _fact(step, _has_moments)
+    tent = Tent(step.witness.positive("tau"), step.witness.positive("width"))
+    product = ((GaussianPair(tent.tau * tent.tau), 1), *claim.product)
+    line, listed = _line(step, claim.product)
+    step.budget.spend(16 * line.nodes)
+    sides = [(b, [None, *own]) for b, own in _sides(step, claim.product, line.c, listed)]
+    witnesses = [None, *listed]
+
+    def bound() -> arb:
+        epsilon, w = ball(claim.epsilon), ball(tent.width)
+        found = _moments(product, witnesses)
+        body, cut, infinite = line.parts(found, product)
+        below, at, above = tent.hats()
+
+        def near(place: arb, error: arb) -> arb:
+            return (-ball(line.c) * place).exp() * (body(place) + error)
+
+        least = near(epsilon, -cut)
+        least -= _aliases(product, epsilon, line.c, 2 * arb.pi() / ball(line.step), sides)
+        least -= below * near(epsilon - w, cut) + above * near(epsilon + w, cut)
+        least -= tent.outside(line.c) * _chernoff(found, product, line.c, epsilon)
+        return infinite + least / at
+
+    return _at_least(bound, claim)
+
+
+def lattice(step: Application) -> tuple[str, ...]:
+    """The sum of hockey-stick/lattice, which cuts nothing, less the aliases."""
+    claim, period = _fact(step, _has_moments), read_period(step.witness)
+    witnesses = step.witness.items("factors")
+    spend(step, period.half, claim.product, witnesses)
+    sides = _sides(step, claim.product, period.c, witnesses)
+    length = period.span * (2 * period.half + 1)
+
+    def bound() -> arb:
+        found = _moments(claim.product, witnesses)
+        aliases = _aliases(claim.product, ball(claim.epsilon), period.c, ball(length), sides)
+        return folded(found, claim.product, witnesses, period)(claim.epsilon) - aliases
+
+    return _at_least(bound, claim)
+
+
+def _fact(step: Application, takes: Callable[[Pair], bool]) -> AtLeast:
+    claim = step.concludes(AtLeast)
+    if step.premises:
+        raise RefusedError("the rule takes no premise")
+    if not all(takes(pair) for pair, _ in claim.product):
+        raise RefusedError("the rule takes pairs that are known exactly")
+    return claim
+
+
+def _is_exact(pair: Pair) -> bool:
+    """Whether the profile is enclosed: of a sample only if that is a Poisson sample."""
+    if not isinstance(pair, SampledPair):
+        return isinstance(pair, EXACT)
+    return pair.direction is not Direction.REPLACEMENT and _has_moments(pair)
+
+
+def _has_moments(pair: Pair) -> bool:
+    """Whether M is enclosed, or that of a table below."""
+    if not isinstance(pair, SampledPair):
+        return isinstance(pair, EXACT)
+    return all(_is_exact(one) for one, _ in pair.base)
+
+
+def _moments(product: Product, witnesses: Sequence[object]) -> list[Moments]:
+    """M of every pair, of a sample that of a table below."""
+    return [
+        pair.moments_below(hint) if isinstance(pair, SampledPair) else pair.moments(hint)
+        for (pair, _), hint in zip(product, witnesses, strict=True)
+    ]
+
+
+def _at_least(bound: Callable[[], arb], claim: AtLeast) -> tuple[str, ...]:
+    require_at_most(partial(ball, claim.delta), bound, "the claimed divergence")
+    return ()
+
+
+def _line(step: Application, product: Product) -> tuple[Line, list[object]]:
+    """A line without tau, and what M of every pair needs on it."""
+    c, h = step.witness.positive("c"), step.witness.positive("step")
+    count, witnesses = step.witness.whole("nodes"), step.witness.items("factors")
+    spend(step, count, product, witnesses)
+    return Line(c, h, count, Fraction(0)), witnesses
+
+
+def _sides(step: Application, product: Product, c: Fraction, made: Sequence[object]) -> list[Side]:
+    """An abscissa before c and one after it, at which aliases are bounded."""
+    found = []
+    for name in ("before", "after"):
+        fields = Fields(step.witness.take(name), name)
+        other, witnesses = fields.positive("c"), fields.items("factors")
+        fields.close()
+        if other == c or (other < c) is not (name == "before"):
+            raise RefusedError(f"{name}: c must be on that side of the sum's")
+        spend(step, 1, product, witnesses, made)
+        found.append((other, witnesses))
+    return found
+
+
+def _aliases(product: Product, epsilon: arb, c: Fraction, period: arb, sides: list[Side]) -> arb:
+    """At or above the sum over m != 0 of e^{cmR} (H_{eps + mR} - p_inf), R the period.
+
+    By Chernoff: b after c serves m > 0, b before c serves m < 0, each a geometric series of ratio
+    e^{-|b - c| R}.
+    """
+    found = arb(0)
+    for b, witnesses in sides:
+        ratio = (-ball(abs(b - c)) * period).exp()
+        most = _chernoff(_moments(product, witnesses), product, b, epsilon)
+        found += most * ratio / (1 - ratio)
+    return found
+
+
+def _chernoff(found: Sequence[Moments], product: Product, b: Fraction, epsilon: arb) -> arb:
+    """At or above H_eps - p_inf at every real epsilon: M(b) e^{-b eps} b^b/(1+b)^{1+b}, b > 0."""
+    power = ball(b)
+    (moment,) = total(found, product, b, arb(0), 1)
+    size = power * power.log() - (1 + power) * (1 + power).log() - power * epsilon
+    return moment.real * size.exp()

@@ -1,0 +1,340 @@
+"""Private selection from finite pairs: the worst score, from above at the corners of finite pairs.
+
+proofs/theory/selection.md, Theorem 1 and Section 7. With A(x) the least mass under Q of a set of
+mass x under P, the profile of the selection at t = e^epsilon >= 1 is at most the integral over k in
+[0, 1] of the largest phi'(x - k) - t A'(k) phi'(A(x) - A(k)), x from k to 1, where that is above 0.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect, bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate, pairwise
+from math import ceil
+from typing import Final, TypeAlias, final
+
+from flint import arb, ctx
+
+from proofs.balls.arithmetic import ball
+from proofs.balls.run_counts import Runs, read_runs
+from proofs.errors import RefusedError
+from proofs.fields import Fields
+from proofs.logic.rule import Application, Budget
+from proofs.logic.statement import Pairs
+from proofs.rules.finite_pair import alone, require_above
+from proofs.rules.select import selects
+
+BITS: Final = 96
+ONE: Final = 1 << BITS
+LARGEST: Final = 1 << 4096
+Line: TypeAlias = list[int]
+"""At both ends of a cell the value of a line that is nowhere above A, in units of 2^-BITS."""
+Cell: TypeAlias = tuple[Line, Line]
+"""Two lines, the second equal to A where the cell begins."""
+Edge: TypeAlias = tuple[Fraction, Fraction]
+"""A mass k under P, and A(k)."""
+Outcome: TypeAlias = tuple[Fraction, Fraction, Fraction]
+"""Q's mass over P's, P's, and Q's."""
+Masses: TypeAlias = tuple[Fraction, ...]
+Counts: TypeAlias = tuple[int, ...]
+
+
+def pair(step: Application) -> tuple[str, ...]:
+    """Finite pairs -> finite pairs above the best of some runs.
+
+    Source: proofs/theory/selection.md, Theorem 1 and Section 7.
+    """
+    runs = read_runs(step.witness.take("runs"))
+    base, claim = step.only(Pairs), step.concludes(Pairs)
+    forward, backward = (alone(one, "concludes") for one in (claim.forward, claim.backward))
+    ways = {"forward": base.forward}
+    if base.forward != base.backward:
+        ways["backward"] = base.backward
+    bounds = []
+    for name, product in ways.items():
+        one, fields = alone(product, "takes"), Fields(step.witness.take(name), name)
+        outcomes = sorted((b / a, a, b) for a, b in zip(one.p, one.q, strict=True) if a)
+        blocks, masses = _blocks(fields, outcomes, step.budget), fields.rationals("masses")
+        close = _close(fields, runs, len(blocks) - 1)
+        fields.close()
+        pieces = 2 * (len(blocks) + len(outcomes))
+        step.budget.spend(len(masses) * (len(blocks) * (2 * runs.work + 16) + 2 * pieces))
+        bounds.append(bound(runs, outcomes, blocks, masses, close))
+    require_above(forward, bounds[0].at, bounds[-1].at)
+    if forward != backward or len(bounds) > 1:
+        require_above(backward, bounds[-1].at, bounds[0].at)
+    return selects(step, runs)
+
+
+def _blocks(fields: Fields, outcomes: list[Outcome], budget: Budget) -> Masses:
+    """The ends of the blocks: listed, or those of equal parts of the outcomes."""
+    if not fields.has("parts"):
+        return fields.rationals("blocks")
+    parts = fields.wholes("parts")
+    if len(parts) != len(outcomes) or min(parts) < 1:
+        raise RefusedError("the rule takes a number of parts for each outcome that P has")
+    budget.spend(32 * sum(parts))
+    starts = accumulate((p for _, p, _ in outcomes), initial=Fraction(0))
+    cuts = zip(starts, outcomes, parts, strict=False)
+    return (*(k + p * n / count for k, (_, p, _), count in cuts for n in range(count)), Fraction(1))
+
+
+def _close(fields: Fields, runs: Runs, blocks: int) -> Counts:
+    """How many cells of each block are bounded by chords; none where the witness lists nothing."""
+    if not fields.has("close"):
+        return (0,) * blocks
+    close = fields.wholes("close")
+    if runs.largest is None or len(close) != blocks or any(count < 0 for count in close):
+        raise RefusedError("close: a count for each block, where the number of runs has a largest")
+    return close
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class End:
+    """One end of a block: what may be best for some scale, and for which masses of outcomes.
+
+    Attributes:
+        steps: gain and cost on the way from nothing to ever more, in units of 2^-BITS, the gain
+            for its cost falling.
+        weights: P's masses, in the same units, with the ratio of Q's to them.
+    """
+
+    steps: list[tuple[int, int]]
+    weights: list[tuple[int, Fraction]]
+
+    @staticmethod
+    def of(gains: list[int], costs: list[int], weights: list[tuple[int, Fraction]]) -> End:
+        """The corners of the convex hull, by exact arithmetic."""
+        best = {0: 0}
+        for gain, cost in zip(gains, costs, strict=True):
+            best[cost] = max(gain, best.get(cost, gain))
+        x, y = best.pop(0), 0
+        steps = [(x, y)] if x else []
+        for cost, gain in sorted(best.items()):
+            if gain <= x:
+                continue
+            step = gain - x, cost - y
+            x, y = gain, cost
+            while steps and step[0] * steps[-1][1] >= steps[-1][0] * step[1]:
+                step = step[0] + steps[-1][0], step[1] + steps[-1][1]
+                steps.pop()
+            steps.append(step)
+        return End(steps, weights)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """At or above the profile of the selection: a sum of weight (gain - t ratio cost)_+, t >= 1."""
+
+    ends: list[End]
+
+    def at(self, ratios: list[Fraction]) -> dict[Fraction, Fraction]:
+        """At growing ratios.
+
+        Each term counts up to the last ratio at which it is not certainly below 0.
+        """
+        known = [(t.numerator << BITS) // t.denominator for t in ratios]
+        gains, costs = [0] * (len(known) + 1), [0] * (len(known) + 1)
+        for end in self.ends:
+            for weight, ratio in end.weights:
+                above, below = weight * ratio.numerator, ratio.denominator
+                for step, price in end.steps:
+                    gain, cost = weight * step, above * price // below
+                    place = bisect(known, (gain << BITS) // cost) if cost else len(known)
+                    gains[place] += gain
+                    costs[place] += cost
+        found, gain, cost = {}, 0, 0
+        for place, t in reversed(list(enumerate(ratios))):
+            gain += gains[place + 1]
+            cost += costs[place + 1]
+            slip = -(-cost >> BITS)  # of terms below 0 that were counted
+            found[t] = Fraction(
+                (gain + slip) * t.denominator - cost * t.numerator, t.denominator << 2 * BITS
+            )
+        return found
+
+
+def bound(
+    runs: Runs, outcomes: list[Outcome], blocks: Masses, masses: Masses, close: Counts
+) -> Bound:
+    """The sum over the blocks.
+
+    Args:
+        runs: their number.
+        outcomes: of the base that P has, by falling loss.
+        blocks: masses under P from 0 to 1, of outcomes by falling loss.
+        masses: from 0 to 1, likewise.
+        close: for each block, of how many cells after it A is bounded by a chord.
+    """
+    for listed in (blocks, masses):
+        if len(listed) < 2 or sorted(set(listed)) != list(listed) or listed[0] or listed[-1] != 1:
+            raise RefusedError("the masses must grow from 0 to 1")
+    with ctx.workprec(BITS + 32):
+        return Bound(list(_ends(runs, outcomes, blocks, masses, close)))
+
+
+def _ends(
+    runs: Runs, outcomes: list[Outcome], blocks: Masses, masses: Masses, close: Counts
+) -> Iterator[End]:
+    """Both ends of every block of outcomes."""
+    edges = [(Fraction(0), Fraction(0))]
+    for _, p, q in outcomes:
+        edges.append((edges[-1][0] + p, edges[-1][1] + q))
+    cells, placed = _cells(outcomes, edges, masses), [-_units(-x) for x in masses]
+    floors = [
+        (x, _units(_least(outcomes, edges, one))) for x, one in zip(placed, masses, strict=True)
+    ]
+    reached = [_place(edges, k) for k in blocks]
+    gains = _gains(runs, placed, 0)
+    both = pairwise(zip(blocks, reached, strict=True))
+    for ((k, start), (end, last)), count in zip(both, close, strict=True):
+        first = bisect_left(masses, end)
+        near = _near(runs, outcomes[start][0], [masses[first] - one for one in (k, end)])
+        known = [-_units(-_least(outcomes, edges, one)) for one in (k, end)]
+        chords = _chords(runs, (k, end), known[0], floors[first : first + count + 1])
+        costs = _costs(runs, near, chords, cells[first:], known)
+        weights = _weights(outcomes, edges, (k, end), range(start, last + 1))
+        before = [gains[0], *gains[len(gains) - len(costs[0]) + 1 :]]
+        gains = _gains(runs, placed[first:], _units(end))
+        for gain, cost, weight in zip((before, gains), costs, weights, strict=True):
+            yield End.of(gain, cost, weight)
+
+
+def _place(edges: list[Edge], k: Fraction) -> int:
+    """The outcome after a mass k, or the last."""
+    return min(bisect(edges, (k, Fraction(1))), len(edges) - 1) - 1
+
+
+def _least(outcomes: list[Outcome], edges: list[Edge], x: Fraction) -> Fraction:
+    """A(x)."""
+    place = _place(edges, x)
+    k, least = edges[place]
+    return least + outcomes[place][0] * (x - k)
+
+
+def _weights(
+    outcomes: list[Outcome], edges: list[Edge], block: tuple[Fraction, Fraction], inside: range
+) -> list[list[tuple[int, Fraction]]]:
+    """The mass of each outcome in a block, shared among both ends by the distance to them."""
+    start, end = block
+    found: list[list[tuple[int, Fraction]]] = [[], []]
+    for place in inside:
+        left, right = max(edges[place][0], start), min(edges[place + 1][0], end)
+        if left < right:
+            share = ((left + right) / 2 - start) / (end - start)
+            for weights, part in zip(found, (1 - share, share), strict=True):
+                weight = ceil((right - left) * part * (1 << BITS))
+                weights.append((weight, outcomes[place][0]))
+    return found
+
+
+def _gains(runs: Runs, masses: list[int], k: int) -> list[int]:
+    """At or above phi'(0) and phi'(x - k)."""
+    return [-_lower(-runs.phi(1, _mass(z))) for z in (0, *(x - k for x in masses))]
+
+
+def _cells(outcomes: list[Outcome], edges: list[Edge], masses: Masses) -> list[Cell]:
+    """The lines of the outcomes in the middle and at the beginning of each cell."""
+    found = []
+    for left, right in pairwise(masses):
+        lines = []
+        for place in (_place(edges, (left + right) / 2), _place(edges, left)):
+            k, least = edges[place]
+            lines.append([_units(least + outcomes[place][0] * (x - k)) for x in (left, right)])
+        found.append((lines[0], lines[1]))
+    return found
+
+
+def _near(runs: Runs, ratio: Fraction, widths: list[Fraction]) -> list[int]:
+    """At either end of a block the bound at the first x, up to which A has its slope at least.
+
+    By the tangent at 0, or for at most n runs by phi'(r c) >= r^(n-1) phi'(c) for r <= 1.
+    """
+    value, tilt = runs.phi(1, arb(0)), runs.phi(2, arb(0))
+    found = [_lower(value + tilt * ball(ratio * width)) for width in widths]
+    if runs.largest is not None:
+        share = ball(min(ratio, Fraction(1))) ** (runs.largest - 1)
+        other = [_lower(share * runs.phi(1, ball(width))) for width in widths]
+        found = other if other[0] > found[0] else found
+    return found
+
+
+def _chords(
+    runs: Runs, block: tuple[Fraction, Fraction], start: int, cells: list[tuple[int, int]]
+) -> list[list[int]]:
+    """At either end of a block the bounds at the ends of the first cells, for at most n runs.
+
+    Beyond the beginning x of a cell A(y) - A(k) is at least r (y - k), r the slope of its chord
+    from the block's beginning to x, and phi'(r c) >= r^(n-1) phi'(c) for r <= 1.
+
+    Args:
+        runs: their number.
+        block: where it begins and ends.
+        start: A at its beginning, rounded up.
+        cells: x, rounded up, and A(x), rounded down, at both ends of all cells in order.
+    """
+    found: list[list[int]] = [[], []]
+    for (x, least), (end, _) in pairwise(cells):
+        slope = Fraction(max(least - start, 0), x - _units(block[0]))
+        share = ball(min(slope, Fraction(1))) ** ((runs.largest or 1) - 1)
+        for side, k in zip(found, block, strict=True):
+            side.append(max(_lower(share * runs.phi(1, _mass(end - 1 + _units(-k)))), 0))
+    return found
+
+
+def _costs(
+    runs: Runs, near: list[int], chords: list[list[int]], cells: list[Cell], known: list[int]
+) -> list[list[int]]:
+    """At or below phi'(0) and phi'(A(x) - A(k)), at both ends of a block.
+
+    On a cell A is above a line, and phi' above a tangent, which grows: the result is linear in x
+    and in k. Where the tangent in the middle of the cell falls below phi'(0), it is taken at the
+    least value; where that is below 0, the line is the one that meets A at the beginning. An x
+    between two cells takes the smaller bound. Cells with a chord say nothing of where they begin.
+    All are at or above 0 but for rounding, and so is what is returned.
+    """
+    lowest = max(_lower(runs.phi(1, arb(0))), 0)
+    both = zip(near, chords, strict=True)
+    found = [[lowest, max(one, 0), *ends] for one, ends in both]
+    for line, other in cells[len(chords[0]) :]:
+        plane = _plane(runs, sum(line) - sum(known) >> 1, line, known)
+        if plane[1][0] < lowest:
+            plane = _plane(runs, line[0] - known[1], line, known)
+        if plane[1][0] < 0:
+            plane = _plane(runs, other[0] - known[1], other, known)
+        for side, (left, right) in zip(found, plane, strict=True):
+            side[-1:] = [max(min(left, side[-1]), 0), max(right, 0)]
+    return found
+
+
+def _plane(runs: Runs, z: int, line: Line, known: list[int]) -> list[list[int]]:
+    """The tangent at z, cut to [0, 1], at both ends of the block and of the cell."""
+    z = min(max(z, 0), ONE)
+    value, tilt = _lower(runs.phi(1, _mass(z))), runs.phi(2, _mass(z))
+    slopes = _lower(tilt), -_lower(-tilt)
+    return [
+        [value + (slopes[x - least < z] * (x - least - z) >> BITS) for x in line] for least in known
+    ]
+
+
+def _mass(z: int) -> arb:
+    """Out of units, and cut to [0, 1]."""
+    return arb(min(max(z, 0), ONE)) / ONE
+
+
+def _units(value: Fraction) -> int:
+    """Rounded down to a whole number of 2^-BITS."""
+    return (value.numerator << BITS) // value.denominator
+
+
+def _lower(value: arb) -> int:
+    """The same of what is at or above a ball's least number."""
+    if not abs(value) < LARGEST:
+        raise RefusedError("a value of phi' is not known at this precision")
+    mantissa, exponent = map(int, value.lower().man_exp())
+    shift = exponent + BITS
+    return mantissa << shift if shift >= 0 else mantissa >> -shift

@@ -1,0 +1,243 @@
+"""Stopping at a threshold, as finite pairs: the worst acceptance rule over rectangles of masses.
+
+A rule accepts the outcomes of largest loss, of mass x under P, and those of lowest loss, of mass r.
+With g(a) = (1 - phi(1-a))/a the divergence at t = e^epsilon is at most the largest of four terms,
+each on a rectangle of x and r at most a function that is largest at a corner. Proofs:
+proofs/theory/threshold.md, Theorem 2 and Section 6.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import Final, TypeAlias, final
+
+from flint import arb, ctx
+
+from proofs.balls.arithmetic import ball
+from proofs.balls.run_counts import Runs, read_runs
+from proofs.errors import RefusedError
+from proofs.fields import Fields
+from proofs.logic.rule import Application, Budget
+from proofs.logic.statement import Pairs, Points
+from proofs.rules.base_profile import known, level
+from proofs.rules.finite_pair import alone, require_above
+from proofs.rules.select_threshold_profile import stops
+
+BITS: Final = 128
+ONE: Final = 1 << BITS
+_LEAST: Final = Fraction(1, 1 << 40)
+Line: TypeAlias = tuple[int, int]
+"""A gain and a cost in units of 2^-BITS: the divergence gain - t cost at a ratio t."""
+
+
+def pair(step: Application) -> tuple[str, ...]:
+    """Pairs and bounds of their profiles -> finite pairs above stopping at a threshold.
+
+    Source: proofs/theory/threshold.md, Theorem 2 and Section 6.
+    """
+    runs, claim = read_runs(step.witness.take("runs")), step.concludes(Pairs)
+    forward, backward = (alone(one, "concludes") for one in (claim.forward, claim.backward))
+    bounds = []
+    for name, found in known(step).items():
+        fields = Fields(step.witness.take(name), name)
+        best, worst = (
+            _masses(fields, "best", len(found), 0),
+            _masses(fields, "worst", len(found), 1),
+        )
+        fields.close()
+        bounds.append(bound(runs, found, best, worst, step.budget))
+    require_above(forward, bounds[0].at, bounds[-1].at)
+    if forward != backward or len(bounds) > 1:
+        require_above(backward, bounds[-1].at, bounds[0].at)
+    return stops(step, runs)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Masses:
+    """Masses under P from 0 to 1, and for each cell between neighbours the place of a bound.
+
+    Attributes:
+        ends: of the cells.
+        places: counted from 1; 0 for none.
+    """
+
+    ends: tuple[Fraction, ...]
+    places: tuple[int, ...]
+
+    def cells(self) -> list[tuple[tuple[Fraction, Fraction], int]]:
+        """Both ends of every cell, and its place."""
+        return list(zip(pairwise(self.ends), self.places, strict=True))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Masses under P between two ends, and at the ends a linear bound of those under Q."""
+
+    p: tuple[Fraction, Fraction]
+    q: tuple[arb, arb]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """The largest of some lines gain - t cost and 0.
+
+    Attributes:
+        lines: the corners of the convex hull, gains and costs growing.
+    """
+
+    lines: list[Line]
+
+    @staticmethod
+    def of(lines: Iterator[Line]) -> Envelope:
+        """By exact arithmetic."""
+        hull: list[Line] = []
+        for cost, gain in sorted((cost, gain) for gain, cost in {*lines, (0, 0)}):
+            if hull and hull[-1][1] == cost:
+                hull.pop()
+            if hull and gain <= hull[-1][0]:
+                continue
+            while len(hull) > 1 and _is_above(hull[-2], (gain, cost), hull[-1]):
+                hull.pop()
+            hull.append((gain, cost))
+        return Envelope(hull)
+
+    def at(self, ratios: list[Fraction]) -> dict[Fraction, Fraction]:
+        """At ratios t > 0: along the corners gain - t cost grows, then falls."""
+        found = {}
+        for t in ratios:
+            first, last = 0, len(self.lines) - 1
+            while first < last:
+                middle = (first + last) // 2
+                ahead = self._value(t, middle) < self._value(t, middle + 1)
+                first, last = (middle + 1, last) if ahead else (first, middle)
+            found[t] = Fraction(self._value(t, first), t.denominator << BITS)
+        return found
+
+    def _value(self, t: Fraction, place: int) -> int:
+        gain, cost = self.lines[place]
+        return gain * t.denominator - t.numerator * cost
+
+
+def bound(runs: Runs, found: Points, best: Masses, worst: Masses, budget: Budget) -> Envelope:
+    """The largest of all lines of all rectangles, those with x + r < 1 somewhere.
+
+    Args:
+        runs: their number.
+        found: bounds of the base's profile.
+        best: masses x of the accepted outcomes of largest loss.
+        worst: masses r of those of lowest loss.
+        budget: for the work.
+    """
+    many = [bisect_left(worst.ends[:-1], 1 - x) for x in best.ends[:-1]]
+    budget.spend(sum(many) * (4 * runs.work + 96))
+    with ctx.workprec(BITS + 64):
+        levels = [level(*point) for point in found]
+        top = [Cell(ends, _least(levels, place, ends)) for ends, place in best.cells()]
+        low = [Cell(ends, _most(levels[place - 1], ends)) for ends, place in worst.cells()]
+        return Envelope.of(
+            line
+            for x, count in zip(top, many, strict=True)
+            for r in low[:count]
+            for line in _rectangle(runs, x, r)
+        )
+
+
+def _least(
+    levels: list[tuple[arb, arb]], place: int, ends: tuple[Fraction, Fraction]
+) -> tuple[arb, arb]:
+    """At or below the least mass under Q of masses x under P: (x - H_s)/s, or 0."""
+    if place:
+        ratio, height = levels[place - 1]
+        start, end = ((ball(x) - height) / ratio for x in ends)
+        if start >= 0:
+            return start, end
+    return arb(0), arb(0)
+
+
+def _most(line: tuple[arb, arb], ends: tuple[Fraction, Fraction]) -> tuple[arb, arb]:
+    """At or above the largest mass: 1 - (1 - r - H_s)/s."""
+    ratio, height = line
+    start, end = (1 - (ball(1 - r) - height) / ratio for r in ends)
+    return start, end
+
+
+def _rectangle(runs: Runs, best: Cell, worst: Cell) -> Iterator[Line]:
+    """The lines at its corners.
+
+    x g(x + r) is at most x times the chord of g, in which -x^2 is below its tangent, and y g(y + s)
+    at least y times a tangent of g. phi(1 - a) is below its chord, phi(1 - b) above a tangent: that
+    in the middle, or at the largest b where the other is below 0 there. What results is linear in
+    r and convex in x.
+    """
+    a = best.p[0] + worst.p[0], min(best.p[1] + worst.p[1], Fraction(1))
+    length, first = ball(a[1] - a[0]), a[0]
+    none = [runs.phi(0, ball(1 - one)) for one in a]
+    made = [_made(runs, ball(one), left) for one, left in zip(a, none, strict=True)]
+    fall, lost = (made[0] - made[1]) / length, (none[0] - none[1]) / length
+    bent = fall * ball(best.p[1] - best.p[0]) ** 2 / 4
+    start, end = (y + s for y, s in zip(best.q, worst.q, strict=True))
+    b = _cut((start + end) / 2)
+    kept, slope = runs.phi(0, 1 - b), runs.phi(1, 1 - b)
+    if kept < slope * (end - b):
+        b = _cut(end)
+        kept, slope = runs.phi(0, 1 - b), runs.phi(1, 1 - b)
+    other = (1 - kept) / b
+    sink = (other - slope) / b
+    for x, y in zip(best.p, best.q, strict=True):
+        for r, s in zip(worst.p, worst.q, strict=True):
+            along, beside = ball(x + r - first), y + s - b
+            gain = ball(x) * (made[0] - fall * along) + bent
+            cost = y * (other - sink * beside)
+            without, likewise = none[0] - lost * along, kept - slope * beside
+            yield _line(gain, cost)
+            yield _line(gain + without, cost + likewise)
+            if not x:
+                yield _line(without, likewise)
+
+
+def _cut(b: arb) -> arb:
+    """About a mass, exactly, from a little above 0 to 1."""
+    return b.mid().max(ball(_LEAST)).min(1)
+
+
+def _made(runs: Runs, a: arb, none: arb) -> arb:
+    """g(a), the mean number of runs made."""
+    return (1 - none) / a if a > 0 else runs.phi(1, arb(1))
+
+
+def _line(gain: arb, cost: arb) -> Line:
+    """Rounded up and down."""
+    return -_lower(-gain), _lower(cost)
+
+
+def _lower(value: arb) -> int:
+    """At or below a ball's least number."""
+    if not abs(value) < ONE:
+        raise RefusedError("a line of the rectangles is too steep")
+    mantissa, exponent = map(int, value.lower().man_exp())
+    shift = exponent + BITS
+    return mantissa << shift if shift >= 0 else mantissa >> -shift
+
+
+def _is_above(left: Line, right: Line, middle: Line) -> bool:
+    """Whether at every ratio one of two lines is at or above a third, whose cost is between."""
+    gain, cost = right[0] - left[0], right[1] - left[1]
+    return gain * (middle[1] - left[1]) >= (middle[0] - left[0]) * cost
+
+
+def _masses(fields: Fields, name: str, most: int, least: int) -> Masses:
+    given = Fields(fields.take(name), name)
+    ends, places = given.rationals("masses"), given.wholes("tangents")
+    given.close()
+    if len(ends) < 2 or ends != tuple(sorted(set(ends))) or ends[0] != 0 or ends[-1] != 1:
+        raise RefusedError("the masses must grow from 0 to 1")
+    if len(places) + 1 != len(ends) or not least <= min(places) <= max(places) <= most:
+        raise RefusedError("the rule takes the place of a bound for each cell")
+    return Masses(ends, places)

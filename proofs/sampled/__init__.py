@@ -1,0 +1,1 @@
+"""Pairs of a random sample, in ball arithmetic."""

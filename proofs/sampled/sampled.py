@@ -1,0 +1,260 @@
+"""A product of pairs released together on one random sample; proofs in proofs/theory/sampled.md."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+from functools import lru_cache
+from typing import Final, final
+
+from flint import arb, ctx
+
+from proofs.balls.arithmetic import PRECISIONS, ball, show
+from proofs.errors import RefusedError
+from proofs.pairs.loss_atoms import Terms
+from proofs.pairs.pair import (
+    Moments,
+    Pair,
+    Product,
+    no_profile,
+    outcomes,
+    terms,
+    unbounded,
+    unlisted,
+)
+from proofs.sampled.table import Hint, Known, Table, read_beyond, read_table
+from proofs.sums.contour import Line, closed_profile
+
+TABLES: Final = 4  # of one product that are kept, at every precision
+_MORE_BITS: Final = 256  # of a profile where a large ratio magnifies what is cut
+Profile = Callable[[arb], arb]
+
+
+class Direction(Enum):
+    """What the sample does to (P, Q)."""
+
+    REMOVAL = "removal"
+    ADDITION = "addition"
+    REPLACEMENT = "replacement"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SampledPair(Pair):
+    """((1-q)Q + qP, Q) for removal, (P, (1-q)P + qQ) for addition; for replacement the largest
+    pair with H_t <= q H_{1+(t-1)/q}(P|Q) for t >= 1 and the same for the swapped pair.
+
+    M is not known: it is that of a finite pair that dominates, made from upper bounds of the
+    base's profile on a grid (proofs/sampled/table.py), or of one that the pair dominates.
+    """  # noqa: D205  # two definitions are one sentence
+
+    base: Product
+    sampling_rate: Fraction
+    direction: Direction
+
+    @property
+    def infinite(self) -> Fraction:
+        """The rate times at most the sum over the base; none for addition."""
+        if self.direction is Direction.ADDITION:
+            return Fraction(0)
+        return self.sampling_rate * min(sum(n * one.infinite for one, n in self.base), Fraction(1))
+
+    @property
+    def lattice(self) -> tuple[Fraction, Fraction] | None:
+        """None: that of a table is its own."""
+        return None
+
+    @property
+    def outcomes(self) -> int:
+        """As many as the base has, and perhaps one that only one of its laws has."""
+        if self.direction is Direction.REPLACEMENT:
+            return 0
+        known = outcomes(self.base)
+        return known + self._tells if known else 0
+
+    @property
+    def _tells(self) -> bool:
+        """Whether there are outcomes that only Q of the base has, or for addition only P."""
+        removal = self.direction is Direction.REMOVAL
+        return any((one.swapped() if removal else one).infinite for one, _ in self.base)
+
+    def terms(self) -> Terms:
+        """Of every outcome of the base, by the definition; proofs/theory/sampled.md, section 9.
+
+        Removal: p (q + (1-q) e^{-l}) at log(1 + q(e^l - 1)), what only Q has times 1 - q at
+        log(1 - q), what only P has times q at inf. Addition: p at -log(1 + q(e^{-l} - 1)), what
+        only P has at -log(1 - q).
+        """
+        if not self.outcomes:
+            raise unlisted(self.describe())
+        q, base = ball(self.sampling_rate), terms(self.base)
+        kept = (1 - q).log()
+        if self.direction is Direction.ADDITION:
+            losses = [(-(q * (-x).expm1()).log1p(), p) for x, p in base.losses]
+            return Terms(losses + [(-kept, base.infinite)] * self._tells, arb(0))
+        other = terms(tuple((one.swapped(), count) for one, count in self.base)).infinite
+        losses = [((q * x.expm1()).log1p(), p * (q + (1 - q) * (-x).exp())) for x, p in base.losses]
+        return Terms(losses + [(kept, (1 - q) * other)] * self._tells, q * base.infinite)
+
+    def largest(self) -> arb:
+        """log(1 + q(e^l - 1)), l the base's largest; for addition -log(1 - q(1 - e^{-l})).
+
+        Where l has no bound the second is at most -log(1 - q).
+        """
+        q = ball(self.sampling_rate)
+        if self.direction is not Direction.ADDITION:
+            return (q * self._base_largest().expm1()).log1p()
+        try:
+            return -(q * (-self._base_largest()).expm1()).log1p()
+        except RefusedError:
+            return -(1 - q).log()
+
+    def _base_largest(self) -> arb:
+        if any(one.infinite for one, _ in self.base):
+            raise unbounded("a base with infinite losses")
+        return sum((one.largest() * count for one, count in self.base), arb(0))
+
+    def moments(self, witness: object) -> Table | Terms:
+        """Of the table that the witness describes; itself where the base's losses are listed."""
+        return self.terms() if witness is None else self._tabulated(witness)
+
+    def _tabulated(self, witness: object) -> Table:
+        return _table(self, read_table(witness), ctx.prec)
+
+    def moments_below(self, witness: object) -> Moments:
+        """Of the pair itself where its losses are few, or of a table below it."""
+        if witness is None:
+            return self.terms()
+        return _table_below(self, read_table(witness), ctx.prec)
+
+    def moment(self, witness: object, s: Fraction) -> arb:
+        """At or above E_P[e^{sL}] at one s > 0; proofs/theory/sampled.md, section 6.
+
+        By a table alone where its profile falls to 0. Else what lies beyond its last corner T adds
+        at most s(s+1) q T^s A^{-c} M(c) c^c/(1+c)^{1+c}/(c - s), A = 1 + (T-1)/q, M the base's.
+        """
+        if witness is None:
+            (exact,) = self.terms().along(s, arb(0), 1)
+            return exact.real
+        beyond, given = read_beyond(witness)
+        with ctx.workprec(ctx.prec + _MORE_BITS):
+            found = self._tabulated(given)
+        power = ball(s)
+        (body,) = found.along(s, arb(0), 1)
+        if found.infinite.is_zero():
+            return body.real
+        if beyond is None or beyond <= s or self.direction is Direction.ADDITION:
+            raise RefusedError("what lies beyond a table counts as infinite without an order there")
+        c, q = ball(beyond), ball(self.sampling_rate)
+        end = ball(found.span * max(found.masses, default=0)).nonnegative_part()
+        size = (c * c.log() - (1 + c) * (1 + c).log() - c * (end.expm1() / q).log1p()).exp()
+        for one, count in self.base:
+            (moment,) = one.moments(None).along(beyond, arb(0), 1)
+            size *= moment.real**count
+        tail = power * q * size / (c - power) + found.infinite
+        return body.real + (1 + power) * (power * end).exp() * tail
+
+    def profile(self, epsilon: arb) -> arb:
+        """From that of the base, where it has a closed one."""
+        return self.sampled(self.bases(()))(epsilon, 0)
+
+    def swapped(self) -> SampledPair:
+        """The other direction of the swapped base; replacement is its own swap."""
+        if self.direction is Direction.REPLACEMENT:
+            return self
+        removal = self.direction is Direction.REMOVAL
+        base = tuple((one.swapped(), count) for one, count in self.base)
+        other = Direction.ADDITION if removal else Direction.REMOVAL
+        return SampledPair(base, self.sampling_rate, other)
+
+    def unsampled(self) -> Product:
+        """The base, which dominates: forgetting the sample is post-processing.
+
+        H_t of a mixture with P or Q itself is at most q H_t(P|Q) + (1-q) H_t of equal laws. For a
+        replacement t < 1 is about the swapped base, so the base has to be its own swap.
+
+        Raises:
+            RefusedError: it is not.
+        """
+        swapped = tuple((one.swapped(), count) for one, count in self.base)
+        if self.direction is Direction.REPLACEMENT and swapped != self.base:
+            raise RefusedError("a base that is not its own swap says nothing of a replacement")
+        return self.base
+
+    def bases(self, lines: Sequence[Line]) -> list[Profile]:
+        """Bounds of the base's profile: by each line, or in closed form where there is none."""
+        if lines:
+            return [one.bound(self.base, [None] * len(self.base)) for one in lines]
+        closed = closed_profile(self.base)
+        if closed is None:
+            raise no_profile("a sampled pair whose base is a product")
+        return [closed]
+
+    def sampled(self, bases: list[Profile]) -> Callable[[arb, int], arb]:
+        """A bound of the profile at epsilon >= 0 by one of those of the base, t = e^epsilon.
+
+        Removal and replacement: q H_a(P|Q), a = 1 + (t-1)/q. Addition: r H_{qt/r}(P|Q),
+        r = 1 - t(1-q), if r > 0, else 0; at most r.
+        """
+        q = ball(self.sampling_rate)
+
+        def amplified(epsilon: arb, which: int) -> arb:
+            return q * bases[which]((epsilon.expm1() / q).log1p())
+
+        def diluted(epsilon: arb, which: int) -> arb:
+            rest = q - (1 - q) * epsilon.expm1()
+            if not rest > 0:
+                return rest.nonnegative_part()
+            return rest * bases[which]((q / rest).log() + epsilon)
+
+        return diluted if self.direction is Direction.ADDITION else amplified
+
+    def known(self, lines: Sequence[Line]) -> Known:
+        """The profile enclosed, and what it ends at, if that of the base is enclosed."""
+        enclosed = [one.around(self.base, [None] * len(self.base)) for one in lines]
+        return Known(self.sampled(enclosed or self.bases(())), self.told())
+
+    def told(self) -> arb:
+        """P(L = inf): the rate times that of the base; none for addition."""
+        if self.direction is Direction.ADDITION:
+            return arb(0)
+        return ball(self.sampling_rate) * _alone(self.base)
+
+    def describe(self) -> str:
+        """The base, the rate, the direction."""
+        listed = ", ".join(f"{count} x {one.describe()}" for one, count in self.base)
+        rate = show(self.sampling_rate)
+        return f"({listed}) sampled at rate {rate} ({self.direction.value})"
+
+
+def _alone(base: Product) -> arb:
+    """P(L = inf) of a product, 1 - prod (1 - p_i)^{n_i}."""
+    rest = arb(1)
+    for one, count in base:
+        rest *= (1 - (one.told() if isinstance(one, SampledPair) else ball(one.infinite))) ** count
+    return 1 - rest
+
+
+@lru_cache(maxsize=len(PRECISIONS) * TABLES)
+def _table(pair: SampledPair, hint: Hint, precision: int) -> Table:  # noqa: ARG001  # of balls
+    """The table of a hint, at one precision: many orders share one."""
+    sides = (pair, hint.forward.lines), (pair.swapped(), hint.backward.lines)
+    forward, backward = (one.sampled(one.bases(lines)) for one, lines in sides)
+    return Table.above(hint, forward, backward)
+
+
+@lru_cache(maxsize=len(PRECISIONS) * TABLES)
+def _table_below(pair: SampledPair, hint: Hint, precision: int) -> Table:  # noqa: ARG001  # as above
+    """The table below, at one precision."""
+    forward, backward = hint.forward.lines, hint.backward.lines
+    return Table.below(hint, pair.known(forward), pair.swapped().known(backward))
+
+
+def read_direction(value: object) -> Direction:
+    """A direction by its name."""
+    for one in Direction:
+        if value == one.value:
+            return one
+    raise RefusedError(f"no direction is called {value!r:.60}")

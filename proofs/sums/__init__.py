@@ -1,0 +1,1 @@
+"""Sums that bound a hockey-stick divergence, in ball arithmetic."""

@@ -1,0 +1,180 @@
+"""A trapezoid sum along a vertical line, as a bound for every epsilon.
+
+Proof: proofs/theory/contour.md.
+
+With M(s) = E_P[e^{sL}; L < inf] of a product, F(s) = M(s) e^{-s eps}/(s(s+1)) and p_inf =
+P(L = inf), H_eps = p_inf + (1/2 pi i) integral of F over Re s = c, for every c > 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isqrt
+from typing import Final, final
+
+from flint import acb, acb_mat, arb, ctx
+
+from proofs.balls.arithmetic import ball
+from proofs.errors import RefusedError
+from proofs.fields import Fields
+from proofs.pairs.gaussian import GaussianPair
+from proofs.pairs.pair import Moments, Product
+from proofs.sums.lattice import cells, lattice_profile
+from proofs.sums.residues import finite_profile, work
+
+_MORE_BITS: Final = 64  # for the angles of many terms
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Nodes c + i k step for k = -nodes, ..., nodes.
+
+    Attributes:
+        tau: where it is above 0, a tau-GDP mechanism is composed first.
+    """
+
+    c: Fraction
+    step: Fraction
+    nodes: int
+    tau: Fraction
+
+    def bound(self, product: Product, witnesses: Sequence[object]) -> Callable[[arb], arb]:
+        """At or above H_eps at any real epsilon, as a function of it.
+
+        H_eps - p_inf <= (h/2 pi) (F(c) + 2 sum_{k <= N} Re F(c + i k h)) + tail: the whole
+        trapezoid sum is H_eps - p_inf plus aliases, which are non-negative. The extra factor
+        e^{tau^2 s(s+1)/2} can only increase H_eps.
+        """
+        if self.tau:
+            product = ((GaussianPair(self.tau * self.tau), 1), *product)
+            witnesses = [None, *witnesses]
+        body, rest, infinite = self.parts(moments(product, witnesses), product)
+        return lambda epsilon: infinite + (-ball(self.c) * epsilon).exp() * (body(epsilon) + rest)
+
+    def around(self, product: Product, witnesses: Sequence[object]) -> Callable[[arb], arb]:
+        """An enclosure of H_eps at eps >= 0; tau has to be 0.
+
+        The sum is H_eps - p_inf plus aliases, R = 2 pi/step: those of m < 0 are at most e^{cmR} as
+        H <= 1, those of m > 0 by Chernoff M(2c) e^{-2c eps} (2c)^{2c}/(1+2c)^{1+2c} e^{-cmR}.
+        """
+        if self.tau:
+            raise RefusedError("a line beside a Gaussian does not bound from below")
+        found, c = moments(product, witnesses), ball(self.c)
+        body, rest, infinite = self.parts(found, product)
+        (moment,) = total(found, product, 2 * self.c, arb(0), 1)
+        power = moment.real * (2 * c * (2 * c).log() - (1 + 2 * c) * (1 + 2 * c).log()).exp()
+        ratio = (-2 * arb.pi() * c / ball(self.step)).exp()
+
+        def enclosure(epsilon: arb) -> arb:
+            known, tilt = body(epsilon), (-c * epsilon).exp()
+            aliases = (1 + power * tilt * tilt) * ratio / (1 - ratio)
+            low, high = tilt * (known - rest) - aliases, tilt * (known + rest)
+            return infinite + low.union(high)
+
+        return enclosure
+
+    def parts(
+        self, found: Sequence[Moments], product: Product
+    ) -> tuple[Callable[[arb], arb], arb, arb]:
+        """Over e^{-c eps} the sum, and what it cuts at most; and p_inf; tau is left out."""
+        h, terms = ball(self.step), []
+        for k, moment in enumerate(total(found, product, self.c, h, self.nodes + 1)):
+            s = acb(ball(self.c), h * k)
+            terms.append(h / (2 * arb.pi()) * (2 if k else 1) * moment / (s * (s + 1)))
+        body = on_circle(terms)
+        cut, infinite = self._tail(found, product), outside(found, product)
+        return lambda epsilon: body(-ball(self.step) * epsilon), cut, infinite
+
+    def _tail(self, found: Sequence[Moments], product: Product) -> arb:
+        """What the terms beyond the nodes add up to, over e^{-c eps}.
+
+        With |M(c + iv)| <= D from v = y on they are at most D/(pi y), y = N h. Where ceilings
+        serve up to a top T > y only, those above T start one step below it at the earliest.
+        """
+        reach = self.step * self.nodes
+        tops = [one.top for one in found if one.top is not None]
+        if not tops or min(tops) <= reach:
+            return self._beyond(found, product, reach, None) / ball(reach)
+        top = min(tops)
+        near = self._beyond(found, product, reach, top) / ball(reach)
+        return near + self._beyond(found, product, top, None) / ball(top - self.step)
+
+    def _beyond(
+        self, found: Sequence[Moments], product: Product, start: Fraction, top: Fraction | None
+    ) -> arb:
+        peak = 1 / arb.pi()
+        for one, (_, times) in zip(found, product, strict=True):
+            peak *= one.ceiling(self.c, ball(start), top) ** times
+        return peak
+
+
+def on_circle(terms: list[acb]) -> Callable[[arb], arb]:
+    """Angle a -> the real part of sum_k terms_k e^{i k a}.
+
+    With k = n l + j, e^{i k a} is e^{i n l a} e^{i j a}: no product is turned again, which would
+    widen it by up to sqrt 2. The terms' own errors are added at the end.
+    """
+    n = isqrt(len(terms) - 1) + 1
+    exact = [acb(one.real.mid(), one.imag.mid()) for one in terms]
+    square = acb_mat(n, n, exact + [acb(0)] * (n * n - len(exact)))
+    blur = sum((one.real.rad() + one.imag.rad() for one in terms), arb(0))
+    slope = sum((k * one.abs_upper() for k, one in enumerate(terms)), arb(0))
+
+    def real_part(angle: arb) -> arb:
+        with ctx.workprec(ctx.prec + _MORE_BITS):
+            middle = angle.mid()
+            near = acb_mat([[acb(0, middle * j).exp()] for j in range(n)])
+            far = acb_mat([[acb(0, middle * (n * j)).exp() for j in range(n)]])
+            value = (far * (square * near))[0, 0].real
+        return value + arb(0, (blur + slope * angle.rad()).upper())
+
+    return real_part
+
+
+def read_line(fields: Fields) -> Line:
+    """A line from the witness that it is part of."""
+    c, step = fields.positive("c"), fields.positive("step")
+    return Line(c, step, fields.whole("nodes"), fields.rational("tau", least=0))
+
+
+def moments(product: Product, witnesses: Sequence[object]) -> list[Moments]:
+    """M of every pair of a product."""
+    return [pair.moments(hint) for (pair, _), hint in zip(product, witnesses, strict=True)]
+
+
+def total(
+    found: Sequence[Moments], product: Product, c: Fraction, step: arb, count: int
+) -> list[acb]:
+    """M of the product at c + i k step, k = 0, ..., count - 1."""
+    values = [acb(1)] * count
+    for one, (_, times) in zip(found, product, strict=True):
+        line = one.along(c, step, count)
+        values = [whole * value**times for whole, value in zip(values, line, strict=True)]
+    return values
+
+
+def outside(found: Sequence[Moments], product: Product) -> arb:
+    """P(L = inf) of a product, 1 - prod (1 - p_i)^{n_i}."""
+    rest = arb(1)
+    for one, (_, times) in zip(found, product, strict=True):
+        if not one.infinite.is_zero():
+            rest *= (1 - one.infinite) ** times
+    return 1 - rest
+
+
+def closed_profile(product: Product) -> Callable[[arb], arb] | None:
+    """The profile of one pair with a formula, of Gaussians, which are one, or a finite sum."""
+    if not product:
+        return lambda _: arb(0)
+    squares = [n * pair.mu_squared for pair, n in product if isinstance(pair, GaussianPair)]
+    single, count = product[0]
+    if len(squares) == len(product):
+        return GaussianPair(sum(squares, Fraction(0))).profile
+    if len(product) == count == 1:
+        return single.profile
+    if cells(product):
+        return lattice_profile(product)
+    return finite_profile(product) if work(product) else None

@@ -1,0 +1,64 @@
+"""Directed rounding of single floats."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accountant.arithmetic.enclosure import (
+    Enclosure,
+    down,
+    float_down,
+    float_up,
+    joined,
+    log_down,
+    log_up,
+    up,
+)
+
+
+@given(st.fractions(min_value=-1000, max_value=1000))
+def test_rationals(value: Fraction) -> None:
+    """The two floats around a rational, equal where it is one."""
+    low, high = float_down(value), float_up(value)
+    assert Fraction(low) <= value <= Fraction(high)
+    assert high in (low, up(low))
+    assert (low == high) == (Fraction(low) == value)
+
+
+@given(st.floats(-1e300, 1e300))
+def test_neighbours(value: float) -> None:
+    """Strictly above and below, and inverse to each other."""
+    assert down(value) < value < up(value)
+    assert down(up(value)) == value
+
+
+@given(st.floats(1e-300, 1.0), st.floats(0.0, 1.0))
+def test_logs_of_differences(value: float, share: float) -> None:
+    """The log of the exact difference of two floats is between both bounds."""
+    other = share * value
+    low, high = log_down(np.array(value - other)).item(), log_up(np.array(value - other)).item()
+    with mpmath.workdps(50):
+        exact = mpmath.mpf(value) - mpmath.mpf(other)
+        assert exact == 0 or low <= mpmath.log(exact) <= high
+        assert exact > 0 or (low, high) == (-math.inf, -math.inf)
+
+
+def test_log_of_nothing_is_known() -> None:
+    """Where a difference came out at 0 or below it, nothing is left to bound from below."""
+    assert log_down(np.array([-1.0])).tolist() == [-math.inf]
+    assert log_up(np.array([0.0])).tolist() == [-math.inf]
+
+
+def test_joined_is_one_after_the_other() -> None:
+    """Values stay with their radii."""
+    one = Enclosure(np.array([1.0 + 2j]), np.array([0.5]))
+    two = Enclosure(np.array([3.0 + 0j, 4j]), np.array([0.25, 0.125]))
+    both = joined([one, two])
+    assert both.value.tolist() == [1.0 + 2j, 3.0, 4j]
+    assert both.radius.tolist() == [0.5, 0.25, 0.125]

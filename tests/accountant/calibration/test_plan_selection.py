@@ -1,0 +1,94 @@
+"""Planning a selection: what it chooses meets what was asked."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from accountant.calibration.plan_selection import SelectionPlan, plan_selection
+from accountant.errors import ParameterError
+from accountant.guarantees.gdp import GDP
+from accountant.run_counts.poisson import PoissonRuns
+from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from accountant.theorems.selection.select import select
+
+
+def gaussian(sigma: float) -> GDP[Any]:
+    """One run at a noise."""
+    return GDP(mu=1 / sigma)
+
+
+@functools.cache
+def plan(candidates: int, probability: float) -> SelectionPlan:
+    """For Gaussian runs within (2, 1e-6)."""
+    return plan_selection(
+        gaussian, epsilon=2, delta=1e-6, candidates=candidates, probability=probability
+    )
+
+
+@pytest.mark.parametrize(("candidates", "probability"), [(2, 0.99), (12, 0.9), (4, 0.3)])
+def test_every_option_meets_the_request(candidates: int, probability: float) -> None:
+    """Within the budget, at least the probability, neither with much to spare; the best first."""
+    found = plan(candidates, probability)
+
+    assert found.best == min(found.options, key=lambda option: option.noise)
+    for option in found.options:
+        cost = select(gaussian(option.noise), option.runs).epsilon(delta=1e-6)
+        assert option.epsilon == cost
+        assert 1.98 < cost.upper <= 2
+        drawn = option.runs.probability_drawn(candidates=candidates)
+        assert probability <= drawn == option.probability_drawn < probability + 1e-3
+
+
+def test_all_candidates_are_composed() -> None:
+    """The comparison is GDP composition: the root of the number of candidates."""
+    found = plan(12, 0.9)
+    every = GDP(mu_squared=12 / found.all_candidates_noise**2).epsilon(delta=1e-6)
+
+    assert 1.98 < every.upper <= 2
+    at_best = GDP(mu_squared=12 / found.best.noise**2).epsilon(delta=1e-6)
+    assert found.all_candidates_epsilon.upper == pytest.approx(at_best.upper)
+
+
+def test_few_candidates_are_all_tried() -> None:
+    """For two candidates and certainty composition wins, for twelve selection does."""
+    assert not plan(2, 0.99).selecting_pays
+    assert plan(12, 0.9).selecting_pays
+
+
+def test_a_heavy_tail_pays_with_runs() -> None:
+    """The geometric law needs less noise than Poisson runs here, and more runs."""
+    options = plan(12, 0.9).options
+    (poisson,) = (one for one in options if isinstance(one.runs, PoissonRuns))
+    (geometric,) = (
+        one
+        for one in options
+        if isinstance(one.runs, TruncatedNegativeBinomial) and one.runs.eta == 1
+    )
+
+    assert geometric.noise < poisson.noise
+    assert geometric.runs.mean > poisson.runs.mean
+
+
+BAD: list[Callable[[], object]] = [
+    *(
+        lambda n=n: plan_selection(gaussian, epsilon=1, delta=1e-6, candidates=n, probability=0.5)
+        for n in (0, 1, 1.5, None)
+    ),
+    *(
+        lambda p=p: plan_selection(gaussian, epsilon=1, delta=1e-6, candidates=3, probability=p)
+        for p in (0, 1, float("nan"))
+    ),
+    lambda: plan_selection(gaussian, epsilon=0, delta=1e-6, candidates=3, probability=0.5),
+    lambda: plan_selection(gaussian, epsilon=1, delta=0, candidates=3, probability=0.5),
+]
+
+
+@pytest.mark.parametrize("build", BAD)
+def test_bad_requests_are_refused(build: Callable[[], object]) -> None:
+    """A number outside its domain is refused where it enters."""
+    with pytest.raises(ParameterError):
+        build()

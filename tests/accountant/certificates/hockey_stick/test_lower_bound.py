@@ -1,0 +1,168 @@
+"""Certificates of lower ends: verified, and just below what the engine finds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+import proofs
+from accountant import (
+    GDP,
+    L1,
+    L2,
+    ZCDP,
+    ApproxDP,
+    Guarantee,
+    NotCertified,
+    ParameterError,
+    Poisson,
+    PureDP,
+    ReplaceOne,
+    TruncatedNegativeBinomial,
+    WithoutReplacement,
+    answers,
+    compose,
+    select,
+    self_compose,
+)
+from mechanisms import DiscreteGaussian, Gaussian, Laplace, RandomizedResponse
+from mechanisms import compose as mechanism_compose
+from proofs import Certificate, Rejected, Verified
+from tests.proofs.corpus import COMPUTATIONS, DELTA, two_releases
+
+SAMPLED = Gaussian(sigma=1, sensitivity=L2(1)).subsample(Poisson(sampling_rate=0.25))
+
+
+def samples(mechanism: Any, count: int) -> Guarantee[Any]:  # noqa: ANN401  # of any data
+    """So many Poisson samples of one record in twenty."""
+    return mechanism.subsample(Poisson(sampling_rate=0.05)).repeat(count).guarantee()  # type: ignore[no-any-return]
+
+
+KNOWN: dict[str, Callable[[], Guarantee[Any]]] = {
+    **{name: COMPUTATIONS[name] for name in ("training", "noises", "integers", "choices")},
+    "gdp": lambda: GDP(mu=1),
+    "pure": lambda: PureDP(epsilon=1),
+    "laplace": lambda: Laplace(scale=1, sensitivity=L1(1)).guarantee(),
+    "responses": lambda: self_compose(PureDP(epsilon=0.25), 30),
+    "sampled once": SAMPLED.guarantee,
+    "rough": lambda: compose(
+        Laplace(scale=10, sensitivity=L1(1)).repeat(50).guarantee(),
+        RandomizedResponse(epsilon=0.125, categories=2).repeat(50).guarantee(),
+    ),
+    "samples": lambda: samples(Laplace(scale=1, sensitivity=L1(1)), 100),
+    "samples of whole noise": lambda: samples(DiscreteGaussian(sigma=2, sensitivity=L2(1)), 100),
+    "samples of two": lambda: two_releases(0.02).repeat(50).guarantee(),
+    "samples beside noise": lambda: compose(
+        samples(Laplace(scale=2, sensitivity=L1(1)), 20), GDP(mu=0.5)
+    ),
+    "samples of answers": lambda: samples(RandomizedResponse(epsilon=1, categories=3), 50),
+    "subsets": lambda: (
+        Laplace(scale=1, sensitivity=L1(1), relation=ReplaceOne())
+        .subsample(WithoutReplacement(sample_size=5, population_size=100))
+        .repeat(100)
+        .guarantee()
+    ),
+    "sampled whole noise": lambda: (
+        DiscreteGaussian(sigma=1, sensitivity=L2(1))
+        .subsample(Poisson(sampling_rate=0.25))
+        .guarantee()
+    ),
+}
+
+
+def verified(certificate: Certificate) -> tuple[Fraction, Fraction]:
+    """Epsilon and delta of the claim, if the checker accepts it without any assumption."""
+    verdict = proofs.check(certificate)
+    assert isinstance(verdict, Verified), verdict
+    assert certificate.claim["notion"] == "hockey-stick-at-least"
+    epsilon, delta = (certificate.claim[name] for name in ("epsilon", "delta"))
+    return Fraction(str(epsilon)), Fraction(str(delta))
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_epsilon_at_delta(name: str) -> None:
+    """At the engine's lower end, or a millionth below."""
+    guarantee = KNOWN[name]()
+    epsilon, delta = verified(guarantee.certify(delta=DELTA, lower=True))
+    lower = guarantee.epsilon(delta=DELTA).lower
+
+    assert delta >= Fraction(DELTA)
+    assert lower * (1 - 1e-6) <= epsilon <= lower
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_delta_at_epsilon(name: str) -> None:
+    """The same for delta."""
+    guarantee = KNOWN[name]()
+    epsilon, delta = verified(guarantee.certify(epsilon=0.75, lower=True))
+    lower = guarantee.delta(epsilon=0.75).lower
+
+    assert epsilon == Fraction(3, 4)
+    assert lower * (1 - 1e-6) <= delta <= lower
+
+
+def test_beyond_the_largest_loss() -> None:
+    """What is told outright stays, where the profile has a closed form."""
+    told = ApproxDP(epsilon=1, delta=1e-3)
+    epsilon, delta = verified(told.certify(epsilon=2, lower=True))
+
+    assert epsilon == 2
+    assert Fraction(1e-3) * (1 - Fraction(1, 10**6)) <= delta <= Fraction(1e-3)
+
+
+def test_both_ends_enclose_the_answer() -> None:
+    """One certificate from above, one from below, less than two millionths apart."""
+    guarantee = COMPUTATIONS["training"]()
+    low, _ = verified(guarantee.certify(delta=DELTA, lower=True))
+    high = Fraction(str(guarantee.certify(delta=DELTA).claim["epsilon"]))
+
+    assert low < high < low * (1 + Fraction(2, 10**6))
+
+
+def test_a_larger_claim_is_rejected() -> None:
+    """What is a hundred-millionth too large has no such proof."""
+    certificate = GDP(mu=1).certify(delta=DELTA, lower=True)
+    old = str(certificate.claim["epsilon"])
+    new = str(Fraction(old) * (1 + Fraction(1, 10**8)))
+    verdict = proofs.check_text(certificate.to_json().replace(f'"{old}"', f'"{new}"'))
+
+    assert isinstance(verdict, Rejected)
+
+
+def test_what_no_rule_covers_is_refused_unseen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits for a number that no certificate can show."""
+
+    def late(*_: object) -> None:
+        raise AssertionError("the number was asked for")
+
+    monkeypatch.setattr(answers, "delta", late)
+    chosen = select(GDP(mu=1), TruncatedNegativeBinomial(eta=1, gamma=0.5))
+    with pytest.raises(NotCertified, match="no rule"):
+        chosen.certify(epsilon=1, lower=True)
+
+
+def test_what_is_refused() -> None:
+    """No pair, no formula for it, no finite number, no question."""
+    with pytest.raises(NotCertified, match="no dominating pair"):
+        ZCDP(rho=1).certify(delta=DELTA, lower=True)
+    with pytest.raises(NotCertified, match="no rule"):
+        select(GDP(mu=1), TruncatedNegativeBinomial(eta=1, gamma=0.5)).certify(
+            delta=DELTA, lower=True
+        )
+    with pytest.raises(NotCertified, match="at delta = 0"):
+        GDP(mu=1).certify(delta=0, lower=True)
+    with pytest.raises(NotCertified, match="lower bound"):
+        GDP(mu=0).certify(epsilon=1, lower=True)
+    with pytest.raises(NotCertified, match="lower bound"):
+        PureDP(epsilon=1).certify(epsilon=1, lower=True)
+    whole = DiscreteGaussian(sigma=2, sensitivity=L2(1))
+    both = mechanism_compose(whole, Laplace(scale=2, sensitivity=L1(1)))
+    with pytest.raises(NotCertified, match="too rough"):
+        samples(both, 10).certify(epsilon=0.1, lower=True)
+    with pytest.raises(ParameterError):
+        GDP(mu=1).certify(lower=True)
+    with pytest.raises(ParameterError):
+        GDP(mu=1).certify(order=2, lower=True)

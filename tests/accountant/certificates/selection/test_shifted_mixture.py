@@ -1,0 +1,389 @@
+"""Certificates of selections: verified, close to the engine, and never below a real mechanism."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import proofs
+from accountant import (
+    GDP,
+    L1,
+    L2,
+    ApproxDP,
+    BinomialRuns,
+    DominatingPair,
+    FiniteRuns,
+    FixedRuns,
+    Guarantee,
+    NotCertified,
+    Poisson,
+    PoissonRuns,
+    PureDP,
+    TruncatedNegativeBinomial,
+    compose,
+    convert,
+    group,
+    select,
+    select_above,
+    self_compose,
+)
+from accountant.pairs.finite import FinitePair
+from accountant.pairs.product import Product
+from accountant.run_counts.law import RunLaw
+from mechanisms import Gaussian, Laplace, RandomizedResponse
+from proofs import Rejected, VerifiedUnder
+from tests.proofs.test_selection import drawn_masses, drawn_runs, halved, worst_of_all_orders
+from tests.proofs.test_threshold import worst_of_all_sets
+
+DELTA = 1e-6
+GEOMETRIC = TruncatedNegativeBinomial(eta=1, gamma=0.1)
+SAMPLED = Gaussian(sigma=1, sensitivity=L2(1)).subsample(Poisson(sampling_rate=0.01))
+CLOSE: dict[str, Callable[[], Guarantee[Any]]] = {
+    "geometric": lambda: select(GDP(mu=1), GEOMETRIC),
+    "light": lambda: select(
+        GDP(mu=0.25), TruncatedNegativeBinomial(eta=Fraction(-1, 2), gamma=0.01)
+    ),
+    "many": lambda: select(GDP(mu=0.1), TruncatedNegativeBinomial(eta=1, gamma=0.001)),
+    "poisson": lambda: select(GDP(mu=1), PoissonRuns(rate=10)),
+    "binomial": lambda: select(GDP(mu=1), BinomialRuns(trials=100, probability=0.1)),
+    "finite": lambda: select(GDP(mu=1), FiniteRuns(probabilities=[Fraction(1, 4)] * 4)),
+    "group": lambda: select(group(GDP(mu=0.5), size=2), GEOMETRIC),
+}
+ROUGH: dict[str, Callable[[], Guarantee[Any]]] = {
+    "fixed": lambda: select(GDP(mu=1), FixedRuns(count=10)),
+    "response": lambda: select(PureDP(epsilon=0.5), GEOMETRIC),
+    "told": lambda: select(ApproxDP(epsilon=1, delta=1e-9), GEOMETRIC),
+    "sum": lambda: select(
+        self_compose(Laplace(scale=5, sensitivity=L1(1)).guarantee(), 20), GEOMETRIC
+    ),
+}
+SLOW = ("fixed", "told", "sum")
+AMONG: dict[str, Callable[[], Guarantee[Any]]] = {
+    "noise": lambda: compose(select(GDP(mu=0.25), GEOMETRIC), GDP(mu=1)),
+}
+MORE: dict[str, Callable[[], Guarantee[Any]]] = {
+    "repeated": lambda: self_compose(select(GDP(mu=0.5), GEOMETRIC), 3),
+    "pure": lambda: compose(select(PureDP(epsilon=0.5), GEOMETRIC), GDP(mu=1)),
+    "two": lambda: compose(
+        select(GDP(mu=0.5), GEOMETRIC), select(GDP(mu=0.25), PoissonRuns(rate=5))
+    ),
+    "training": lambda: compose(
+        SAMPLED.repeat(10_000).select(GEOMETRIC, score=len).guarantee(),
+        Laplace(scale=2, sensitivity=L1(1)).guarantee(),
+        GDP(mu=0.5),
+    ),
+    "again": lambda: compose(
+        select(select(GDP(mu=0.25), GEOMETRIC), PoissonRuns(rate=3)), GDP(mu=0.5)
+    ),
+}
+STOPPED: dict[str, Callable[[], Guarantee[Any]]] = {
+    "geometric": lambda: select_above(GDP(mu=1), GEOMETRIC),
+    "pure": lambda: select_above(PureDP(epsilon=1), GEOMETRIC),
+}
+FIRST: dict[str, Callable[[], Guarantee[Any]]] = {
+    "noise": lambda: compose(select_above(GDP(mu=0.5), GEOMETRIC), GDP(mu=1)),
+}
+MORE_FIRST: dict[str, Callable[[], Guarantee[Any]]] = {
+    "repeated": lambda: self_compose(select_above(GDP(mu=0.25), GEOMETRIC), 3),
+    "pure": lambda: compose(select_above(PureDP(epsilon=0.5), GEOMETRIC), GDP(mu=1)),
+    "selected": lambda: compose(
+        select(select_above(GDP(mu=0.25), GEOMETRIC), PoissonRuns(rate=2)), GDP(mu=1)
+    ),
+    "stopped": lambda: compose(
+        select_above(select(GDP(mu=0.25), PoissonRuns(rate=2)), GEOMETRIC), GDP(mu=1)
+    ),
+    "two ways": lambda: compose(
+        select_above(SAMPLED.repeat(1_000).guarantee(), GEOMETRIC), GDP(mu=1)
+    ),
+}
+LAWS: dict[str, RunLaw] = {
+    "fixed": FixedRuns(count=3),
+    "geometric": GEOMETRIC,
+    "logarithmic": TruncatedNegativeBinomial(eta=0, gamma=0.1),
+    "light": TruncatedNegativeBinomial(eta=Fraction(-1, 2), gamma=0.1),
+    "heavy": TruncatedNegativeBinomial(eta=2, gamma=0.1),
+    "poisson": PoissonRuns(rate=3),
+    "finite": FiniteRuns(probabilities=[Fraction(1, 4)] * 4),
+    "binomial": BinomialRuns(trials=5, probability=0.5),
+}
+BASES: dict[str, Callable[[], Guarantee[Any]]] = {
+    "gaussian": lambda: GDP(mu=1),
+    "laplace": lambda: Laplace(scale=2, sensitivity=L1(1)).guarantee(),
+    "response": lambda: RandomizedResponse(epsilon=0.5, categories=2).guarantee(),
+}
+
+
+def verified(guarantee: Guarantee[Any], **at: float) -> tuple[Fraction, Fraction]:
+    """Epsilon and delta of the claim, if the checker accepts it."""
+    certificate = guarantee.certify(delta=at.get("delta"), epsilon=at.get("epsilon"))
+    verdict = proofs.check(certificate)
+    assert isinstance(verdict, VerifiedUnder), verdict
+    assert any("drawn independently of everything" in text for text in verdict.assumptions)
+    epsilon, delta = (certificate.claim[name] for name in ("epsilon", "delta"))
+    return Fraction(str(epsilon)), Fraction(str(delta))
+
+
+@pytest.mark.parametrize("name", CLOSE)
+def test_epsilon_at_a_small_delta(name: str) -> None:
+    """Above the engine's lower end, and hardly above its upper end."""
+    guarantee = CLOSE[name]()
+    epsilon, delta = verified(guarantee, delta=DELTA)
+    bracket = guarantee.epsilon(delta=DELTA)
+
+    assert delta == Fraction(DELTA)
+    assert bracket.lower <= epsilon <= bracket.upper * (1 + 6e-5)
+
+
+@pytest.mark.parametrize(
+    "name", ["response", *(pytest.param(one, marks=pytest.mark.slow) for one in SLOW)]
+)
+def test_where_the_checkers_theorem_is_weaker(name: str) -> None:
+    """Fixed runs, and bases with few losses: by whichever of the two sums is smaller."""
+    guarantee = ROUGH[name]()
+    epsilon, _ = verified(guarantee, delta=DELTA)
+    bracket = guarantee.epsilon(delta=DELTA)
+
+    assert bracket.lower <= epsilon <= bracket.upper * (1 + 2e-5)
+
+
+@pytest.mark.parametrize("name", AMONG)
+def test_among_other_parts(name: str) -> None:
+    """Finite pairs stand in for the selections."""
+    check_among(AMONG[name](), {"dominate/pair", "select/pair"})
+
+
+def check_among(guarantee: Guarantee[Any], rules: set[str], over: float = 1e-6) -> None:
+    """Verified by these rules, above the engine by so much at most, in less than 500 kB."""
+    certificate = guarantee.certify(delta=DELTA)
+    bracket = guarantee.epsilon(delta=DELTA)
+
+    assert isinstance(proofs.check(certificate), VerifiedUnder)
+    assert rules <= {step.rule for step in certificate.steps}
+    claimed = Fraction(str(certificate.claim["epsilon"]))
+    assert bracket.lower <= claimed <= bracket.upper * (1 + over)
+    assert len(certificate.to_json()) < 500_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MORE)
+def test_more_among_other_parts(name: str) -> None:
+    """Two selections, the selection of the documents, and a selection from a selection."""
+    check_among(MORE[name](), {"dominate/pair", "select/pair"})
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_stopping_among_other_parts(name: str) -> None:
+    """Finite pairs stand in for stopping at a threshold."""
+    check_among(FIRST[name](), {"select/above-pair"}, over=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MORE_FIRST)
+def test_more_stopping_among_other_parts(name: str) -> None:
+    """Repeated, of a pure base, selected from, of a selection, and with different directions."""
+    check_among(MORE_FIRST[name](), {"select/above-pair"}, over=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("law", LAWS)
+def test_every_law_of_the_number_of_runs(law: str, base: str) -> None:
+    """From smooth and from pure bases."""
+    check_law(select(BASES[base](), LAWS[law]), 1e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("law", LAWS)
+def test_every_law_beside_noise(law: str, base: str) -> None:
+    """Finite pairs stand in for selections by every law."""
+    check_law(compose(select(BASES[base](), LAWS[law]), GDP(mu=1)), 3e-3)
+
+
+@pytest.mark.parametrize(
+    "base",
+    [PureDP(epsilon=0.5), pytest.param(GDP(mu=0.5), marks=pytest.mark.slow)],
+    ids=["pure", "noise"],
+)
+@pytest.mark.parametrize("count", [2, 3])
+def test_a_few_runs_beside_noise(base: Guarantee[Any], count: int) -> None:
+    """By chords, where tangents of n z^(n-1) are poor."""
+    check_law(compose(select(base, FixedRuns(count=count)), GDP(mu=0.25)), 1e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("count", "base"), [(20, "gaussian"), (100, "response")])
+def test_many_runs_beside_noise(count: int, base: str) -> None:
+    """In as many blocks and cells as the checker takes, at costs far below its units."""
+    check_law(compose(select(BASES[base](), FixedRuns(count=count)), GDP(mu=0.25)), 1e-4)
+
+
+@pytest.mark.slow
+def test_many_listed_numbers_of_runs() -> None:
+    """In fewer blocks and cells, as every value of phi takes much work."""
+    runs = FiniteRuns(probabilities=[0, *[Fraction(1, 200)] * 200])
+    base = RandomizedResponse(epsilon=1, categories=5).guarantee()
+    check_law(compose(select(base, runs), GDP(mu=0.25)), 0.05)
+
+
+@pytest.mark.slow
+def test_two_runs_of_sampled_noise() -> None:
+    """What lies too far out for the checker's sums is left out of the base's profile."""
+    base = Gaussian(sigma=2, sensitivity=L2(1)).subsample(Poisson(sampling_rate=0.01)).repeat(100)
+    check_law(base.select(FixedRuns(count=2), score=len).guarantee(), 1e-4)
+
+
+def check_law(guarantee: Guarantee[Any], room: float) -> None:
+    """Verified, and hardly above the engine."""
+    epsilon, _ = verified(guarantee, delta=DELTA)
+    bracket = guarantee.epsilon(delta=DELTA)
+
+    assert bracket.lower <= epsilon <= bracket.upper * (1 + room)
+
+
+def test_selections_of_converted_numbers() -> None:
+    """The number is raised to what proofs reach, and the selection made again."""
+    stated = convert(SAMPLED.repeat(100).guarantee(), to=ApproxDP, delta=1e-8)
+    check_law(select(stated, GEOMETRIC), 1e-6)
+
+
+def test_delta_at_an_epsilon() -> None:
+    """The same question the other way round."""
+    epsilon, delta = verified(select(GDP(mu=1), GEOMETRIC), epsilon=6.0)
+    bracket = select(GDP(mu=1), GEOMETRIC).delta(epsilon=6.0)
+
+    assert epsilon == 6
+    assert bracket.lower <= delta <= bracket.upper * 1.002
+
+
+def test_pure_bases() -> None:
+    """At delta = 0 by the closed form, at which the engine is exact."""
+    guarantee = select(PureDP(epsilon=1), GEOMETRIC)
+    epsilon, delta = verified(guarantee, delta=0)
+
+    assert delta == 0
+    assert epsilon == Fraction(guarantee.epsilon(delta=0).upper)
+
+
+@pytest.mark.parametrize("law", ["fixed", "geometric", "poisson"])
+@pytest.mark.parametrize("base", ["laplace", "response"])
+def test_bases_of_bounded_losses(base: str, law: str) -> None:
+    """The same from the largest loss of a base that is known by a pair."""
+    guarantee = select(BASES[base](), LAWS[law])
+    epsilon, delta = verified(guarantee, delta=0)
+
+    assert delta == 0
+    assert guarantee.epsilon(delta=0).lower <= epsilon
+    assert epsilon <= guarantee.epsilon(delta=0).upper * (1 + Fraction(1, 10**9))
+
+
+@pytest.mark.parametrize(
+    "guarantee",
+    [
+        select(GDP(mu=1), FixedRuns(count=3)),
+        select_above(Laplace(scale=2, sensitivity=L1(1)).guarantee(), FixedRuns(count=3)),
+    ],
+)
+def test_no_bounded_loss_is_certified(guarantee: Guarantee[Any]) -> None:
+    """Of unbounded losses, and of a threshold."""
+    with pytest.raises(NotCertified):
+        guarantee.certify(delta=0)
+
+
+def test_tuned_training_is_certified() -> None:
+    """Selection from ten thousand steps of DP-SGD: two directions, a few lines of sums."""
+    guarantee = SAMPLED.repeat(10_000).select(GEOMETRIC, score=len).guarantee()
+    certificate = guarantee.certify(delta=DELTA)
+    bracket = guarantee.epsilon(delta=DELTA)
+
+    assert isinstance(proofs.check(certificate), VerifiedUnder)
+    claimed = Fraction(str(certificate.claim["epsilon"]))
+    assert bracket.lower <= claimed <= bracket.upper * (1 + 6e-5)
+    assert len(certificate.to_json()) < 400_000
+
+
+@pytest.mark.parametrize("name", STOPPED)
+def test_stopping_at_a_threshold(name: str) -> None:
+    """As close as the engine, whose cells are coarser."""
+    guarantee = STOPPED[name]()
+    epsilon, _ = verified(guarantee, delta=DELTA)
+    bracket = guarantee.epsilon(delta=DELTA)
+
+    assert bracket.lower <= epsilon <= bracket.upper * (1 + 1e-3)
+
+
+def test_what_is_refused() -> None:
+    """At delta = 0 there is no finite pair, and of what it would restate nothing is proved."""
+    best = select(GDP(mu=1), GEOMETRIC)
+    with pytest.raises(NotCertified, match="delta is 0 or not asked for"):
+        compose(best, GDP(mu=1)).certify()
+    with pytest.raises(NotCertified, match="reveals nothing"):
+        compose(select(GDP(mu=0), GEOMETRIC), GDP(mu=1)).certify(delta=DELTA)
+    three = convert(select(GDP(mu=0.5), FixedRuns(count=3)), to=GDP)
+    with pytest.raises(NotCertified, match="ask for epsilon or delta"):
+        compose(three, Laplace(scale=1, sensitivity=L1(1)).guarantee()).certify(delta=DELTA)
+
+
+def test_more_work_than_the_checker_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A certificate that would be rejected is not written; bounded losses have another."""
+    base = compose(self_compose(Laplace(scale=5, sensitivity=L1(1)).guarantee(), 3), GDP(mu=0.5))
+    monkeypatch.setattr("accountant.certificates.hockey_stick.curve._MOST_WORK", 100)
+    with pytest.raises(NotCertified, match="more work than the checker does"):
+        select(base, GEOMETRIC).certify(delta=DELTA)
+
+
+@pytest.mark.parametrize("seed", [1])
+def test_no_mechanism_leaks_more_than_is_proved(seed: int) -> None:
+    """Every order of the outcomes of small mechanisms, enumerated."""
+    enumerate_and_compare(seed)
+
+
+@pytest.mark.slow
+def test_no_mechanism_of_many_leaks_more_than_is_proved() -> None:
+    """The same, more often."""
+    for seed in range(2, 10):
+        enumerate_and_compare(seed)
+
+
+def enumerate_and_compare(seed: int) -> None:
+    """One small mechanism, one law, one epsilon."""
+    rng = np.random.default_rng(50_000 + seed)
+    runs = drawn_runs(rng)
+    p, q = drawn_masses(rng, int(rng.integers(2, 4)))
+    base = DominatingPair(forward=Product.of(FinitePair(p=tuple(p), q=tuple(q))))
+    epsilon = float(rng.uniform(0.5, 3.0))
+    ways = [(halved(first, 6), halved(second, 6)) for first, second in ((p, q), (q, p))]
+    best = max(worst_of_all_orders(runs, *way, epsilon) for way in ways)
+    first = max(float(worst_of_all_sets(runs, *way, np.array([epsilon]))[0]) for way in ways)
+    for guarantee, truth in (
+        (select(base, runs.law), best),
+        (select_above(base, runs.law), first),
+    ):
+        if guarantee is base:
+            continue
+        try:
+            certificate = guarantee.certify(epsilon=epsilon)
+        except NotCertified:  # the bound is 1
+            continue
+        verdict = proofs.check(certificate)
+        assert isinstance(verdict, VerifiedUnder), (seed, verdict)
+        assert truth <= float(Fraction(str(certificate.claim["delta"]))) + 1e-12, seed
+
+
+@pytest.mark.parametrize("lowered", [0.99, 0.999])
+def test_a_smaller_claim_is_rejected(lowered: float) -> None:
+    """Below what the polygon proves the step fails, whatever else the certificate says."""
+    certificate = select(GDP(mu=1), GEOMETRIC).certify(delta=DELTA)
+    old = str(certificate.claim["epsilon"])
+    new = str(Fraction(old) * Fraction(lowered))
+    verdict = proofs.check_text(certificate.to_json().replace(f'"{old}"', f'"{new}"'))
+
+    assert isinstance(verdict, Rejected)
+    assert verdict.rule == "select/profile"
+    assert math.isfinite(float(Fraction(new)))

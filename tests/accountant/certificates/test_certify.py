@@ -1,0 +1,372 @@
+"""Certificates of guarantees: verified, close to the engine's own answer, refused when unknown."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+import proofs
+from accountant import (
+    GDP,
+    L1,
+    L2,
+    RDP,
+    ZCDP,
+    AddRemove,
+    ApproxDP,
+    BoundedRange,
+    Guarantee,
+    NotCertified,
+    ParameterError,
+    Poisson,
+    PrivacyProfile,
+    PureDP,
+    ReplaceOne,
+    TradeOff,
+    WithoutReplacement,
+    compose,
+    convert,
+    group,
+    self_compose,
+)
+from accountant.certificates.hockey_stick import closed_form
+from accountant.guarantees.derivation import Derivation
+from accountant.theorems.conversion.profile_to_trade_off import profile_to_trade_off
+from mechanisms import DiscreteGaussian, Gaussian, Laplace, RandomizedResponse
+from mechanisms import compose as mechanism_compose
+from proofs import Certificate, Rejected, VerifiedUnder
+from tests.proofs.corpus import COMPUTATIONS, DELTA, training, two_releases
+
+CLOSE = 1e-6
+LONG = {"samples", "sampled answers", "five samples", "rough"}
+SAMPLED = Gaussian(sigma=1, sensitivity=L2(1)).subsample(Poisson(sampling_rate=0.25))
+MORE: dict[str, Callable[[], Guarantee[Any]]] = {
+    "gdp": lambda: GDP(mu=1),
+    "nothing": lambda: GDP(mu=0),
+    "pure": lambda: PureDP(epsilon=1),
+    "approx": lambda: ApproxDP(epsilon=1, delta=1e-9),
+    "told": lambda: ApproxDP(epsilon=0, delta=1e-9),
+    "range": lambda: BoundedRange(epsilon=1),
+    "zcdp": lambda: ZCDP(rho=0.5),
+    "rdp": lambda: RDP(points=((2, 1), (10, 6))),
+    "profile": lambda: PrivacyProfile(points=((0.5, 0.1), (1, 1e-9))),
+    "trade-off": lambda: TradeOff(points=((0, 1), (0.25, 0.25), (1, 0))),
+    "polygon": lambda: profile_to_trade_off(PrivacyProfile(points=((0.5, 0.1), (1, 0)))),
+    "laplace": lambda: Laplace(scale=1, sensitivity=L1(1)).guarantee(),
+    "sampled once": SAMPLED.guarantee,
+    "sampled": lambda: SAMPLED.repeat(50).guarantee(),
+    "mixed": lambda: compose(training(5_000), Laplace(scale=20, sensitivity=L1(1)).guarantee()),
+    "converted": lambda: convert(self_compose(GDP(mu=0.1), 5), to=RDP, orders=[2, 8, 32]),
+    "bounded": lambda: compose(PureDP(epsilon=0.25), BoundedRange(epsilon=0.375)),
+    "largest": lambda: convert(compose(PureDP(epsilon=0.25), PureDP(epsilon=0.5)), to=PureDP),
+    "sampled laplace": lambda: (
+        Laplace(scale=2, sensitivity=L1(1))
+        .subsample(Poisson(sampling_rate=0.125))
+        .repeat(100)
+        .guarantee()
+    ),
+    "sampled answers": lambda: (
+        RandomizedResponse(epsilon=1, categories=4)
+        .subsample(Poisson(sampling_rate=0.125))
+        .repeat(20)
+        .guarantee()
+    ),
+    "subsets of laplace": lambda: (
+        Laplace(scale=1, sensitivity=L1(1), relation=ReplaceOne())
+        .subsample(WithoutReplacement(sample_size=10, population_size=100))
+        .repeat(100)
+        .guarantee()
+    ),
+    "whole noise on one sample": lambda: (
+        DiscreteGaussian(sigma=4, sensitivity=L2(1.5))
+        .subsample(Poisson(sampling_rate=0.05))
+        .guarantee()
+    ),
+    "whole noise beside laplace": lambda: (
+        mechanism_compose(
+            DiscreteGaussian(sigma=4, sensitivity=L2(1)), Laplace(scale=5, sensitivity=L1(1))
+        )
+        .subsample(Poisson(sampling_rate=0.2))
+        .guarantee()
+    ),
+    "many answers on one sample": lambda: (
+        RandomizedResponse(epsilon=0.125, categories=3)
+        .repeat(200)
+        .subsample(Poisson(sampling_rate=0.125))
+        .guarantee()
+    ),
+    "five samples": lambda: two_releases().repeat(5).guarantee(),
+    "laplaces on one sample": lambda: (
+        Laplace(scale=10, sensitivity=L1(1))
+        .repeat(4)
+        .subsample(Poisson(sampling_rate=0.125))
+        .guarantee()
+    ),
+    "few": lambda: self_compose(Laplace(scale=2, sensitivity=L1(1)).guarantee(), 7),
+    "group": lambda: group(Laplace(scale=5, sensitivity=L1(1)).guarantee(), size=3),
+}
+
+
+NAMES = [
+    pytest.param(name, marks=pytest.mark.slow if name in LONG else ())
+    for name in [*COMPUTATIONS, *MORE]
+]
+
+
+def verified(certificate: Certificate) -> dict[str, Fraction]:
+    """The numbers of the claim, if the checker accepts it."""
+    verdict = proofs.check(certificate)
+    assert isinstance(verdict, VerifiedUnder), verdict
+    claim = certificate.claim
+    return {name: Fraction(str(claim[name])) for name in ("epsilon", "delta")}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_epsilon_at_delta(name: str) -> None:
+    """The claim is the engine's upper end, at most a millionth above."""
+    guarantee = {**COMPUTATIONS, **MORE}[name]()
+    claim = verified(guarantee.certify(delta=DELTA))
+    upper = guarantee.epsilon(delta=DELTA).upper
+
+    assert claim["delta"] <= Fraction(DELTA)
+    assert upper <= claim["epsilon"] <= upper * (1 + Fraction(CLOSE)) + Fraction(1, 10**9)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_delta_at_epsilon(name: str) -> None:
+    """The same for delta."""
+    guarantee = {**COMPUTATIONS, **MORE}[name]()
+    claim = verified(guarantee.certify(epsilon=0.75))
+    upper = guarantee.delta(epsilon=0.75).upper
+
+    assert claim["epsilon"] == Fraction(3, 4)
+    assert upper <= claim["delta"] <= upper * (1 + Fraction(CLOSE))
+
+
+def test_producing_and_checking_is_fast() -> None:
+    """Little work for ten thousand steps of DP-SGD, and a few kilobytes."""
+    training().certify(delta=DELTA)
+    start = time.process_time()
+    certificate = training().certify(delta=DELTA)
+    made = time.process_time()
+    verified(certificate)
+    checked = time.process_time()
+
+    assert made - start < 2
+    assert checked - made < 5
+    assert len(certificate.to_json()) < 4_000
+
+
+def test_a_million_steps() -> None:
+    """The certificate does not grow with the count."""
+    certificate = training(10**6).certify(delta=DELTA)
+
+    verified(certificate)
+    assert len(certificate.to_json()) < 4_000
+
+
+@pytest.mark.parametrize("delta", [0.5, 1e-12])
+def test_every_size_of_delta(delta: float) -> None:
+    """The tail is certified as well as the bulk."""
+    claim = verified(training().certify(delta=delta))
+    upper = training().epsilon(delta=delta).upper
+
+    assert upper <= claim["epsilon"] <= upper * (1 + Fraction(CLOSE)) + Fraction(1, 10**9)
+
+
+def test_pure_claims() -> None:
+    """At delta = 0 a pure statement is its own proof, and losses without bound have none."""
+    assert verified(PureDP(epsilon=0.5).certify(delta=0)) == {
+        "epsilon": Fraction(1, 2),
+        "delta": Fraction(0),
+    }
+    with pytest.raises(NotCertified, match="no finite epsilon"):
+        GDP(mu=1).certify(delta=0)
+
+
+@pytest.mark.parametrize(
+    "name", [*COMPUTATIONS, "gdp", "zcdp", "rdp", "sampled", "sampled laplace"]
+)
+def test_divergence_at_an_order(name: str) -> None:
+    """The Renyi divergence is the engine's upper end, at most a millionth above."""
+    guarantee = {**COMPUTATIONS, **MORE}[name]()
+    refused = {"points": "no finite", "disjoint": "no finite"}
+    if name in refused:
+        with pytest.raises(NotCertified, match=refused[name]):
+            guarantee.certify(order=2)
+        return
+    certificate = guarantee.certify(order=2)
+    verdict = proofs.check(certificate)
+    said = json.loads(certificate.to_json())["claim"]["points"]
+    ((order, value),) = [(Fraction(first), Fraction(second)) for first, second in said]
+
+    assert isinstance(verdict, VerifiedUnder), verdict
+    assert order == 2
+    assert value <= guarantee.rdp(order=2).upper * (1 + Fraction(CLOSE))
+
+
+@pytest.mark.parametrize("direction", ["poisson", "subsets"])
+@pytest.mark.parametrize("order", [1.5, 3, 16])
+def test_divergences_of_samples_without_a_bound(direction: str, order: float) -> None:
+    """A table and what lies beyond it: at most a millionth above the engine, which is tight."""
+    noise = DiscreteGaussian(
+        sigma=4, sensitivity=L2(1), relation=ReplaceOne() if direction == "subsets" else AddRemove()
+    )
+    subsets = WithoutReplacement(sample_size=10, population_size=50)
+    scheme = subsets if direction == "subsets" else Poisson(sampling_rate=0.2)
+    guarantee = noise.subsample(scheme).repeat(10).guarantee()
+    certificate = guarantee.certify(order=order)
+    ((_, value),) = json.loads(certificate.to_json())["claim"]["points"]
+    found = guarantee.rdp(order=order)
+
+    assert isinstance(proofs.check(certificate), VerifiedUnder)
+    assert found.upper <= Fraction(value) <= found.upper * (1 + Fraction(CLOSE))
+    assert found.upper <= found.lower * (1 + 1e-3)
+
+
+def test_mu_of_samples() -> None:
+    """Forgetting a sample loses nothing that mu knows: the bases' mu add up in squares."""
+    both = mechanism_compose(
+        Gaussian(sigma=2, sensitivity=L2(1)), Laplace(scale=4, sensitivity=L1(1))
+    )
+    stated = convert(both.subsample(Poisson(sampling_rate=0.125)).repeat(3).guarantee(), to=GDP)
+    certificate = stated.certify()
+
+    assert isinstance(proofs.check(certificate), VerifiedUnder)
+    assert "convert/pair-unsampled" in [step.rule for step in certificate.steps]
+    assert Fraction(str(certificate.claim["mu_squared"])) == stated.mu_squared
+
+
+@pytest.mark.parametrize(
+    ("guarantee", "notion"),
+    [
+        (compose(GDP(mu=1), GDP(mu=2)), "gdp"),
+        (convert(GDP(mu=1), to=ZCDP), "zcdp"),
+        (training(), "dominating-pair"),
+    ],
+)
+def test_statements(guarantee: Guarantee[Any], notion: str) -> None:
+    """Without a question the statement itself is certified: mu, rho, a pair."""
+    certificate = guarantee.certify()
+
+    assert certificate.claim["notion"] == notion
+    assert isinstance(proofs.check(certificate), VerifiedUnder)
+
+
+def test_one_of_them_is_given() -> None:
+    """Two questions are refused, and so is a number outside its domain."""
+    with pytest.raises(ParameterError):
+        GDP(mu=1).certify(delta=0.1, epsilon=1)
+    with pytest.raises(ParameterError):
+        GDP(mu=1).certify(delta=2)
+    with pytest.raises(ParameterError):
+        GDP(mu=1).certify(epsilon=-1)
+
+
+@pytest.mark.parametrize(
+    ("make", "notions"),
+    [
+        (lambda: TradeOff(points=((0, 1), (0.25, 0.25), (1, 0))), (GDP, ZCDP)),
+        (lambda: Laplace(scale=2, sensitivity=L1(1)).guarantee(), (GDP, ZCDP)),
+        (lambda: self_compose(Laplace(scale=2, sensitivity=L1(1)).guarantee(), 20), (ZCDP,)),
+        (training, (GDP, ZCDP)),
+        (lambda: BoundedRange(epsilon=1), (GDP,)),
+        (lambda: compose(PureDP(epsilon=0.25), BoundedRange(epsilon=0.5)), (GDP, ZCDP)),
+        (lambda: self_compose(PureDP(epsilon=0.5), 5), (GDP, ZCDP)),
+        (lambda: RandomizedResponse(epsilon=1, categories=4).repeat(10).guarantee(), (ZCDP,)),
+    ],
+    ids=["trade-off", "laplace", "laplaces", "training", "range", "two", "pures", "answers"],
+)
+def test_one_number(make: Callable[[], Guarantee[Any]], notions: tuple[Any, ...]) -> None:
+    """The smallest mu and rho of a product are certified exactly as they are stated."""
+    for notion in notions:
+        stated = convert(make(), to=notion)
+        certificate = stated.certify()
+
+        assert isinstance(proofs.check(certificate), VerifiedUnder)
+        number = Fraction(str(certificate.claim["rho" if notion is ZCDP else "mu_squared"]))
+        assert number == (stated.rho if notion is ZCDP else stated.mu_squared)
+
+
+def test_what_no_rule_covers_is_refused() -> None:
+    """A theorem without a rule is named; nothing is certified around it."""
+    node = Derivation(rule="magic/gdp", statement="a trick", source="nowhere")
+
+    with pytest.raises(NotCertified, match="magic/gdp"):
+        GDP(mu=1, derivation=node).certify(delta=DELTA)
+
+
+def test_numbers_that_no_sum_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The mu of several rough releases goes by points of their profile, nearly as tight."""
+    monkeypatch.setattr(closed_form, "_MAX_WORK", 1)
+    many = convert(self_compose(Laplace(scale=2, sensitivity=L1(1)).guarantee(), 5), to=GDP)
+    certificate = many.certify()
+
+    assert isinstance(proofs.check(certificate), VerifiedUnder)
+    number, upper = Fraction(str(certificate.claim["mu_squared"])), many.mu_squared
+    assert upper <= number <= upper * (1 + Fraction(1, 200))
+
+
+def test_a_table_whose_masses_are_too_far_apart() -> None:
+    """Where little noise is sampled at a high rate, a tilt beyond floating point is not tried."""
+    noise = Laplace(scale=0.2, sensitivity=L1(1)).subsample(Poisson(sampling_rate=0.9))
+    guarantee = noise.repeat(10).guarantee()
+    claim = verified(guarantee.certify(delta=DELTA))
+    upper = guarantee.epsilon(delta=DELTA).upper
+
+    assert upper <= claim["epsilon"] <= upper * (1 + Fraction(1, 10**4))
+
+
+def test_groups_are_not_mixed_with_records() -> None:
+    """A statement about groups and one about single records have no common claim."""
+    parts = (group(GDP(mu=1), size=2).derivation, GDP(mu=1).derivation)
+    node = Derivation(rule="compose/gdp", statement="both", source="nowhere", premises=parts)
+    both = GDP(mu_squared=5, derivation=node)
+
+    with pytest.raises(NotCertified, match="groups"):
+        both.certify(delta=DELTA)
+
+
+def test_a_guarantee_knows_how_it_was_derived() -> None:
+    """Every step of a derivation holds its exact parameters and its conclusion."""
+    guarantee = training()
+    node = guarantee.derivation
+
+    assert node.rule == "repeat/pair"
+    assert node.parameters == (("count", 10_000),)
+    assert node.conclusion is guarantee
+
+
+def test_long_derivations_are_walked() -> None:
+    """A chain longer than the recursion limit allows is walked."""
+    total: Guarantee[Any] = GDP(mu=0.125)
+    for _ in range(1_100):
+        total = compose(total, GDP(mu=0.125))
+
+    certificate = total.certify(delta=DELTA)
+
+    assert len(certificate.steps) > 2_000
+    verified(certificate)
+
+
+def test_shared_steps_are_written_once() -> None:
+    """Repeating a part does not repeat its proof."""
+    part = DiscreteGaussian(sigma=4, sensitivity=L2(1)).guarantee()
+    certificate = compose(part, part, part).certify(delta=DELTA)
+
+    assert [step.rule for step in certificate.steps].count("mechanism/discrete-gaussian") == 1
+    verified(certificate)
+
+
+def test_a_false_claim_is_rejected() -> None:
+    """A certificate of fewer steps does not do for more: the checker computes."""
+    text = training(9_000).certify(delta=DELTA).to_json()
+    verdict = proofs.check_text(text.replace("9000", "10000"))
+
+    assert isinstance(verdict, Rejected)
+    assert verdict.rule.startswith("hockey-stick/")

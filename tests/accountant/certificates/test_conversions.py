@@ -1,0 +1,268 @@
+"""Conversions inside a derivation: certified with numbers raised by next to nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+import proofs
+from accountant import (
+    GDP,
+    L1,
+    RDP,
+    ZCDP,
+    ApproxDP,
+    BoundedRange,
+    Guarantee,
+    NotCertified,
+    Poisson,
+    PrivacyProfile,
+    PureDP,
+    ReplaceOne,
+    TradeOff,
+    TruncatedNegativeBinomial,
+    WithoutReplacement,
+    compose,
+    convert,
+    group,
+    parallel_compose,
+    post_process,
+    select,
+    select_above,
+    self_compose,
+)
+from accountant.certificates import group_trade_off
+from accountant.certificates.rederive import _AGAIN, _again, raised
+from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.point_lists import value_at
+from accountant.theorems.subsampling.poisson import subsample_poisson
+from accountant.theorems.subsampling.without_replacement import subsample_without_replacement
+from mechanisms import Laplace
+from proofs import VerifiedUnder
+from tests.proofs.corpus import COMPUTATIONS, training
+
+GEOMETRIC = TruncatedNegativeBinomial(eta=1, gamma=0.1)
+CLOSE = Fraction(1, 10**6)
+CURVE = TradeOff(points=((0, 1), (0.25, 0.25), (1, 0)))
+EPSILONS = [0, 0.5, 1, 2, 3, 4, 6]
+
+
+def _laplaces() -> Guarantee[Any]:
+    """Sampled, so that the checker makes a table."""
+    noise = Laplace(scale=2, sensitivity=L1(1)).subsample(Poisson(sampling_rate=0.125))
+    return noise.repeat(100).guarantee()
+
+
+def _point(delta: float = 1e-9) -> ApproxDP[Any]:
+    return convert(training(100), to=ApproxDP, delta=delta)
+
+
+def _subset() -> Guarantee[Any]:
+    base = convert(GDP(mu=0.5, relation=ReplaceOne()), to=ApproxDP, delta=1e-9)
+    scheme = WithoutReplacement(sample_size=5, population_size=40)
+    return subsample_without_replacement(base, scheme)
+
+
+CASES: dict[str, tuple[Callable[[], Guarantee[Any]], float]] = {
+    "point": (lambda: _point(1e-6), 1e-6),
+    "points": (lambda: self_compose(_point(), 3), 1e-6),
+    "point of a stated one": (lambda: convert(PureDP(epsilon=1), to=ApproxDP, delta=0.1), 0.1),
+    "concentrated": (
+        lambda: compose(convert(ZCDP(rho=0.1), to=ApproxDP, delta=1e-7), GDP(mu=0.5)),
+        1e-6,
+    ),
+    "variation": (lambda: convert(ZCDP(rho=0.001), to=ApproxDP, delta=0.1), 0.1),
+    "profile": (
+        lambda: compose(convert(training(), to=PrivacyProfile, epsilons=EPSILONS), GDP(mu=0.5)),
+        1e-3,
+    ),
+    "pure profile": (
+        lambda: convert(PureDP(epsilon=1), to=PrivacyProfile, epsilons=[0, 0.5, 1]),
+        1e-3,
+    ),
+    "curve profile": (
+        lambda: convert(RDP(points=((2, 1), (10, 6))), to=PrivacyProfile, epsilons=EPSILONS),
+        1e-2,
+    ),
+    "trade-off": (
+        lambda: self_compose(
+            convert(PureDP(epsilon=0.5), to=TradeOff, epsilons=[0, 0.25, 0.5]),
+            3,
+        ),
+        1e-6,
+    ),
+    "table": (lambda: compose(convert(_laplaces(), to=RDP, orders=[2, 8]), ZCDP(rho=0.1)), 1e-2),
+    "range": (
+        lambda: compose(convert(BoundedRange(epsilon=1), to=RDP, orders=[2, 8]), ZCDP(rho=0.1)),
+        1e-2,
+    ),
+    "curve of a group": (lambda: group(CURVE, size=5), 1e-3),
+    "curves of groups": (
+        lambda: self_compose(
+            group(convert(GDP(mu=0.25), to=PrivacyProfile, epsilons=[0, 0.5, 1]), size=3), 2
+        ),
+        0.3,
+    ),
+    "sample": (lambda: subsample_poisson(_point(), Poisson(sampling_rate=0.1)), 1e-6),
+    "subset": (_subset, 1e-6),
+    "group": (lambda: group(post_process(_point(), description="rounding"), size=3), 1e-6),
+    "disjoint": (lambda: parallel_compose(_point(), ApproxDP(epsilon=1, delta=1e-8)), 1e-6),
+    "disjoint profiles": (
+        lambda: parallel_compose(GDP(mu=1), PureDP(epsilon=1), epsilons=EPSILONS),
+        1e-3,
+    ),
+    "disjoint curves": (
+        lambda: parallel_compose(ZCDP(rho=0.1), RDP(points=((2, 1), (10, 6)))),
+        1e-3,
+    ),
+    "number of points": (lambda: convert(convert(_point(), to=PrivacyProfile, epsilons=[1, 2]),
+                                         to=PrivacyProfile, epsilons=[1.5, 3]), 1e-3),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_epsilon_at_delta(name: str) -> None:
+    """The claim is at or above the engine's upper end, by at most a millionth."""
+    make, delta = CASES[name]
+    guarantee = make()
+    certificate = guarantee.certify(delta=delta)
+    verdict = proofs.check(certificate)
+    assert isinstance(verdict, VerifiedUnder), verdict
+    upper = guarantee.epsilon(delta=delta).upper
+    claimed = Fraction(str(certificate.claim["epsilon"]))
+
+    assert Fraction(str(certificate.claim["delta"])) <= Fraction(delta)
+    assert upper * (1 - CLOSE) <= claimed <= upper * (1 + CLOSE)
+
+
+@pytest.mark.parametrize("name", ["variation", "profile", "disjoint profiles", "table"])
+def test_the_statement_itself(name: str) -> None:
+    """Without a question the raised statement is certified."""
+    certificate = CASES[name][0]().certify()
+
+    assert isinstance(proofs.check(certificate), VerifiedUnder)
+
+
+@pytest.mark.parametrize(
+    ("guarantee", "epsilon"),
+    [(ZCDP(rho=0.01), 0), (ZCDP(rho=2), 0), (RDP(points=((2, 1), (10, 6))), 0.25)],
+)
+def test_total_variation_of_a_curve(guarantee: Guarantee[Any], epsilon: float) -> None:
+    """Where no order of a Renyi curve says as much as its total variation, that is certified."""
+    certificate = guarantee.certify(epsilon=epsilon)
+    upper = guarantee.delta(epsilon=epsilon).upper
+
+    assert isinstance(proofs.check(certificate), VerifiedUnder)
+    assert upper <= Fraction(str(certificate.claim["delta"])) <= upper * (1 + CLOSE)
+
+
+def test_renyi_divergence_of_a_range() -> None:
+    """Bounded range says more than its pair, and that is certified."""
+    certificate = BoundedRange(epsilon=1).certify(order=2)
+    ((_, value),) = json.loads(certificate.to_json())["claim"]["points"]
+    upper = BoundedRange(epsilon=1).rdp(order=2).upper
+
+    assert isinstance(proofs.check(certificate), VerifiedUnder)
+    assert upper <= Fraction(value) <= upper * (1 + CLOSE)
+
+
+def _nodes(derivation: Derivation) -> Iterator[Derivation]:
+    yield derivation
+    for premise in derivation.premises:
+        yield from _nodes(premise)
+
+
+def test_every_theorem_can_be_applied_again() -> None:
+    """A theorem applied again to its own premises concludes what it did: all that are listed."""
+    more = [
+        convert(convert(ApproxDP(epsilon=1, delta=0), to=PureDP), to=BoundedRange),
+        convert(convert(BoundedRange(epsilon=1), to=PureDP), to=GDP),
+        convert(PureDP(epsilon=1), to=ApproxDP),
+        convert(BoundedRange(epsilon=1), to=ZCDP),
+        convert(GDP(mu=1), to=ZCDP),
+        convert(compose(PureDP(epsilon=1), BoundedRange(epsilon=1)), to=PureDP),
+        convert(PrivacyProfile(points=((0.5, 0.1), (1, 0))), to=TradeOff),
+        select(PureDP(epsilon=1), GEOMETRIC),
+        select(ZCDP(rho=0.1), GEOMETRIC),
+        select_above(GDP(mu=1), GEOMETRIC),
+    ]
+    made = [make() for make in COMPUTATIONS.values()] + [make() for make, _ in CASES.values()]
+    seen = set()
+    for node in (node for one in [*made, *more] for node in _nodes(one.derivation)):
+        rule = node.rule if node.rule in _AGAIN else node.rule.split("/")[0]
+        if rule in _AGAIN:
+            seen.add(rule)
+            premises = [one.conclusion for one in node.premises]
+            assert _again(node, premises) == node.conclusion  # type: ignore[arg-type]
+
+    assert seen == set(_AGAIN)
+
+
+@pytest.mark.parametrize("size", [2, 3, 6, 11])
+def test_curves_of_groups_are_lowered_a_hair(size: int) -> None:
+    """Every corner of the certified curve is at or below the theorem's, and next to it."""
+    exact = group(CURVE, size=size)
+    lowered, _ = raised(exact)
+    assert isinstance(exact, TradeOff)
+    assert isinstance(lowered, TradeOff)
+
+    for place, height in lowered.points:
+        assert height <= value_at(exact.points, place)
+    for place, height in exact.points:
+        assert value_at(lowered.points, place) >= height * (1 - CLOSE) - Fraction(1, 10**11)
+
+
+def test_curves_of_groups_stay_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A chain of curves with too many corners is refused."""
+    monkeypatch.setattr(group_trade_off, "_MOST_POINTS", 4)
+
+    assert isinstance(proofs.check(group(CURVE, size=2).certify()), VerifiedUnder)
+    with pytest.raises(NotCertified, match="more than 4 corners"):
+        group(CURVE, size=5).certify()
+
+
+def test_roundings_along_a_chain_are_covered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A curve that is not below its premises' is not certified."""
+    monkeypatch.setattr(group_trade_off, "_lowered", lambda curve, _: ((0, 1), curve[-1]))
+
+    with pytest.raises(NotCertified, match="roundings"):
+        group(CURVE, size=3).certify()
+
+
+def test_what_needs_no_raising_stays() -> None:
+    """A derivation without conversions is not made again."""
+    guarantee = training()
+
+    assert raised(guarantee) == (guarantee, {})
+    assert raised(guarantee)[0] is guarantee
+
+
+def test_what_cannot_be_made_again_is_refused() -> None:
+    """A theorem that is not listed is refused, with a way out."""
+    node = replace(_point().derivation, rule="unheard/of")
+
+    with pytest.raises(NotCertified, match="certify what it was applied to"):
+        _again(node, [training(100)])
+
+
+def test_orders_that_are_too_large_for_the_checker_are_left_out() -> None:
+    """A curve goes as far as its proof; what lies beyond is refused."""
+    sampled = subsample_poisson(GDP(mu=1), Poisson(sampling_rate=0.01))
+    curve = convert(sampled, to=RDP, orders=[2, 1500])
+    certificate = curve.certify()
+    points: Any = certificate.claim["points"]
+
+    assert isinstance(proofs.check(certificate), VerifiedUnder)
+    assert [order for order, _ in points] == ["2"]
+    with pytest.raises(NotCertified, match="no finite"):
+        curve.certify(order=1500)
+    with pytest.raises(NotCertified, match="smaller epsilon or order"):
+        convert(sampled, to=RDP, orders=[1500]).certify()
+    assert isinstance(
+        proofs.check(compose(ZCDP(rho=1), sampled).certify(delta=1e-6)), VerifiedUnder
+    )

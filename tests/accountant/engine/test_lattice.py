@@ -1,0 +1,131 @@
+"""Losses on one lattice: the folded sum against enumeration."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import flint
+import numpy as np
+import pytest
+
+from accountant.engine.lattice import build_lattice, common_lattice
+from accountant.engine.saddle_point import find_saddle, saddle_at
+from accountant.errors import NotCertified
+from accountant.pairs.discrete_laplace import DiscreteLaplacePair
+from accountant.pairs.gaussian import GaussianPair
+from accountant.pairs.product import Factor, Product
+from accountant.pairs.randomized_response import RandomizedResponsePair
+from accountant.subsampling.subsampled import Direction, SubsampledPair
+from tests.contracts.definition import Ball, ball
+
+
+def binomial(epsilon: Fraction, count: int, at: float) -> Ball:
+    """n-fold randomised response: losses (2k - n) epsilon with binomial masses."""
+    e, total = ball(epsilon).exp(), flint.arb(0)
+    for k in range(count + 1):
+        loss = (2 * k - count) * ball(epsilon)
+        mass = math.comb(count, k) * e**k / (1 + e) ** count
+        total += mass * (1 - (ball(at) - loss).exp()).max(flint.arb(0))
+    return total
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 60, 700])
+@pytest.mark.parametrize("share", [0.0, 0.2, 0.201, 0.6, 0.99])
+def test_randomized_response(count: int, share: float) -> None:
+    """The binomial sum is inside, on lattice points and between."""
+    epsilon = Fraction(1, 4)
+    product = Product((Factor(RandomizedResponsePair(epsilon=epsilon), count),))
+    for x in (share * count * 0.25, round(share * count) * 0.25):
+        true = binomial(epsilon, count, x)
+        saddle = find_saddle(product, lambda one, x=x: one.epsilon - x)  # type: ignore[misc]
+        lattice = common_lattice(product, saddle.c)
+        assert lattice is not None
+        low, high = build_lattice(product, saddle, lattice).log_profile(np.array([x]))
+        assert ball(float(low[0])).exp().lower() <= true.upper() if low[0] > -math.inf else True
+        assert true.lower() <= ball(float(high[0])).exp().upper()
+        if true > 1e-250 and share < 0.9:
+            assert high[0] - low[0] < 1e-9
+
+
+@pytest.mark.parametrize("c", [1e-3, 0.1, 1.0, 10.0, 100.0])
+def test_a_bad_abscissa_only_widens(c: float) -> None:
+    """Far from the saddle the bracket still holds."""
+    product = Product((Factor(RandomizedResponsePair(epsilon=Fraction(1, 4)), 20),))
+    lattice = common_lattice(product, c)
+    assert lattice is not None
+    made = build_lattice(product, saddle_at(product, c), lattice)
+    for x in (0.0, 0.7, 2.0, 4.9):
+        true = binomial(Fraction(1, 4), 20, x)
+        low, high = made.log_profile(np.array([x]))
+        assert low[0] == -math.inf or ball(float(low[0])).exp().lower() <= true.upper()
+        assert true.lower() <= ball(float(high[0])).exp().upper()
+
+
+def test_common_lattice() -> None:
+    """Multiples of one span share it; anything else shares none."""
+    half = RandomizedResponsePair(epsilon=Fraction(1, 2))
+    whole = RandomizedResponsePair(epsilon=Fraction(1))
+    found = common_lattice(Product((Factor(half, 3), Factor(whole, 2))), 0.5)
+    assert found is not None
+    assert found.span == 1.0
+    assert found.offset == -3.5
+    laplace = DiscreteLaplacePair(scale=Fraction(2), shift=3)
+    assert common_lattice(Product.of(half, laplace), 0.5) is not None
+    third = RandomizedResponsePair(epsilon=Fraction(1, 3))
+    assert common_lattice(Product.of(half, third), 0.5) is None
+    assert common_lattice(Product.of(half, GaussianPair(mu_squared=Fraction(1))), 0.5) is None
+
+
+def test_refuses_absurd_lattices() -> None:
+    """A span far too fine for the count is refused with both numbers, not by a crash."""
+    product = Product((Factor(RandomizedResponsePair(epsilon=Fraction(1, 10**18)), 10**4),))
+    saddle = find_saddle(product, lambda one: one.epsilon - 1e-9)
+    lattice = common_lattice(product, saddle.c)
+    assert lattice is not None
+    with pytest.raises(NotCertified, match="nodes"):
+        build_lattice(product, saddle, lattice)
+
+
+SHARED = SubsampledPair(
+    base=Product.of(DiscreteLaplacePair(scale=Fraction(4), shift=3)),
+    sampling_rate=Fraction(1, 10),
+    direction=Direction.REMOVAL,
+)
+
+
+@pytest.mark.parametrize("at", [0.3, 1.0, 2.0])
+def test_many_epsilons_by_one_transform(at: float) -> None:
+    """What a Fourier transform says of many epsilons is what each says alone, hardly wider."""
+    product = Product((Factor(SHARED, 30),)).above()
+    saddle = find_saddle(product, lambda one: one.epsilon - at)
+    lattice = common_lattice(product, saddle.c)
+    assert lattice is not None
+    made = build_lattice(product, saddle, lattice)
+    assert made.s.size > 1 << 11
+    epsilon = np.linspace(0.8 * at, 1.2 * at, (1 << 19) // made.s.size + 1)
+    low, high = made.log_profile(epsilon)
+    alone = [made.log_profile(epsilon[k : k + 1]) for k in range(0, epsilon.size, 7)]
+
+    for k, (below, above) in zip(range(0, epsilon.size, 7), alone, strict=True):
+        assert low[k] <= above[0] + 1e-15
+        assert below[0] <= high[k] + 1e-15
+        assert high[k] - low[k] <= 4 * (above[0] - below[0]) + 1e-11
+
+
+def test_nodes_that_are_not_known_widen_the_transform() -> None:
+    """Where K is not known at some nodes all of their size is an error."""
+    product = Product((Factor(SHARED, 30),)).above()
+    saddle = find_saddle(product, lambda one: one.epsilon - 2.0)
+    lattice = common_lattice(product, saddle.c)
+    assert lattice is not None
+    made = build_lattice(product, saddle, lattice)
+    far = replace(made, radius=np.where(made.s.imag > made.s.imag[5], np.inf, made.radius))
+    epsilon = np.linspace(1.9, 2.1, (1 << 19) // made.s.size + 1)
+    low, high = made.log_profile(epsilon)
+    wide = far.log_profile(epsilon)
+
+    assert (wide[0] <= low + 1e-12).all()
+    assert (wide[1] >= high - 1e-12).all()
+    assert (wide[1] > high + 0.1).all()

@@ -1,0 +1,73 @@
+"""Renyi divergences and the smallest zCDP parameter, against closed forms."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from accountant.engine.renyi import renyi, smallest_rho
+from accountant.pairs.gaussian import GaussianPair
+from accountant.pairs.laplace import LaplacePair
+from accountant.pairs.product import Factor, Product
+from accountant.pairs.randomized_response import RandomizedResponsePair
+
+
+def times(pair: GaussianPair | LaplacePair | RandomizedResponsePair, count: int) -> Product:
+    """A pair, n times."""
+    return Product((Factor(pair, count),))
+
+
+@pytest.mark.parametrize("order", [1 + 1e-9, 1.5, 3.0, 1e3])
+@pytest.mark.parametrize("count", [1, 10**6])
+def test_gaussian(order: float, count: int) -> None:
+    """N mu^2 order / 2."""
+    found = renyi(times(GaussianPair(mu_squared=Fraction(1, 4)), count), order)
+    true = Fraction(count, 8) * Fraction(order)
+    assert Fraction(found.lower) <= true * (1 + Fraction(1, 10**16))
+    assert true * (1 - Fraction(1, 10**16)) <= Fraction(found.upper)
+    assert found.relative_width < 1e-7
+
+
+@pytest.mark.parametrize("order", [1.5, 2.0, 8.0])
+def test_laplace(order: float) -> None:
+    """Mironov (arXiv:1702.07476), Table II."""
+    found = renyi(times(LaplacePair(epsilon=Fraction(1)), 1), order)
+    first = order / (2 * order - 1) * math.exp(order - 1)
+    second = (order - 1) / (2 * order - 1) * math.exp(-order)
+    true = math.log(first + second) / (order - 1)
+    assert found.lower <= true * (1 + 1e-14)
+    assert true * (1 - 1e-14) <= found.upper
+    assert found.relative_width < 1e-12
+
+
+def test_smallest_rho_of_gaussians() -> None:
+    """Exactly n mu^2 / 2."""
+    found = smallest_rho(times(GaussianPair(mu_squared=Fraction(1, 4)), 8))
+    assert found.lower <= 1.0 <= found.upper
+    assert found.width < 1e-10
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1), Fraction(4)])
+def test_smallest_rho_is_the_supremum(epsilon: Fraction) -> None:
+    """For randomised response: no order needs more, some order needs as much, and it is tight."""
+    pair = RandomizedResponsePair(epsilon=epsilon)
+    found = smallest_rho(times(pair, 1))
+    e = float(epsilon)
+    orders = 1 + np.geomspace(1e-4, 1e3, 4000)
+    keep, flip = e / 1 - math.log1p(math.exp(e)), -math.log1p(math.exp(e))
+    logs = np.logaddexp(keep + (orders - 1) * e, flip - (orders - 1) * e)
+    needed = logs / (orders - 1) / orders
+    assert needed.max() <= found.upper * (1 + 1e-9)
+    assert found.lower <= needed.max() * (1 + 1e-4)
+    assert found.relative_width < 1e-4
+    assert found.upper <= pair.zcdp_bound * (1 + 1e-12)
+
+
+def test_infinite_mass() -> None:
+    """No finite parameter."""
+    pair = RandomizedResponsePair(epsilon=Fraction(1), infinite=Fraction(1, 10**9))
+    assert renyi(times(pair, 1), 2.0).lower == math.inf
+    assert smallest_rho(times(pair, 1)).lower == math.inf

@@ -1,0 +1,113 @@
+"""Finite sums of exponentials, against the closed profiles and enumeration."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import flint
+import numpy as np
+import pytest
+
+from accountant.engine.residues import _kernels, exponential_sum
+from accountant.pairs.finite import FinitePair
+from accountant.pairs.gaussian import GaussianPair
+from accountant.pairs.laplace import LaplacePair
+from accountant.pairs.logistic import LogisticPair
+from accountant.pairs.pair import Pair
+from accountant.pairs.product import Factor, Product
+from accountant.pairs.randomized_response import RandomizedResponsePair
+from tests.contracts.definition import ball, complex_ball
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        LaplacePair(epsilon=Fraction(1)),
+        LogisticPair(epsilon=Fraction(3)),
+        RandomizedResponsePair(epsilon=Fraction(2), categories=5),
+        LaplacePair(epsilon=Fraction(30)),
+    ],
+)
+def test_moments_and_profile(pair: Pair) -> None:
+    """The terms add up to M on the real axis, and the sum brackets the closed profile."""
+    one = pair.exponentials()
+    assert one is not None
+    for s in (0.1, 1.0, 4.0):
+        z = s + 0.5
+        powers = z ** -np.arange(one.weights.shape[1])
+        total = float(np.exp(z * one.exponents) @ one.weights @ powers)
+        assert np.log(total) == pytest.approx(pair.cgf(np.array([s + 0j])).value[0].real, rel=1e-11)
+    exact = exponential_sum(Product.of(pair))
+    assert exact is not None
+    epsilon = pair.max_loss * np.array([0.0, 0.3, 0.9, 0.999])
+    low, high = exact.log_profile(epsilon)
+    closed = pair.profile(epsilon)
+    assert closed is not None
+    assert (np.exp(low) <= closed[1] * (1 + 1e-13)).all()
+    assert (closed[0] * (1 - 1e-13) <= np.exp(high)).all()
+
+
+def test_three_logistic_pairs() -> None:
+    """Against the inversion integral in ball arithmetic."""
+    e, x = flint.arb(1), flint.arb(3) / 2
+
+    def integrand(y: flint.acb, _: bool) -> flint.acb:  # noqa: FBT001 -- Arb's signature
+        s = 3 + y * complex_ball(1j)
+        half = (s + complex_ball(0.5)) * e
+        moment = (half.sinh() / ((2 * s + 1) * (e / 2).sinh())) ** 3
+        value: flint.acb = moment * (-s * x).exp() / (s * (s + 1))
+        return value
+
+    with flint.ctx.workdps(30):
+        true = flint.arb(0)
+        for k in range(-40, 40):
+            true += flint.acb.integral(integrand, 10 * k, 10 * k + 10).real / (2 * flint.arb.pi())
+    exact = exponential_sum(Product((Factor(LogisticPair(epsilon=Fraction(1)), 3),)))
+    assert exact is not None
+    low, high = exact.log_profile(np.array([1.5]))
+    cut = ball(1e-8)  # |M e^{-sx}| / 400^2 and less, oscillating
+    assert ball(float(low[0])).exp().lower() <= (true + cut).upper()
+    assert (true - cut).lower() <= ball(float(high[0])).exp().upper()
+    assert high[0] - low[0] < 1e-10
+
+
+def test_declines_what_it_cannot_do() -> None:
+    """Other pairs, many of them, losses beyond floats and too many terms: None, never wrong."""
+    laplace, logistic = LaplacePair(epsilon=Fraction(1)), LogisticPair(epsilon=Fraction(1))
+    assert exponential_sum(Product.of(laplace, GaussianPair(mu_squared=Fraction(1)))) is None
+    assert exponential_sum(Product((Factor(laplace, 1000),))) is None
+    assert exponential_sum(Product.of(LaplacePair(epsilon=Fraction(2000)))) is None
+    many = (Factor(laplace, 60), Factor(logistic, 60), Factor(LaplacePair(epsilon=Fraction(2)), 60))
+    assert exponential_sum(Product(many)) is None
+
+
+def test_merging_is_accounted_for() -> None:
+    """Exponents 1e-13 apart may be merged, but then the bracket says so."""
+    near = Fraction(3, 8) * (1 + Fraction(1, 10**13))
+    pair = FinitePair(
+        p=(Fraction(3, 8), near, Fraction(5, 8) - near),
+        q=(Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)),
+    )
+    exact = exponential_sum(Product.of(pair))
+    assert exact is not None
+    low, high = exact.log_profile(np.array([0.1]))
+    closed = pair.profile(np.array([0.1]))
+    assert np.exp(low[0]) <= closed[1][0]
+    assert closed[0][0] <= np.exp(high[0])
+
+
+@pytest.mark.parametrize("degrees", [1, 2, 3, 40, 151])
+def test_kernels_of_every_degree(degrees: int) -> None:
+    """The recursion from the last two series is each series; slopes are of a degree less."""
+    u = np.array([0.0, 1e-9, 0.3, 5.0, 60.0])
+    values, slopes = _kernels(u, degrees)
+    for place, x in enumerate(u.tolist()):
+        for j in {0, degrees // 2, degrees - 1}:
+            terms = (
+                ball(x) ** (2 * i + 1 + j) / (4**i * flint.arb.fac_ui(2 * i + 1 + j))
+                for i in range(200)
+            )
+            exact = float(sum(terms, flint.arb(0)).mid())
+            assert values[place, j] == pytest.approx(exact, rel=1e-13, abs=1e-300)
+    assert (slopes[:, 1:] == values[:, :-1]).all()
+    assert slopes[:, 0] == pytest.approx(np.cosh(0.5 * u))

@@ -1,0 +1,46 @@
+"""Derivations as a DAG."""
+
+from __future__ import annotations
+
+from accountant.guarantees.derivation import Derivation
+
+
+def leaf(name: str) -> Derivation:
+    """An assumption."""
+    return Derivation(rule="state", statement=name, source="caller", assumptions=(name,))
+
+
+def test_explains_itself_indented() -> None:
+    """One line a step, lossy steps marked, premises below."""
+    top = Derivation(
+        rule="convert", statement="b", source="Lemma 1", premises=(leaf("a"),), lossless=False
+    )
+
+    assert top.explain() == ("convert: b (loses information) [Lemma 1]\n  state: a [caller]")
+
+
+def test_a_shared_step_is_explained_once() -> None:
+    """Shared nodes do not multiply the text or the assumptions."""
+    node = leaf("a")
+    for depth in range(60):
+        node = Derivation(rule=f"r{depth}", statement="", source="", premises=(node, node))
+
+    assert len(node.explain().splitlines()) < 200
+    assert node.all_assumptions() == ("a",)
+
+
+def test_long_chains_do_not_recurse() -> None:
+    """A thousand steps deep."""
+    node = leaf("a")
+    for depth in range(5000):
+        node = Derivation(rule=f"r{depth}", statement="", source="", premises=(node,))
+
+    assert len(node.explain().splitlines()) == 5001
+    assert node.all_assumptions() == ("a",)
+
+
+def test_assumptions_keep_their_order() -> None:
+    """Each once, in order of appearance."""
+    top = Derivation(rule="c", statement="", source="", premises=(leaf("b"), leaf("a"), leaf("b")))
+
+    assert top.all_assumptions() == ("b", "a")

@@ -1,0 +1,63 @@
+"""Decay of characteristic functions from minorants of densities."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from accountant.pairs.pair import Smoothness
+from accountant.pairs.smoothness import (
+    dirichlet_deficit,
+    exponential_layers,
+    layers,
+    log_decay,
+)
+
+
+def test_layers_hold_no_more_than_the_histogram() -> None:
+    """The layers' mass is at most the histogram's, and all of it where there is one peak."""
+    rng = np.random.default_rng(0)
+    widths = rng.uniform(0.1, 1.0, 12)
+    rough = rng.uniform(0.0, 1.0, 12)
+    one_peak = np.concatenate([np.sort(rough[:6]), np.sort(rough[6:])[::-1]])
+    for heights, share in ((rough, 0.0), (one_peak, 1 - 1e-8)):
+        masses, _ = layers(heights, widths)
+        total = float(heights @ widths)
+        assert share * total <= masses.sum() <= total
+        assert (masses > 0).all()
+
+
+def test_exponential_layers() -> None:
+    """Below e^{x} on [-1, 1]: total mass under the integral, decay above the transform."""
+    masses, widths = exponential_layers(1.0, 1.0, 0.0)
+    integral = np.e - 1 / np.e
+    assert 0.9 * integral <= masses.sum() <= integral
+    y = np.geomspace(0.01, 300, 40)
+    true = np.abs((np.exp(1 + 1j * y) - np.exp(-1 - 1j * y)) / (1 + 1j * y)) / integral
+    found = log_decay([(Smoothness(masses=masses / integral, widths=widths), 3)], y)
+    assert (3 * np.log(true) <= found + 1e-12).all()
+    assert found[-1] < -1
+
+
+def test_dirichlet_deficit() -> None:
+    """At or below 1 - |sin kt / (k sin t)| for every t from the angle to pi / 2."""
+    t = np.linspace(1e-4, np.pi / 2, 20_000)
+    for steps in (2, 3, 8, 101):
+        ratio = np.abs(np.sin(steps * t) / (steps * np.sin(t)))
+        later = np.maximum.accumulate(ratio[::-1])[::-1]
+        found = dirichlet_deficit(t, np.full(t.shape, float(steps)))
+        assert (found <= 1 - later + 1e-9).all()
+        assert (found[t > 3.2 / steps] >= 0.5 - 1e-9).all()
+
+
+def test_decay_beyond_a_lattice_horizon() -> None:
+    """What is known of lattice laws is not used beyond pi over the span."""
+    lattice = Smoothness(span=1.0, step_masses=np.array([1.0]), steps=np.array([5.0]))
+    y = np.array([0.5, 3.0, 2 * np.pi, 50.0])
+    alone = log_decay([(lattice, 1)], y)
+    assert (alone == 0.0).all()  # the law is periodic: |phi| comes back to 1
+    smooth = Smoothness(gaussian_variance=0.04)
+    both = log_decay([(lattice, 1), (smooth, 1)], y)
+    angle = 0.5 * y
+    true = np.log(np.maximum(np.abs(np.sin(5 * angle) / (5 * np.sin(angle))), 1e-12)) - 0.02 * y * y
+    later = np.maximum.accumulate(true[::-1])[::-1]
+    assert (later <= both + 1e-12).all()

@@ -1,0 +1,126 @@
+"""Samples that serve one purpose, drawn anywhere, in bounded memory."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+import time
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import auditing
+from accountant.errors import ParameterError
+from auditing import Outcome, SamplesUsed
+from auditing.trials.pair import Pair
+from auditing.trials.trials import Trials
+from auditing.witnesses.coordinates import Coordinate
+from auditing.witnesses.witness import Question
+from tests.architecture.tree import ROOT
+from tests.auditing.samplers import laplace
+
+PAIR = Pair(0.0, 1.0)
+QUESTION = Question(Coordinate(0), upwards=True, swapped=False, thresholds=np.array([1.0, 0.0]))
+
+
+def test_testing_samples_are_counted_once() -> None:
+    """A second count is refused."""
+    testing = Trials(laplace(1.0), PAIR, seed=1).testing(100)
+    testing.tally([QUESTION])
+    with pytest.raises(SamplesUsed):
+        testing.tally([QUESTION])
+
+
+def test_samples_are_never_drawn_twice() -> None:
+    """Everything drawn from one source is different; the same seed gives the same again."""
+    trials = Trials(laplace(1.0), PAIR, seed=1)
+    first, second = trials.training(500), trials.training(500)
+    again = Trials(laplace(1.0), PAIR, seed=1).training(500)
+
+    assert not set(first.features[:, 0]) & set(second.features[:, 0])
+    assert (first.features == again.features).all()
+    assert (first.labels == again.labels).all()
+
+
+def test_labels_are_fair_coins() -> None:
+    """Half of the trials are on D: within six standard deviations of a hundred thousand coins."""
+    training = Trials(laplace(1.0), PAIR, seed=2).training(100_000)
+
+    assert abs(training.labels.mean() - 0.5) < 6 * 0.5 / math.sqrt(100_000)
+
+
+def test_counts_are_of_the_stated_events() -> None:
+    """Nested counts equal those of the plain comparison, for both orders of the datasets."""
+    training = Trials(laplace(1.0), PAIR, seed=3).training(1_000)
+    inside, hits = QUESTION.count(training.features, training.labels)
+    values = training.features[:, 0]
+
+    assert inside.tolist() == [(values >= 1).sum(), (values >= 0).sum()]
+    assert hits.tolist() == [
+        ((values >= 1) & training.labels).sum(),
+        ((values >= 0) & training.labels).sum(),
+    ]
+
+
+def test_a_time_budget_ends_without_a_verdict() -> None:
+    """A sampler too slow for its budget is inconclusive, whatever it does."""
+
+    def slow(value: float, size: int, rng: np.random.Generator) -> object:
+        time.sleep(0.05)
+        return laplace(1.0)(value, size, rng)
+
+    report = auditing.audit(slow, (0.0, 1.0), (1, 0), samples=10**6, seconds=0.1, seed=1)
+
+    assert report.outcome is Outcome.INCONCLUSIVE
+    assert any("time budget" in note for note in report.notes)
+
+
+@pytest.mark.parametrize("samples", [0, 4, -1, 1.5, "9"])
+def test_refuses_too_few_samples(samples: object) -> None:
+    """At least five a dataset, a whole number."""
+    with pytest.raises(ParameterError):
+        auditing.audit(laplace(1.0), (0.0, 1.0), (1, 0), samples=samples)  # type: ignore[arg-type]
+
+
+def test_refuses_samplers_that_lose_outputs() -> None:
+    """As many outputs as were asked for."""
+    with pytest.raises(ParameterError, match="outputs"):
+        auditing.audit(lambda _, size, __: np.zeros(size - 1), (0, 1), (1, 0), samples=10)
+
+
+def test_counting_takes_no_more_memory_for_more_trials() -> None:
+    """Two million trials are counted in the memory of two hundred thousand."""
+    peaks = []
+    for count in (200_000, 2_000_000):
+        testing = Trials(laplace(1.0), PAIR, seed=1).testing(count)
+        tracemalloc.start()
+        testing.tally([QUESTION])
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+
+    assert peaks[1] < 1.2 * peaks[0] < 20_000_000
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_a_million_samples_are_cheap() -> None:
+    """A million samples a dataset take less than 500 MB.
+
+    The peak is read from /proc: getrusage's starts at what the process was forked from.
+    """
+    code = (
+        "import auditing, numpy as np\n"
+        "draw = lambda v, n, r: np.rint((v + r.laplace(size=n)) * 2**30) / 2**30\n"
+        "print(auditing.audit(draw, (0., 1.), (1, 0), samples=10**6, seed=1).outcome.name)\n"
+        "status = open('/proc/self/status').read()\n"
+        "print(status.split('VmHWM:')[1].split()[0])\n"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    outcome, kilobytes = result.stdout.split()
+
+    assert outcome == "NO_EVIDENCE"
+    assert int(kilobytes) < 500_000

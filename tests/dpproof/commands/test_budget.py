@@ -1,0 +1,157 @@
+"""``dpproof budget``: what it says, and the status it exits with."""
+
+from __future__ import annotations
+
+import math
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from accountant.sampling.schemes import Poisson
+from accountant.sensitivity import L1, L2
+from mechanisms import Gaussian, Laplace, compose
+from tests.architecture.tree import ROOT
+from tests.dpproof.command import Command
+from tests.dpproof.files import GAUSSIAN, GROUP, ISSUE, LAPLACE, PIPELINE
+
+EXAMPLES = sorted((ROOT / "examples").glob("*.toml"))
+
+
+def test_json_is_what_the_accountant_says(command: Command) -> None:
+    """Every number of the JSON is the accountant's, to the last bit."""
+    training = Gaussian(sigma=1.0, sensitivity=L2(1)).subsample(Poisson(sampling_rate=0.01))
+    evaluation = Laplace(scale=20, sensitivity=L1(1))
+    stages = [training.repeat(10_000), evaluation.repeat(3)]
+    total = compose(*stages).guarantee().epsilon(delta=1e-6)
+
+    outcome = command.budget(ISSUE, "--json")
+
+    answer = outcome.json
+    assert outcome.status == 0
+    assert outcome.err == ""
+    assert answer["epsilon"] == {"lower": total.lower, "upper": total.upper}
+    assert answer["delta"] == 1e-6
+    assert answer["within_budget"] is True
+    assert [stage["name"] for stage in answer["stages"]] == ["training", "evaluation"]
+    for stage, mechanism in zip(answer["stages"], stages, strict=True):
+        alone = mechanism.guarantee().epsilon(delta=1e-6)
+        assert stage["epsilon"] == {"lower": alone.lower, "upper": alone.upper}
+
+
+def test_json_has_the_same_keys_with_the_same_types(command: Command) -> None:
+    """Nothing is left out, whatever the pipeline says."""
+    full = command.budget(ISSUE, "--json").json
+    bare = command.budget(PIPELINE.replace("epsilon = 8.0", "") + GAUSSIAN, "--json").json
+
+    assert list(full) == list(bare)
+    assert bare["within_budget"] is None
+    assert bare["budget"] is None
+    for answer in (full, bare):
+        for value in (answer["epsilon"], answer["mu"], answer["advantage"]):
+            assert value["lower"] <= value["upper"]
+        for stage in answer["stages"]:
+            assert set(stage) == {"name", "epsilon", "one_run", "factor", "share"}
+
+
+def test_over_budget_is_status_1(command: Command) -> None:
+    """An upper end above the budget does not hold, in both forms of output."""
+    text = ISSUE.replace("epsilon = 8.0", "epsilon = 6.9")
+
+    assert command.budget(text).status == 1
+    outcome = command.budget(text, "--json")
+    assert (outcome.status, outcome.json["within_budget"]) == (1, False)
+
+
+def test_no_budget_is_status_0(command: Command) -> None:
+    """Without a budget there is nothing to violate."""
+    outcome = command.budget(ISSUE.replace("epsilon = 8.0", ""))
+
+    assert outcome.status == 0
+
+
+def test_the_upper_end_decides(command: Command) -> None:
+    """A budget equal to the upper end holds; the next float below does not."""
+    upper = command.budget(ISSUE, "--json").json["epsilon"]["upper"]
+    at = ISSUE.replace("epsilon = 8.0", f"epsilon = {upper!r}")
+    below = ISSUE.replace("epsilon = 8.0", f"epsilon = {math.nextafter(upper, 0)!r}")
+
+    assert command.budget(at, "--json").status == 0
+    assert command.budget(below, "--json").status == 1
+
+
+def test_shares_add_up(command: Command) -> None:
+    """Shares are the parts of one whole, the expensive stage first."""
+    shares = [stage["share"] for stage in command.budget(ISSUE, "--json").json["stages"]]
+
+    assert sum(shares) == pytest.approx(1)
+    assert shares[0] > 0.9
+
+
+def test_a_group_is_one_sample(command: Command) -> None:
+    """Two releases on one sample are the composition, subsampled."""
+    parts = (Gaussian(sigma=2.0, sensitivity=L2(1)), Laplace(scale=4.0, sensitivity=L1(1)))
+    stage = compose(*parts).subsample(Poisson(sampling_rate=0.02)).repeat(200)
+    expected = stage.guarantee().epsilon(delta=1e-6)
+
+    answer = command.budget(PIPELINE + GROUP, "--json").json
+
+    assert answer["epsilon"] == {"lower": expected.lower, "upper": expected.upper}
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_the_table_fits_and_does_not_understate(
+    columns: int, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No line is wider than the terminal, and every epsilon is rounded up."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    answer = command.budget(ISSUE, "--json").json
+
+    page = command.budget(ISSUE).out
+
+    assert max(map(len, page.splitlines())) <= columns
+    total = re.search(r"ε = ([\d.]+)", page)
+    assert total is not None
+    assert Fraction(total[1]) >= Fraction(answer["epsilon"]["upper"])
+    for stage in answer["stages"]:
+        shown = re.search(rf"^ *{stage['name']}.* ([\d.]+) +[\d.]+ %", page, re.MULTILINE)
+        assert shown is not None
+        assert Fraction(shown[1]) >= Fraction(stage["epsilon"]["upper"])
+    assert "\x1b" not in page
+
+
+def test_names_are_not_markup(command: Command) -> None:
+    """A stage called like a colour is printed as it is called."""
+    page = command.budget(PIPELINE + GAUSSIAN.replace("training", "[red]x[/red]")).out
+
+    assert "[red]x[/red]" in page
+
+
+def test_every_relation_is_explained(command: Command) -> None:
+    """The page says what neighbours are, whatever the relation."""
+    for relation in ("add-remove", "replace-one", "zero-out"):
+        page = command.budget((PIPELINE + LAPLACE).replace("add-remove", relation)).out
+
+        assert f"({relation})" in page
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_examples_hold(path: Path, command: Command) -> None:
+    """Every example explains itself and stays within its stated budget."""
+    outcome = command.run("budget", str(path), "--json")
+
+    assert path.read_text(encoding="utf-8").startswith("# ")
+    assert outcome.status == 0
+    assert outcome.json["within_budget"] is True
+    assert outcome.json["epsilon"]["upper"] >= outcome.json["budget"] / 2
+
+
+def test_there_are_examples_of_every_kind() -> None:
+    """The examples show every mechanism, sampling, grouping and every key."""
+    text = "".join(path.read_text(encoding="utf-8") for path in EXAMPLES)
+
+    assert len(EXAMPLES) >= 3
+    for word in ("gaussian", "laplace", "discrete-gaussian", "discrete-laplace", "exponential"):
+        assert f'mechanism = "{word}"' in text
+    assert "[[stage.release]]" in text

@@ -1,0 +1,150 @@
+"""The best of several runs: what runs, and that the statement covers it."""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from accountant.errors import ParameterError
+from accountant.relation import AddRemove
+from accountant.run_counts.binomial import BinomialRuns
+from accountant.run_counts.fixed import FixedRuns
+from accountant.run_counts.law import RunLaw
+from accountant.run_counts.poisson import PoissonRuns
+from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from accountant.sampling.schemes import Poisson
+from accountant.sensitivity import L1, L2
+from mechanisms import (
+    ClippedSum,
+    DiscreteLaplace,
+    Gaussian,
+    RandomizedResponse,
+    ReplayRng,
+    Selected,
+    compose,
+)
+from tests.contracts.mechanism_contract import FALSE_ALARM, MechanismContract, one_bad, overlap
+
+GEOMETRIC = TruncatedNegativeBinomial(eta=1, gamma=0.25)
+
+
+def smallest(output: float) -> float:
+    """A score that prefers small outputs."""
+    return -output
+
+
+class TestSelected(MechanismContract):
+    """The largest of a geometric number of noisy values."""
+
+    def mechanism(self) -> Selected[AddRemove]:
+        """On a value."""
+        return Gaussian(sigma=2, sensitivity=L2(1)).select(GEOMETRIC)
+
+    def data(self) -> object:
+        """A value."""
+        return 3.5
+
+    def neighbour(self) -> object:
+        """Moved by the sensitivity."""
+        return 4.5
+
+    def increasing_noise(self) -> Sequence[Selected[AddRemove]]:
+        """The base grows noisier."""
+        return [Gaussian(sigma=s, sensitivity=L2(1)).select(GEOMETRIC) for s in (1, 2, 8)]
+
+    def invalid(self) -> Sequence[Callable[[], object]]:
+        """A base that is no mechanism, a law that is a number, a score that is no function."""
+        return one_bad(
+            Selected,
+            good={"base": Gaussian(sigma=1, sensitivity=L2(1)), "runs": GEOMETRIC},
+            bad={"base": (3, None), "runs": (3, 0.5, None, "geometric"), "score": (3, "best")},
+        )
+
+
+@pytest.mark.parametrize(
+    "runs",
+    [GEOMETRIC, FixedRuns(count=3), PoissonRuns(rate=1), BinomialRuns(trials=3, probability=0.5)],
+    ids=lambda law: law.describe(),
+)
+def test_the_best_is_distributed_as_it_should(runs: RunLaw) -> None:
+    """Each answer of a coin is selected as often as the law says, but for probability 1e-8."""
+    seed, size, keep = secrets.randbits(64), 8000, math.exp(1) / (1 + math.exp(1))
+    print(f"seed {seed}")  # noqa: T201 - shown when the test fails, to replay it
+    coin = RandomizedResponse(epsilon=1, categories=2)
+    drawn = coin.select(runs, score=smallest).release_many(1, size, rng=np.random.default_rng(seed))
+    none = runs.probability_of_none
+    ran = drawn["0"] if none else np.ones(size, dtype=bool)
+    best = drawn["1"] if none else drawn
+    band = math.sqrt(math.log(2 * 2 / FALSE_ALARM) / (2 * size))
+
+    only_ones = float(runs.pgf(np.array([keep]))[0]) - none  # every run kept the answer 1
+    assert abs(np.mean(~ran) - none) <= band
+    assert abs(np.mean(ran & (best == 1)) - only_ones) <= band
+
+
+def test_statement_covers_what_runs() -> None:
+    """The exact laws of the largest noisy count on neighbours, against the guarantee."""
+    scale, reach = 1.5, 60
+    ratio = math.exp(-1 / scale)
+    noise = (1 - ratio) / (1 + ratio) * ratio ** np.abs(np.arange(-reach, reach + 1.0))
+    mechanism = DiscreteLaplace(scale=scale, sensitivity=L1(1)).select(GEOMETRIC)
+    stated = mechanism.guarantee()
+
+    def law(shift: int) -> np.ndarray:
+        at_most = np.cumsum(np.concatenate([np.zeros(shift), noise, np.zeros(1 - shift)]))
+        return np.diff(GEOMETRIC.pgf(np.minimum(at_most, 1.0)), prepend=0.0)
+
+    for epsilon in (0.0, 0.3, 0.8, 1.2, 1.6):
+        p, q = law(1), law(0)
+        truth = max(
+            np.maximum(p - math.exp(epsilon) * q, 0).sum(),
+            np.maximum(q - math.exp(epsilon) * p, 0).sum(),
+        )
+        assert truth <= stated.delta(epsilon=epsilon).upper + 1e-9
+
+
+def test_the_score_decides() -> None:
+    """The largest score wins; without one the largest output; of a tuple a part can be scored."""
+    base = Gaussian(sigma=1, sensitivity=L2(1))
+    runs = FixedRuns(count=50)
+    low = base.select(runs, score=smallest).release(0.0, rng=ReplayRng(3))
+    high = base.select(runs).release(0.0, rng=ReplayRng(3))
+    assert low < -1 < 1 < high
+
+    pair = compose(base, base).select(runs, score=lambda output: output[1])
+    first, second = pair.release(0.0, rng=ReplayRng(4))
+    assert second > 1
+    assert isinstance(first, float)
+    with pytest.raises(ParameterError, match="score"):
+        compose(base, base).select(runs).release(0.0)
+    bad: tuple[Callable[[Any], Any], ...] = (lambda _: math.nan, lambda _: "good", lambda _: None)
+    for score in bad:
+        with pytest.raises(ParameterError, match="score"):
+            base.select(runs, score=score).release(0.0)
+
+
+def test_no_run_says_so() -> None:
+    """Where no run is possible an output says whether anything ran, and then is zero."""
+    outputs = Gaussian(sigma=1, sensitivity=L2(1)).select(PoissonRuns(rate=0.5)).release_many(9, 64)
+
+    assert not outputs["0"].all()
+    assert (outputs["1"][~outputs["0"]] == 0).all()
+    assert (outputs["1"][outputs["0"]] != 0).all()
+
+
+def test_selection_of_subsampled_training() -> None:
+    """A whole training run is selected from, on records, and states the reference bracket."""
+    step = Gaussian(sigma=1.0, sensitivity=L2(1), query=ClippedSum(lower=0, upper=1))
+    run = step.subsample(Poisson(sampling_rate=0.01)).repeat(10_000)
+    tuned = run.select(TruncatedNegativeBinomial(eta=1, gamma=0.1), score=len)
+    bound = tuned.guarantee().epsilon(delta=1e-6)
+
+    assert 9.51 < bound.lower < bound.upper < 9.52
+    assert overlap(bound, tuned.repeat(1).guarantee().epsilon(delta=1e-6))
+    few = step.subsample(Poisson(sampling_rate=0.5)).repeat(5).select(GEOMETRIC, score=sum)
+    assert len(few.release([0.1, 0.9, 0.4])) == 5

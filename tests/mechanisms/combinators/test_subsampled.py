@@ -1,0 +1,195 @@
+"""Mechanisms on a random sample of the records."""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+from accountant.errors import ParameterError, PrivacyError
+from accountant.relation import AddRemove, ReplaceOne
+from accountant.sampling.schemes import Poisson, WithoutReplacement
+from accountant.sensitivity import L1, L2
+from mechanisms import ClippedSum, Count, DiscreteLaplace, Gaussian, Subsampled
+from tests.contracts.mechanism_contract import FALSE_ALARM, MechanismContract, one_bad, overlap
+
+SUM = ClippedSum(lower=0, upper=1)
+
+
+class TestSubsampled(MechanismContract):
+    """A Poisson-subsampled Gaussian sum."""
+
+    def mechanism(self) -> Subsampled[AddRemove]:
+        """On records."""
+        step = Gaussian(sigma=1, sensitivity=L2(1), query=SUM)
+        return step.subsample(Poisson(sampling_rate=0.25))
+
+    def data(self) -> object:
+        """Records as an array."""
+        return np.linspace(0, 1, 30)
+
+    def increasing_noise(self) -> Sequence[Subsampled[AddRemove]]:
+        """The base grows noisier."""
+        scheme = Poisson(sampling_rate=0.25)
+        return [
+            Gaussian(sigma=s, sensitivity=L2(1), query=SUM).subsample(scheme) for s in (0.5, 1, 4)
+        ]
+
+    def invalid(self) -> Sequence[Callable[[], object]]:
+        """A scheme that is not one, a base that is no mechanism."""
+        return one_bad(
+            Subsampled,
+            good={
+                "base": Gaussian(sigma=1, sensitivity=L2(1)),
+                "scheme": Poisson(sampling_rate=0.5),
+            },
+            bad={
+                "base": (3, "gaussian", None),
+                "scheme": (0.01, "poisson", None, 1),
+            },
+        )
+
+
+def test_dp_sgd_costs_the_reference_value() -> None:
+    """10,000 steps at rate 0.01 and noise multiplier 1: 6.907384495045 at delta 1e-6."""
+    step = Gaussian(sigma=1.0, sensitivity=L2(1)).subsample(Poisson(sampling_rate=0.01))
+    bound = step.repeat(10_000).guarantee().epsilon(delta=1e-6)
+
+    assert bound.lower <= 6.907384495045107 + 1e-9
+    assert bound.upper >= 6.907384495045107 - 1e-9
+    assert bound.relative_width < 1e-9
+
+
+def test_poisson_under_replace_one_is_refused() -> None:
+    """The add-remove formula is not valid there, and none is silently used."""
+    base = Gaussian(sigma=1, sensitivity=L2(2), relation=ReplaceOne())
+    with pytest.raises(PrivacyError):
+        base.subsample(Poisson(sampling_rate=0.01)).guarantee()
+
+
+def test_a_full_sample_without_replacement_is_the_identity() -> None:
+    """Taking all the records neither costs nor gains."""
+    base = Gaussian(sigma=1, sensitivity=L2(2), relation=ReplaceOne(), query=SUM)
+    full = base.subsample(WithoutReplacement(sample_size=9, population_size=9))
+    half = base.subsample(WithoutReplacement(sample_size=3, population_size=9))
+    plain = base.guarantee().epsilon(delta=1e-6)
+
+    assert overlap(plain, full.guarantee().epsilon(delta=1e-6))
+    assert half.guarantee().epsilon(delta=1e-6).upper < plain.lower
+
+
+def test_a_sample_without_replacement_has_its_size() -> None:
+    """Counting the sample, almost without noise, always gives the stated size."""
+    count = DiscreteLaplace(scale=2**-10, sensitivity=L1(1), relation=ReplaceOne(), query=Count())
+    step = count.subsample(WithoutReplacement(sample_size=3, population_size=8))
+
+    assert set(step.release_many(["abcdefgh"] * 8, 200).tolist()) == {3}
+    with pytest.raises(ParameterError, match="8 records"):
+        step.release([1, 2, 3])
+
+
+def test_sample_sizes_are_binomial() -> None:
+    """Counting a Poisson sample almost without noise: the binomial law, DKW band at 1e-8."""
+    seed = secrets.randbits(64)
+    print(f"seed {seed}")  # noqa: T201 - shown when the test fails, to replay it
+    size, population, rate = 20_000, 12, 0.3
+    count = DiscreteLaplace(scale=2**-10, sensitivity=L1(1), query=Count())
+    step = count.subsample(Poisson(sampling_rate=rate))
+    outputs = step.release_many(list(range(population)), size, rng=np.random.default_rng(seed))
+    points = np.arange(population + 1)
+    empirical = np.searchsorted(np.sort(outputs), points, side="right") / size
+    band = math.sqrt(math.log(2 / FALSE_ALARM) / (2 * size))
+
+    assert np.abs(empirical - stats.binom.cdf(points, population, rate)).max() <= band
+
+
+def _rows(records: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(records.sum(axis=0))
+
+
+def test_rows_of_an_array_are_records() -> None:
+    """A query on a sampled array sees an array of fewer rows; vectors come out."""
+    base = Gaussian(sigma=1e-9, sensitivity=L2(1), query=_rows)
+    outputs = base.subsample(Poisson(sampling_rate=0.5)).release_many(np.ones((6, 2)), 100)
+
+    assert outputs.shape == (100, 2)
+    assert np.abs(outputs[:, 0] - outputs[:, 1]).max() < 1e-6
+    assert len(np.unique(np.rint(outputs[:, 0]))) > 2
+
+
+def _identity(records: object) -> object:
+    return records
+
+
+def test_a_value_whose_shape_betrays_the_sample_is_refused() -> None:
+    """The number of outputs would be an unprotected output."""
+    base = Gaussian(sigma=1, sensitivity=L2(1), query=_identity)
+    with pytest.raises(ParameterError, match="shape"):
+        base.subsample(Poisson(sampling_rate=0.5)).release_many([0.0] * 30, 20)
+
+
+@pytest.mark.parametrize("data", [3.0, "records", None, {1: 2}, np.float64(3)])
+def test_refuses_data_that_is_not_records(data: object) -> None:
+    """A sequence of records, or an array whose first axis is the records."""
+    step = Gaussian(sigma=1, sensitivity=L2(1), query=SUM).subsample(Poisson(sampling_rate=0.5))
+    with pytest.raises(ParameterError, match="data must be"):
+        step.release(data)
+
+
+def test_an_empty_sample_still_answers() -> None:
+    """A Poisson sample of no records is a sample."""
+    step = Gaussian(sigma=1, sensitivity=L2(1), query=SUM).subsample(Poisson(sampling_rate=0.5))
+
+    assert isinstance(step.release([]), float)
+
+
+def _noisy(mixture: NDArray[np.float64], scale: float, reach: int) -> NDArray[np.float64]:
+    """The law of a count with mass function ``mixture``, plus discrete Laplace noise."""
+    ratio = math.exp(-1 / scale)
+    x = np.arange(-reach, reach + 1.0)
+    laws = [(1 - ratio) / (1 + ratio) * ratio ** np.abs(x - k) for k in range(len(mixture))]
+    return np.asarray(mixture @ np.array(laws), dtype=np.float64)
+
+
+def _worse(p: NDArray[np.float64], q: NDArray[np.float64], epsilon: float) -> float:
+    t = math.exp(epsilon)
+    return float(max(np.maximum(p - t * q, 0).sum(), np.maximum(q - t * p, 0).sum()))
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.05, 0.2, 0.5])
+def test_statement_covers_what_runs_on_a_poisson_sample(epsilon: float) -> None:
+    """Exact laws of the noisy count of a sample of n and n + 1 records: met at n = 0."""
+    rate, scale, reach = 0.25, 1.5, 80
+    count = DiscreteLaplace(scale=scale, sensitivity=L1(1), query=Count())
+    stated = count.subsample(Poisson(sampling_rate=rate)).guarantee().delta(epsilon=epsilon)
+    for n in (0, 1, 6):
+        sizes = [stats.binom.pmf(np.arange(m + 1), m, rate) for m in (n, n + 1)]
+        without, with_one = (_noisy(size, scale, reach) for size in sizes)
+        truth = _worse(with_one, without, epsilon)
+
+        assert truth <= stated.upper + 1e-12
+        if n == 0:
+            assert truth >= stated.lower - 1e-12
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.05, 0.2, 0.5])
+def test_statement_covers_what_runs_without_replacement(epsilon: float) -> None:
+    """Exact laws of the noisy number of ones in a sample, when a zero is replaced by a one."""
+    size, population, scale, reach = 3, 10, 1.5, 80
+    total = DiscreteLaplace(scale=scale, sensitivity=L1(1), relation=ReplaceOne(), query=sum)
+    scheme = WithoutReplacement(sample_size=size, population_size=population)
+    stated = total.subsample(scheme).guarantee().delta(epsilon=epsilon)
+    for ones in (0, 4, 9):
+        hits = np.arange(size + 1)
+        laws = [stats.hypergeom.pmf(hits, population, k, size) for k in (ones, ones + 1)]
+        before, after = (_noisy(law, scale, reach) for law in laws)
+        truth = _worse(before, after, epsilon)
+
+        assert truth <= stated.upper + 1e-12
+        if ones == 0:
+            assert truth >= stated.lower - 1e-12

@@ -1,0 +1,22 @@
+"""Every example in a docstring of the sampling layer runs and prints what it says."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+
+import mechanisms.samplers
+
+MODULES = ["mechanisms.samplers.rng", "mechanisms.samplers"] + [
+    f"mechanisms.samplers.{module.name}"
+    for module in pkgutil.iter_modules(mechanisms.samplers.__path__)
+]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples(name: str) -> None:
+    """The doctests of one module."""
+    assert doctest.testmod(importlib.import_module(name)).failed == 0

@@ -1,0 +1,36 @@
+"""Sums of many nodes, at many epsilons."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from flint import acb, arb, ctx
+
+from proofs.sums.contour import on_circle
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 10, 1000, 5_000])
+def test_a_sum_on_the_circle(count: int) -> None:
+    """The sum holds the exact one, and is as sharp for many terms as for few."""
+    rng = random.Random(count)  # noqa: S311  # no secret
+    terms = [acb(arb(rng.uniform(-1, 1)), arb(rng.uniform(-1, 1))) for _ in range(count)]
+    for angle in (arb(0), arb(1) / 7, arb(-3), arb(12345)):
+        with ctx.workprec(53):
+            found = on_circle(terms)(angle)
+        with ctx.workprec(200):
+            turned = (one * acb(0, angle.mid() * k).exp() for k, one in enumerate(terms))
+            exact = sum(turned, acb(0)).real
+
+        assert abs(found.mid() - exact) <= found.rad()
+        assert found.rad() <= count * count * (abs(angle).mid() + 1) * arb(2) ** -50
+
+
+def test_blurred_terms_and_angles_widen_the_sum() -> None:
+    """Every value that the balls of the terms and of the angle allow is held."""
+    sharp, blurred = acb(arb(1), arb(2)), acb(arb(1, 0.25), arb(2, 0.5))
+    found = on_circle([acb(0), blurred])(arb(1, 0.125))
+
+    for angle in (0.875, 1.0, 1.125):
+        for term in (sharp, acb(arb(1.25), arb(1.5)), acb(arb(0.75), arb(2.5))):
+            assert found.contains((term * acb(0, arb(angle)).exp()).real)

@@ -93,9 +93,10 @@ def repeat_pair(step: Application) -> tuple[str, ...]:
 
 
 def parallel(step: Application) -> tuple[str, ...]:
-    """Disjoint parts: what every part satisfies. Source: McSherry (SIGMOD 2009), Theorem 4.
+    """Disjoint parts: what every part satisfies. Proof: proofs/theory/parallel.md.
 
-    A record that is added, removed or blanked changes one part only.
+    A record that is added or removed changes one part only, one that is blanked as well if the
+    blank stays in its part; and the outputs of the other parts say nothing of that part's.
     """
     if step.conclusion.relation == "replace-one":
         raise RefusedError("a replaced record may move from one part to another")
@@ -114,7 +115,11 @@ def parallel(step: Application) -> tuple[str, ...]:
         step.expect(_worst(step))
     names = " and ".join(step.mechanisms)
     split = "split by a rule that looks at one record at a time"
-    return (f"runs {names} on disjoint parts of the records, {split}",)
+    if step.conclusion.relation == "zero-out":
+        split += " and at nothing of it that blanking it changes"
+    if isinstance(step.conclusion.claim, BoundedRange):
+        split += ", none of which looks at what another releases"
+    return (f"runs {names} on disjoint parts of the records, {split}, {_FIXED}",)
 
 
 def post_process(step: Application) -> tuple[str, ...]:

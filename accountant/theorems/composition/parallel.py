@@ -20,12 +20,12 @@ from accountant.guarantees.pure_dp import PureDP
 from accountant.guarantees.rdp import RDP, shared_orders
 from accountant.guarantees.renyi_guarantee import RenyiGuarantee
 from accountant.guarantees.zcdp import ZCDP
-from accountant.relation import R
+from accountant.relation import R, ZeroOut
+from accountant.side_conditions import APART, FIXED, OWN_RANDOMNESS, SPLIT, SPLIT_KEPT
 from accountant.theorems.conversion.notion_to_profile import notion_to_profile
 from accountant.theorems.conversion.notion_to_rdp import notion_to_rdp
 
-_SOURCE = "McSherry, SIGMOD 2009, Theorem 4; proved in parallel_compose for every notion"
-_ASSUMPTION = "which part a record belongs to depends on that record alone"
+_SOURCE = "McSherry, SIGMOD 2009, Theorem 4; proofs/theory/parallel.md for every notion"
 
 
 def parallel_compose(
@@ -34,16 +34,18 @@ def parallel_compose(
     """Compose mechanisms that run on disjoint parts of the records: the worst part counts.
 
     Statement: let the records be split by a rule that looks at one record at a time, and let
-        M_i see part i only (and earlier outputs). If each M_i satisfies a guarantee under
-        AddRemove (ZeroOut), the joint outputs satisfy, under the same relation, every
-        guarantee that all of them satisfy: the largest epsilon, mu, rho, Renyi value, or
-        delta at every epsilon.
-    Source: McSherry, "Privacy integrated queries", SIGMOD 2009, Theorem 4, for pure DP.
-    Proof: an added, removed or blanked record changes one part i. The outputs of the other
-        mechanisms have the same conditional law under both neighbours, so all outputs together
-        are a post-processing of M_i's, given those before it. Under ReplaceOne the new record
-        may fall in another part and then two parts change, each by an addition or a removal,
-        about which guarantees under ReplaceOne say nothing: refused.
+        M_i see part i only (and earlier outputs), with randomness of its own. If each M_i
+        satisfies a guarantee under AddRemove, the joint outputs satisfy, under the same
+        relation, every guarantee that all of them satisfy: the largest epsilon, mu, rho, Renyi
+        value, or delta at every epsilon. The same holds under ZeroOut if the rule looks at
+        nothing of a record that blanking changes, so that a blank stays in its part. A bounded
+        range is claimed of parts that see no earlier outputs: its interval may move with them.
+    Assumes: split by record, or under ZeroOut split kept by blanking; own randomness; fixed in
+        advance; for BoundedRange parts apart.
+    Source: McSherry, "Privacy integrated queries", SIGMOD 2009, Theorem 4, for pure DP;
+        proofs/theory/parallel.md for every notion. Under ReplaceOne the new record may fall in
+        another part, and then two parts change, each by an addition or a removal, about which
+        guarantees under ReplaceOne say nothing: refused.
     Rounds: as the notion; delta and Renyi values up.
     Checked by: rule ``parallel``.
 
@@ -95,7 +97,12 @@ def parallel_compose(
         statement=f"{worst.describe()}, the worst of {len(parts)} disjoint parts",
         source=_SOURCE,
         premises=tuple(part.derivation for part in compared),
-        assumptions=(_ASSUMPTION,),
+        assumptions=(
+            SPLIT_KEPT() if isinstance(relation, ZeroOut) else SPLIT(),
+            OWN_RANDOMNESS(),
+            FIXED(),
+            *((APART(),) if isinstance(worst, BoundedRange) else ()),
+        ),
     )
     return rederived(worst, derivation)
 

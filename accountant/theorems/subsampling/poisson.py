@@ -12,8 +12,9 @@ from accountant.guarantees.preconditions import require_single
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.product import Product
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
-from accountant.relation import R, ReplaceOne
+from accountant.relation import R, ReplaceOne, ZeroOut
 from accountant.sampling.schemes import Poisson
+from accountant.side_conditions import BLANK_IGNORED, POISSON_SAMPLE, SAMPLE_HIDDEN
 from accountant.subsampling.subsampled import Direction, SubsampledPair
 
 _RULE = "subsample/poisson"
@@ -29,6 +30,7 @@ def subsample_poisson(guarantee: Guarantee[R], scheme: Poisson) -> DominatingPai
         Releases on one sample are one mechanism: their product pair is subsampled as a whole.
         A Poisson sample of rate q of a Poisson sample of rate p is a Poisson sample of rate pq,
         so that a guarantee which this theorem made is made again from its premise at rate pq.
+    Assumes: independent sampling; hidden sample; under ZeroOut blank ignored.
     Source: Zhu, Dong & Wang (arXiv:2106.08567), Theorem 11. Under replace-one the formula is
         false (Lebeda, Regehr, Kamath & Steinke, arXiv:2405.20769), and the guarantee is refused.
         Samples of samples: a record is in the inner sample if both independent draws keep it, so
@@ -66,9 +68,7 @@ def subsample_poisson(guarantee: Guarantee[R], scheme: Poisson) -> DominatingPai
     if sampled is not None:
         base, rate = sampled
         return subsample_poisson(base, Poisson(sampling_rate=rate * scheme.sampling_rate))
-    assumption = (
-        f"every record is drawn independently with probability {float(scheme.sampling_rate):g}"
-    )
+    blank = (BLANK_IGNORED(),) if isinstance(guarantee.relation, ZeroOut) else ()
     return DominatingPair(
         forward=_subsampled(pair.forward, scheme, Direction.REMOVAL),
         backward=_subsampled(pair.backward, scheme, Direction.ADDITION),
@@ -79,7 +79,11 @@ def subsample_poisson(guarantee: Guarantee[R], scheme: Poisson) -> DominatingPai
             source="Zhu, Dong & Wang, arXiv:2106.08567, Theorem 11",
             premises=(pair.derivation,),
             parameters=(("sampling_rate", scheme.sampling_rate),),
-            assumptions=(assumption,),
+            assumptions=(
+                POISSON_SAMPLE(rate=f"{float(scheme.sampling_rate):g}"),
+                SAMPLE_HIDDEN(),
+                *blank,
+            ),
         ),
     )
 

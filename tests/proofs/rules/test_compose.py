@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pytest
 
+from proofs import VerifiedUnder
 from proofs.rules.compose import look_up
 from tests.proofs.support import Case, Object, factor, gaussian, pairs, said
 
@@ -182,3 +183,22 @@ def test_long_rationals_are_more_work() -> None:
 
     assert look_up(short) == 80
     assert look_up(long) > 10 * look_up(short)
+
+
+@pytest.mark.parametrize(
+    ("premise", "words"),
+    [
+        (gdp("2"), ("with randomness of its own", "looks at one record at a time, what")),
+        (gdp("2", relation="zero-out"), ("randomness of its own", "that blanking it changes")),
+        (
+            said("bounded-range", epsilon="2"),
+            ("randomness of its own", "none of which looks at what another releases"),
+        ),
+    ],
+)
+def test_disjoint_parts_are_told_apart(premise: Object, words: tuple[str, ...]) -> None:
+    """The verdict asks for independent parts, and under zero-out for blanks that stay."""
+    verdict = Case("parallel", premise, [premise, premise]).verdict()
+
+    assert isinstance(verdict, VerifiedUnder)
+    assert all(one in verdict.assumptions[-1] for one in words)

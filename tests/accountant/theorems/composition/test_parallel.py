@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from itertools import product
+
 import pytest
 
 from accountant.errors import NotImplied, RelationMismatch
@@ -15,6 +18,7 @@ from accountant.guarantees.rdp import RDP
 from accountant.guarantees.trade_off import TradeOff
 from accountant.guarantees.zcdp import ZCDP
 from accountant.relation import AddRemove, ReplaceOne, ZeroOut
+from accountant.side_conditions import APART, OWN_RANDOMNESS, SPLIT_KEPT
 from accountant.theorems.composition.compose import compose
 from accountant.theorems.composition.parallel import parallel_compose
 
@@ -77,7 +81,7 @@ def test_replace_one_is_refused() -> None:
 
 
 def test_zero_out_holds() -> None:
-    """A blanked record stays where it was."""
+    """The largest parameter, if a blanked record stays where it was."""
     blank = ZeroOut()
     result = parallel_compose(GDP(mu=1, relation=blank), GDP(mu=2, relation=blank))
 
@@ -90,6 +94,97 @@ def test_assumes_a_split_record_by_record() -> None:
 
     assert len(result.derivation.premises) == 2
     assert any("that record alone" in text for text in result.derivation.all_assumptions())
+
+
+def test_assumes_randomness_of_its_own() -> None:
+    """Two parts that share one draw are not private, so every derivation asks for two."""
+    result = parallel_compose(GDP(mu=1), GDP(mu=2))
+
+    assert OWN_RANDOMNESS() in result.derivation.assumptions
+
+
+def test_a_blank_must_not_move() -> None:
+    """Under zero-out the split may look at nothing of a record that blanking changes."""
+    blank = ZeroOut()
+    parts = parallel_compose(GDP(mu=1, relation=blank), GDP(mu=1, relation=blank))
+
+    assert SPLIT_KEPT() in parts.derivation.assumptions
+    assert SPLIT_KEPT() not in parallel_compose(GDP(mu=1), GDP(mu=1)).derivation.assumptions
+
+
+@pytest.mark.parametrize("epsilon", [0, 1])
+def test_a_bounded_range_is_of_parts_that_see_no_other_outputs(epsilon: int) -> None:
+    """Of this notion alone: its interval may move with the earlier outputs."""
+    ranges = parallel_compose(BoundedRange(epsilon=1), BoundedRange(epsilon=epsilon))
+    pure = parallel_compose(PureDP(epsilon=1), PureDP(epsilon=epsilon))
+
+    assert APART() in ranges.derivation.assumptions
+    assert APART() not in pure.derivation.assumptions
+
+
+Law = dict[tuple[int, ...], Fraction]
+TRUTH = Fraction(3, 4)  # an answer is the truth with this probability: log 3 differentially private
+
+
+def answers(counts: tuple[int, int], *, shared: bool, adaptive: bool) -> Law:
+    """The parity of the records of two parts by randomised response: the law of both answers."""
+    law: Law = {}
+    for first, second in product((0, 1), repeat=2):
+        flip = first if shared else second
+        weight = 1 if not shared else Fraction(first == second)
+        if not weight:
+            continue
+        mass = TRUTH if first == 0 else 1 - TRUTH
+        mass *= 1 if shared else (TRUTH if second == 0 else 1 - TRUTH)
+        one = (counts[0] + first) % 2
+        two = (counts[1] * (1 + one if adaptive else 1) + flip) % 2
+        law[one, two] = law.get((one, two), Fraction(0)) + mass
+    return law
+
+
+def worst_ratio(one: Law, other: Law) -> Fraction | None:
+    """The largest ratio of probabilities, None if it is infinite."""
+    if any(other.get(outcome, 0) == 0 for outcome in one):
+        return None
+    return max(mass / other[outcome] for outcome, mass in one.items())
+
+
+@pytest.mark.parametrize("adaptive", [False, True])
+def test_the_theorem_and_its_conditions_by_enumeration(*, adaptive: bool) -> None:
+    """One part's change costs log 3; a moved blank costs twice that, and a shared draw all."""
+    parts = [*product((0, 1), repeat=2)]
+    for (a, b), (c, d) in product(parts, repeat=2):
+        here = answers((a, b), shared=False, adaptive=adaptive)
+        there = answers((c, d), shared=False, adaptive=adaptive)
+        found = worst_ratio(here, there)
+        assert found is not None
+        assert found <= 3 ** ((a != c) + (b != d))
+
+    kept = answers((0, 1), shared=False, adaptive=False)
+    moved = answers((1, 0), shared=False, adaptive=False)
+    assert worst_ratio(kept, moved) == 9
+    one = answers((0, 1), shared=True, adaptive=False)
+    assert worst_ratio(one, answers((1, 1), shared=True, adaptive=False)) is None
+
+
+def test_adaptive_parts_leave_no_bounded_range() -> None:
+    """With e^f = 2, part 2 steered by a fair coin has log ratios in two intervals of length f."""
+
+    def law(records: int) -> Law:
+        """Two candidates of scores 0 and records, or, after the coin, 2 and -records."""
+        up, down = Fraction(2) ** records, Fraction(2) ** -records
+        first = (1 / (1 + up), up / (1 + up))
+        second = (4 / (4 + down), down / (4 + down))
+        return {
+            (coin, i): Fraction(1, 2) * (first, second)[coin][i] for coin in (0, 1) for i in (0, 1)
+        }
+
+    one, other = law(0), law(1)
+    ratios = {outcome: one[outcome] / other[outcome] for outcome in one}
+    for coin in (0, 1):
+        assert ratios[coin, 0] / ratios[coin, 1] in {2, Fraction(1, 2)}
+
+    assert max(ratios.values()) / min(ratios.values()) > 2
 
 
 def test_mixed_relations_are_refused() -> None:

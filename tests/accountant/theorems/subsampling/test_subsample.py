@@ -10,6 +10,7 @@ import pytest
 import proofs
 from accountant import (
     GDP,
+    AddRemove,
     Bound,
     Guarantee,
     Poisson,
@@ -17,11 +18,13 @@ from accountant import (
     Relation,
     ReplaceOne,
     WithoutReplacement,
+    ZeroOut,
     answers,
     self_compose,
 )
 from accountant.pairs.product import Product
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
+from accountant.side_conditions import BLANK_IGNORED, SAMPLE_HIDDEN
 from accountant.theorems.subsampling.poisson import subsample_poisson
 from accountant.theorems.subsampling.without_replacement import subsample_without_replacement
 
@@ -97,3 +100,12 @@ def test_a_nested_sample_is_certified_at_the_product_rate() -> None:
     verdict = proofs.check(nested.certify(delta=1e-6))
     assert isinstance(verdict, proofs.VerifiedUnder)
     assert nested.epsilon(delta=1e-6).relative_width < 1e-8  # 3e-5 by a table of the sample's
+
+
+@pytest.mark.parametrize("relation", [AddRemove(), ZeroOut()])
+def test_what_a_poisson_sample_assumes(relation: AddRemove | ZeroOut) -> None:
+    """The sample is hidden, and under zero-out a blank in it counts for nothing."""
+    step = subsample_poisson(GDP(mu=1, relation=relation), Poisson(sampling_rate=0.5))
+
+    assert SAMPLE_HIDDEN() in step.derivation.assumptions
+    assert (BLANK_IGNORED() in step.derivation.assumptions) == isinstance(relation, ZeroOut)

@@ -1,0 +1,91 @@
+"""The side conditions of theorems, in the words that derivations list them in.
+
+A theorem's docstring names its conditions after ``Assumes:``, its derivation lists their texts,
+and the checker says the same in its own words; tests/docs/test_side_conditions.py compares.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final, final
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SideCondition:
+    """One condition that a theorem takes for granted.
+
+    Attributes:
+        name: what ``Assumes:`` calls it.
+        text: one clause; what stands in braces depends on the application.
+    """
+
+    name: str
+    text: str
+
+    def __call__(self, **values: object) -> str:
+        """The clause with the values of one application."""
+        return self.text.format(**values)
+
+    def is_said_by(self, assumption: str) -> bool:
+        """Whether an assumption is this condition, whatever its values are."""
+        parts = re.split(r"\{\w+\}", self.text)
+        return re.fullmatch(".+".join(map(re.escape, parts)), assumption) is not None
+
+
+FIXED: Final = SideCondition(
+    "fixed in advance",
+    "what runs, and how private it is, is fixed before any output is seen",
+)
+OWN_RANDOMNESS: Final = SideCondition(
+    "own randomness",
+    "every mechanism that runs draws randomness of its own, independent of all other randomness",
+)
+SPLIT: Final = SideCondition(
+    "split by record", "which part a record belongs to depends on that record alone"
+)
+SPLIT_KEPT: Final = SideCondition(
+    "split kept by blanking",
+    "which part a record belongs to depends on nothing of it that blanking it changes",
+)
+APART: Final = SideCondition("parts apart", "no part looks at what another part releases")
+OUTPUTS_ALONE: Final = SideCondition(
+    "outputs alone",
+    "{description} does not look at the data, nor at the randomness of what it is applied to",
+)
+POISSON_SAMPLE: Final = SideCondition(
+    "independent sampling",
+    "every record is drawn independently with probability {rate}",
+)
+FIXED_SIZE_SAMPLE: Final = SideCondition(
+    "uniform subset",
+    "the sample is a uniformly random subset of exactly {size} of the {population} records",
+)
+SAMPLE_HIDDEN: Final = SideCondition(
+    "hidden sample", "of the sample nothing is revealed but what the mechanism releases"
+)
+BLANK_IGNORED: Final = SideCondition(
+    "blank ignored", "the mechanism treats a blank record as if it were not there"
+)
+RUNS_AT_NOTHING: Final = SideCondition(
+    "independent number of runs",
+    "the number of runs is drawn independently of the data and of all outputs",
+)
+SCORE_OF_OUTPUT: Final = SideCondition(
+    "score of the output",
+    "the score that selects looks at one run's output alone, and ties are broken at random",
+)
+BEST_ALONE: Final = SideCondition(
+    "best output alone",
+    "only the best output is released, neither the number of runs nor which of them it was",
+)
+SCORE_AND_THRESHOLD: Final = SideCondition(
+    "score and fixed threshold",
+    "the score looks at one run's output alone, and the threshold is fixed in advance",
+)
+FIRST_ALONE: Final = SideCondition(
+    "first output alone",
+    "only the first output at the threshold is released, or that there was none, and neither the "
+    "number of runs nor which of them it was",
+)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from accountant.bound import Bound
 from accountant.engine import profile
 from accountant.engine.profile import deltas
-from accountant.engine.quick_bounds import certainly_below
+from accountant.engine.quick_bounds import certainly_below, epsilon_is_zero
 from accountant.engine.renyi import renyi, smallest_rho
 from accountant.engine.trade_off import (
     larger_mu,
@@ -56,6 +56,8 @@ def epsilon(product: Product, delta: float | Bound) -> Bound:
         product: one direction.
         delta: a number, or the bracket of one, in [0, 1].
     """
+    if epsilon_is_zero(product, Bound.of(delta).lower):
+        return Bound.exactly(0.0)
     alone = _alone(product)
     if alone is not None:
         with contextlib.suppress(NotCertified):

@@ -1,4 +1,4 @@
-"""A quick proof that delta(epsilon) is at most some delta, where there is one."""
+"""Quick proofs that delta(epsilon) is at most some delta, if there is one."""
 
 from __future__ import annotations
 
@@ -55,6 +55,23 @@ def certainly_below(product: Product, epsilon: float, delta: float) -> bool:
     except NotCertified:
         return False
     return float(high[0]) <= log_delta
+
+
+def epsilon_is_zero(product: Product, delta: float) -> bool:
+    """Whether the total variation distances of the pairs, added up, are at most delta.
+
+    Statement: delta(0) of a product is at most the sum of counts times delta_i(0).
+    Proof: couple each (X_i, Y_i), X_i ~ P_i and Y_i ~ Q_i, independently of the others such that
+        they differ with probability delta_i(0); any of them differs with at most the sum.
+    """
+    total = 0.0
+    for factor in product.factors:
+        pair = factor.pair
+        found = pair.profile(np.zeros(1)) if pair.is_quick else None
+        if found is None:
+            return False
+        total += factor.count * float(found[1][0])
+    return total * (1 + 4 * UNIT_ROUNDOFF * (len(product.factors) + 1)) <= delta
 
 
 def chernoff(c: Reals, upper: Reals, epsilon: float) -> Reals:

@@ -111,6 +111,11 @@ class Pair(ABC):
         return self
 
     @property
+    def is_quick(self) -> bool:
+        """Whether the profile, if there is one, costs less than sums over K."""
+        return True
+
+    @property
     @abstractmethod
     def infinite_mass(self) -> float:
         """P(L = inf), within one unit in the last place; exactly 0.0 when it is 0."""

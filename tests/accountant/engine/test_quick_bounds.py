@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from fractions import Fraction
 
+import mpmath
 import pytest
 
 from accountant import answers
-from accountant.engine.quick_bounds import certainly_below
+from accountant.bound import Bound
+from accountant.engine.quick_bounds import certainly_below, epsilon_is_zero
+from accountant.pairs.finite import FinitePair
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.laplace import LaplacePair
 from accountant.pairs.product import Factor, Product
@@ -33,3 +38,34 @@ def test_certainly_below_is_certain(product: Product, epsilon: float) -> None:
     true = answers.delta(product, epsilon)
     assert not certainly_below(product, epsilon, true.lower * (1 - 1e-6))
     assert certainly_below(product, epsilon, 1.05 * true.upper)
+
+
+@pytest.mark.parametrize("factors", [1, 2])
+def test_epsilon_is_zero_where_total_variations_suffice(factors: int) -> None:
+    """The sum of total variation distances decides, to its last digits, and not a delta below."""
+    steps = tuple(
+        SubsampledGaussianPair(
+            mu_squared=Fraction(25, 9), sampling_rate=Fraction(k, 10**5), removal=True
+        )
+        for k in range(1, factors + 1)
+    )
+    product = Product(tuple(Factor(step, 2) for step in steps))
+    with mpmath.workdps(30):
+        one = 2 * mpmath.ncdf(mpmath.mpf(5) / 6) - 1
+        total = float(sum(2 * k * one / 10**5 for k in range(1, factors + 1)))
+    assert epsilon_is_zero(product, total * (1 + 1e-13))
+    assert not epsilon_is_zero(product, total * (1 - 1e-13))
+    assert answers.epsilon(product, total * (1 + 1e-13)) == Bound.exactly(0.0)
+
+
+def test_an_epsilon_of_zero_is_a_true_one() -> None:
+    """Delta at 0 of two samples of a randomised response, in rationals, is at most the sum."""
+    p, q = (Fraction(61, 100), Fraction(39, 100)), (Fraction(59, 100), Fraction(41, 100))
+    product = Product((Factor(FinitePair(p=p, q=q), 3),))
+    exact = Fraction(0)
+    for outcome in itertools.product(range(2), repeat=3):
+        masses = [math.prod((side[k] for k in outcome), start=Fraction(1)) for side in (p, q)]
+        exact += max(masses[0] - masses[1], Fraction(0))
+    assert exact <= Fraction(6, 100)
+    assert epsilon_is_zero(product, 0.0600001)
+    assert not epsilon_is_zero(product, float(exact) * (1 - 1e-9))

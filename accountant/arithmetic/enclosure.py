@@ -21,6 +21,8 @@ UNIT_ROUNDOFF = 2.0**-53
 # last place; spot checks against mpmath found at most 2. The same of numpy's long doubles, where
 # these are IEEE's numbers of 64 or more bits.
 ELEMENTARY_ULPS = 4
+_BINARY_RANGE = 1000  # of exponents of 2: floats there are not denormal
+_DENORMAL_ROUNDING = 1e-315  # above what 10**7 roundings of denormal numbers lose
 EXTENDED = np.longdouble if np.finfo(np.longdouble).nmant in (63, 112) else np.float64
 
 
@@ -109,6 +111,22 @@ def float_down(value: Fraction) -> float:
     """The largest float at or below an exact rational."""
     nearest = float(value)
     return nearest if Fraction(nearest) <= value else down(nearest)
+
+
+def log_exact(value: Fraction) -> float:
+    """Return log(value) of an exact rational above 0, within 16 u of itself, next to 1 too.
+
+    Below 2**-1000 the error is absolute, 2**-1060: so close to 1 may the value be.
+    """
+    power = value.numerator.bit_length() - value.denominator.bit_length()
+    if abs(power) > _BINARY_RANGE:
+        return power * math.log(2.0) + math.log(value / Fraction(2) ** power)
+    return math.log1p(float(value - 1)) if abs(power) <= 1 else math.log(float(value))
+
+
+def raised(value: float, relative: float) -> float:
+    """A number at or above 0, raised by a relative margin and by what denormal numbers lose."""
+    return value * (1.0 + relative) + _DENORMAL_ROUNDING
 
 
 def short(value: float) -> float:

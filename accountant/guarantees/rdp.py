@@ -157,6 +157,14 @@ def _lowered(points: Points) -> Points:
     return tuple(lowered)
 
 
+def listed_curve(guarantee: RenyiGuarantee[R]) -> dict[Fraction, Fraction]:
+    """Return the divergence at every order that the guarantee lists, else at a fixed list."""
+    if isinstance(guarantee, RDP):
+        return dict(guarantee.points)
+    found = ((order, guarantee.divergence_up(order)) for order in DEFAULT_ORDERS)
+    return {order: value for order, value in found if value is not None}
+
+
 def shared_orders(parts: Sequence[Guarantee[R]]) -> Sequence[Fraction]:
     """Every order that some part lists, where all are known; a fixed list if none lists any."""
     listed = [part for part in parts if isinstance(part, RDP)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
@@ -11,9 +10,16 @@ import numpy as np
 
 from accountant import arguments
 from accountant.arguments import Number
-from accountant.arithmetic.enclosure import Reals
+from accountant.arithmetic.enclosure import Reals, log_exact, raised
 from accountant.errors import ParameterError
-from accountant.run_counts.law import RunLaw, masses_from_ratios
+from accountant.run_counts.law import (
+    LEAST_PROBABILITY,
+    LOG_ERROR,
+    RunLaw,
+    log_binary_moment_up,
+    logistic_log_ratio_up,
+    masses_from_ratios,
+)
 
 _MOST_TRIALS = 10**5
 
@@ -25,7 +31,7 @@ class BinomialRuns(RunLaw):
 
     Attributes:
         trials: from 1 to 10^5.
-        probability: exact, in (0, 1).
+        probability: exact, in (0, 1), at least 1e-300 away from both ends.
 
     Example:
         >>> BinomialRuns(trials=10, probability=0.5).mean
@@ -40,8 +46,13 @@ class BinomialRuns(RunLaw):
         number = arguments.count(trials=trials)
         if number > _MOST_TRIALS:
             raise ParameterError("trials", trials, f"a whole number from 1 to {_MOST_TRIALS}")
+        exact = arguments.open_probability(probability=probability)
+        if not LEAST_PROBABILITY <= exact <= 1 - LEAST_PROBABILITY:
+            raise ParameterError(
+                "probability", probability, "at least 1e-300 away from 0 and from 1"
+            )
         object.__setattr__(self, "trials", number)
-        object.__setattr__(self, "probability", arguments.open_probability(probability=probability))
+        object.__setattr__(self, "probability", exact)
 
     @property
     def mean(self) -> float:
@@ -62,26 +73,42 @@ class BinomialRuns(RunLaw):
         """The law in words and numbers."""
         return f"binomial runs ({self.trials} trials of probability {float(self.probability):g})"
 
-    def _gap(self, z: Reals) -> Reals:
-        """1 - probability (1 - z)."""
-        return float(1 - self.probability) + float(self.probability) * z
+    def _log_gap(self, z: Reals) -> Reals:
+        """log(1 - probability (1 - z)), which keeps its digits where that is close to 1."""
+        missed = float(self.probability) * (1.0 - z)
+        near = float(1 - self.probability) + float(self.probability) * z
+        log: Reals = np.where(missed < 0.5, np.log1p(-np.minimum(missed, 0.5)), np.log(near))
+        return log
 
     def pgf(self, z: Reals) -> Reals:
         """(1 - probability (1 - z))^trials."""
-        return np.asarray(self._gap(z) ** self.trials)
+        return np.asarray(np.exp(self.trials * self._log_gap(z)))
 
     def derivative(self, z: Reals) -> Reals:
         """Mean (1 - probability (1 - z))^(trials - 1)."""
-        return np.asarray(self.mean * self._gap(z) ** (self.trials - 1))
+        return np.asarray(self.mean * np.exp((self.trials - 1) * self._log_gap(z)))
 
     def growth(self, z: Reals) -> Reals:
         """(trials - 1) probability / (1 - probability (1 - z))."""
-        return np.asarray((self.trials - 1) * float(self.probability) / self._gap(z))
+        gap = float(1 - self.probability) + float(self.probability) * z
+        return np.asarray((self.trials - 1) * float(self.probability) / gap)
+
+    def log_moment_up(self, exponent: float) -> float:
+        """Trials times log(1 - probability + probability e^exponent)."""
+        one = log_binary_moment_up(self.probability, exponent)
+        return raised(self.trials * one, LOG_ERROR) if one else 0.0
+
+    def log_ratio_up(self, epsilon: float) -> float:
+        """(trials - 1) log((1 - p + e^epsilon)/(1 + (1 - p) e^epsilon))."""
+        if self.trials == 1 or epsilon == 0.0:
+            return 0.0
+        one = logistic_log_ratio_up(1 - self.probability, epsilon)
+        return raised((self.trials - 1) * one, LOG_ERROR)
 
     def masses(self, largest: int) -> Reals:
         """By the ratio (n - k) p / ((k + 1)(1 - p)) of neighbours."""
         k = np.arange(0.0, min(largest, self.trials))
-        odds = math.log(self.probability / (1 - self.probability))
-        first = self.trials * math.log1p(-float(self.probability))
+        odds = log_exact(self.probability / (1 - self.probability))
+        first = self.trials * log_exact(1 - self.probability)
         known = masses_from_ratios(0, first, odds + np.log((self.trials - k) / (k + 1.0)))
         return np.concatenate([known, np.zeros(largest + 1 - known.size)])

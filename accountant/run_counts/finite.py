@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,11 +12,14 @@ import numpy as np
 
 from accountant import arguments
 from accountant.arguments import Number
-from accountant.arithmetic.enclosure import Reals
+from accountant.arithmetic.enclosure import Reals, raised
 from accountant.errors import ParameterError
-from accountant.run_counts.law import RunLaw
+from accountant.run_counts.law import FARTHEST, RunLaw
 
 _MOST_VALUES = 1000
+_CELLS = 4096
+_HUGE = 1e100
+_SUM_ERROR = 1e-13  # of sums of a thousand terms at or above 0, and of their logs
 
 
 @final
@@ -86,6 +90,62 @@ class FiniteRuns(RunLaw):
     def growth(self, z: Reals) -> Reals:
         """Second over first derivative."""
         return np.asarray(self._sum(z, 2) / np.maximum(self.derivative(z), 1e-300))
+
+    def log_moment_up(self, exponent: float) -> float:
+        """log(1 + sum p_k (e^(k exponent) - 1)), far out the sum by its largest term."""
+        if exponent == 0.0:
+            return 0.0
+        k = np.arange(len(self.probabilities))
+        masses, last = np.nextafter(self.masses(k.size - 1), np.inf), float(k[-1])
+        if last * exponent <= FARTHEST:
+            grown = float((masses * np.expm1(k * exponent)).sum())
+            return raised(math.log1p(grown), _SUM_ERROR)
+        terms = np.log(masses) + k * exponent
+        size = last * exponent - float(np.log(masses).min())
+        return min(
+            float(np.logaddexp.reduce(terms)) + _SUM_ERROR * size,
+            raised(last * exponent, _SUM_ERROR),
+        )
+
+    def log_ratio_up(self, epsilon: float) -> float:
+        """At the corner tau = 1 - c = 1/(1 + e^epsilon), and in cells, as that need not be worst.
+
+        On tau = e^-epsilon c the ratio is largest at the corner: z phi''(z)/phi'(z) is the mean
+        of K - 1 under weights k p_k z^(k-1), which grows with z. On the other part, a = 1 - c and
+        1 - tau = e^epsilon a, cut into cells of a: phi' grows, so on a cell the ratio is at most
+        phi' at the largest c over phi' at the least tau. For at most n runs
+        phi'(tau) >= (tau/c)^(n-1) phi'(c), so n - 1 times epsilon is enough.
+        """
+        most = raised((len(self.probabilities) - 2) * epsilon, _SUM_ERROR)
+        if len(self.probabilities) == 2 or epsilon == 0.0:
+            return 0.0
+        if epsilon > FARTHEST:
+            return min(self._log_ratio(np.ones(1), np.zeros(1)), most)
+        low = 1.0 / (1.0 + math.exp(epsilon))
+        a = np.concatenate([[0.0], np.geomspace(low * 1e-9, low * (1 + 1e-12), _CELLS)])
+        least = 1.0 - math.exp(epsilon) * a[1:] * (1 + 1e-12)
+        least = np.clip(least, low * (1 - 1e-12), 1.0)
+        high = np.array([1.0 / (1.0 + math.exp(-epsilon))])
+        corner = self._log_ratio(high, np.array([low]))
+        return min(max(corner, self._log_ratio(1.0 - a[:-1], least)), most)
+
+    def _log_ratio(self, c: Reals, tau: Reals) -> float:
+        """The largest log phi'(c)/phi'(tau), rounded up for c and tau within 1e-15 of theirs."""
+        high = self._log_derivative(np.minimum(c * (1 + 1e-15), 1.0))
+        low = self._log_derivative(tau * (1 - 1e-14))
+        with np.errstate(invalid="ignore"):
+            ratios = high - low + _SUM_ERROR * (16.0 + np.abs(high) + np.abs(low))
+        return float(np.where(np.isinf(low), math.inf, ratios).max())
+
+    def _log_derivative(self, z: Reals) -> Reals:
+        """Log of the first derivative, which may be no float."""
+        masses = self.masses(len(self.probabilities) - 1)
+        k = np.flatnonzero(masses[1:]) + 1
+        with np.errstate(divide="ignore"):
+            log_z = np.maximum(np.log(z), -_HUGE)
+        terms = np.log(k * masses[k]) + np.multiply.outer(log_z, k - 1.0)
+        found = np.logaddexp.reduce(terms, axis=-1)
+        return np.where(found < -0.5 * _HUGE, -math.inf, found)
 
     def masses(self, largest: int) -> Reals:
         """As given."""

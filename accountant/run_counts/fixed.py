@@ -8,9 +8,9 @@ from typing import final
 import numpy as np
 
 from accountant import arguments
-from accountant.arithmetic.enclosure import Reals
+from accountant.arithmetic.enclosure import Reals, raised
 from accountant.errors import ParameterError
-from accountant.run_counts.law import RunLaw
+from accountant.run_counts.law import LOG_ERROR, RunLaw
 
 _MOST_RUNS = 10**4
 
@@ -67,6 +67,16 @@ class FixedRuns(RunLaw):
     def growth(self, z: Reals) -> Reals:
         """(count - 1) / z."""
         return np.asarray((self.count - 1) / np.maximum(z, 1e-300))
+
+    def log_moment_up(self, exponent: float) -> float:
+        """Count times the exponent."""
+        return raised(self.count * exponent, LOG_ERROR) if exponent > 0.0 else 0.0
+
+    def log_ratio_up(self, epsilon: float) -> float:
+        """(count - 1) epsilon."""
+        if self.count == 1 or epsilon == 0.0:
+            return 0.0
+        return raised((self.count - 1) * epsilon, LOG_ERROR)
 
     def masses(self, largest: int) -> Reals:
         """All at the count."""

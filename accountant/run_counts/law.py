@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
+from fractions import Fraction
 from typing import final
 
 import numpy as np
 
 from accountant import arguments
 from accountant.arguments import Number
-from accountant.arithmetic.enclosure import Reals
+from accountant.arithmetic.enclosure import Reals, log_exact, raised
 from accountant.errors import NotCertified, ParameterError
 
 # Relative error of the mean and of the derivatives of the generating function, at an argument
 # that is exactly a float. The tests find at most a tenth of it.
 LAW_ERROR = 1e-11
+# Relative, of sums of logs that are all at or above 0: about thirty roundings.
+LOG_ERROR = 1e-14
+FARTHEST = 700.0  # e^x is a float for x up to here
+LEAST_PROBABILITY = Fraction(1, 10**300)  # closer to 0 floats lose their digits
 _LONGEST = 1 << 26
 
 
@@ -61,6 +67,36 @@ class RunLaw(ABC):
     def masses(self, largest: int) -> Reals:
         """P(K = k) for k = 0, ..., largest: shape (largest + 1,)."""
 
+    @abstractmethod
+    def log_moment_up(self, exponent: float) -> float:
+        """Log E[e^(exponent K)] for an exponent at or above 0, rounded up; +inf where unbounded."""
+
+    @abstractmethod
+    def log_ratio_up(self, epsilon: float) -> float:
+        """The largest log phi'(c)/phi'(tau) that epsilon-DP allows, rounded up; epsilon >= 0.
+
+        Statement: c and tau are the masses of one set under two neighbours, so tau >= e^-eps c
+            and 1 - tau <= e^eps (1 - c). If a phi''(1 - a)/phi'(1 - a) grows with a
+            (``corner_is_worst``) the ratio is largest where both are equalities, at
+            c = 1 - tau = e^eps/(1 + e^eps). At infinity it is log phi'(1)/phi'(0).
+        Source: proofs/selection.md, Corollary 3.
+        """
+
+    @property
+    @final
+    def log_mean_up(self) -> float:
+        """Log E[max(K, 1)] = log(m + P(K = 0)), m the mean, rounded up.
+
+        E[max(K - 1, 0)] is at most E[K (K - 1)]/2 = phi''(1)/2, which keeps its digits where
+        m + P(K = 0) is close to 1.
+        """
+        size = self.mean + self.probability_of_none
+        beyond = max(size - 1.0, 0.0) + 2 * LAW_ERROR * (1.0 + size)
+        twice = 0.5 * self.mean * float(self.growth(np.ones(1))[0])
+        if twice == 0.0 and self.largest == 1:
+            return 0.0
+        return raised(math.log1p(min(beyond, raised(twice, 4 * LAW_ERROR))), LOG_ERROR)
+
     @property
     @final
     def probability_of_none(self) -> float:
@@ -106,6 +142,31 @@ def masses_from_ratios(first: int, log_first: float, log_ratios: Reals) -> Reals
     logs = log_first + np.concatenate([[0.0], np.cumsum(log_ratios)])
     with np.errstate(under="ignore"):
         return np.concatenate([np.zeros(first), np.exp(logs)])
+
+
+def log_binary_moment_up(probability: Fraction, exponent: float) -> float:
+    """log(1 - p + p e^exponent), rounded up, for an exponent at or above 0.
+
+    Far out at most log(1 + p e^exponent), and never above the exponent.
+    """
+    if exponent == 0.0:
+        return 0.0
+    if exponent <= FARTHEST:
+        grown = raised(math.log1p(float(probability) * math.expm1(exponent)), LOG_ERROR)
+    else:
+        log_p = log_exact(probability)
+        size = exponent - log_p
+        grown = float(np.logaddexp(0.0, exponent + log_p)) + LOG_ERROR * size
+    return min(grown, exponent)
+
+
+def logistic_log_ratio_up(gamma: Fraction, epsilon: float) -> float:
+    """log((gamma + e^eps)/(1 + gamma e^eps)), rounded up, for gamma in (0, 1) and epsilon >= 0.
+
+    As log1p((1 - gamma)(1 - e^-eps)/(e^-eps + gamma)), whose terms are all at or above 0.
+    """
+    gain = float(1 - gamma) * -math.expm1(-epsilon) / (math.exp(-epsilon) + float(gamma))
+    return raised(math.log1p(gain), LOG_ERROR) if epsilon > 0.0 else 0.0
 
 
 def required_runs(runs: object) -> None:

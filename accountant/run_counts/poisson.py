@@ -11,9 +11,15 @@ import numpy as np
 
 from accountant import arguments
 from accountant.arguments import Number
-from accountant.arithmetic.enclosure import Reals
+from accountant.arithmetic.enclosure import Reals, log_exact, raised
 from accountant.errors import ParameterError
-from accountant.run_counts.law import RunLaw, masses_from_ratios
+from accountant.run_counts.law import (
+    FARTHEST,
+    LEAST_PROBABILITY,
+    LOG_ERROR,
+    RunLaw,
+    masses_from_ratios,
+)
 
 _LARGEST_RATE = 10**4
 
@@ -26,7 +32,7 @@ class PoissonRuns(RunLaw):
     Source: Papernot & Steinke (arXiv:2110.03620), Section 3.4.
 
     Attributes:
-        rate: exact, in (0, 10^4]: the expected number of runs.
+        rate: exact, in [1e-300, 10^4]: the expected number of runs.
 
     Example:
         >>> PoissonRuns(rate=3).quantile(level=0.5)
@@ -38,8 +44,8 @@ class PoissonRuns(RunLaw):
     def __init__(self, *, rate: Number) -> None:
         """Keep the exact rate."""
         exact = arguments.positive(rate=rate)
-        if exact > _LARGEST_RATE:
-            raise ParameterError("rate", rate, f"in (0, {_LARGEST_RATE}]")
+        if not LEAST_PROBABILITY <= exact <= _LARGEST_RATE:
+            raise ParameterError("rate", rate, f"in [1e-300, {_LARGEST_RATE}]")
         object.__setattr__(self, "rate", exact)
 
     @property
@@ -73,7 +79,17 @@ class PoissonRuns(RunLaw):
         """The rate."""
         return np.full(np.shape(z), float(self.rate))
 
+    def log_moment_up(self, exponent: float) -> float:
+        """Rate (e^exponent - 1)."""
+        if exponent > FARTHEST:
+            return math.inf
+        return raised(float(self.rate) * math.expm1(exponent), LOG_ERROR) if exponent else 0.0
+
+    def log_ratio_up(self, epsilon: float) -> float:
+        """Rate tanh(epsilon/2)."""
+        return raised(float(self.rate) * math.tanh(0.5 * epsilon), LOG_ERROR) if epsilon else 0.0
+
     def masses(self, largest: int) -> Reals:
         """By the ratio rate/(k + 1) of neighbours."""
-        ratios = math.log(self.rate) - np.log(np.arange(1.0, largest + 1.0))
+        ratios = log_exact(self.rate) - np.log(np.arange(1.0, largest + 1.0))
         return masses_from_ratios(0, -float(self.rate), ratios)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
@@ -11,11 +12,18 @@ import numpy as np
 
 from accountant import arguments
 from accountant.arguments import Number
-from accountant.arithmetic.enclosure import Reals
+from accountant.arithmetic.enclosure import Reals, log_exact, raised
 from accountant.errors import ParameterError
-from accountant.run_counts.law import RunLaw, masses_from_ratios
+from accountant.run_counts.law import (
+    LEAST_PROBABILITY,
+    LOG_ERROR,
+    RunLaw,
+    logistic_log_ratio_up,
+    masses_from_ratios,
+)
 
 _LARGEST_EXPONENT = 600
+_LINEAR = 1e-20  # below it (e^x - 1)/x is 1 but for x/2
 
 
 @final
@@ -32,7 +40,7 @@ class TruncatedNegativeBinomial(RunLaw):
 
     Attributes:
         eta: exact, above -1; eta log(1/gamma) at most 600.
-        gamma: exact, in [1e-9, 1).
+        gamma: exact, in [1e-9, 1 - 1e-300].
 
     Example:
         >>> TruncatedNegativeBinomial(eta=1, gamma=0.125).mean
@@ -45,9 +53,9 @@ class TruncatedNegativeBinomial(RunLaw):
     def __init__(self, *, eta: Number, gamma: Number) -> None:
         """Keep the exact parameters."""
         shape, tail = arguments.real(eta=eta), arguments.open_probability(gamma=gamma)
-        if not tail >= Fraction(1, 10**9):
-            raise ParameterError("gamma", gamma, "in [1e-9, 1)")
-        if not shape > -1 or shape * Fraction(-math.log(tail)) > _LARGEST_EXPONENT:
+        if not Fraction(1, 10**9) <= tail <= 1 - LEAST_PROBABILITY:
+            raise ParameterError("gamma", gamma, "in [1e-9, 1 - 1e-300]")
+        if not shape > -1 or shape * Fraction(-log_exact(tail)) > _LARGEST_EXPONENT:
             raise ParameterError(
                 "eta", eta, f"above -1, and eta log(1/gamma) at most {_LARGEST_EXPONENT}"
             )
@@ -56,17 +64,10 @@ class TruncatedNegativeBinomial(RunLaw):
 
     @property
     def mean(self) -> float:
-        """(1 - gamma)/gamma times eta/(1 - gamma^eta), at eta = 0 times 1/log(1/gamma).
-
-        Written with expm1, which keeps its digits where eta is close to 0.
-        """
-        odds = float((1 - self.gamma) / self.gamma)
-        if self.eta == 0:
-            return odds / -self._log_gamma()
-        return odds * float(self.eta) / -math.expm1(float(self.eta) * self._log_gamma())
-
-    def _log_gamma(self) -> float:
-        return math.log(self.gamma) if self.gamma < 0.5 else math.log1p(float(self.gamma - 1))
+        """(1 - gamma)/(gamma log(1/gamma)) times x/(1 - e^-x), x = eta log(1/gamma)."""
+        length = -log_exact(self.gamma)
+        growth = float(_relative_growth(np.array(-float(self.eta) * length)))
+        return float((1 - self.gamma) / self.gamma) / length / growth
 
     @property
     def largest(self) -> int | None:
@@ -88,25 +89,48 @@ class TruncatedNegativeBinomial(RunLaw):
         return float(self.gamma) + float(1 - self.gamma) * (1.0 - z)
 
     def pgf(self, z: Reals) -> Reals:
-        """Expm1 of the exponents, so that small z keeps its digits."""
-        rest = float(1 - self.gamma)
-        log_gap = np.where(z < 0.5, np.log1p(-rest * z), np.log(self._gap(z)))
-        if self.eta == 0:
-            return np.asarray(log_gap / self._log_gamma())
-        eta = float(self.eta)
-        return np.asarray(np.expm1(-eta * log_gap) / math.expm1(-eta * self._log_gamma()))
+        """(e^(eta l) - 1)/(gamma^-eta - 1), l = -log d, exact for d near 1."""
+        kept = float(1 - self.gamma) * z
+        gap = np.where(kept < 0.5, -np.log1p(-np.minimum(kept, 0.5)), -np.log(self._gap(z)))
+        length, eta = -log_exact(self.gamma), float(self.eta)
+        growth = _relative_growth(eta * gap) / _relative_growth(np.array(eta * length))
+        return np.asarray(gap / length * growth)
 
     def derivative(self, z: Reals) -> Reals:
-        """Mean (gamma / (1 - (1 - gamma) z))^(eta + 1)."""
-        return np.asarray(self.mean * (float(self.gamma) / self._gap(z)) ** float(self.eta + 1))
+        """Mean (gamma/d)^(eta + 1), the log of d/gamma by log1p: eta may be large."""
+        exponent = np.log1p(float((1 - self.gamma) / self.gamma) * (1.0 - z))
+        return np.asarray(self.mean * np.exp(-float(self.eta + 1) * exponent))
 
     def growth(self, z: Reals) -> Reals:
         """(eta + 1)(1 - gamma) / (1 - (1 - gamma) z)."""
         return np.asarray(float((self.eta + 1) * (1 - self.gamma)) / self._gap(z))
 
+    def log_moment_up(self, exponent: float) -> float:
+        """No bound: the tail is geometric."""
+        return math.inf if exponent > 0.0 else 0.0
+
+    def log_ratio_up(self, epsilon: float) -> float:
+        """(1 + eta) log((gamma + e^epsilon)/(1 + gamma e^epsilon))."""
+        one = logistic_log_ratio_up(self.gamma, epsilon)
+        return raised(float(1 + self.eta) * one, LOG_ERROR) if epsilon > 0.0 else 0.0
+
     def masses(self, largest: int) -> Reals:
         """By the ratio (1 - gamma)(k + eta)/(k + 1) of neighbours."""
         k = np.arange(1.0, largest)
         first = math.log(float(self.derivative(np.zeros(1))[0]))
-        ratios = math.log1p(-float(self.gamma)) + np.log((k + float(self.eta)) / (k + 1.0))
+        ratios = log_exact(1 - self.gamma) + np.log(((k - 1.0) + float(self.eta + 1)) / (k + 1.0))
         return masses_from_ratios(1, first, ratios)[: largest + 1]
+
+    def least_shape(self, curve: Mapping[Fraction, Fraction]) -> tuple[Fraction, Fraction]:
+        """The smallest (1 - 1/b) R(b) + log(1/gamma)/b over the orders b of a curve R, and its b.
+
+        The log is rounded up, the rest exact. Papernot & Steinke (arXiv:2110.03620), Theorem 2.
+        """
+        tail = Fraction(raised(-log_exact(self.gamma), LOG_ERROR))
+        return min(((1 - 1 / b) * value + tail / b, b) for b, value in curve.items())
+
+
+def _relative_growth(x: Reals) -> Reals:
+    """(e^x - 1)/x, 1 at 0."""
+    safe = np.where(np.abs(x) < _LINEAR, 1.0, x)
+    return np.where(np.abs(x) < _LINEAR, 1.0, np.expm1(safe) / safe)

@@ -11,16 +11,15 @@ import numpy as np
 
 from accountant.arithmetic import convex_profile
 from accountant.arithmetic.convex_profile import Side
-from accountant.arithmetic.enclosure import Reals
+from accountant.arithmetic.enclosure import Reals, down
 from accountant.arithmetic.tiny import LEAST_DELTA
 from accountant.bound import Bound
 from accountant.engine.profile import infinite_mass, max_loss
 from accountant.pairs.lattice_finite import LadderPair
 from accountant.pairs.pair import Pair
 from accountant.pairs.product import Product
-from accountant.run_counts.law import LAW_ERROR, RunLaw
+from accountant.run_counts.law import LAW_ERROR, LOG_ERROR, RunLaw
 from accountant.selection.profile import Selection, selection
-from accountant.selection.pure_dp import pure_excess
 from accountant.subsampling.tabulated import TabulatedPair, on_ladder, stretched
 
 _TINY = 1e-120  # subsampling a selection asks where its delta is 1e-115
@@ -56,7 +55,7 @@ class SelectedPair(TabulatedPair):
         Rounded up; phi is above its tangent at 1, which keeps the digits of a small p.
         """
         mass = infinite_mass(self.base.above()).upper
-        missed = float(self.runs.pgf(np.array([1.0 - mass]))[0])
+        missed = float(self.runs.pgf(np.array([max(down(1.0 - mass), 0.0)]))[0])
         return min(mass * self.runs.mean * (1 + 2 * LAW_ERROR), 1.0 - missed + 4 * LAW_ERROR)
 
     @property
@@ -66,7 +65,7 @@ class SelectedPair(TabulatedPair):
         if not math.isfinite(top):
             return math.inf
         bottom = max_loss(self.base.swapped())
-        excess = pure_excess(self.runs, max(top, bottom, 0.0))
+        excess = self.runs.log_ratio_up(max(top, bottom, 0.0))
         return (max(top, 0.0) + excess) * (1 + 1e-12)
 
     @property
@@ -80,14 +79,10 @@ class SelectedPair(TabulatedPair):
         least theirs, and for a >= 2 they are at most (rho + (D + log ...)/2) a.
         """
         rho = sum(f.count * f.pair.zcdp_bound for f in self.base.factors) * (1 + 1e-14)
-        ends = self.runs.derivative(np.array([0.0, 1.0]))
-        bounds = [math.inf]
-        if ends[0] > 0.0:
-            mass = max(self.runs.mean + self.runs.probability_of_none, 1.0)
-            bounds.append(2 * rho + math.log(ends[1] / ends[0]) + math.log(mass))
+        bounds = [2 * rho + self.runs.log_ratio_up(math.inf) + self.runs.log_mean_up]
         if self.runs.largest is not None:
             bounds.append(rho * self.runs.largest)
-        return min(bounds) * (1 + 4 * LAW_ERROR)
+        return min(bounds) * (1 + 4 * LOG_ERROR)
 
     @property
     def gdp_bound(self) -> float:
@@ -129,7 +124,8 @@ class SelectedPair(TabulatedPair):
         """Epsilon of one selection, asked directly; delta in [0, 1)."""
         level = Bound.of(delta)
         betrayed = infinite_mass(self.base.below()).lower
-        missed = self.runs.derivative(np.array([1.0 - betrayed]))[0]  # phi is above its tangents
+        kept = np.array([max(down(1.0 - betrayed), 0.0)])
+        missed = self.runs.derivative(kept)[0]  # phi is above its tangents
         if level.upper < betrayed * missed * (1 - 4 * LAW_ERROR):
             return Bound.exactly(math.inf)
         top = self.max_loss if self.infinite_mass <= level.lower else math.inf

@@ -19,7 +19,7 @@ from accountant.certificates.hockey_stick.table import Subject, Table
 from accountant.engine.saddle_point import total_cgf
 from accountant.errors import NotCertified
 from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.rdp import DEFAULT_ORDERS, RDP
+from accountant.guarantees.rdp import RDP, listed_curve
 from accountant.guarantees.renyi_bounds import (
     epsilon_terms,
     log_delta_terms,
@@ -114,14 +114,10 @@ def selected_witness(
 
 def _hint(guarantee: RenyiGuarantee[Any], runs: RunLaw, name: str, order: Fraction) -> Object:
     if name == "shape" and isinstance(runs, TruncatedNegativeBinomial):
-        known = [one for one, _ in guarantee.points] if isinstance(guarantee, RDP) else []
-        best = min(
-            known or DEFAULT_ORDERS,
-            key=lambda b: (1 - 1 / float(b)) * _value(guarantee, b) - math.log(runs.gamma) / b,
-        )
+        best = runs.least_shape(listed_curve(guarantee))[1]
         return {"by": name, "order": show_rational(best)}
     if name == "rate":
-        epsilon = math.log(float(order / (order - 1)))
+        epsilon = math.log1p(float(1 / (order - 1)))
         best = best_order(guarantee, epsilon, 0.0)
         terms = log_delta_terms(
             np.array([float(best)]), np.array([_value(guarantee, best)]), epsilon

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 from accountant.guarantees.derivation import Derivation
@@ -9,7 +10,6 @@ from accountant.guarantees.pure_dp import PureDP
 from accountant.guarantees.rounding import floats_around, show
 from accountant.relation import R
 from accountant.run_counts.law import RunLaw
-from accountant.selection.pure_dp import pure_excess
 
 
 def select_pure(guarantee: PureDP[R], runs: RunLaw) -> PureDP[R]:
@@ -38,8 +38,7 @@ def select_pure(guarantee: PureDP[R], runs: RunLaw) -> PureDP[R]:
         >>> round(float(select_pure(PureDP(epsilon=1), law).stated_epsilon), 6)
         2.591344
     """
-    excess = Fraction(pure_excess(runs, floats_around(guarantee.stated_epsilon)[1]))
-    epsilon = guarantee.stated_epsilon + max(excess, Fraction(0))
+    epsilon = guarantee.stated_epsilon + _excess_up(runs, guarantee.stated_epsilon)
     return PureDP(
         epsilon=epsilon,
         relation=guarantee.relation,
@@ -52,3 +51,12 @@ def select_pure(guarantee: PureDP[R], runs: RunLaw) -> PureDP[R]:
             parameters=(("runs", runs),),
         ),
     )
+
+
+def _excess_up(runs: RunLaw, epsilon: Fraction) -> Fraction:
+    """What the runs add at most; (n - 1) epsilon, exactly, if that is less or alone a float."""
+    found = runs.log_ratio_up(floats_around(epsilon)[1])
+    bounds = [Fraction(found)] if math.isfinite(found) else []
+    if runs.largest is not None:
+        bounds.append((runs.largest - 1) * epsilon)
+    return min(bounds)

@@ -7,20 +7,20 @@ from fractions import Fraction
 
 import numpy as np
 
+from accountant.arithmetic.enclosure import log_exact, raised
 from accountant.errors import NotImplied
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.rdp import DEFAULT_ORDERS, RDP
+from accountant.guarantees.rdp import RDP, listed_curve
 from accountant.guarantees.renyi_guarantee import RenyiGuarantee
 from accountant.guarantees.rounding import floats_around
 from accountant.relation import R
-from accountant.run_counts.law import RunLaw
+from accountant.run_counts.law import FARTHEST, LOG_ERROR, RunLaw
 from accountant.run_counts.poisson import PoissonRuns
 from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
 from accountant.theorems.selection.pair import SCORE
 
-_MARGIN = 1e-10
-_LARGEST_EXPONENT = 600.0
+_ROOM = 1e-10  # for a certificate's choice of orders; soundness does not depend on it
 _NAMES = {
     "shape": "Papernot & Steinke, arXiv:2110.03620, Theorem 2",
     "rate": "Papernot & Steinke, arXiv:2110.03620, Theorem 6",
@@ -44,7 +44,7 @@ def select_rdp(guarantee: RenyiGuarantee[R], runs: RunLaw) -> RDP[R]:
         the output of no run kept apart; (3) given K, composition, and the selected output is
         post-processing; (4) phi' lies between phi'(0) and phi'(1). All: proofs/theory/selection.md,
         Section 5.
-    Rounds: up, by 1e-10 relative.
+    Rounds: up, by 1e-10 relative, at the smallest divergences as well.
     Laws: one run changes nothing; never below one run's divergence.
 
     Args:
@@ -61,14 +61,14 @@ def select_rdp(guarantee: RenyiGuarantee[R], runs: RunLaw) -> RDP[R]:
         >>> round(select_rdp(ZCDP(rho=0.01), law).epsilon(delta=1e-6).upper, 2)
         1.28
     """
-    orders = _orders(guarantee)
-    known = {order: _divergence(guarantee, order) for order in orders}
+    curve = listed_curve(guarantee)
+    shape = runs.least_shape(curve)[0] if isinstance(runs, TruncatedNegativeBinomial) else None
     points, winners = [], []
-    for order in orders:
-        bounds = _bounds(guarantee, runs, order, known)
+    for order in curve:
+        bounds = _bounds(guarantee, runs, (order, curve[order]), shape)
         name = min(bounds, key=lambda key: bounds[key])
         if bounds[name] < math.inf:
-            points.append((order, Fraction(max(bounds[name] * (1 + _MARGIN), 0.0))))
+            points.append((order, Fraction(bounds[name] * (1 + _ROOM))))
             winners.append(name)
     if not points:
         raise NotImplied(
@@ -94,51 +94,53 @@ def select_rdp(guarantee: RenyiGuarantee[R], runs: RunLaw) -> RDP[R]:
     )
 
 
-def _orders(guarantee: RenyiGuarantee[R]) -> list[Fraction]:
-    if isinstance(guarantee, RDP):
-        return [order for order, _ in guarantee.points]
-    return list(DEFAULT_ORDERS)
-
-
-def _divergence(guarantee: RenyiGuarantee[R], order: Fraction) -> float:
-    exact = guarantee.divergence_up(order)
-    return math.inf if exact is None else floats_around(exact)[1]
-
-
 def _bounds(
-    guarantee: Guarantee[R], runs: RunLaw, order: Fraction, known: dict[Fraction, float]
+    guarantee: Guarantee[R],
+    runs: RunLaw,
+    point: tuple[Fraction, Fraction],
+    shape: Fraction | None,
 ) -> dict[str, float]:
-    """Every bound that applies at one order, +inf where it says nothing."""
-    excess, base = float(order - 1), known[order]
-    found = {"all": _all_released(runs, excess, base)}
-    mass = math.log(max(runs.mean + runs.probability_of_none, 1.0))
-    ends = runs.derivative(np.array([0.0, 1.0]))
-    if ends[0] > 0.0:
-        found["ratio"] = base + math.log(ends[1] / ends[0]) + mass / excess
-    if isinstance(runs, TruncatedNegativeBinomial):
-        slope = float(1 + runs.eta)
-        least = min(
-            (1 - 1 / float(other)) * value - math.log(runs.gamma) / float(other)
-            for other, value in known.items()
-        )
-        found["shape"] = base + slope * least + math.log(runs.mean) / excess
+    """Every bound at one order, rounded up, +inf if it says nothing.
+
+    Each log is rounded up relative to itself, also next to 0; what is added is added exactly.
+    """
+    excess, base = point[0] - 1, point[1]
+    size = runs.log_mean_up
+    found = {
+        "all": _sum_up(Fraction(0), (runs.log_moment_up(_float_up(excess * base)), excess)),
+        "ratio": _sum_up(base, (runs.log_ratio_up(math.inf), Fraction(1)), (size, excess)),
+    }
+    if isinstance(runs, TruncatedNegativeBinomial) and shape is not None:
+        found["shape"] = _sum_up(base + (1 + runs.eta) * shape, (size, excess))
     if isinstance(runs, PoissonRuns):
-        epsilon = math.log(float(order / (order - 1))) * (1 - 1e-14)
-        delta = guarantee.delta(epsilon=epsilon).upper
-        exponent = math.log(runs.mean) + excess * (base + runs.mean * delta)
-        found["rate"] = float(np.logaddexp(-runs.mean, exponent)) / excess
+        delta = Fraction(guarantee.delta(epsilon=_log_down(1 / excess)).upper)
+        grown = _float_up(excess * (base + runs.rate * delta))
+        found["rate"] = _sum_up(Fraction(0), (_log_rate_up(runs, grown), excess))
     return found
 
 
-def _all_released(runs: RunLaw, excess: float, base: float) -> float:
-    """Log of the generating function at e^(excess base), which may be infinite."""
-    largest = runs.largest
-    if largest is not None and largest * excess * base < _LARGEST_EXPONENT:
-        masses = runs.masses(largest)
-        terms = np.log(np.maximum(masses, 1e-320)) + excess * base * np.arange(largest + 1.0)
-        return float(np.logaddexp.reduce(terms)) * (1 + _MARGIN) / excess
-    if largest is not None:
-        return largest * base
-    if isinstance(runs, PoissonRuns) and excess * base < _LARGEST_EXPONENT:
-        return runs.mean * math.expm1(excess * base) / excess
-    return math.inf
+def _log_rate_up(runs: PoissonRuns, exponent: float) -> float:
+    """log(e^-m + m e^exponent), m the rate, as log(1 + (m - 1 + e^-m) + m (e^exponent - 1))."""
+    if exponent <= FARTHEST:
+        more = math.expm1(runs.log_mean_up) + runs.mean * math.expm1(exponent)
+        return raised(math.log1p(more), 4 * LOG_ERROR)
+    if math.isinf(exponent):
+        return math.inf
+    log_rate = log_exact(runs.rate)
+    return float(np.logaddexp(0.0, log_rate + exponent)) + LOG_ERROR * (abs(log_rate) + exponent)
+
+
+def _log_down(ratio: Fraction) -> float:
+    """log(1 + ratio) from below."""
+    return math.log1p(floats_around(ratio)[0]) * (1 - LOG_ERROR)
+
+
+def _float_up(value: Fraction) -> float:
+    return floats_around(value)[1]
+
+
+def _sum_up(base: Fraction, *terms: tuple[float, Fraction]) -> float:
+    """The base and every first number over its second, added exactly and rounded up."""
+    if any(math.isinf(value) for value, _ in terms):
+        return math.inf
+    return _float_up(base + sum(Fraction(value) / divisor for value, divisor in terms))

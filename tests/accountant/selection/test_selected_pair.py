@@ -192,3 +192,13 @@ def test_deltas_below_all_others_are_those_of_the_largest_loss() -> None:
     for delta in (0.0, 1e-310):
         found = pair.epsilon(delta)
         assert found.lower <= found.upper == pair.max_loss
+
+
+def test_many_runs_multiply_the_rounding_of_what_is_missed() -> None:
+    """With a mean of 10^9 runs phi(1 - p) moves by 1e-8 between two floats next to 1."""
+    runs = TruncatedNegativeBinomial(eta=1, gamma=Fraction(1, 10**9))
+    for k in range(200):
+        mass = Fraction(1e-9) * Fraction(50 + k, 50)
+        base = Product.of(RandomizedResponsePair(epsilon=Fraction(1), infinite=mass))
+        missed = runs.gamma * (1 - mass) / (runs.gamma + (1 - runs.gamma) * mass)
+        assert SelectedPair(base=base, runs=runs).infinite_mass >= 1 - missed

@@ -15,7 +15,6 @@ from accountant import (
     RunLaw,
     TruncatedNegativeBinomial,
 )
-from accountant.selection.pure_dp import pure_excess
 from accountant.theorems.selection.pure import select_pure
 
 EPSILONS = [0.0, 0.5, 50.0, 100.0, 650.0, 699.0, 701.0, 720.0, 1000.0, 1e6, 1e300]
@@ -26,7 +25,7 @@ EPSILONS = [0.0, 0.5, 50.0, 100.0, 650.0, 699.0, 701.0, 720.0, 1000.0, 1e6, 1e30
 def test_a_fixed_number_of_runs(count: int, epsilon: float) -> None:
     """Exactly n - 1 times epsilon, and hardly more."""
     for law in (FixedRuns(count=count), FiniteRuns(probabilities=(0,) * count + (1,))):
-        found = pure_excess(law, epsilon)
+        found = law.log_ratio_up(epsilon)
 
         assert (count - 1) * epsilon <= found
         assert found <= (count - 1) * epsilon * (1 + 1e-12) + 1e-9
@@ -49,7 +48,7 @@ def test_closed_forms(law: RunLaw, factor: int, one: float, epsilon: float) -> N
     """Those of Corollary 3 from above, in the limit as well."""
     true = factor * shrink(one, epsilon)
 
-    assert true <= pure_excess(law, epsilon) <= true + 1e-9
+    assert true <= law.log_ratio_up(epsilon) <= true + 1e-9
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
@@ -57,7 +56,7 @@ def test_poisson_runs(epsilon: float) -> None:
     """The rate times tanh(epsilon/2)."""
     true = 3 * math.tanh(epsilon / 2)
 
-    assert true <= pure_excess(PoissonRuns(rate=3), epsilon) <= true + 1e-9
+    assert true <= PoissonRuns(rate=3).log_ratio_up(epsilon) <= true + 1e-9
 
 
 def test_a_selection_of_two_runs_doubles_a_large_epsilon() -> None:

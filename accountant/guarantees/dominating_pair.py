@@ -24,13 +24,15 @@ class DominatingPair(FaithfulPairGuarantee[R]):
     the neighbours it stands for: ``forward`` those where D holds the extra record (the record
     that is not blank), ``backward`` those where D' does. As H_eps(P || Q) = 1 - e^eps + e^eps
     H_{-eps}(Q || P), the swap of a product for one direction is one for the other. Under
-    ReplaceOne both orders of every two neighbours are neighbours, and one product covers both.
+    ReplaceOne, and between groups, both orders of two datasets count and none has the extra
+    record: one product has to cover both. Two would not compose, as mechanisms could be dominated
+    one by the first, another by the second, in one order (proofs/theory/relations.md).
 
     Source: Zhu, Dong & Wang (arXiv:2106.08567), Definition 7.
 
     Attributes:
         forward: dominates (M(D), M(D')) where D has the extra record; empty when M ignores it.
-        backward: dominates the other order; equal to ``forward`` under ReplaceOne.
+        backward: dominates the other order; equal to ``forward`` under ReplaceOne and of groups.
     """
 
     forward: Product
@@ -64,14 +66,18 @@ class DominatingPair(FaithfulPairGuarantee[R]):
         derivation: Derivation | None = None,
     ) -> None:
         """State it; ``backward`` defaults to the swap of forward, or to forward if symmetric."""
+        alike = relation.symmetric or (derivation is not None and derivation.apart > 1)
         if backward is None:
-            backward = forward if relation.symmetric else forward.swapped()
-        if relation.symmetric and set(forward.factors) != set(backward.factors):
+            backward = forward if alike else forward.swapped()
+        if alike and set(forward.factors) != set(backward.factors):
             raise ParameterError(
-                "backward", backward, f"equal to forward under {relation}", "leave it out"
+                "backward",
+                backward,
+                f"equal to forward under {relation}" if relation.symmetric else "equal to forward",
+                "leave it out, and give a forward pair that dominates both orders of datasets",
             )
         object.__setattr__(self, "forward", forward)
-        object.__setattr__(self, "backward", forward if relation.symmetric else backward)
+        object.__setattr__(self, "backward", forward if alike else backward)
         object.__setattr__(self, "relation", relation)
         object.__setattr__(
             self, "derivation", derived(self, derivation or stated("dominating-pair", self))

@@ -335,8 +335,23 @@ def read_statement(value: object) -> Statement:
         if not isinstance(found, str) or found not in RELATIONS:
             raise RefusedError(f"no relation is called {found!r:.60}")
         relation, steps = found, fields.whole("steps")
+    if isinstance(claim, Pairs) and (relation == "replace-one" or steps > 1):
+        _require_one_product(claim)
     fields.close()
     return Statement(claim, relation, steps)
+
+
+def _require_one_product(pairs: Pairs) -> None:
+    """Refuse two directions where no dataset of two is the one with the extra record.
+
+    Mechanisms could be dominated one by the forward, another by the backward pair of the same
+    order of two datasets, and no product that a rule forms covers that: proofs/theory/relations.md.
+    """
+    if pairs.forward != pairs.backward:
+        raise RefusedError(
+            "under replace-one, and of datasets several steps apart, every order of two datasets "
+            "counts: the pairs must be the same in both directions"
+        )
 
 
 def _listed(points: Points) -> str:

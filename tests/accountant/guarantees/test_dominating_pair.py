@@ -10,10 +10,12 @@ import pytest
 
 from accountant.errors import ParameterError
 from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.gdp import GDP
 from accountant.pairs.finite import FinitePair
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.product import Product
 from accountant.relation import AddRemove, ReplaceOne
+from accountant.theorems.group.group import group
 from tests.accountant.guarantees import oracle
 from tests.contracts.guarantee_contract import GuaranteeContract
 
@@ -74,3 +76,13 @@ class TestDominatingPair(GuaranteeContract):
         fine = DominatingPair(forward=Product.of(PAIR), relation=ReplaceOne())
         assert fine.backward == fine.forward
         assert math.isfinite(fine.epsilon(delta=0).upper)
+
+
+def test_groups_have_one_product() -> None:
+    """Between datasets several steps apart none has the extra record."""
+    three = group(GDP(mu=1), size=3).to_pair()
+
+    with pytest.raises(ParameterError, match="dominates both orders"):
+        DominatingPair(forward=Product.of(PAIR), backward=OTHER, derivation=three.derivation)
+    fine = DominatingPair(forward=Product.of(PAIR), derivation=three.derivation)
+    assert fine.backward == fine.forward

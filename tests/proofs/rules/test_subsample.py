@@ -56,17 +56,10 @@ CASES = [
     Case(FIXED, {**REPLACED, "steps": 2}, [{**WHOLE, "steps": 2}], SIZES, "one record"),
     Case(
         FIXED,
-        {**pairs([drawn("replacement", [FINITE])]), "relation": "replace-one"},
-        [{**pairs([FINITE], [OTHER_WAY]), "relation": "replace-one"}],
-        SIZES,
-        "same pairs in both",
-    ),
-    Case(
-        FIXED,
         {**pairs([]), "relation": "replace-one"},
         [{**pairs([]), "relation": "replace-one"}],
         SIZES,
-        "same pairs in both",
+        "at least one pair",
     ),
     Case("subsample/poisson", BOTH, [BASE], RATE),
     Case("subsample/poisson", BOTH, [pairs([gaussian("1/4", 2), gaussian("1/2")])], RATE),
@@ -126,12 +119,12 @@ CASES = [
     Case("subsample/poisson", pairs([sampled(True)]), [BASE], RATE, OTHER),
     Case(
         "subsample/poisson",
-        {**BOTH, "relation": "replace-one"},
+        {**BASE, "relation": "replace-one"},
         [{**BASE, "relation": "replace-one"}],
         RATE,
-        "replace-one",
+        "is not this formula",
     ),
-    Case("subsample/poisson", {**BOTH, "steps": 2}, [{**BASE, "steps": 2}], RATE, "one record"),
+    Case("subsample/poisson", {**BASE, "steps": 2}, [{**BASE, "steps": 2}], RATE, "one record"),
     Case("subsample/poisson", {**BOTH, "steps": 1}, [{**BASE, "steps": 2}], RATE, "distance"),
 ]
 

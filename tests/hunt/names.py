@@ -1,0 +1,28 @@
+"""Every name that the source of a case may use."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import accountant
+import auditing
+import mechanisms
+import proofs
+from accountant.pairs.finite import FinitePair
+from accountant.pairs.product import Product
+from accountant.theorems.subsample_poisson import subsample_poisson
+from accountant.theorems.subsample_without_replacement import subsample_without_replacement
+
+NAMES: dict[str, Any] = {
+    **{name: getattr(accountant, name) for name in accountant.__all__},
+    "accountant": accountant,
+    "auditing": auditing,
+    "mechanisms": mechanisms,
+    "proofs": proofs,
+    "Fraction": Fraction,
+    "FinitePair": FinitePair,
+    "Product": Product,
+    "subsample_poisson": subsample_poisson,
+    "subsample_without_replacement": subsample_without_replacement,
+}

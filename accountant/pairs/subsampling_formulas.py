@@ -81,9 +81,10 @@ def addition_profile(base: Profile, sampling_rate: Fraction, epsilon: Reals) -> 
         _ULP * (np.abs(epsilon) + abs(math.log(rate)) + np.abs(argument)) + 2 * blur / safe, 1e3
     )
     lower, upper = _blurred(base, argument, slack)
+    most = np.clip(rest + blur, 0.0, 1.0)  # blur is infinite where epsilon is
     return (
         np.where(inside, np.maximum(rest - blur, 0.0) * lower, 0.0),
-        np.where(inside, _share_up(rest + blur, upper), np.maximum(rest + blur, 0.0)),
+        np.where(inside, _share_up(most, upper), most),
     )
 
 

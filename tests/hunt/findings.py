@@ -9,7 +9,7 @@ from typing import Any
 
 import proofs
 from accountant import Bound
-from tests.hunt.case import Case
+from tests.hunt.case import Case, Judge
 from tests.hunt.truth import MP, Real, is_above, is_below
 
 _FILE = Path(__file__).parent / "findings.json"
@@ -21,7 +21,7 @@ def findings() -> Iterator[tuple[str, Case]]:
         yield row["wrong"], Case(row["source"], _judge(row), must_answer="refused" not in row)
 
 
-def _judge(row: dict[str, Any]):  # noqa: ANN202
+def _judge(row: dict[str, Any]) -> Judge:
     def judge(answer: object) -> str:
         if row.get("refused") == "always":
             return f"answered {answer!r}, which is to be refused"

@@ -11,8 +11,8 @@ import mechanisms
 import proofs
 from accountant.pairs.finite import FinitePair
 from accountant.pairs.product import Product
-from accountant.theorems.subsample_poisson import subsample_poisson
-from accountant.theorems.subsample_without_replacement import subsample_without_replacement
+from accountant.theorems.subsampling.poisson import subsample_poisson
+from accountant.theorems.subsampling.without_replacement import subsample_without_replacement
 
 NAMES: dict[str, Any] = {
     **{name: getattr(accountant, name) for name in accountant.__all__},

@@ -8,8 +8,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Protocol, final
 
-from scipy.special import ndtri
 from mpmath.ctx_mp import MPContext
+from scipy.special import ndtri
 
 from tests.hunt.laws import Neighbours
 

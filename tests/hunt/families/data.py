@@ -12,9 +12,8 @@ from fractions import Fraction
 from tests.hunt.case import Case
 from tests.hunt.draw import Draw, text
 from tests.hunt.laws import Law, Neighbours, dominating, drawn_rows, product, sampled_rows
-from tests.hunt.parts import Part, exponential, law_text, pair_guarantee
-from tests.hunt.questions import Pipeline, ask
-from tests.hunt.truth import Enumerated
+from tests.hunt.parts import Part, pair_guarantee
+from tests.hunt.questions import ask
 
 
 def rows(draw: Draw) -> list[Law]:

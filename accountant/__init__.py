@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from accountant.bound import Bound
     from accountant.calibration.calibrate import Calibrated, calibrate
     from accountant.calibration.plan_selection import SelectionOption, SelectionPlan, plan_selection
+    from accountant.certificates.certify import certify
     from accountant.errors import (
         CalibrationError,
         NoBracket,
@@ -93,6 +94,7 @@ _HOMES = {
     "ZCDP": "accountant.guarantees.zcdp",
     "ZeroOut": "accountant.relation",
     "calibrate": "accountant.calibration.calibrate",
+    "certify": "accountant.certificates.certify",
     "compose": "accountant.theorems.composition.compose",
     "convert": "accountant.theorems.conversion.convert",
     "group": "accountant.theorems.group.group",
@@ -145,6 +147,7 @@ __all__ = [  # noqa: RUF022 - plain order, as a test of the surface compares
     "ZCDP",
     "ZeroOut",
     "calibrate",
+    "certify",
     "compose",
     "convert",
     "group",

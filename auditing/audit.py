@@ -32,8 +32,9 @@ from auditing.trials.encoding import FeatureMap
 from auditing.trials.fingerprint import identity
 from auditing.trials.pair import Pair
 from auditing.trials.sampler import Sampler
+from auditing.trials.training import Training
 from auditing.trials.trial_store import TrialStore
-from auditing.trials.trials import Training, Trials
+from auditing.trials.trials import Trials
 from auditing.witnesses.both_sides import BothSides
 from auditing.witnesses.coordinates import Thresholds
 from auditing.witnesses.float_grid import FloatGrid

@@ -30,8 +30,9 @@ from auditing.trials.drawing import Drawing
 from auditing.trials.encoding import FeatureMap
 from auditing.trials.pair import Pair
 from auditing.trials.sampler import Sampler
+from auditing.trials.training import Training
 from auditing.trials.trial_store import Labels
-from auditing.trials.trials import Training, Trials
+from auditing.trials.trials import Trials
 from auditing.witnesses.witness import Question, Witness
 
 _FIRST_BLOCK = 64

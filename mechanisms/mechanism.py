@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Generic, final
 import numpy as np
 from numpy.typing import NDArray
 
+import mechanisms
 from accountant import arguments
 from accountant.guarantees.guarantee import Guarantee
 from accountant.relation import R
@@ -19,10 +20,7 @@ from mechanisms.outputs import Output, Outputs, flatten, unpack
 from mechanisms.samplers.rng import Rng, as_rng
 
 if TYPE_CHECKING:
-    from mechanisms.combinators.best_of_runs import Selected
-    from mechanisms.combinators.first_above import Thresholded
-    from mechanisms.combinators.repeated import Repeated
-    from mechanisms.combinators.subsampled import Subsampled
+    from mechanisms import Repeated, Selected, Subsampled, Thresholded
     from mechanisms.queries.score import Score
 
 
@@ -112,9 +110,7 @@ class Mechanism(ABC, Generic[R]):
         Raises:
             ParameterError: not a sampling scheme; a bare rate does not say how records are drawn.
         """
-        from mechanisms.combinators.subsampled import Subsampled  # noqa: PLC0415  # it imports Mechanism
-
-        return Subsampled(self, scheme)
+        return mechanisms.Subsampled(self, scheme)
 
     @final
     def repeat(self, count: int) -> Repeated[R]:
@@ -123,9 +119,7 @@ class Mechanism(ABC, Generic[R]):
         Raises:
             ParameterError: count is not a whole number from 1 to 10^12.
         """
-        from mechanisms.combinators.repeated import Repeated  # noqa: PLC0415  # it imports Mechanism
-
-        return Repeated(self, count)
+        return mechanisms.Repeated(self, count)
 
     @final
     def select(self, runs: RunLaw, *, score: Score | None = None) -> Selected[R]:
@@ -138,9 +132,7 @@ class Mechanism(ABC, Generic[R]):
         Raises:
             ParameterError: not a law of the number of runs, or not a score.
         """
-        from mechanisms.combinators.best_of_runs import Selected  # noqa: PLC0415  # it imports Mechanism
-
-        return Selected(self, runs, score)
+        return mechanisms.Selected(self, runs, score)
 
     @final
     def select_above(
@@ -156,9 +148,7 @@ class Mechanism(ABC, Generic[R]):
         Raises:
             ParameterError: not a law of the number of runs, a threshold, or a score.
         """
-        from mechanisms.combinators.first_above import Thresholded  # noqa: PLC0415  # it imports Mechanism
-
-        return Thresholded(self, runs, threshold, score)
+        return mechanisms.Thresholded(self, runs, threshold, score)
 
 
 @final

@@ -32,7 +32,6 @@ from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.lattice_finite import LadderPair
 from accountant.pairs.pair import Pair
 from accountant.pairs.product import Product
-from accountant.subsampling.tabulated import TabulatedPair
 
 _CLOSE = 1e-9  # a bracket from an exact formula that needs no second method
 _ZERO = 1e-12
@@ -163,9 +162,9 @@ def deltas(product: Product, epsilon: Reals) -> tuple[Reals, Reals]:
 def _ends(product: Product, epsilon: Reals) -> tuple[Reals, Reals]:
     """The same for increasing epsilons >= 0."""
     alone = closed_form(product)
-    if isinstance(alone, TabulatedPair) and alone.is_quick:
-        lower, upper = alone.profile(epsilon)
-        return np.maximum(lower, 0.0), np.minimum(upper, 1.0)
+    quick = alone.profile(epsilon) if alone is not None and alone.is_quick else None
+    if quick is not None:
+        return np.maximum(quick[0], 0.0), np.minimum(quick[1], 1.0)
     above, below = product.above().bundled(), product.below().bundled()
     low, high = _deltas(above, epsilon)
     return (low if above == below else _deltas(below, epsilon)[0]), high

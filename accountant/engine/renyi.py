@@ -13,7 +13,6 @@ from accountant.engine.profile import infinite_mass, max_loss
 from accountant.engine.saddle_point import total_cgf
 from accountant.errors import NotCertified
 from accountant.pairs.product import Product
-from accountant.subsampling.subsampled import SubsampledPair
 
 _ROUNDS = 14
 
@@ -78,12 +77,7 @@ def _beyond_tables(product: Product, s: Reals) -> Reals:
     total = np.zeros(s.shape)
     for factor in product.factors:
         table = factor.pair.above(factor.count)
-        if isinstance(factor.pair, SubsampledPair):
-            total += factor.count * factor.pair.log_moment_above(s, table)
-        else:
-            found = table.cgf(s + 0j)
-            total += factor.count * (found.value.real + found.radius)
-            total += math.inf if table.infinite_mass else 0.0
+        total += factor.count * factor.pair.log_moment_above(s, table)
     return np.asarray(total * (1 + 1e-15 * (2 + len(product.factors))))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Generic, final
 
+import accountant
 from accountant import arguments
 from accountant.arguments import Number
 from accountant.arithmetic.enclosure import down, up
@@ -22,7 +23,7 @@ from accountant.guarantees.rounding import (
 from accountant.relation import AddRemove, R, Relation
 
 if TYPE_CHECKING:
-    from accountant.guarantees.dominating_pair import DominatingPair
+    from accountant import DominatingPair
     from proofs.certificate import Certificate
 
 DEFAULT_RELATION: Relation = AddRemove()
@@ -155,7 +156,7 @@ class Guarantee(ABC, Generic[R]):
         advantage: bool = False,
         lower: bool = False,
     ) -> Certificate:
-        """Prove one number, or this statement itself; ``proofs.check`` verifies the proof.
+        """``accountant.certify`` of this guarantee; ``proofs.check`` verifies the proof.
 
         Args:
             delta: where epsilon is asked for, or else
@@ -169,9 +170,7 @@ class Guarantee(ABC, Generic[R]):
         Raises:
             NotCertified: no rule of the checker covers a theorem in the derivation.
         """
-        from accountant.certificates.certify import certify  # noqa: PLC0415  # it imports Guarantee
-
-        return certify(
+        return accountant.certify(
             self,
             delta=delta,
             epsilon=epsilon,

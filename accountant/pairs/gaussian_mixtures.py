@@ -30,7 +30,7 @@ from accountant.arithmetic.enclosure import (
     Reals,
 )
 from accountant.errors import NotCertified
-from accountant.pairs.mixture_quadrature import Rule, log_size
+from accountant.pairs.mixture_quadrature import TrapezoidRules, log_size
 from accountant.pairs.smoothness import layers
 from accountant.pairs.subsampling_formulas import log_unsampled
 
@@ -129,7 +129,7 @@ class GaussianMixtures:
         """How many times more log(1 + u) and log(1 + u) - u may err than at small rates."""
         return np.where(self.q > _OFTEN, 9.0, 1.0)
 
-    def slip(self, rule: Rule, growth: Numbers) -> Reals:
+    def slip(self, rule: TrapezoidRules, growth: Numbers) -> Reals:
         """How far log(1 + u) may be off at the nodes, in u, from rounding l and by itself.
 
         The first moves it by |q e^l / (1 + u)| times the error of l.
@@ -140,7 +140,7 @@ class GaussianMixtures:
         own = 8.0 * ELEMENTARY_ULPS * self.harder[:, None] * np.abs(growth)
         return np.asarray(6.0 * ratio * (mu * z + mu * mu) + own)
 
-    def plain(self, alpha: Complexes, rule: Rule, growth: Numbers) -> Enclosure:
+    def plain(self, alpha: Complexes, rule: TrapezoidRules, growth: Numbers) -> Enclosure:
         """Log M, shape (p, n), by the sum itself, from log(1 + u) at the nodes.
 
         As good as any where M is not close to 1.

@@ -13,15 +13,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, Protocol, final
 
 import numpy as np
 
 from accountant.arithmetic.enclosure import Complexes, Numbers, Reals, short
 from accountant.errors import NotCertified
-
-if TYPE_CHECKING:
-    from accountant.pairs.gaussian_mixtures import GaussianMixtures
 
 _MAX_NODES = 1 << 17
 _RARE = 0.25  # a sampling rate up to which terms at the left are of second order
@@ -35,7 +32,7 @@ _REAL = 1.2  # a real rule is preferred to another of a step not so many times a
 
 @final
 @dataclass(frozen=True, slots=True)
-class Rule:
+class TrapezoidRules:
     """Trapezoid rules on the lines Im z = shift for E[f(z)], z standard normal.
 
     Attributes:
@@ -53,9 +50,25 @@ class Rule:
     log_truncation: Reals
     log_plain: Reals
 
-    def to(self, dtype: np.dtype[Any]) -> Rule:
+    def to(self, dtype: np.dtype[Any]) -> TrapezoidRules:
         """The same rule, its weights to some precision."""
         return replace(self, log_weights=_log_weights(self.z, self.shift, dtype))
+
+
+class Mixtures(Protocol):
+    """What quadrature has to know of p Gaussian mixtures: arrays of shape (p,)."""
+
+    @property
+    def mu(self) -> Reals:
+        """The distances of the means, above 0."""
+
+    @property
+    def q(self) -> Reals:
+        """The sampling rates, in (0, 1]."""
+
+    @property
+    def log_unsampled(self) -> Reals:
+        """The logs of 1 - q."""
 
 
 @final
@@ -82,7 +95,7 @@ class _Line:
     log_plain: float
 
 
-def choose_rule(mixtures: GaussianMixtures, alpha: Complexes) -> Rule:
+def choose_rule(mixtures: Mixtures, alpha: Complexes) -> TrapezoidRules:
     """Choose lines, steps and ranges so that truncation is far below rounding.
 
     Raises:
@@ -104,7 +117,7 @@ def choose_rule(mixtures: GaussianMixtures, alpha: Complexes) -> Rule:
     first = np.array([[math.floor(one.left / one.step)] for one in lines])
     z: Reals = np.array([[one.step] for one in lines]) * (first + np.arange(int(most) + 3.0))
     shift = np.array([one.shift for one in lines])
-    return Rule(
+    return TrapezoidRules(
         z,
         shift,
         _log_weights(z, shift, mixtures.mu.dtype),

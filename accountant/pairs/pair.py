@@ -138,6 +138,23 @@ class Pair(ABC):
         """About how many terms the value K(s) takes."""
 
     @property
+    def is_quick(self) -> bool:
+        """Whether ``profile`` answers for one such pair, not ``above`` and ``below``."""
+        return False
+
+    def log_moment_above(self, s: Reals, table: Pair) -> Reals:
+        """Upper bounds of log E_P[e^{sL}] at real s > 0, infinite if L can be infinite.
+
+        Args:
+            s: shape (n,).
+            table: a pair with an exact K that dominates this one.
+        """
+        found = table.cgf(s + 0j)
+        return np.asarray(
+            found.value.real + found.radius + (np.inf if table.infinite_mass else 0.0)
+        )
+
+    @property
     @abstractmethod
     def gdp_bound(self) -> float:
         """Some mu for which the pair is mu-GDP, +inf when none is known."""

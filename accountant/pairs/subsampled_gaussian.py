@@ -31,7 +31,7 @@ from accountant.bound import Bound
 from accountant.errors import NotCertified
 from accountant.pairs.gaussian import gaussian_profile
 from accountant.pairs.gaussian_mixtures import GaussianMixtures
-from accountant.pairs.mixture_quadrature import Rule, choose_rule
+from accountant.pairs.mixture_quadrature import TrapezoidRules, choose_rule
 from accountant.pairs.pair import Smoothness
 from accountant.pairs.smooth import SmoothPair
 from accountant.pairs.subsampling_formulas import (
@@ -185,7 +185,7 @@ def _mixture(pair: SubsampledGaussianPair, kind: type[Any] = np.float64) -> Gaus
 
 
 def _small(
-    mixture: GaussianMixtures, alpha: Complexes, rule: Rule, log_ratio: Numbers
+    mixture: GaussianMixtures, alpha: Complexes, rule: TrapezoidRules, log_ratio: Numbers
 ) -> Enclosure:
     """Return log1p of the sum of second-order terms, for one mixture.
 

@@ -12,7 +12,7 @@ from auditing.counts.counts import EventCounts, PrefixCounts
 from auditing.evidence.e_process import EProcess
 from auditing.evidence.event_bet import EventBet, unbet
 from auditing.planning.plan import CurvePlan
-from auditing.trials.trials import Training
+from auditing.trials.training import Training
 from auditing.witnesses.both_sides import BothSides
 from auditing.witnesses.witness import Question
 

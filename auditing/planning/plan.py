@@ -19,7 +19,7 @@ from auditing.bounds.two_sample import TwoSample
 from auditing.counts.binomial import Floats, lower_limit, upper_limit
 from auditing.counts.claim import Claim, Tangent
 from auditing.counts.counts import Design, EventCounts, PrefixCounts
-from auditing.trials.trials import Training
+from auditing.trials.training import Training
 from auditing.witnesses.both_sides import BothSides, both_sides
 from auditing.witnesses.witness import Question, Witness
 

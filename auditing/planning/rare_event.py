@@ -22,7 +22,7 @@ from auditing.planning.plan import (
     clearest_tangent,
     clearness,
 )
-from auditing.trials.trials import Training
+from auditing.trials.training import Training
 from auditing.witnesses.both_sides import BothSides, both_sides
 from auditing.witnesses.smoothed_odds import SmoothOdds
 from auditing.witnesses.witness import Question

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import final
+from typing import Protocol, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from accountant import arguments
+from auditing.counts.binomial import Floats
 from auditing.counts.counts import PrefixCounts
 from auditing.errors import SamplesUsed
 from auditing.trials.drawing import Drawing, Task, widened
-from auditing.trials.encoding import FeatureMap, Features
+from auditing.trials.encoding import FeatureMap
 from auditing.trials.pair import Pair
 from auditing.trials.sampler import Sampler
-from auditing.trials.trial_store import Labels
-from auditing.witnesses.both_sides import BothSides
-from auditing.witnesses.witness import Question
+from auditing.trials.training import Training
 
 _NUMBERS = 1 << 15  # in one chunk
 _FIRST = 64
@@ -26,36 +25,22 @@ _NUMBERS_AHEAD = 1 << 22
 _LEAST_AHEAD, _MOST_AHEAD = 16, 256
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Training:
-    """Trials to look at freely: they choose a test and are never tested.
+class Events(Protocol):
+    """Nested events, fixed before the samples are counted."""
 
-    Attributes:
-        features: shape (trials, coordinates).
-        labels: shape (trials,), True where the trial was on D.
-    """
+    @property
+    def thresholds(self) -> Floats:
+        """One for each event, from the smallest event to the largest."""
 
-    features: Features
-    labels: Labels
+    def count(
+        self, features: Floats, labels: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """How many rows are in each event, and how many of these are hits."""
 
-    def __len__(self) -> int:
-        """How many trials."""
-        return len(self.labels)
-
-    def halves(self) -> tuple[Training, Training]:
-        """Two disjoint halves, every second trial each."""
-        return (
-            Training(self.features[0::2], self.labels[0::2]),
-            Training(self.features[1::2], self.labels[1::2]),
-        )
-
-    def joined(self, other: Training) -> Training:
-        """Both together."""
-        return Training(
-            np.concatenate([self.features, other.features]),
-            np.concatenate([self.labels, other.labels]),
-        )
+    def counts(
+        self, inside: NDArray[np.int64], hits: NDArray[np.int64], on_data: int, on_neighbour: int
+    ) -> PrefixCounts:
+        """What ``count`` found in all, with the trials on each dataset."""
 
 
 @final
@@ -146,7 +131,7 @@ class Testing:
     def __init__(self, chunks: Iterator[Training]) -> None:
         self._chunks: Iterator[Training] | None = chunks
 
-    def tally(self, questions: Sequence[Question | BothSides]) -> list[PrefixCounts]:
+    def tally(self, questions: Sequence[Events]) -> list[PrefixCounts]:
         """Count every nested event of every question, one chunk in memory at a time.
 
         Args:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
 
 from auditing.counts.binomial import Floats
+from auditing.trials.training import Training
 from auditing.witnesses.witness import Score, Witness
-
-if TYPE_CHECKING:
-    from auditing.trials.trials import Training
 
 MOST_COORDINATES = 16
 

@@ -7,17 +7,15 @@ import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
 from auditing.counts.binomial import Floats
 from auditing.errors import MissingDependency
+from auditing.trials.training import Training
 from auditing.witnesses.standard import Standard
 from auditing.witnesses.witness import Score, Witness
-
-if TYPE_CHECKING:
-    from auditing.trials.trials import Training
 
 _MOST_COORDINATES = 1024
 _MOST_PRODUCTS = 32

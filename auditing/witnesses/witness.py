@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, final
+from typing import Any, ClassVar, Protocol, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 from accountant.errors import ParameterError
 from auditing.counts.binomial import Floats
 from auditing.counts.counts import PrefixCounts
-
-if TYPE_CHECKING:
-    from auditing.trials.trials import Training
+from auditing.trials.training import Training
 
 _RATIO = 1.2
 _MOST_VALUES = 64

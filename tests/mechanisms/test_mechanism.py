@@ -27,7 +27,7 @@ def final_mechanisms() -> set[type]:
 
 def test_every_mechanism_has_a_contract_test() -> None:
     """A final Mechanism without a contract test fails here."""
-    tests = "".join(path.read_text() for path in HERE.glob("test_*.py"))
+    tests = "".join(path.read_text() for path in HERE.rglob("test_*.py"))
     classes = final_mechanisms()
 
     assert len(classes) >= 9

@@ -11,7 +11,7 @@ import pytest
 
 from accountant.errors import NotCertified
 from accountant.pairs.gaussian_mixtures import GaussianMixtures
-from accountant.pairs.mixture_quadrature import Rule, choose_rule, log_size
+from accountant.pairs.mixture_quadrature import TrapezoidRules, choose_rule, log_size
 
 CASES = [
     (Fraction(1), Fraction(1, 100)),
@@ -22,7 +22,9 @@ CASES = [
 ALPHAS = [[2.0], [5.0 + 3j], [1.5, 4.0 + 40j], [12.0]]
 
 
-def sums(rule: Rule, mixture: GaussianMixtures, alpha: complex) -> tuple[mpmath.mpc, mpmath.mpc]:
+def sums(
+    rule: TrapezoidRules, mixture: GaussianMixtures, alpha: complex
+) -> tuple[mpmath.mpc, mpmath.mpc]:
     """The rule's sums of (1+u)^alpha - 1 - alpha u and of (1+u)^alpha, at 40 digits."""
     mu, q = mpmath.mpf(mixture.mu[0]), mpmath.mpf(mixture.q[0])
     step, shift = mpmath.mpf(rule.z[0, 1] - rule.z[0, 0]), mpmath.mpf(rule.shift[0])

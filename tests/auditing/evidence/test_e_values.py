@@ -14,7 +14,7 @@ from accountant import GDP
 from auditing import Outcome, Report
 from auditing.counts.claim import Claim
 from auditing.evidence.e_values import LEAST, log_evidence
-from auditing.trials.trials import Training
+from auditing.trials.training import Training
 from auditing.witnesses.coordinates import Coordinate
 from auditing.witnesses.witness import Question
 from tests.auditing.samplers import Draw, gaussian, laplace, randomized_response

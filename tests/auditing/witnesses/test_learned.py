@@ -14,7 +14,8 @@ import auditing
 from accountant import GDP
 from auditing import WITNESSES, Boosting, GaussianEvent, Logistic, MissingDependency, Outcome
 from auditing.trials.pair import Pair
-from auditing.trials.trials import Training, Trials
+from auditing.trials.training import Training
+from auditing.trials.trials import Trials
 from auditing.witnesses.witness import Question, Score, Witness
 
 pytest.importorskip("sklearn")

@@ -7,7 +7,8 @@ import pytest
 from numpy.typing import NDArray
 
 from auditing import Pair
-from auditing.trials.trials import Training, Trials
+from auditing.trials.training import Training
+from auditing.trials.trials import Trials
 from auditing.witnesses.smoothed_odds import SmoothOdds
 from tests.auditing.samplers import Draw, gaussian, laplace
 

@@ -137,11 +137,6 @@ class Pair(ABC):
     def work(self, s: complex) -> int:
         """About how many terms the value K(s) takes."""
 
-    @property
-    def is_quick(self) -> bool:
-        """Whether ``profile`` answers for one such pair, not ``above`` and ``below``."""
-        return False
-
     def log_moment_above(self, s: Reals, table: Pair) -> Reals:
         """Upper bounds of log E_P[e^{sL}] at real s > 0, infinite if L can be infinite.
 

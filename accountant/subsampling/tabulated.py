@@ -62,6 +62,11 @@ class TabulatedPair(Pair, ABC):
         return False
 
     @property
+    def is_quick(self) -> bool:
+        """Whether the profile costs no more than tables of it, so that one pair needs none."""
+        return False
+
+    @property
     def leads(self) -> bool:
         """Whether tables are made for it; otherwise for the swapped pair, and turned around."""
         return True

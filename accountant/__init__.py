@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from accountant.run_counts.poisson import PoissonRuns
     from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
     from accountant.sampling.schemes import Poisson, SamplingScheme, WithoutReplacement
-    from accountant.sensitivity import L1, L2, LInf, Sensitivity
+    from accountant.sensitivity import L1, L2, L2Contribution, LInf, Sensitivity
     from accountant.theorems.composition.compose import compose, self_compose
     from accountant.theorems.composition.parallel import parallel_compose
     from accountant.theorems.composition.post_process import post_process
@@ -69,6 +69,7 @@ _HOMES = {
     "Guarantee": "accountant.guarantees.guarantee",
     "L1": "accountant.sensitivity",
     "L2": "accountant.sensitivity",
+    "L2Contribution": "accountant.sensitivity",
     "LInf": "accountant.sensitivity",
     "NoBracket": "accountant.errors",
     "NotCertified": "accountant.errors",
@@ -122,6 +123,7 @@ __all__ = [  # noqa: RUF022 - plain order, as a test of the surface compares
     "Guarantee",
     "L1",
     "L2",
+    "L2Contribution",
     "LInf",
     "NoBracket",
     "NotCertified",

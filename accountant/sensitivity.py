@@ -14,6 +14,7 @@ from typing import final
 
 from accountant import arguments
 from accountant.arguments import Number
+from accountant.relation import Relation, ReplaceOne
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,37 @@ class LInf(Sensitivity):
     def as_l2(self, *, dimension: int) -> L2:
         """The L2 norm is at most sqrt(dimension) times the largest change, rounded up."""
         return L2(self.value * _sqrt_up(arguments.count(dimension=dimension)))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class L2Contribution:
+    """A bound on what one record contributes to a query that is a sum over the records.
+
+    It says more than a sensitivity: the query's exact value is the sum, over the records of the
+    data, of terms of Euclidean norm at most this, each of which depends on its record alone and on
+    what was released before (and on public constants). A blank record contributes 0. Poisson
+    sampling under replace-one asks for it, as there it matters how far the value moves if a record
+    is left out, not only if it is replaced.
+
+    Attributes:
+        value: the bound, in data units, exact.
+    Example:
+        >>> from accountant.relation import AddRemove, ReplaceOne
+        >>> clipped = L2Contribution(1)
+        >>> clipped.under(AddRemove()), clipped.under(ReplaceOne())
+        (L2(value=Fraction(1, 1)), L2(value=Fraction(2, 1)))
+    """
+
+    value: Fraction
+
+    def __init__(self, value: Number) -> None:
+        """Keep the exact value; refuse anything that is not a finite number above 0."""
+        object.__setattr__(self, "value", arguments.positive(contribution=value))
+
+    def under(self, relation: Relation) -> L2:
+        """Return the sensitivity of the sum: twice the bound under replace-one."""
+        return L2(2 * self.value if isinstance(relation, ReplaceOne) else self.value)
 
 
 def _sqrt_up(whole: int) -> Fraction:

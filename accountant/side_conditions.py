@@ -62,6 +62,11 @@ FIXED_SIZE_SAMPLE: Final = SideCondition(
     "uniform subset",
     "the sample is a uniformly random subset of exactly {size} of the {population} records",
 )
+SUM_OF_CONTRIBUTIONS: Final = SideCondition(
+    "sum of contributions",
+    "the query's exact value is a sum over the records, the term of a record having Euclidean norm "
+    "at most {bound} and depending on no other record",
+)
 SAMPLE_HIDDEN: Final = SideCondition(
     "hidden sample", "of the sample nothing is revealed but what the mechanism releases"
 )

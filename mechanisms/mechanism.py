@@ -105,7 +105,8 @@ class Mechanism(ABC, Generic[R]):
         """This mechanism on a random sample of the records, drawn afresh for every output.
 
         Its ``guarantee`` raises NotImplied where no theorem covers the scheme under this
-        mechanism's relation (Poisson under replace-one, a fixed size under add-remove).
+        mechanism's relation (a fixed size under add-remove; Poisson under replace-one, but for a
+        Gaussian sum whose sensitivity is an ``L2Contribution``).
 
         Raises:
             ParameterError: not a sampling scheme; a bare rate does not say how records are drawn.

@@ -16,6 +16,7 @@ from accountant.theorems.subsampling.poisson import subsample_poisson
 from accountant.theorems.subsampling.without_replacement import subsample_without_replacement
 from mechanisms.combinators.draw_samples import draw_samples
 from mechanisms.mechanism import Mechanism
+from mechanisms.noise.gaussian import Gaussian
 from mechanisms.outputs import Outputs
 from mechanisms.samplers.rng import Rng
 
@@ -73,12 +74,13 @@ class Subsampled(Mechanism[R]):
         Raises:
             NotImplied: no theorem covers the scheme under this relation.
         """
-        base = self.base.guarantee()
         match self.scheme:
             case Poisson():
-                return subsample_poisson(base, self.scheme)
+                if isinstance(self.base, Gaussian):
+                    return self.base.on_poisson_sample(self.scheme)
+                return subsample_poisson(self.base.guarantee(), self.scheme)
             case WithoutReplacement():
-                return subsample_without_replacement(base, self.scheme)
+                return subsample_without_replacement(self.base.guarantee(), self.scheme)
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """One sample for every output, and the base once on each sample.

@@ -9,10 +9,15 @@ from typing import final, overload
 
 from accountant.arguments import Number
 from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.gdp import GDP
 from accountant.guarantees.rounding import show
-from accountant.relation import AddRemove, R, Relation
-from accountant.sensitivity import L2
+from accountant.relation import AddRemove, R, Relation, ReplaceOne
+from accountant.sampling.schemes import Poisson
+from accountant.sensitivity import L2, L2Contribution
+from accountant.side_conditions import SUM_OF_CONTRIBUTIONS
+from accountant.theorems.subsampling.gaussian_sum import subsample_gaussian_sum
+from accountant.theorems.subsampling.poisson import subsample_poisson
 from mechanisms import parameters
 from mechanisms.mechanism import Mechanism
 from mechanisms.noise.broadcast import on_grid, repeated_values
@@ -39,7 +44,10 @@ class Gaussian(Mechanism[R]):
 
     Args:
         sigma: standard deviation, in data units, in [2^-300, 2^300].
-        sensitivity: L2, in data units, of the exact real value of the query under ``relation``.
+        sensitivity: L2, in data units, of the exact real value of the query under ``relation``;
+            or L2Contribution, where the query is a sum over the records: it moves by one record's
+            contribution, under replace-one by twice that, and Poisson samples of it have a
+            guarantee under replace-one, too.
         relation: the neighbouring relation that ``sensitivity`` speaks of.
         query: data -> a number or array; None when the data is already the query's value.
         granularity: a power of two in data units; by default 2^-20 of sigma.
@@ -56,6 +64,7 @@ class Gaussian(Mechanism[R]):
 
     sigma: Fraction
     sensitivity: L2
+    contribution: L2Contribution | None
     relation: R
     query: Query | None
     granularity: Fraction
@@ -65,7 +74,7 @@ class Gaussian(Mechanism[R]):
         self: Gaussian[AddRemove],
         *,
         sigma: Number,
-        sensitivity: L2,
+        sensitivity: L2 | L2Contribution,
         query: Query | None = None,
         granularity: Number | None = None,
     ) -> None: ...
@@ -75,7 +84,7 @@ class Gaussian(Mechanism[R]):
         self,
         *,
         sigma: Number,
-        sensitivity: L2,
+        sensitivity: L2 | L2Contribution,
         relation: R,
         query: Query | None = None,
         granularity: Number | None = None,
@@ -85,7 +94,7 @@ class Gaussian(Mechanism[R]):
         self,
         *,
         sigma: Number,
-        sensitivity: L2,
+        sensitivity: L2 | L2Contribution,
         relation: Relation = parameters.DEFAULT_RELATION,
         query: Query | None = None,
         granularity: Number | None = None,
@@ -93,8 +102,13 @@ class Gaussian(Mechanism[R]):
         scale = noise_scale(sigma=sigma)
         grid = default_granularity(scale) if granularity is None else granularity
         object.__setattr__(self, "sigma", scale)
-        object.__setattr__(self, "sensitivity", parameters.require_sensitivity(sensitivity, L2))
-        object.__setattr__(self, "relation", parameters.require_relation(relation))
+        moved, neighbours = sensitivity, parameters.require_relation(relation)
+        contribution = sensitivity if isinstance(sensitivity, L2Contribution) else None
+        if contribution is not None:
+            moved = contribution.under(neighbours)
+        object.__setattr__(self, "sensitivity", parameters.require_sensitivity(moved, L2))
+        object.__setattr__(self, "contribution", contribution)
+        object.__setattr__(self, "relation", neighbours)
         object.__setattr__(self, "query", require_query(query))
         object.__setattr__(self, "granularity", power_of_two(granularity=grid)[0])
 
@@ -116,10 +130,37 @@ class Gaussian(Mechanism[R]):
             statement=f"Gaussian noise of standard deviation {show(self.sigma)} on a query of L2 "
             f"sensitivity {show(self.sensitivity.value)} is {show(mu)}-GDP ({self.relation})",
             source="Dong, Roth & Su 2019, arXiv:1905.02383, Theorem 2.7",
-            assumptions=parameters.assumptions(self.sensitivity, self.relation),
+            assumptions=self._assumptions(),
             parameters=(("sigma", self.sigma), ("sensitivity", self.sensitivity.value)),
         )
         return GDP(mu=mu, relation=self.relation, derivation=derivation)
+
+    def on_poisson_sample(self, scheme: Poisson) -> DominatingPair[R]:
+        """What the noise satisfies on a Poisson sample of the records.
+
+        Under replace-one that of a Gaussian sum, if the query is stated to be one.
+
+        Raises:
+            NotImplied: under replace-one, if the sensitivity is not an L2Contribution.
+        """
+        replaced = isinstance(self.relation, ReplaceOne)
+        if self.contribution is None or not replaced:
+            return subsample_poisson(self.guarantee(), scheme)
+        if scheme.sampling_rate == 1:
+            return self.guarantee().to_pair()
+        return subsample_gaussian_sum(
+            sigma=self.sigma,
+            contribution=self.contribution,
+            scheme=scheme,
+            relation=self.relation,
+        )
+
+    def _assumptions(self) -> tuple[str, ...]:
+        """Return what a sum of contributions says, too, if the query is one."""
+        plain = parameters.assumptions(self.sensitivity, self.relation)
+        if self.contribution is None:
+            return plain
+        return (SUM_OF_CONTRIBUTIONS(bound=show(self.contribution.value)), *plain)
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Value plus noise, rounded to the grid: float64 of shape (datasets, count, ...)."""

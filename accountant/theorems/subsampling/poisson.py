@@ -32,7 +32,8 @@ def subsample_poisson(guarantee: Guarantee[R], scheme: Poisson) -> DominatingPai
         so that a guarantee which this theorem made is made again from its premise at rate pq.
     Assumes: independent sampling; hidden sample; under ZeroOut blank ignored.
     Source: Zhu, Dong & Wang (arXiv:2106.08567), Theorem 11. Under replace-one the formula is
-        false (Lebeda, Regehr, Kamath & Steinke, arXiv:2405.20769), and the guarantee is refused.
+        false (Lebeda, Regehr, Kamath & Steinke, arXiv:2405.20769), and the guarantee is refused;
+        Gaussian sums have a theorem of their own there, ``subsample_gaussian_sum``.
         Samples of samples: a record is in the inner sample if both independent draws keep it, so
         with probability pq and independently of the other records; the mechanism sees nothing
         but the inner sample.
@@ -56,8 +57,9 @@ def subsample_poisson(guarantee: Guarantee[R], scheme: Poisson) -> DominatingPai
     """
     if isinstance(guarantee.relation, ReplaceOne):
         raise NotImplied(
-            "Poisson sampling under replace-one is not the add/remove formula, and no theorem "
-            "here bounds it; state the sensitivity under AddRemove(), or sample with "
+            "Poisson sampling under replace-one is not the add/remove formula, and is bounded for "
+            "Gaussian sums alone: state Gaussian(sensitivity=L2Contribution(...)), or the "
+            "sensitivity under AddRemove(), or sample with "
             "WithoutReplacement(sample_size=..., population_size=...)"
         )
     require_single(guarantee, "the amplification by a sample")

@@ -1,0 +1,289 @@
+"""Opposite Gaussian mixtures: a Poisson-sampled Gaussian sum under replace-one."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import final
+
+import numpy as np
+
+from accountant.arithmetic.arrays import distinct
+from accountant.arithmetic.elementary import (
+    exp_minus_linear,
+    log1p_enclosure,
+    log_of_sum,
+    summing,
+    turned_sums,
+)
+from accountant.arithmetic.enclosure import (
+    ELEMENTARY_ULPS,
+    UNIT_ROUNDOFF,
+    Complexes,
+    Enclosure,
+    Reals,
+    joined,
+)
+from accountant.bound import Bound
+from accountant.errors import NotCertified
+from accountant.pairs.domain import required_square
+from accountant.pairs.opposite_profile import opposite_profile
+from accountant.pairs.opposite_quadrature import OppositeRule, choose_opposite_rule
+from accountant.pairs.opposite_smoothness import OppositeCells
+from accountant.pairs.pair import Smoothness
+from accountant.pairs.smooth import SmoothPair
+from accountant.pairs.subsampling_formulas import log_unsampled
+
+_LARGE = -4.0  # log of a term beyond which M - 1 is no smaller than M: a plain sum is as good
+_SPREAD = 80.0  # difference of logs of M above which arguments do not share a rule
+_BLOCK = 1 << 20  # terms evaluated at once
+_RAREST = 1e-100  # a sampling rate whose square is a float
+_FAR_LOSS = 300.0  # a loss of the whole Gaussian whose exponential is a float
+_UNREACHABLE = 1 << 40
+_DIRECT = 3.0  # |s loss| from which ``exp_minus_linear`` does not sum a Taylor series
+_ALIKE = 4.0  # how many times as large one argument of a group may be as another
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OppositeGaussiansPair(SmoothPair):
+    """The mixture (1-q) N(0,1) + q N(mu,1) against (1-q) N(0,1) + q N(-mu,1).
+
+    With A(z) = 1-q + q e^{mu z - mu^2/2}, B(z) = A(-z) and z standard normal, the loss log A/B
+    is odd and increases, and M(s) = E[A^{1+s} B^{-s}] = M(-1-s). The pair is its own swap.
+
+    Source: proofs/theory/replace_one.md.
+    Rounds: KL(P|Q) = E[(A - B) loss] / 2 =: D by symmetry, a sum of positive terms, and
+        M - 1 = E[A (e^{s loss} - 1 - s loss)] + s D, an integral of terms of the size of the
+        answer. Both are taken by one trapezoid rule (pairs/opposite_quadrature.py).
+
+    Attributes:
+        mu_squared: exact, above 0; mu is a record's contribution over sigma.
+        sampling_rate: exact, in (0, 1).
+    """
+
+    mu_squared: Fraction
+    sampling_rate: Fraction
+
+    def __post_init__(self) -> None:
+        """Refuse parameters that are not representable as floats."""
+        required_square(mu_squared=self.mu_squared)
+
+    def swapped(self) -> OppositeGaussiansPair:
+        """Return the pair itself: z -> -z exchanges the mixtures."""
+        return self
+
+    @property
+    def infinite_mass(self) -> float:
+        """Return 0: both mixtures have full support."""
+        return 0.0
+
+    @property
+    def max_loss(self) -> float:
+        """Return infinity."""
+        return math.inf
+
+    @property
+    def zcdp_bound(self) -> float:
+        """Return (2 mu)^2 / 2: the coin may be revealed, and E is below its largest value."""
+        return 2.0 * float(self.mu_squared) * (1 + 1e-15)
+
+    @property
+    def gdp_bound(self) -> float:
+        """Return 2 mu: to forget the coin is post-processing."""
+        return 2.0 * math.sqrt(self.mu_squared) * (1 + 1e-15)
+
+    def work(self, s: complex) -> int:
+        """Return the number of nodes of the quadrature."""
+        try:
+            return _mixtures(self).rule(np.array([s])).z.size
+        except NotCertified:
+            return _UNREACHABLE
+
+    def cgf(self, s: Complexes) -> Enclosure:
+        """Log of the expectation by the trapezoid rule, at most 2^20 terms at once."""
+        mixtures = _mixtures(self)
+        if s.size > 1 and mixtures.spread_out(s):
+            return self._halved(s)
+        rule = mixtures.rule(s)
+        if s.size > 1 and s.size * rule.z.size > _BLOCK:
+            return self._halved(s)
+        return mixtures.at(rule).cgf(s)
+
+    def _halved(self, s: Complexes) -> Enclosure:
+        return joined([self.cgf(half) for half in np.array_split(s, 2)])
+
+    def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
+        """The closed form of pairs/opposite_profile.py."""
+        return opposite_profile(math.sqrt(self.mu_squared), self.sampling_rate, epsilon)
+
+    def smoothness(self, c: float, moment: Bound) -> Smoothness:
+        """Layers of the tilted loss density."""
+        return Smoothness(0.0, *self._cells(c).layers(moment.upper))
+
+    def envelope(self, c: float, moment: Bound) -> tuple[Reals, Reals]:
+        """Bounds of the moduli on a shifted line."""
+        return self._cells(c).envelope(moment.lower)
+
+    def _cells(self, c: float) -> OppositeCells:
+        return OppositeCells.of(math.sqrt(self.mu_squared), self.sampling_rate, c)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Mixtures:
+    """The parameters as floats, each within a few units in the last place."""
+
+    mu: float
+    q: float
+    unsampled: float
+    log_unsampled: float
+
+    def rule(self, s: Complexes) -> OppositeRule:
+        """The rule that serves every s."""
+        return choose_opposite_rule(self.mu, math.log(self.q), self.log_unsampled, s)
+
+    def spread_out(self, s: Complexes) -> bool:
+        """Whether M at the largest and at the smallest Re s differ by too many digits."""
+        low, high = self._log_size(float(s.real.min())), self._log_size(float(s.real.max()))
+        return high - low > _SPREAD
+
+    def _log_size(self, c: float) -> float:
+        """About log M from below: E[(q e^{mu z - mu^2/2})^{1+c}] for c > 0."""
+        raised = (1.0 + c) * math.log(self.q) + 0.5 * c * (c + 1.0) * self.mu * self.mu
+        return max(raised, 0.0) if c > 0 else 0.0
+
+    def at(self, rule: OppositeRule) -> _Nodes:
+        """Losses and weights at the nodes.
+
+        With l = mu |z| - mu^2/2, |loss| = log(1 + q e^l (1 - e^{-2 mu |z|}) / B(|z|)) where l is
+        at most 300 and log A - log B beyond: within u (16 c + 8 mu (|z| + mu)) of itself.
+        """
+        x, mu, q = np.abs(rule.z), self.mu, self.q
+        loss = mu * x - 0.5 * mu * mu
+        near = loss <= _FAR_LOSS
+        likely = q * np.exp(np.minimum(loss, _FAR_LOSS))
+        other = self.unsampled + q * np.exp(-mu * x - 0.5 * mu * mu)
+        above = np.where(near, np.log(self.unsampled + likely), math.log(q) + loss)
+        above += np.where(near, 0.0, np.log1p(self.unsampled / likely))
+        ratio = likely * -np.expm1(-2.0 * mu * x) / other
+        size = np.where(near, np.log1p(ratio), above - np.log(other))
+        log_share = np.where(rule.z >= 0, above, np.log(other))
+        scale = math.log(rule.step) - 0.5 * math.log(2 * math.pi)
+        density = np.exp(scale - 0.5 * (x - mu) ** 2) * -np.expm1(-2.0 * mu * x)
+        return _Nodes(
+            growth=np.where(rule.z >= 0, size, -size),
+            log_weights=scale - 0.5 * x * x + log_share,
+            divergence=0.5 * q * density * size,
+            slip=16.0 * ELEMENTARY_ULPS + 8.0 * mu * (x + mu),
+            blur=x * x + 8.0 * (1.0 + np.abs(log_share) + mu * (x + mu) + abs(scale)),
+            drift=4.0 * (x + mu) ** 2 + 32.0 * ELEMENTARY_ULPS,
+            log_truncation=rule.log_truncation,
+        )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Nodes:
+    """What the sums need at the nodes, each of shape (n,).
+
+    Attributes:
+        growth: the loss, within ``slip`` u of itself.
+        log_weights: log of step * phi * A, within ``blur`` u.
+        divergence: the terms of D, at or above 0, within (``slip`` + ``drift``) u of themselves.
+        slip: a relative error in u.
+        blur: an absolute error in u.
+        drift: a relative error in u.
+        log_truncation: that of the rule.
+    """
+
+    growth: Reals
+    log_weights: Reals
+    divergence: Reals
+    slip: Reals
+    blur: Reals
+    drift: Reals
+    log_truncation: float
+
+    def cgf(self, s: Complexes) -> Enclosure:
+        """K by a sum of second-order terms, or by the plain sum where M is not close to 1."""
+        grown = np.abs(self.growth)
+        tilt = np.maximum(s.real.max() * self.growth, s.real.min() * self.growth)
+        second = np.minimum(2.0 * np.log(np.abs(s).max() * grown + 1e-300), 0.0)
+        if (self.log_weights + second + tilt).max() > _LARGE:
+            return self._plain(s)
+        return self._small(s)
+
+    def _plain(self, s: Complexes) -> Enclosure:
+        """Log of the sum of w e^{s loss}."""
+        same = 16.0 * ELEMENTARY_ULPS + 2.0 * summing(self.growth.size)
+        steady = same + 8.0 * np.abs(self.log_weights) + self.blur
+        moving = np.abs(self.growth) * (8.0 + self.slip)
+        total, sums, peak = turned_sums(
+            s, self.growth, self.log_weights, np.stack([steady, moving], axis=-1)
+        )
+        error = UNIT_ROUNDOFF * (sums[..., 0] + np.abs(s) * sums[..., 1])
+        with np.errstate(over="ignore"):  # then M is known to be unknown
+            return log_of_sum(total, error + np.exp(self.log_truncation - peak), peak)
+
+    def _small(self, s: Complexes) -> Enclosure:
+        """Log1p of the sum of w (e^{s loss} - 1 - s loss) and of s D.
+
+        Arguments of about the same size are taken together, so that one bound of what their terms
+        err by suits them all.
+        """
+        size = np.abs(s)
+        kind = np.floor(np.log(size) / math.log(_ALIKE)).astype(int)
+        excess, error = np.empty(s.shape, dtype=complex), np.empty(s.shape)
+        for one in range(int(kind.min()), int(kind.max()) + 1):
+            some = kind == one
+            if some.any():
+                excess[some] = exp_minus_linear(s[some], self.growth, self.log_weights)
+                error[some] = self._error(s[some])
+        excess += s * self.divergence.sum()
+        flat = self.divergence @ (self.slip + self.drift + 2.0 * summing(self.growth.size))
+        error += size * flat
+        return log1p_enclosure(excess, UNIT_ROUNDOFF * error + math.exp(self.log_truncation))
+
+    def _error(self, s: Complexes) -> Reals:
+        """How far, in u, the sum of second-order terms may be off for arguments of like size.
+
+        With v = s loss, a term errs by at most |v|^2 w e^{max(Re v, 0)} times 13 c + 88 + 14 |log
+        w| + blur + slip (what ``exp_minus_linear`` says, and what its input errs by: the derivative
+        of e^v - 1 - v is at most |v| e^{max(Re v, 0)}). Where |v| > 3 for all of them, e^v, 1 and v
+        are computed apart: each is at most |v| e^{max(Re v, 0)}, and errs by 4 c + 64 + 2 |log w| +
+        blur + 8 |v| + slip times that or less.
+        """
+        size, grown, logs = np.abs(s), np.abs(self.growth), np.abs(self.log_weights)
+        tilts = distinct(s.real)
+        exponent = np.maximum(np.multiply.outer(tilts, self.growth), 0.0) + self.log_weights
+        apart = float(size.min()) * grown > _DIRECT
+        close = 13.0 * ELEMENTARY_ULPS + 88.0 + 14.0 * logs + self.blur + self.slip
+        square = np.where(apart, 0.0, close * grown * grown)
+        whole = 4.0 * ELEMENTARY_ULPS + 64.0 + 2.0 * logs + self.blur
+        constant = np.where(apart, 3.0 * whole, 0.0)
+        linear = np.where(apart, grown * (whole + 24.0 + 2.0 * self.slip), 0.0)
+        sums = np.exp(exponent) @ np.column_stack([constant, linear, square])
+        sums = sums[np.searchsorted(tilts, s.real)]
+        return np.asarray(sums[:, 0] + size * (sums[:, 1] + size * sums[:, 2]))
+
+
+@lru_cache(maxsize=256)
+def _mixtures(pair: OppositeGaussiansPair) -> _Mixtures:
+    """The parameters, each rounded once.
+
+    Raises:
+        NotCertified: the rate is so small that its powers are not representable as floats.
+    """
+    rate = float(pair.sampling_rate)
+    if rate < _RAREST:
+        raise NotCertified(
+            f"a sampling rate of {rate:.3g} is out of reach, allowed are rates from "
+            f"{_RAREST:.0e} up"
+        )
+    unsampled = 1 - pair.sampling_rate
+    return _Mixtures(
+        math.sqrt(pair.mu_squared), rate, float(unsampled), log_unsampled(pair.sampling_rate)
+    )

@@ -1,0 +1,134 @@
+"""Opposite Gaussian mixtures, as a Poisson-sampled sum has under replace-one."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import flint
+import mpmath
+import numpy as np
+import pytest
+
+from accountant import answers
+from accountant.errors import NotCertified
+from accountant.pairs.opposite_gaussians import OppositeGaussiansPair
+from accountant.pairs.product import Product
+from tests.accountant.pairs.test_gaussian import normal
+from tests.contracts.definition import Ball, Densities, ball
+from tests.contracts.pair_contract import Case, PairContract
+
+
+@functools.cache
+def opposite(mu_squared: Fraction, rate: Fraction) -> Densities:
+    """The two mixtures."""
+    mu, q = ball(mu_squared).sqrt(), ball(rate)
+
+    def mixture(z: Ball) -> Ball:
+        return 1 - q + q * (mu * z - mu * mu / 2).exp()
+
+    def start(epsilon: Ball) -> Ball:
+        t = epsilon.exp()
+        other = (1 - q) * (t - 1)
+        weight = q * (-mu * mu / 2).exp()
+        root = other + (other**2 + 4 * t * weight**2).sqrt()
+        return (root / (2 * weight)).log() / mu
+
+    return Densities(
+        density=lambda z, _: (1 - q) * normal(z) + q * normal(z - mu),
+        loss=lambda z, analytic: (
+            mixture(z).log(analytic=analytic) - mixture(-z).log(analytic=analytic)
+        ),
+        breaks=[flint.arb(-25) - mu, flint.arb(0), 25 + 21 * mu],
+        start=start,
+        digits=40,
+    )
+
+
+def case(mu_squared: Fraction, rate: Fraction) -> Case:
+    """The pair, which is its own swap."""
+    there = opposite(mu_squared, rate)
+    return Case(OppositeGaussiansPair(mu_squared=mu_squared, sampling_rate=rate), there, there)
+
+
+class TestOppositeGaussians(PairContract):
+    """The mixtures' own integral."""
+
+    tilts = (1e-6, 0.03, 0.7, 8.0)
+    heights = (0.0, 1e-5, 3.0, 40.0)
+    frequencies = (0.01, 1.5, 20.0)
+
+    def cases(self) -> Sequence[Case]:
+        """A rate far from 0 and 1."""
+        return (case(Fraction(1), Fraction(1, 5)),)
+
+
+@pytest.mark.slow
+class TestExtremeOppositeGaussians(TestOppositeGaussians):
+    """The same where the integrals take long."""
+
+    def cases(self) -> Sequence[Case]:
+        """Little noise at a tiny rate, much noise at a large one; a rate next to 1."""
+        return (
+            case(Fraction(1), Fraction(1, 100)),
+            case(Fraction(4), Fraction(1, 10**4)),
+            case(Fraction(1, 9), Fraction(1, 5)),
+            case(Fraction(16), 1 - Fraction(1, 10**9)),
+        )
+
+
+@pytest.mark.parametrize("exponent", [1, 9, 80])
+@pytest.mark.parametrize("mu_squared", [Fraction(1, 100), Fraction(9)])
+@mpmath.workdps(50)  # type: ignore[untyped-decorator]  # mpmath has no types
+def test_rare_samples(mu_squared: Fraction, exponent: int) -> None:
+    """K is within its radius of 50 digits, and known to 10, also at rates next to nothing."""
+    pair = OppositeGaussiansPair(mu_squared=mu_squared, sampling_rate=Fraction(1, 10**exponent))
+    q, mu = mpmath.mpf(10) ** -exponent, mpmath.sqrt(mpmath.mpf(mu_squared.numerator))
+    mu /= mpmath.sqrt(mu_squared.denominator)
+    points = np.array([0.5, 3.0 + 0.5j])
+    found = pair.cgf(points)
+
+    def term(z: mpmath.mpf, s: mpmath.mpc) -> mpmath.mpc:
+        # Both halves of sqrt(AB) (cosh((s + 1/2) loss) - cosh(loss/2)), in units of q^2.
+        above, below = (q * mpmath.expm1(x * mu * z - mu * mu / 2) for x in (1, -1))
+        half = (mpmath.log1p(above) - mpmath.log1p(below)) / 2
+        root = mpmath.sqrt((1 + above) * (1 + below)) * mpmath.npdf(z)
+        return 4 * root * mpmath.sinh((s + 1) * half) / q * mpmath.sinh(s * half) / q
+
+    for point, value, radius in zip(points, found.value, found.radius, strict=True):
+        s = mpmath.mpc(complex(point))
+        each = [term(mpmath.mpf(k) / 8, s) for k in range(8 * 40)]
+        excess = (sum(each) - each[0] / 2) / 8  # a trapezoid sum of an even function, step 1/8
+        true = mpmath.log1p(q * q * excess)
+        assert abs(mpmath.mpc(complex(value)) - true) <= float(radius)
+        assert radius <= 1e-10 * abs(value)
+
+
+@pytest.mark.parametrize(
+    ("sigma", "rate", "steps", "expected"),
+    [
+        ("0.871199", Fraction(1, 120), 120, 1.13471961166),
+        ("3.812816832", Fraction(1, 100), 10**4, 2.10287810756),
+        ("4", Fraction(1, 100), 10**4, 1.99312005706),
+    ],
+)
+def test_training_runs(sigma: str, rate: Fraction, steps: int, expected: float) -> None:
+    """Runs cost what an independent discretisation finds to 6 digits, known here to 9."""
+    mu_squared = 1 / Fraction(sigma) ** 2
+    pair = OppositeGaussiansPair(mu_squared=mu_squared, sampling_rate=rate)
+    found = answers.epsilon(Product.of(pair).times(steps), 1e-5)
+    assert found.relative_width <= 1e-9
+    assert math.isclose(found.upper, expected, rel_tol=1e-9)
+
+
+def test_out_of_reach() -> None:
+    """Rates whose square is not representable, and orders that take too many nodes, are refused."""
+    rare = OppositeGaussiansPair(mu_squared=Fraction(1), sampling_rate=Fraction(1, 10**150))
+    with pytest.raises(NotCertified, match="1e-150 is out of reach"):
+        rare.cgf(np.array([1.0 + 0j]))
+    bare = OppositeGaussiansPair(mu_squared=Fraction(10**12), sampling_rate=Fraction(1, 2))
+    with pytest.raises(NotCertified, match="quadrature nodes"):
+        bare.cgf(np.array([1.0 + 0j]))
+    assert bare.work(1.0 + 0j) > 1 << 30

@@ -31,7 +31,8 @@ def contracts() -> Iterator[type[MechanismContract]]:
 
 def test_every_mechanism_has_the_contract() -> None:
     """Each mechanism that is exported, and each that a combinator makes, is audited."""
-    exported = {item for item in vars(mechanisms).values() if inspect.isclass(item)}
+    public = (getattr(mechanisms, name) for name in mechanisms.__all__)
+    exported = {item for item in public if inspect.isclass(item)}
     wanted = {item for item in exported if issubclass(item, Mechanism)} - {Mechanism}
     audited = {type(contract().mechanism()) for contract in contracts()}
 

@@ -48,7 +48,7 @@ _BLOCK = 1 << 19  # epsilons times nodes evaluated at once
 _KNOWN = 0.5  # an error of K below which a value counts
 _GROWN = 1.3  # (e^x - 1)/x up to there
 _LOG_DROPPED = -28.0  # dropped nodes, relative to the node on the real axis
-_SAME = 1e-14
+_SAME = 1e-15  # soundness: ``_blur`` covers spans within two units in the last place
 
 
 @final
@@ -70,7 +70,7 @@ class Common:
 
 
 def common_lattice(product: Product, c: float) -> Common | None:
-    """The lattice all factors share, if they do: spans multiples of one to 14 digits."""
+    """The lattice all factors share, if they do: spans multiples of one, as floats."""
     found: list[tuple[Lattice, int]] = []
     for factor in product.factors:
         lattice = factor.pair.lattice(c)

@@ -20,6 +20,7 @@ from accountant.arithmetic.tiny import LEAST_DELTA, with_mass
 from accountant.bound import Bound
 from accountant.engine.bundling import together
 from accountant.engine.contour import MAX_NODES, Contour, build
+from accountant.engine.largest_losses import largest_losses
 from accountant.engine.lattice import LatticeContour, build_lattice, common_lattice
 from accountant.engine.residues import exponential_sum
 from accountant.engine.saddle_point import (
@@ -185,6 +186,13 @@ def _deltas(product: Product, epsilon: Reals) -> tuple[Reals, Reals]:
             low[:stop] = np.maximum(mass.lower + np.exp(logs[0]) * (1 - 1e-14), 0.0)
             high[:stop] = with_mass(mass, logs[1])
             return low, high
+    largest = largest_losses(product)
+    if largest is not None:
+        first = int(np.searchsorted(epsilon[:stop], largest.start))
+        logs = largest.log_profile(epsilon[first:stop])
+        low[first:stop] = np.maximum(mass.lower + np.exp(logs[0]) * (1 - 1e-14), 0.0)
+        high[first:stop] = with_mass(mass, logs[1])
+        stop = first
     while start < stop:
         contour, reach = _contour_near(product, _step_for(product, float(epsilon[start])) + 1)
         end = max(int(np.searchsorted(epsilon[:stop], reach)), start + 1)
@@ -249,6 +257,11 @@ def _log_profile(product: Product, point: Reals) -> tuple[Reals, Reals]:
         low, high = exact.log_profile(point)
         if high[0] - low[0] < _CLOSE:
             return low, high
+    largest = largest_losses(product)
+    if largest is not None:
+        low, high = largest.log_profile(point)
+        if high[0] - low[0] < _CLOSE:
+            return low, high
     saddle = find_saddle(product, lambda one: one.epsilon - float(point[0]))
     low, high = _reachable(product, saddle).log_profile(point)
     for _ in range(_AGAIN):
@@ -283,15 +296,18 @@ def _epsilon(product: Product, delta: Bound) -> Bound:
 def _exact_epsilon(
     product: Product, mass: Bound, target: tuple[float, float], top: float
 ) -> Bound | None:
-    """From a closed profile or a finite sum, where that is narrow enough."""
+    """From a closed profile or a finite sum, if that is narrow enough."""
     closed, terms = closed_form(product), exponential_sum(product)
     if closed is not None and closed.profile(np.zeros(1)) is not None:
         return invert(lambda x: log_ends(closed, mass, x), target, 1.0, 1.0, top)
-    if terms is None:
+    if terms is not None:
+        found = invert(terms.log_profile, target, 0.9 * top, 0.1 * top, top)
+        if found.relative_width <= _CLOSE or found.upper <= _ZERO:
+            return found
+    largest = largest_losses(product)
+    if largest is None or largest.log_profile(np.array([max(largest.start, 0.0)]))[0] < target[1]:
         return None
-    found = invert(terms.log_profile, target, 0.9 * top, 0.1 * top, top)
-    narrow = found.relative_width <= _CLOSE or found.upper <= _ZERO
-    return found if narrow else None
+    return invert(largest.log_profile, target, top, 0.1 * top, top)
 
 
 def _contour_epsilon(product: Product, target: tuple[float, float], top: float) -> Bound:

@@ -1,0 +1,146 @@
+"""The profile of a product on a lattice next to its largest loss, from the masses that are there.
+
+No contour is good there: the tilt that suits the question grows without end towards the largest
+loss. But few losses are beyond such an epsilon, and their masses are sums of products of the
+pairs' largest ones.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Reals
+from accountant.engine.lattice import Common, common_lattice
+from accountant.pairs.atomic import AtomicPair
+from accountant.pairs.product import Product
+
+_KEPT = 128  # losses: masses of so many are multiplied out, at most
+_EACH = 12.0  # roundings of one mass of one pair, in units of u
+_MOST_FACTORS = 16
+_LEAST = 1e-140  # what underflow takes of a scaled mass: 5e-324, at most 1024-fold in 60 products
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LargestLosses:
+    """The largest losses of a product and their masses under P.
+
+    Attributes:
+        losses: shape (j,), falling from the largest one, with steps of the span.
+        masses: shape (j,), over 2 ** ``exponent``.
+        exponent: of the common scale of the masses.
+        wobble: relative error of a mass, at most.
+        blur: error of a loss, at most.
+        start: an epsilon from which all losses beyond are among these.
+    """
+
+    losses: Reals
+    masses: Reals
+    exponent: int
+    wobble: float
+    blur: float
+    start: float
+
+    def log_profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
+        """Log of a lower and an upper bound of delta of the finite losses at each epsilon.
+
+        Statement: delta(eps) = sum of p_j (1 - e^{eps - l_j})_+ over all finite losses l_j.
+        Rounds: every term is positive and grows with its loss; so with losses moved down, and
+            only these, the sum is at or below delta, with losses moved up at or above it from
+            ``start`` on. Before, the upper bound is +inf.
+        """
+        lower, upper = (
+            self._log_sum(epsilon, sign * self.blur, sign * self.wobble) for sign in (-1.0, 1.0)
+        )
+        return lower, np.where(epsilon >= self.start, upper, np.inf)
+
+    def _log_sum(self, epsilon: Reals, shift: float, wobble: float) -> Reals:
+        gap = np.maximum(self.losses - epsilon[:, None] + shift, 0.0)
+        total = (-np.expm1(-gap) * self.masses).sum(axis=1)
+        scale = self.exponent * math.log(2.0)
+        if wobble < 0:
+            total = np.where(total > _LEAST, total, 0.0)
+        else:
+            total = np.where(gap[:, 0] > 0, np.maximum(total, _LEAST), 0.0)
+        with np.errstate(divide="ignore"):
+            log = np.log(total)
+        margin = 8 * UNIT_ROUNDOFF * (4.0 + np.abs(np.where(total > 0, log, 0.0)) + abs(scale))
+        return np.asarray(log + scale + wobble + math.copysign(1.0, wobble) * margin)
+
+
+def largest_losses(product: Product) -> LargestLosses | None:
+    """Multiply out the largest losses, if all are on one lattice; None if they are not.
+
+    Rounds: masses are sums of products of positive numbers; a mass of the product carries the
+        roundings of its factors and of at most twice as many sums of ``_KEPT`` terms.
+    """
+    if not 0 < len(product.factors) <= _MOST_FACTORS:
+        return None
+    parts = [(f.pair, f.count) for f in product.factors if isinstance(f.pair, AtomicPair)]
+    if len(parts) < len(product.factors) or any(not pair.atoms.loss.size for pair, _ in parts):
+        return None
+    lattice = common_lattice(product, 0.0)
+    if lattice is None:
+        return None
+    masses: Reals = np.ones(1)
+    exponent = top = depth = 0
+    for pair, count in parts:
+        index = _index(pair, lattice.span)
+        below = index.max() - index
+        near = below < _KEPT
+        each = np.bincount(below[near], weights=np.exp(pair.atoms.log_p[near])).astype(float)
+        power, scale = _power(each, count)
+        masses, shift = _product(masses, power)
+        exponent, top = exponent + scale + shift, top + count * int(index.max())
+        depth += count * int(below.max())
+    losses = lattice.offset + lattice.span * (top - np.arange(masses.size))
+    blur = _blur(lattice, losses)
+    total = sum(count for _, count in parts)
+    return LargestLosses(
+        losses=losses,
+        masses=masses,
+        exponent=exponent,
+        wobble=1.1 * UNIT_ROUNDOFF * total * (_EACH + 2.0 * _KEPT),
+        blur=blur,
+        start=-math.inf if depth < _KEPT else float(losses[-1]) + blur,
+    )
+
+
+def _index(pair: AtomicPair, span: float) -> NDArray[np.intp]:
+    """Where the losses of a pair are on its lattice, in units of the common span."""
+    own = pair.lattice(0.0)
+    if own is None:
+        raise AssertionError("only called for pairs that share a lattice")
+    return np.asarray(np.rint((pair.atoms.loss - own.offset) / span).astype(np.intp))
+
+
+def _blur(lattice: Common, losses: Reals) -> float:
+    """How far a loss may be off: offsets and spans are rounded."""
+    return 16.0 * UNIT_ROUNDOFF * (2.0 * lattice.size + 2.0 * float(np.abs(losses).max()))
+
+
+def _product(first: Reals, second: Reals) -> tuple[Reals, int]:
+    """The leading masses of a product, scaled, and the exponent of the scale."""
+    found: Reals = np.convolve(first, second)[:_KEPT]
+    exponent = math.frexp(float(found.max()))[1]
+    return np.ldexp(found, -exponent), exponent
+
+
+def _power(masses: Reals, count: int) -> tuple[Reals, int]:
+    """The leading masses of a power, scaled, and the exponent of the scale."""
+    found: Reals = np.ones(1)
+    exponent, square, scale = 0, masses, 0
+    while True:
+        if count & 1:
+            found, shift = _product(found, square)
+            exponent += scale + shift
+        count >>= 1
+        if not count:
+            return found, exponent
+        square, shift = _product(square, square)
+        scale = 2 * scale + shift

@@ -22,7 +22,7 @@ UNIT_ROUNDOFF = 2.0**-53
 # these are IEEE's numbers of 64 or more bits.
 ELEMENTARY_ULPS = 4
 _BINARY_RANGE = 1000  # of exponents of 2: floats there are not denormal
-_DENORMAL_ROUNDING = 1e-315  # above what 10**7 roundings of denormal numbers lose
+DENORMAL_ROUNDING = 1e-315  # above what 10**7 roundings of denormal numbers lose
 EXTENDED = np.longdouble if np.finfo(np.longdouble).nmant in (63, 112) else np.float64
 
 
@@ -126,7 +126,7 @@ def log_exact(value: Fraction) -> float:
 
 def raised(value: float, relative: float) -> float:
     """A number at or above 0, raised by a relative margin and by what denormal numbers lose."""
-    return value * (1.0 + relative) + _DENORMAL_ROUNDING
+    return value * (1.0 + relative) + DENORMAL_ROUNDING
 
 
 def short(value: float) -> float:

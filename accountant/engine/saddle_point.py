@@ -297,8 +297,9 @@ def _best(
     right = np.where(gap < 0, period, math.inf)
     longest = np.maximum(left.min(axis=1), right.min(axis=1))
     size = 1.0 + np.abs(ridge.value) + ridge.c * abs(epsilon)
-    noise = _NOISE * size * np.exp(np.minimum(ridge.log_height(epsilon) - log_delta, 300.0))
-    cost = longest * (1.0 + noise)
+    with np.errstate(over="ignore"):  # what costs so much is not chosen
+        noise = _NOISE * size * np.exp(np.minimum(ridge.log_height(epsilon) - log_delta, 300.0))
+        cost = longest * (1.0 + noise)
     best = int(np.argmin(cost))
     beside = [at - 1 for at in (left[best].argmin(), right[best].argmin()) if at > 0]
     points, values = (tuple(one[beside].tolist()) for one in (ridge.c, ridge.value))

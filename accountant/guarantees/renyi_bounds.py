@@ -61,7 +61,7 @@ def total_variation(smallest_value: float) -> float:
     """
     if smallest_value == 0 or math.isinf(smallest_value):
         return 0.0 if smallest_value == 0 else 1.0
-    pinsker = math.sqrt(0.5 * smallest_value)
+    pinsker = math.sqrt(0.5) * math.sqrt(smallest_value)  # half a denormal number may be 0
     huber = math.sqrt(-math.expm1(-smallest_value))
     return min(1.0, up(min(pinsker, huber) * (1.0 + _MARGIN)))
 

@@ -24,6 +24,7 @@ from accountant.relation import R
 if TYPE_CHECKING:
     from accountant.guarantees.dominating_pair import DominatingPair
 
+_LEAST_WITNESS, _LARGEST_WITNESS = Fraction(1, 10**200), Fraction(10**199)
 _REFINEMENTS = 4
 _POINTS_PER_REFINEMENT = 41
 
@@ -128,9 +129,12 @@ class RenyiGuarantee(Guarantee[R], ABC):
         return renyi_bounds.total_variation(float(np.min(self._curve_up(self._trial_orders()))))
 
     def _witness(self, question: Callable[[Product], Bound], nothing: float) -> float:
-        """Lower end of the answer for the Gaussian that meets the statement."""
-        rho = self._gaussian_rho()
-        if rho == 0:
+        """Lower end of the answer for a Gaussian that meets the statement, as those of less rho do.
+
+        None is asked about below the rho whose pair is computed.
+        """
+        rho = min(self._gaussian_rho(), _LARGEST_WITNESS)
+        if rho < _LEAST_WITNESS:
             return nothing
         return question(Product.of(GaussianPair(mu_squared=2 * rho))).lower
 

@@ -11,6 +11,7 @@ from typing import final
 import numpy as np
 
 from accountant.arithmetic.atoms import Atoms
+from accountant.arithmetic.enclosure import log_exact
 from accountant.bound import Bound
 from accountant.errors import NotCertified, ParameterError
 from accountant.pairs.atomic import AtomicPair
@@ -71,8 +72,8 @@ class FinitePair(AtomicPair):
         ratios = sorted({a / b for a, b in zip(self.p, self.q, strict=True) if a and b})
         atoms = self.atoms
         if len(ratios) == 2 or (len(ratios) == 3 and ratios[1] == 1 == ratios[0] * ratios[2]):
-            span = log_ratio(ratios[1] / ratios[0])
-            offset = log_ratio(ratios[0])
+            span = log_exact(ratios[1] / ratios[0])
+            offset = log_exact(ratios[0])
             return Lattice(offset, span, _merged_adjacency(atoms, span, offset, c))
         return None
 
@@ -98,26 +99,18 @@ def never_zero(mass: Fraction) -> float:
     return float(mass) or (math.ulp(0.0) if mass else 0.0)
 
 
-def log_ratio(ratio: Fraction) -> float:
-    """Log of a positive rational, accurate near 1, of any size."""
-    if Fraction(1, 2) < ratio < 2:
-        return math.log1p(float(ratio - 1))
-    twos = ratio.numerator.bit_length() - ratio.denominator.bit_length()
-    return math.log(float(ratio / Fraction(2) ** twos)) + twos * math.log(2)
-
-
 @lru_cache(maxsize=256)
 def _atoms(pair: FinitePair) -> Atoms:
     both = [(a, b) for a, b in zip(pair.p, pair.q, strict=True) if a and b]
     only_p = sum((a for a, b in zip(pair.p, pair.q, strict=True) if not b), Fraction(0))
     only_q = sum((b for a, b in zip(pair.p, pair.q, strict=True) if not a), Fraction(0))
-    loss = np.array([log_ratio(a / b) for a, b in both])
+    loss = np.array([log_exact(a / b) for a, b in both])
     if not (loss.any() or only_p or only_q) and pair.p != pair.q:
         raise NotCertified(
             "P and Q differ by less than floats can tell; state a guarantee that is a little weaker"
         )
     return Atoms(
-        log_p=np.array([log_ratio(a) for a, _ in both]),
+        log_p=np.array([log_exact(a) for a, _ in both]),
         loss=loss,
         infinite_mass=never_zero(only_p),
         missing_mass=never_zero(only_q),

@@ -83,7 +83,7 @@ class GaussianPair(SmoothPair):
         return Smoothness(gaussian_variance=float(self.mu_squared) * (1 - 1e-14))
 
 
-_HUGE = 1e140
+_FARTHEST = 1e150  # standard deviations: delta is 0 in every digit, and the square is a float
 
 
 def gaussian_profile(mu: float | Reals, epsilon: Reals) -> tuple[Reals, Reals]:
@@ -96,10 +96,10 @@ def gaussian_profile(mu: float | Reals, epsilon: Reals) -> tuple[Reals, Reals]:
     Rounds: outwards, by the sum of the sizes of the parts times the roundings in each. A
         rounded mu or x moves the exponent x^2/2 by at most 4 u (x^2 + |x| mu + 1).
     """
-    size = np.minimum(np.abs(epsilon), _HUGE)  # delta is 0 in every digit beyond
-    x = size / mu - 0.5 * mu
-    y = size / mu + 0.5 * mu
+    size = np.abs(epsilon)
     with np.errstate(under="ignore", over="ignore"):
+        x = np.minimum(size / mu - 0.5 * mu, _FARTHEST)
+        y = np.minimum(size / mu + 0.5 * mu, _FARTHEST)
         # Right of the mode through Mills ratios, which keep relative precision in the tail.
         right = np.maximum(x, 0.0)
         density = np.exp(-0.5 * right * right) / math.sqrt(2 * math.pi)

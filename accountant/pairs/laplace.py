@@ -96,7 +96,8 @@ class LaplacePair(ExactPair):
         a = float(self.epsilon)
         value = -np.expm1(np.where(epsilon < -a, epsilon, np.minimum(0.5 * (epsilon - a), 0.0)))
         margin = 16 * UNIT_ROUNDOFF * (value + a + np.abs(epsilon))
-        return np.maximum(value - margin, 0.0), value + np.where(value > 0, margin, 0.0)
+        inside = epsilon < self.max_loss  # between a rounded and the exact end some delta is left
+        return np.maximum(value - margin, 0.0), value + np.where(inside, margin, 0.0)
 
     def smoothness(self, c: float, moment: Bound) -> Smoothness:
         """Layers of the continuous part, whose tilted density is exponential on (-a, a)."""

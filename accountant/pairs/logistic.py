@@ -119,7 +119,8 @@ class LogisticPair(ExactPair):
         slip = 8 * UNIT_ROUNDOFF * (np.abs(inside) + e)
         margin = 16 * ELEMENTARY_ULPS * UNIT_ROUNDOFF * value
         margin += slip * (root * (1.0 - root) + slip) / scale
-        return np.maximum(value - margin, 0.0), value + np.where(value > 0, margin, 0.0)
+        left = epsilon < self.max_loss  # between a rounded and the exact end some delta is left
+        return np.maximum(value - margin, 0.0), value + np.where(left, margin, 0.0)
 
     def smoothness(self, c: float, moment: Bound) -> Smoothness:
         """Layers of the tilted density, exponential on [-epsilon, epsilon]."""

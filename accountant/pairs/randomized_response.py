@@ -11,10 +11,11 @@ from typing import final
 import numpy as np
 
 from accountant.arithmetic.atoms import Atoms
+from accountant.arithmetic.enclosure import log_exact
 from accountant.bound import Bound
 from accountant.pairs.atomic import AtomicPair
 from accountant.pairs.domain import required_loss
-from accountant.pairs.finite import log_ratio, never_zero
+from accountant.pairs.finite import never_zero
 from accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
 
 
@@ -92,6 +93,6 @@ def _atoms(pair: RandomizedResponsePair) -> Atoms:
     if others > 1:
         log_p.append(math.log(others - 1) - log_total)
         loss.append(0.0)
-    kept = log_ratio(1 - pair.infinite)
+    kept = log_exact(1 - pair.infinite)
     mass = never_zero(pair.infinite)
     return Atoms(np.array(log_p) + kept, np.array(loss), mass, mass)

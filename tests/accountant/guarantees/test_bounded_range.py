@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
@@ -112,3 +113,22 @@ class TestBoundedRange(GuaranteeContract):
         assert BoundedRange(epsilon=0).zcdp().upper == 0.0
         assert BoundedRange(epsilon=0).rdp(order=2).upper == 0.0
         assert BoundedRange(epsilon=10**400).rdp(order=2).upper == math.inf
+
+
+def test_divergences_keep_their_digits() -> None:
+    """At orders next to 1 and epsilons next to log 2, where logs of numbers next to 1 cancel."""
+    rng = random.Random(1)  # noqa: S311
+    with mpmath.workdps(400):
+        for _ in range(500):
+            epsilon = rng.choice(
+                [10 ** rng.uniform(-90, 2), math.log(2) + 10 ** rng.uniform(-16, -1)]
+            )
+            order = 1.0 + 10 ** rng.choice([rng.uniform(-15, -5), rng.uniform(-5, 3)])
+            if order == 1.0:
+                continue
+            e, a = mpmath.mpf(epsilon), mpmath.mpf(order)
+            grown = mpmath.expm1(a * e)
+            x = (a - 1) / a * mpmath.exp(-e) * grown / mpmath.expm1((a - 1) * e)
+            true = mpmath.log(x) + mpmath.log(grown / mpmath.expm1(e) / a) / (a - 1)
+            found = BoundedRange(epsilon=epsilon).rdp(order=order)
+            assert found.lower <= true <= found.upper <= true * (1 + 1e-12), (epsilon, order)

@@ -89,3 +89,10 @@ def test_nothing_known_is_no_bound() -> None:
     assert renyi_bounds.total_variation(math.inf) == 1.0
     assert renyi_bounds.total_variation(0.0) == 0.0
     assert renyi_bounds.power(ORDERS, ORDERS, 0.0) == 0.0
+
+
+def test_half_of_the_smallest_divergence_is_not_zero() -> None:
+    """Pinsker's sqrt(R/2) for denormal R."""
+    for units in range(1, 20):
+        value = units * 5e-324
+        assert renyi_bounds.total_variation(value) >= math.sqrt(0.5) * math.sqrt(value)

@@ -76,3 +76,14 @@ class TestZCDP(GuaranteeContract):
     def test_no_pure_guarantee(self) -> None:
         """Without delta no epsilon is enough."""
         assert ZCDP(rho=1).epsilon(delta=0).upper == math.inf
+
+
+@pytest.mark.parametrize("exponent", [-300, -201, 135, 150, 201, 300])
+def test_curves_beyond_every_pair_are_answered(exponent: int) -> None:
+    """A Gaussian of less rho witnesses the lower end, or none does."""
+    claim = ZCDP(rho=Fraction(10) ** exponent)
+    epsilon, delta = claim.epsilon(delta=1e-6), claim.delta(epsilon=1)
+
+    assert epsilon.lower <= epsilon.upper
+    assert (delta.upper == 1.0) is (exponent > 0)
+    assert (epsilon.lower > 1e100) is (exponent > 0)

@@ -47,7 +47,7 @@ epsilons = st.floats(-1.0, 6.0)
 quick = settings(max_examples=12)
 
 
-def overlap(one: Bound, other: Bound) -> None:
+def assert_overlap(one: Bound, other: Bound) -> None:
     """Two brackets of one number."""
     assert one.lower <= other.upper
     assert other.lower <= one.upper
@@ -58,7 +58,7 @@ def overlap(one: Bound, other: Bound) -> None:
 def test_order_is_irrelevant(parts: list[Factor], epsilon: float) -> None:
     """Reversing the factors does not change the number."""
     there, back = Product.merge(parts), Product.merge(parts[::-1])
-    overlap(answers.delta(there, epsilon), answers.delta(back, epsilon))
+    assert_overlap(answers.delta(there, epsilon), answers.delta(back, epsilon))
 
 
 @given(pairs, st.integers(1, 5), epsilons)
@@ -120,7 +120,7 @@ def test_swapping_mirrors(parts: list[Factor], epsilon: float) -> None:
     other, t = answers.delta(product.swapped(), -epsilon), math.exp(epsilon)
     slack = 1e-13 * (1 + t)
     rest = -math.expm1(epsilon)
-    overlap(
+    assert_overlap(
         answers.delta(product, epsilon),
         Bound(rest + t * other.lower - slack, rest + t * other.upper + slack),
     )

@@ -21,7 +21,7 @@ from auditing.bounds.event_bound import significance_of
 from auditing.counts.binomial import lower_limit, upper_limit
 from auditing.counts.claim import Claim
 from auditing.counts.counts import PrefixCounts
-from auditing.evidence.e_values import log_evidence, seen
+from auditing.evidence.e_values import log_evidence, training_counts
 from auditing.evidence.event_bet import unbet
 from auditing.planning.plan import CurvePlan, EpsilonPlan, plan_curve, plan_epsilon, questions
 from auditing.planning.power import detectable_epsilon, detectable_mu
@@ -219,13 +219,13 @@ def _stages(run: _Run, trials: Trials) -> None:
     test, level = _chosen(run, training, left), run.significance
     counts: list[PrefixCounts] | None = None
     if test.promises(run.claim, level * _FIRST_LOOK):
-        counts = trials.testing(min(left, max(size // 2, 1))).tally(test.asked)
+        counts = trials.testing(min(left, max(size // 2, 1))).tally(test.questions)
         test.gain(run, counts)
         test.make(run, counts, level * _FIRST_LOOK)
         left -= counts[0].total
         level *= 1 - _FIRST_LOOK
     if left and not run.violated:
-        more = trials.testing(left).tally(test.asked)
+        more = trials.testing(left).tally(test.questions)
         test.gain(run, more)
         if counts is not None:
             more = [early.plus(late) for early, late in zip(counts, more, strict=True)]
@@ -263,7 +263,7 @@ class _Test:
     overview: Question
 
     @property
-    def asked(self) -> list[Question | BothSides]:
+    def questions(self) -> list[Question | BothSides]:
         """Every plan's question, the curve's where there is one, the overview's and the bet's."""
         middle = [] if self.curve is None else [self.curve.question]
         return [*(plan.question for plan in self.plans), *middle, self.overview, self.bet]
@@ -277,12 +277,12 @@ class _Test:
         """Whether the training samples would refute the claim at a level, were they tested."""
         share = level if self.curve is None else level / 2
         if self.curve is not None:
-            past = seen(self.curve.question, self.training)
+            past = training_counts(self.curve.question, self.training)
             if self.curve.p_value(past, share) <= share:
                 return True
         return math.isfinite(claim.epsilon) and any(
             plan.cautious(share).refutes(
-                seen(plan.question, self.training).event(plan.position),
+                training_counts(plan.question, self.training).event(plan.position),
                 epsilon=claim.epsilon,
                 delta=claim.delta,
             )

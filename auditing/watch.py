@@ -23,7 +23,7 @@ from auditing.counts.counts import PrefixCounts
 from auditing.evidence.bet_process import BetProcess
 from auditing.evidence.confidence_sequence import ConfidenceSequence
 from auditing.evidence.e_process import EProcess
-from auditing.evidence.e_values import bet_on, seen
+from auditing.evidence.e_values import bet_on, training_counts
 from auditing.evidence.gaussian_sequence import GaussianSequence
 from auditing.planning.plan import Method, best_event, clearness, plan_curve, questions
 from auditing.trials.drawing import Drawing
@@ -191,9 +191,9 @@ class _Wealth:
             )
             curve, mu = self.curve, self.mu
             if plan is not None and curve is not None and mu is not None:
-                bet = bet_on(seen(plan.question, past).event(0), plan.tangent)
-                curve = curve.after(bet, seen(plan.question, fresh).event(0))
-                mu = mu.after(seen(apart, past), seen(apart, fresh))
+                bet = bet_on(training_counts(plan.question, past).event(0), plan.tangent)
+                curve = curve.after(bet, training_counts(plan.question, fresh).event(0))
+                mu = mu.after(training_counts(apart, past), training_counts(apart, fresh))
             later = replace(self, point=point, epsilon=epsilon, curve=curve, mu=mu)
             return replace(later, largest=max(self.largest, later.evidence))
 

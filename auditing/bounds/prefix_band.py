@@ -67,13 +67,13 @@ class PrefixBand:
     def p_value(self, counts: PrefixCounts, *, epsilon: Number, delta: Number = 0) -> float:
         """Upper bound of the p-value of (epsilon, delta)."""
         loss = floats_around(arguments.non_negative(epsilon=epsilon))[1]
-        looked = self._looked_at(counts, delta)
+        looked = self._prefixes(counts, delta)
         return 1.0 if looked is None else looked.p_value(loss, loss)
 
     def refutes(self, counts: PrefixCounts, *, epsilon: Number, delta: Number = 0) -> bool:
         """Whether the counts contradict (epsilon, delta) at the significance."""
         loss = floats_around(arguments.non_negative(epsilon=epsilon))[1]
-        looked = self._looked_at(counts, delta)
+        looked = self._prefixes(counts, delta)
         if looked is None or looked.single(loss) > self.significance:
             return False
         if looked.union_bound(loss) <= self.significance:
@@ -82,7 +82,7 @@ class PrefixBand:
 
     def epsilon(self, counts: PrefixCounts, *, delta: Number = 0) -> float:
         """Lower confidence bound of epsilon at delta, in nats; 0 when nothing is refuted."""
-        looked = self._looked_at(counts, delta)
+        looked = self._prefixes(counts, delta)
         if looked is None:
             return 0.0
         level = self.significance
@@ -96,7 +96,7 @@ class PrefixBand:
                 return left
         return high
 
-    def _looked_at(self, counts: PrefixCounts, delta: Number) -> _Looked | None:
+    def _prefixes(self, counts: PrefixCounts, delta: Number) -> _Prefixes | None:
         marked = counts.design.marked(delta)
         paid, removed = thinned(counts.total, marked, self.thinning * self.significance)
         inside = np.asarray(counts.inside, dtype=np.float64)
@@ -105,12 +105,12 @@ class PrefixBand:
         if not keep.any():
             return None
         inside, first = np.unique(inside[keep], return_index=True)
-        return _Looked(inside, hits[keep][first], paid)
+        return _Prefixes(inside, hits[keep][first], paid)
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class _Looked:
+class _Prefixes:
     """The distinct prefixes that are long enough, and their hits less what delta explains."""
 
     inside: Floats

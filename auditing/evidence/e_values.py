@@ -45,14 +45,14 @@ def log_evidence(
     if math.isfinite(claim.epsilon):
         logs = [_best_bet(question, training, claim, counts[0])]
     if curve is not None:
-        bet = bet_on(seen(curve.question, training).event(0), curve.tangent)
+        bet = bet_on(training_counts(curve.question, training).event(0), curve.tangent)
         logs.append(bet.log_evidence(counts[1].event(0)))
     return EProcess.mixed(np.array(logs))
 
 
 def _best_bet(question: Question, training: Training, claim: Claim, counts: PrefixCounts) -> float:
     """What the bet earns that would have earned most in training, of one on each event."""
-    past = seen(question, training)
+    past = training_counts(question, training)
     against = [past.event(position) for position in range(len(past.inside))]
     bets = [bet_on(event, _tangent(event, claim)) for event in against]
     earned = [bet.log_evidence(event) for bet, event in zip(bets, against, strict=True)]
@@ -67,7 +67,7 @@ def _tangent(past: EventCounts, claim: Claim) -> Tangent:
     return Tangent(claim.epsilon, claim.delta_up, (more - here) * q)
 
 
-def seen(question: Question | BothSides, training: Training) -> PrefixCounts:
+def training_counts(question: Question | BothSides, training: Training) -> PrefixCounts:
     """What training showed of a question."""
     inside, hits = question.count(training.features, training.labels)
     on_data = int(training.labels.sum())

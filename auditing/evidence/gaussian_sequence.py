@@ -77,7 +77,7 @@ class GaussianSequence:
             past: what earlier trials showed of nested events.
             fresh: counts of the same events in this block.
         """
-        seen = _Seen.of(past)
+        seen = _Predictions.of(past)
         later = [
             process if refuted else seen.bet(mu, process, fresh)
             for mu, process, refuted in zip(self.mus, self.processes, self._refuted(), strict=True)
@@ -96,7 +96,7 @@ class GaussianSequence:
 
 @final
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _Predictions:
     """Predictions for nested events.
 
     Attributes:
@@ -112,7 +112,7 @@ class _Seen:
     errors: Floats
 
     @staticmethod
-    def of(past: PrefixCounts) -> _Seen:
+    def of(past: PrefixCounts) -> _Predictions:
         """With half an observation added, so that none is certain."""
         hits, inside = np.array(past.hits, float), np.array(past.inside, float)
         p = (hits + 0.5) / (past.trials + 1)
@@ -121,7 +121,7 @@ class _Seen:
         numbers = np.array([[past.trials + 1.0], [past.other_trials + 1.0]])
         density = np.exp(-0.5 * quantiles**2) / math.sqrt(2 * math.pi)
         spread = np.array([p * (1 - p), q * (1 - q)])
-        return _Seen(p, q, quantiles[0] - quantiles[1], spread / (numbers * density**2))
+        return _Predictions(p, q, quantiles[0] - quantiles[1], spread / (numbers * density**2))
 
     def bet(self, mu: float, process: BetProcess, fresh: PrefixCounts) -> BetProcess:
         """After a bet on the event that looks clearest, none where no event is beyond mu."""

@@ -10,7 +10,7 @@ from accountant.sensitivity import Sensitivity
 from auditing.inspection.distance import Distance, distance, identical
 from auditing.inspection.facts import Fact, FactKind, Movement, nearest
 from auditing.inspection.tape import Call, Tape
-from auditing.trials.guarded_call import Attempt, shown
+from auditing.trials.guarded_call import Attempt, short_text
 
 
 @final
@@ -86,7 +86,7 @@ def _between(pair: str, first: Run, other: Run, largest: Largest) -> Iterator[Fa
 def _parameters(pair: str, where: str, a: Call, b: Call) -> Iterator[Fact]:
     for name in dict.fromkeys([*a.parameters, *b.parameters]):
         mine, theirs = (
-            shown(c.parameters[name]) if name in c.parameters else "absent" for c in (a, b)
+            short_text(c.parameters[name]) if name in c.parameters else "absent" for c in (a, b)
         )
         both = name in a.parameters and name in b.parameters
         if not both or not identical(a.parameters[name], b.parameters[name]):
@@ -100,11 +100,11 @@ def _value(pair: str, where: str, a: Call, b: Call, largest: Largest) -> Iterato
     moved = distance(one, other)
     if moved is None:
         if not identical(one, other):
-            yield Fact(FactKind.SHAPE, pair, where, shown(one), shown(other))
+            yield Fact(FactKind.SHAPE, pair, where, short_text(one), short_text(other))
     elif not a.protected.together:
         largest.see(a.name, moved, declared, pair)
         if declared is not None and moved.exceeds(declared):
-            yield _excess(pair, where, (shown(one), shown(other)), moved, declared)
+            yield _excess(pair, where, (short_text(one), short_text(other)), moved, declared)
 
 
 def _gather(together: dict[str, tuple[Distance, Sensitivity | None]], a: Call, b: Call) -> None:

@@ -230,7 +230,7 @@ def _promises(
     """
     found = [np.empty(0)] * len(ranked)
     by_label = [_by_label(counts, delta, method) for _, counts in ranked]
-    for shown, kind in ((_shown_by_labels, True), (_shown_by_both, False)):
+    for shown, kind in ((_log_odds_of_labels, True), (_log_ratio_of_probabilities, False)):
         places = [j for j, is_kind in enumerate(by_label) if is_kind == kind]
         if not places:
             continue
@@ -272,7 +272,7 @@ def _test_error(counts: PrefixCounts, trials: int) -> float:
     return _TEST * math.sqrt(counts.total / max(trials, 1))
 
 
-def _shown_by_labels(events: _Events, delta: float, errors: Floats) -> Floats:
+def _log_odds_of_labels(events: _Events, delta: float, errors: Floats) -> Floats:
     """The odds that are explained by epsilon alone."""
     right = lower_limit(events.hits, events.inside, _normal_tails(errors)) * events.inside
     explained = right - delta * (events.trials + events.other_trials)
@@ -281,7 +281,7 @@ def _shown_by_labels(events: _Events, delta: float, errors: Floats) -> Floats:
     return np.where(explained > 0, odds, -np.inf)
 
 
-def _shown_by_both(events: _Events, delta: float, errors: Floats) -> Floats:
+def _log_ratio_of_probabilities(events: _Events, delta: float, errors: Floats) -> Floats:
     """The ratio of the two probabilities."""
     each = _normal_tails(errors / math.sqrt(2.0))
     p = lower_limit(events.hits, events.trials, each)

@@ -121,18 +121,22 @@ def _as_array(outputs: Any) -> NDArray[Any]:  # noqa: ANN401  # any object
 
 def _described(item: object) -> tuple[int, int, int]:
     """A hash of the item, one of what kind of thing it is (the keys, of a mapping), its length."""
-    kind = str(sorted(map(told, item))) if isinstance(item, Mapping) else type(item).__qualname__
-    return hashed(told(item)), hashed(kind), len(item) if isinstance(item, Sized) else 0
+    kind = (
+        str(sorted(map(stable_text, item)))
+        if isinstance(item, Mapping)
+        else type(item).__qualname__
+    )
+    return hashed(stable_text(item)), hashed(kind), len(item) if isinstance(item, Sized) else 0
 
 
-def told(item: object) -> str:
+def stable_text(item: object) -> str:
     """The ``repr`` of an item, of a set in order.
 
     Raises:
         ParameterError: it has an address in memory, which depends on what was drawn before.
     """
     if isinstance(item, AbstractSet):
-        return f"{type(item).__qualname__} {sorted(map(told, item))}"
+        return f"{type(item).__qualname__} {sorted(map(stable_text, item))}"
     text = repr(item)
     if not isinstance(item, str | bytes) and _ADDRESS.search(text):
         raise ParameterError(

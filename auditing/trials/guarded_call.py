@@ -37,10 +37,10 @@ class Attempt:
                 return Attempt(None, f"{type(error).__name__}: {error}")
 
     def __str__(self) -> str:
-        return shown(self.value) if self.error is None else self.error
+        return short_text(self.value) if self.error is None else self.error
 
 
-def shown(item: object) -> str:
+def short_text(item: object) -> str:
     """An item in a line."""
     plain = item.tolist() if isinstance(item, np.ndarray | np.generic) else item
     text = " ".join((plain if isinstance(plain, str) else repr(plain)).split())

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accountant import arguments
-from auditing.trials.encoding import hashed, told
+from auditing.trials.encoding import hashed, stable_text
 
 _HUGE = 1e300  # beyond it, and nan, a number is a word
 
@@ -71,7 +71,7 @@ def _leaves(path: str, item: Any) -> Iterator[tuple[str, float]]:  # noqa: ANN40
         fields = ((name, getattr(item, name)) for name in names)
         yield from _inside(path, type(item).__qualname__, fields, len(names))
     else:
-        yield f"{path} = {told(item)}", 1.0
+        yield f"{path} = {stable_text(item)}", 1.0
 
 
 def _inside(
@@ -80,4 +80,4 @@ def _inside(
     yield f"{path}: {kind}", 1.0
     yield f"{path}: length", float(count)
     for key, part in parts:
-        yield from _leaves(f"{path}/{told(key)}", part)
+        yield from _leaves(f"{path}/{stable_text(key)}", part)

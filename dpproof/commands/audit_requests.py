@@ -20,7 +20,7 @@ from accountant.guarantees.approx_dp import ApproxDP
 from dpproof.commands.budget import total
 from dpproof.errors import placed
 from dpproof.pipeline import parse
-from dpproof.pipeline.section import COUNT, INSIDE, Rule, Section, shown
+from dpproof.pipeline.section import COUNT, INSIDE, Rule, Section, quoted
 
 SAMPLES, SIGNIFICANCE = 100_000, 0.05
 NUMBER = Rule(arguments.non_negative, "a finite number of at least 0")
@@ -122,7 +122,7 @@ def _workers(section: Section) -> Callable[[], AbstractContextManager[Executor |
         found = imported(section, "executor")
         made = found() if callable(found) and not isinstance(found, Executor) else found
         if not isinstance(made, Executor):
-            raise section.refuse("executor", f"expected {AN_EXECUTOR}, got {shown(repr(made))}")
+            raise section.refuse("executor", f"expected {AN_EXECUTOR}, got {quoted(repr(made))}")
         return lambda: made
     if "workers" not in section.values:
         return nullcontext
@@ -162,7 +162,7 @@ def imported(section: Section, key: str) -> Any:  # noqa: ANN401  # whatever the
     path = section.text(key, AN_OBJECT)
     module, _, name = path.partition(":")
     if not module or not name:
-        raise section.refuse(key, f"expected {AN_OBJECT}, got {shown(path)}")
+        raise section.refuse(key, f"expected {AN_OBJECT}, got {quoted(path)}")
     if os.getcwd() not in sys.path:  # noqa: PTH109  # sys.path holds text
         sys.path.insert(0, os.getcwd())  # noqa: PTH109  # as above
     try:
@@ -170,5 +170,5 @@ def imported(section: Section, key: str) -> Any:  # noqa: ANN401  # whatever the
         for part in name.split("."):
             found = getattr(found, part)
     except (ImportError, AttributeError) as error:
-        raise section.refuse(key, f"cannot import {shown(path)}: {error}") from error
+        raise section.refuse(key, f"cannot import {quoted(path)}: {error}") from error
     return found

@@ -10,7 +10,7 @@ from typing import final
 from dpproof.errors import InputError
 from dpproof.pipeline.parse import SCHEMES, Document
 from dpproof.pipeline.pipeline import Pipeline, Stage
-from dpproof.pipeline.section import listed, nearest, shown
+from dpproof.pipeline.section import listed, nearest, quoted
 from dpproof.pipeline.vocabulary import KINDS, PARAMETERS, Parameter
 
 
@@ -60,8 +60,8 @@ def find(pipeline: Pipeline, stage: str, address: str) -> Free:
     """
     names = [one.name for one in pipeline.stages]
     if stage not in names:
-        hint = nearest(stage, names) or f"; expected {listed(shown(name) for name in names)}"
-        raise InputError(f"{pipeline.file}: no stage {shown(stage)}{hint}")
+        hint = nearest(stage, names) or f"; expected {listed(quoted(name) for name in names)}"
+        raise InputError(f"{pipeline.file}: no stage {quoted(stage)}{hint}")
     found = pipeline.stages[names.index(stage)]
     addresses = [
         name
@@ -70,7 +70,7 @@ def find(pipeline: Pipeline, stage: str, address: str) -> Free:
     ]
     if address not in addresses:
         raise InputError(
-            f"{found.place}: no number {shown(address)} to solve for; expected {listed(addresses)}"
+            f"{found.place}: no number {quoted(address)} to solve for; expected {listed(addresses)}"
         )
     return Free(pipeline=pipeline, stage=found, address=address)
 

@@ -11,7 +11,7 @@ from accountant.relation import RELATIONS, Relation
 from accountant.sampling.schemes import Poisson, SamplingScheme, WithoutReplacement
 from dpproof.errors import InputError, placed
 from dpproof.pipeline.pipeline import Pipeline, Release, Stage
-from dpproof.pipeline.section import COUNT, INSIDE, POSITIVE, WHOLE, Section, listed, shown
+from dpproof.pipeline.section import COUNT, INSIDE, POSITIVE, WHOLE, Section, listed, quoted
 from dpproof.pipeline.selection import A_SELECTION, selection
 from dpproof.pipeline.vocabulary import KINDS, PARAMETERS, Kind
 
@@ -55,7 +55,7 @@ def read(path: str) -> Document:
 
 def shown_path(path: str) -> str:
     """A path as it begins a refusal: on one line, whatever it is called."""
-    return path if path.isprintable() else shown(path)
+    return path if path.isprintable() else quoted(path)
 
 
 def parse(document: Document, file: str) -> Pipeline:
@@ -93,7 +93,7 @@ def _stages(outer: Section, prefix: str, relation: Relation, *, depth: int) -> t
         if stage.name in stages:
             duplicate = Section(f"{prefix}stage {position}", table)
             earlier = list(stages).index(stage.name) + 1
-            problem = f"expected a name of its own, got {shown(stage.name)} as in stage {earlier}"
+            problem = f"expected a name of its own, got {quoted(stage.name)} as in stage {earlier}"
             raise duplicate.refuse("name", problem)
         stages[stage.name] = stage
     return tuple(stages.values())
@@ -104,7 +104,7 @@ def _stage(prefix: str, position: int, table: Document, relation: Relation, *, d
     if "name" not in table:
         section.only(["release", "stage", *_release_keys(), *STAGE_KEYS])
     name = section.text("name", NAME)
-    section = Section(f"{prefix}stage {shown(name)}", table)
+    section = Section(f"{prefix}stage {quoted(name)}", table)
     runs = selection(section) if "select" in table else None
     if "stage" in table:
         stage = Stage(
@@ -149,7 +149,7 @@ def _group(section: Section) -> tuple[Release, ...]:
         inner = Section(f"{section.place}, release {position}", table)
         name = inner.text("name", NAME) if "name" in table else str(position)
         if name in releases:
-            problem = f"expected a name of its own, got {shown(name)} twice"
+            problem = f"expected a name of its own, got {quoted(name)} twice"
             raise inner.refuse("name", problem)
         releases[name] = _release(inner, name, ("name",))
     return tuple(releases.values())
@@ -217,8 +217,8 @@ def _sampling(section: Section, relation: Relation) -> SamplingScheme:
             raise table.refuse(key, problem)
     covered = "without-replacement" if relation.symmetric else "poisson"
     if scheme != covered:
-        problem = f"expected {shown(covered)} under {relation}: no theorem here covers the other"
-        raise table.refuse("scheme", f"{problem}, got {shown(scheme)}")
+        problem = f"expected {quoted(covered)} under {relation}: no theorem here covers the other"
+        raise table.refuse("scheme", f"{problem}, got {quoted(scheme)}")
     numbers = {key: table.number(key, PARAMETERS[key].rule) for key in SCHEMES[scheme]}
     if scheme == "poisson":
         return Poisson(sampling_rate=numbers["rate"])

@@ -11,7 +11,7 @@ from accountant.guarantees.guarantee import Guarantee
 from accountant.relation import Relation
 from accountant.run_counts.law import RunLaw
 from accountant.sampling.schemes import Poisson, SamplingScheme, WithoutReplacement
-from dpproof.pipeline.vocabulary import Given, Kind
+from dpproof.pipeline.vocabulary import Kind, ReleaseParameters
 from mechanisms import compose
 from mechanisms.mechanism import Mechanism
 
@@ -37,7 +37,9 @@ class Release:
 
     def build(self, relation: Relation) -> Mechanism[Relation]:
         """The mechanism; its sensitivity is stated under the given relation."""
-        return self.kind.build(Given(values=self.values, norm=self.norm, relation=relation))
+        return self.kind.build(
+            ReleaseParameters(values=self.values, norm=self.norm, relation=relation)
+        )
 
 
 @final

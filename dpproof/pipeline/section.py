@@ -36,7 +36,7 @@ COUNT = Rule(
 WHOLE = Rule(arguments.count, "a whole number of at least 1: the query's values are whole numbers")
 
 
-def shown(value: object) -> str:
+def quoted(value: object) -> str:
     """A value as a pipeline file would spell it, on one line and not too long."""
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -58,7 +58,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     lower = {candidate.lower(): candidate for candidate in known}
     close = difflib.get_close_matches(name.lower().replace("_", "-"), lower, n=1, cutoff=0.6)
     close = close or difflib.get_close_matches(name.lower(), lower, n=1, cutoff=0.6)
-    return f"; did you mean {shown(lower[close[0]])}?" if close else ""
+    return f"; did you mean {quoted(lower[close[0]])}?" if close else ""
 
 
 def listed(names: Iterable[str]) -> str:
@@ -92,7 +92,7 @@ class Section:
         for key in self.values:
             if key not in names:
                 hint = nearest(key, names) or f"; expected {listed(names)}"
-                raise InputError(f"{self.place}: unknown key {shown(self.prefix + key)}{hint}")
+                raise InputError(f"{self.place}: unknown key {quoted(self.prefix + key)}{hint}")
 
     def required(self, key: str, expected: str) -> object:
         """The value of a key that has to be there."""
@@ -107,38 +107,38 @@ class Section:
             exact = Fraction(rule.check(**{key: value}))
             math.isfinite(float(exact))
         except (ParameterError, OverflowError):
-            raise self.refuse(key, f"expected {rule.expected}, got {shown(value)}") from None
+            raise self.refuse(key, f"expected {rule.expected}, got {quoted(value)}") from None
         return exact
 
     def text(self, key: str, expected: str) -> str:
         """A value that has to be text: printable, not empty, on one line."""
         value = self.required(key, expected)
         if not isinstance(value, str) or not value.strip() or not value.isprintable():
-            raise self.refuse(key, f"expected {expected}, got {shown(value)}")
+            raise self.refuse(key, f"expected {expected}, got {quoted(value)}")
         return value
 
     def choice(self, key: str, choices: Iterable[str]) -> str:
         """A value that has to be one of some words."""
         names = list(choices)
-        expected = listed(shown(name) for name in names)
+        expected = listed(quoted(name) for name in names)
         value = self.text(key, expected)
         if value not in names:
             hint = nearest(value, names)
-            raise self.refuse(key, f"expected {expected}, got {shown(value)}{hint}")
+            raise self.refuse(key, f"expected {expected}, got {quoted(value)}{hint}")
         return value
 
     def table(self, key: str, expected: str) -> Section:
         """A nested table."""
         value = self.required(key, expected)
         if not isinstance(value, Mapping):
-            raise self.refuse(key, f"expected {expected}, got {shown(value)}")
+            raise self.refuse(key, f"expected {expected}, got {quoted(value)}")
         return Section(self.place, value, f"{self.prefix}{key}.")
 
     def tables(self, key: str, expected: str) -> list[Mapping[str, object]]:
         """A non-empty array of tables."""
         value = self.required(key, expected)
         if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
-            raise self.refuse(key, f"expected {expected}, got {shown(value)}")
+            raise self.refuse(key, f"expected {expected}, got {quoted(value)}")
         if not value:
             raise self.refuse(key, f"expected {expected}, got none")
         return value

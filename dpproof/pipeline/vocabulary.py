@@ -66,7 +66,7 @@ NORM_WORDS: Mapping[str, str] = {"l1": "L1 sensitivity", "l2": "L2 sensitivity"}
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class ReleaseParameters:
     """What a stage gives to build one mechanism: one form's numbers, a norm, the relation."""
 
     values: Mapping[str, Fraction]
@@ -93,7 +93,7 @@ class Kind:
     defaults: Mapping[str, Fraction] = field(default_factory=dict)
     norms: tuple[str, ...] = ()
     whole: bool = False
-    build: Callable[[Given], Mechanism[Relation]]
+    build: Callable[[ReleaseParameters], Mechanism[Relation]]
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -107,7 +107,7 @@ class Kind:
         return ", or ".join(" and ".join(form) for form in self.forms)
 
 
-def _gaussian(given: Given) -> Mechanism[Relation]:
+def _gaussian(given: ReleaseParameters) -> Mechanism[Relation]:
     if "noise_multiplier" in given.values:
         multiplier = given.values["noise_multiplier"]
         try:
@@ -119,33 +119,33 @@ def _gaussian(given: Given) -> Mechanism[Relation]:
     return Gaussian(sigma=given.values["sigma"], sensitivity=sensitivity, relation=given.relation)
 
 
-def _laplace(given: Given) -> Mechanism[Relation]:
+def _laplace(given: ReleaseParameters) -> Mechanism[Relation]:
     sensitivity = L1(given.values["sensitivity"])
     return Laplace(scale=given.values["scale"], sensitivity=sensitivity, relation=given.relation)
 
 
-def _discrete_gaussian(given: Given) -> Mechanism[Relation]:
+def _discrete_gaussian(given: ReleaseParameters) -> Mechanism[Relation]:
     sensitivity = NORMS[given.norm](given.values["sensitivity"])
     return DiscreteGaussian(
         sigma=given.values["sigma"], sensitivity=sensitivity, relation=given.relation
     )
 
 
-def _discrete_laplace(given: Given) -> Mechanism[Relation]:
+def _discrete_laplace(given: ReleaseParameters) -> Mechanism[Relation]:
     sensitivity = L1(given.values["sensitivity"])
     return DiscreteLaplace(
         scale=given.values["scale"], sensitivity=sensitivity, relation=given.relation
     )
 
 
-def _randomized_response(given: Given) -> Mechanism[Relation]:
+def _randomized_response(given: ReleaseParameters) -> Mechanism[Relation]:
     categories = int(given.values["categories"])
     return RandomizedResponse(
         epsilon=given.values["epsilon"], categories=categories, relation=given.relation
     )
 
 
-def _exponential(given: Given) -> Mechanism[Relation]:
+def _exponential(given: ReleaseParameters) -> Mechanism[Relation]:
     # The scores' own sensitivity scales them and costs nothing: epsilon says it all.
     return ExponentialMechanism(
         epsilon=given.values["epsilon"], sensitivity=LInf(1), relation=given.relation

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dpproof.commands.budget import SHARE_ORDER, Budget, StageCost
-from dpproof.pipeline.section import shown
+from dpproof.pipeline.section import quoted
 from dpproof.pipeline.vocabulary import PARAMETERS
 from dpproof.reports import words
 from dpproof.reports.rounding import above, below, exactly, percent_above
@@ -35,7 +35,7 @@ def show_solved(solved: Solved, console: Console) -> None:
     name = free.address.rpartition(".")[2]
     cost = f"ε = {above(solved.epsilon.upper)} at δ = {exactly(pipeline.delta)}"
     lines = [
-        Text(f"{pipeline.file}, stage {shown(free.stage.name)}"),
+        Text(f"{pipeline.file}, stage {quoted(free.stage.name)}"),
         Text(f"{free.address} = {value}", style="bold green"),
         Text(f"the {PARAMETERS[name].words} at which everything together costs {cost}; {how}"),
     ]

@@ -93,7 +93,7 @@ def _negative_binomial(law: TruncatedNegativeBinomial, size: int, rng: Rng) -> I
         every = _geometric(ratio, number * parts, rng).reshape(number, parts)
         return np.asarray(every.sum(axis=1), dtype=np.int64)
 
-    return _kept(propose, 1, lambda k: (k + law.eta) / (k + parts), size, rng)
+    return _thinned(propose, 1, lambda k: (k + law.eta) / (k + parts), size, rng)
 
 
 def _poisson(rate: Fraction, size: int, rng: Rng) -> Integers:
@@ -103,11 +103,11 @@ def _poisson(rate: Fraction, size: int, rng: Rng) -> Integers:
     def propose(number: int) -> Integers:
         return _geometric(_HALF, number, rng)
 
-    drawn = _kept(propose, 0, lambda k: double / (k + 1), size * parts, rng)
+    drawn = _thinned(propose, 0, lambda k: double / (k + 1), size * parts, rng)
     return np.asarray(drawn.reshape(size, parts).sum(axis=1), dtype=np.int64)
 
 
-def _kept(
+def _thinned(
     propose: Callable[[int], Integers],
     least: int,
     chance: Callable[[int], Fraction],

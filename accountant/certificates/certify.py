@@ -12,12 +12,14 @@ from accountant.certificates.attacks import prove_advantage, prove_true_positive
 from accountant.certificates.format.serialize import factors
 from accountant.certificates.hockey_stick.choose import Point, distinct
 from accountant.certificates.hockey_stick.lower_bound import lower_fact
+from accountant.certificates.lower_ends import power_facts, renyi_fact
 from accountant.certificates.prove import prove_divergence, prove_point
 from accountant.certificates.rederive import raised
 from accountant.certificates.steps import Steps
 from accountant.errors import NotCertified, ParameterError
 from accountant.guarantees.guarantee import Guarantee, renyi_order
 from accountant.guarantees.pair_guarantee import PairGuarantee
+from accountant.pairs.product import Product
 from proofs.certificate import Certificate, Step
 
 
@@ -44,8 +46,9 @@ def certify(
         false_positive_rate: where the true-positive rate of attacks is asked for, in [0, 1];
             rounded up.
         advantage: whether the total variation is asked for.
-        lower: prove the lower end instead: a fact about the dominating pair, that two outputs with
-            these laws differ by at least so much.
+        lower: prove the lower end of the same number instead: a fact about the dominating pair,
+            that two outputs with these laws differ by at least so much. The rate of false
+            positives is then rounded down.
     Raises:
         ParameterError: several are given, or one is out of range.
         NotCertified: no rule of the checker covers a theorem in the derivation, or the number is
@@ -54,10 +57,11 @@ def certify(
     asked = (delta, epsilon, order, false_positive_rate, advantage or None)
     if sum(given is not None for given in asked) > 1:
         raise ParameterError("delta", delta, "given, or else another question", "choose one")
-    if lower and (delta is not None or epsilon is not None):
-        return Certificate((_lower(guarantee, delta, epsilon),))
+    if lower and not any(given is not None for given in asked):
+        raise ParameterError("lower", lower, "with a question", "give delta, epsilon or another")
     if lower:
-        raise ParameterError("lower", lower, "with delta or epsilon")
+        epsilon = 0 if advantage else epsilon  # the advantage is delta at epsilon = 0
+        return Certificate(_lower(_known(guarantee), delta, epsilon, order, false_positive_rate))
     guarantee, shown = raised(guarantee)
     steps = Steps(shown)
     if order is not None:
@@ -92,13 +96,33 @@ def _at_epsilon(guarantee: Guarantee[Any], epsilon: object) -> Point:
     return Point(epsilon=exact, delta=guarantee.delta(epsilon=exact).upper, moves=False)
 
 
-def _lower(guarantee: Guarantee[Any], delta: Number | None, epsilon: Number | None) -> Step:
-    """The lower end of the direction that is larger."""
+def _known(guarantee: Guarantee[Any]) -> list[Product]:
+    """The different directions of a dominating pair that the checker has a name for."""
     if not isinstance(guarantee, PairGuarantee):
         raise NotCertified(f"{guarantee.describe()} has no dominating pair to bound from below")
     products = distinct(guarantee.to_pair())
     for product in products:
         factors(product)  # what no rule covers is refused before its number is computed
+    return products
+
+
+def _lower(
+    products: list[Product],
+    delta: Number | None,
+    epsilon: Number | None,
+    order: Number | None,
+    false_positive_rate: Number | None,
+) -> tuple[Step, ...]:
+    """The lower end of one number, the steps that lead to it first."""
+    if false_positive_rate is not None:
+        return _lower_power(products, false_positive_rate)
+    if order is not None:
+        return (_lower_renyi(products, order),)
+    return (_lower_point(products, delta, epsilon),)
+
+
+def _lower_point(products: list[Product], delta: Number | None, epsilon: Number | None) -> Step:
+    """The lower end of the direction that is larger."""
     if delta is not None:
         wanted = float_up(arguments.probability(delta=delta))
         found = [answers.epsilon(product, wanted).lower for product in products]
@@ -113,3 +137,24 @@ def _lower(guarantee: Guarantee[Any], delta: Number | None, epsilon: Number | No
     found = [answers.delta(product, at).lower for product in products]
     place = max(range(len(found)), key=found.__getitem__)
     return lower_fact(products[place], at, found[place], moves=False)
+
+
+def _lower_power(products: list[Product], false_positive_rate: Number) -> tuple[Step, ...]:
+    """What a test of the direction that is easier to tell apart detects, at least."""
+    rate = float_down(arguments.probability(false_positive_rate=false_positive_rate))
+    found = [answers.true_positive_rate(product, rate).lower for product in products]
+    place = max(range(len(found)), key=found.__getitem__)
+    if not (0.0 < rate < found[place] < 1.0):
+        raise NotCertified(
+            f"the true-positive rate at {rate:g} has no lower end between that and 1: there is "
+            "nothing to certify; try another rate"
+        )
+    return power_facts(products[place], rate, found[place])
+
+
+def _lower_renyi(products: list[Product], order: Number) -> Step:
+    """The larger direction's Renyi divergence, from below."""
+    exact = renyi_order(order=order)
+    found = [answers.renyi(product, float(exact)).lower for product in products]
+    place = max(range(len(found)), key=found.__getitem__)
+    return renyi_fact(products[place], exact)

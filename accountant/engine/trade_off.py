@@ -65,13 +65,20 @@ def true_positive_rate(product: Product, false_positive_rate: float) -> Bound:
     if not product.factors:
         return Bound.exactly(rate)
     above = product.above()
-    x = _minimise(lambda x: _heights(above, rate, x), *_start(above, rate))
+    x = best_threshold(product, rate)
     upper = min(float(_heights(above, rate, np.array([x]))[0]), 1.0)
     for gap in (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1):
         lower = _below_minimum(product, rate, x, gap)
         if lower is not None:
             return Bound(max(min(lower, upper), rate), upper)
     return Bound(rate, upper)
+
+
+def best_threshold(product: Product, false_positive_rate: float) -> float:
+    """The loss beyond which the best test at a rate says yes, approximately. Heuristic."""
+    above = product.above()
+    rate = false_positive_rate
+    return _minimise(lambda x: _heights(above, rate, x), *_start(above, rate))
 
 
 def _heights(product: Product, rate: float, x: Reals) -> Reals:

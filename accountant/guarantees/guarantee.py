@@ -165,7 +165,7 @@ class Guarantee(ABC, Generic[R]):
             false_positive_rate: where the true-positive rate is asked for, or else
             advantage: whether that is asked for. What is proved is at most a relative 1e-6 above
                 the upper end that is asked for, where the losses are not rough.
-            lower: prove the lower end of epsilon or delta instead, as a fact about the dominating
+            lower: prove the lower end of the same number instead, as a fact about the dominating
                 pair: two outputs with exactly its laws differ by at least so much.
         Raises:
             NotCertified: no rule of the checker covers a theorem in the derivation.

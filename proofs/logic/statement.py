@@ -11,7 +11,9 @@ from typing import Final, TypeAlias, final
 from proofs.balls.arithmetic import show
 from proofs.errors import RefusedError
 from proofs.fields import Fields
+from proofs.logic.lower_ends import PowerAtLeast, RenyiAtLeast
 from proofs.logic.read_pairs import read_product
+from proofs.logic.wording import listed, product_words
 from proofs.pairs.pair import Product
 
 RELATIONS: Final = ("add-remove", "replace-one", "zero-out")
@@ -88,7 +90,7 @@ class RDP:
 
     def describe(self) -> str:
         """The claim in words and numbers."""
-        return "Renyi divergences at most " + _listed(self.points)
+        return "Renyi divergences at most " + listed(self.points)
 
 
 @final
@@ -100,7 +102,7 @@ class Profile:
 
     def describe(self) -> str:
         """The claim in words and numbers."""
-        return "a privacy profile at most " + _listed(self.points)
+        return "a privacy profile at most " + listed(self.points)
 
 
 @final
@@ -112,7 +114,7 @@ class TradeOff:
 
     def describe(self) -> str:
         """The claim in words and numbers."""
-        return "a trade-off at least " + _listed(self.points)
+        return "a trade-off at least " + listed(self.points)
 
 
 @final
@@ -156,7 +158,7 @@ class Pairs:
 
     def describe(self) -> str:
         """The claim in words and numbers."""
-        return f"dominated by {_product(self.forward)} and {_product(self.backward)}"
+        return f"dominated by {product_words(self.forward)} and {product_words(self.backward)}"
 
 
 @final
@@ -173,10 +175,10 @@ class HockeyStick:
     def describe(self) -> str:
         """The claim in words and numbers."""
         if len(self.points) > 1:
-            what = f"hockey-stick divergences of {_product(self.product)}"
-            return f"{what} at most {_listed(self.points)}"
+            what = f"hockey-stick divergences of {product_words(self.product)}"
+            return f"{what} at most {listed(self.points)}"
         ((epsilon, delta),) = self.points
-        what = f"hockey-stick divergence at {show(epsilon)} of {_product(self.product)}"
+        what = f"hockey-stick divergence at {show(epsilon)} of {product_words(self.product)}"
         return f"{what} at most {show(delta)}"
 
 
@@ -191,9 +193,10 @@ class AtLeast:
 
     def describe(self) -> str:
         """The claim in words and numbers."""
-        what = f"hockey-stick divergence at {show(self.epsilon)} of {_product(self.product)}"
+        what = f"hockey-stick divergence at {show(self.epsilon)} of {product_words(self.product)}"
         less = f"({show(self.epsilon)}, less)-DP"
-        return f"{what} at least {show(self.delta)}: two such outputs are not {less}"
+        said = f"{what} at least {show(self.delta)}: two such outputs are not {less}"
+        return said if self.epsilon else f"{said}, and the advantage of attacks is no less"
 
 
 Claim: TypeAlias = (
@@ -210,7 +213,13 @@ Claim: TypeAlias = (
     | Pairs
     | HockeyStick
     | AtLeast
+    | PowerAtLeast
+    | RenyiAtLeast
 )
+
+
+FACTS: Final = (HockeyStick, AtLeast, PowerAtLeast, RenyiAtLeast)
+"""Claims about a product of pairs alone, which have neither relation nor steps."""
 
 
 @final
@@ -287,6 +296,19 @@ def _at_least(fields: Fields) -> AtLeast:
     return AtLeast(product, point.epsilon, point.delta)
 
 
+def _power_at_least(fields: Fields) -> PowerAtLeast:
+    product, power = read_product(fields.items("product")), _power(fields)
+    return PowerAtLeast(product, power.false_positive_rate, power.true_positive_rate)
+
+
+def _renyi_at_least(fields: Fields) -> RenyiAtLeast:
+    product = read_product(fields.items("product"))
+    order, value = fields.rational("order"), fields.rational("value", least=0)
+    if not order > 1:
+        raise RefusedError("Renyi orders must be above 1")
+    return RenyiAtLeast(product, order, value)
+
+
 def _hockey_sticks(fields: Fields) -> HockeyStick:
     return HockeyStick(read_product(fields.items("product")), _heights(fields))
 
@@ -306,6 +328,8 @@ NOTIONS: Final[dict[str, Callable[[Fields], Claim]]] = {
     "hockey-stick": _hockey_stick,
     "hockey-sticks": _hockey_sticks,
     "hockey-stick-at-least": _at_least,
+    "true-positive-rate-at-least": _power_at_least,
+    "renyi-at-least": _renyi_at_least,
 }
 
 
@@ -330,7 +354,7 @@ def read_statement(value: object) -> Statement:
         raise RefusedError(f"no notion is called {notion!r:.60}")
     claim = NOTIONS[notion](fields)
     relation, steps = "", 0
-    if not isinstance(claim, HockeyStick | AtLeast):
+    if not isinstance(claim, FACTS):
         found = fields.take("relation")
         if not isinstance(found, str) or found not in RELATIONS:
             raise RefusedError(f"no relation is called {found!r:.60}")
@@ -352,13 +376,3 @@ def _require_one_product(pairs: Pairs) -> None:
             "under replace-one, and of datasets several steps apart, every order of two datasets "
             "counts: the pairs must be the same in both directions"
         )
-
-
-def _listed(points: Points) -> str:
-    shown = [f"({show(x)}, {show(y)})" for x, y in points]
-    return ", ".join(shown if len(shown) <= 4 else [*shown[:2], "...", shown[-1]])
-
-
-def _product(product: Product) -> str:
-    shown = [f"{count} x {pair.describe()}" for pair, count in product]
-    return "; ".join(shown if len(shown) <= 4 else [*shown[:2], "...", shown[-1]]) or "nothing"

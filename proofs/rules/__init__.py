@@ -18,6 +18,7 @@ from proofs.rules import (
     group,
     hockey_stick,
     lower_bound,
+    lower_power,
     mechanisms,
     select,
     select_best_of_runs,
@@ -106,5 +107,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "at-least/contour": lower_bound.contour,
         "at-least/smoothed": lower_bound.smoothed,
         "at-least/lattice": lower_bound.lattice,
+        "at-least/renyi": lower_bound.renyi,
+        "at-least/true-positive-rate": lower_power.true_positive_rate,
     }
 )

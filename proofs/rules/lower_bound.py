@@ -21,6 +21,7 @@ from proofs.balls.arithmetic import ball, require_at_most
 from proofs.balls.gaussian_smoothing import Tent
 from proofs.errors import RefusedError
 from proofs.fields import Fields
+from proofs.logic.lower_ends import RenyiAtLeast
 from proofs.logic.rule import Application
 from proofs.logic.statement import AtLeast
 from proofs.pairs.discrete_gaussian import DiscreteGaussianPair
@@ -126,13 +127,37 @@ def lattice(step: Application) -> tuple[str, ...]:
     return _at_least(bound, claim)
 
 
+def renyi(step: Application) -> tuple[str, ...]:
+    """(a - 1) times the divergence at order a is at most log M(a - 1) of the finite losses.
+
+    The divergence of order a is log E_P[e^{(a-1)L}]/(a - 1), and losses of +inf only add to it.
+    """
+    claim, witnesses = step.concludes(RenyiAtLeast), step.witness.items("factors")
+    _without_premises(step, claim.product, _has_moments)
+    order = claim.order - 1
+    spend(step, 1, claim.product, witnesses)
+
+    def bound() -> arb:
+        (moment,) = total(_moments(claim.product, witnesses), claim.product, order, arb(0), 1)
+        return moment.real.log()
+
+    require_at_most(
+        lambda: ball(order * claim.value), bound, "(a - 1) times the claimed divergence"
+    )
+    return ()
+
+
 def _fact(step: Application, takes: Callable[[Pair], bool]) -> AtLeast:
     claim = step.concludes(AtLeast)
+    _without_premises(step, claim.product, takes)
+    return claim
+
+
+def _without_premises(step: Application, product: Product, takes: Callable[[Pair], bool]) -> None:
     if step.premises:
         raise RefusedError("the rule takes no premise")
-    if not all(takes(pair) for pair, _ in claim.product):
+    if not all(takes(pair) for pair, _ in product):
         raise RefusedError("the rule takes pairs that are known exactly")
-    return claim
 
 
 def _is_exact(pair: Pair) -> bool:

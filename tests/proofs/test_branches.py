@@ -27,6 +27,7 @@ from tests.proofs.rules import (
     test_group,
     test_hockey_stick,
     test_lower_bound,
+    test_lower_power,
     test_mechanisms,
     test_sampled,
     test_select,
@@ -50,6 +51,7 @@ FILES = [
 ASSUMED = {name for name in RULES if name.startswith("state/")}
 TABLES = [
     *test_lower_bound.CASES,
+    *test_lower_power.RENYI,
     *test_attacks.CASES,
     *test_compose.COMPOSE,
     *test_compose.PARALLEL,
@@ -101,6 +103,9 @@ def _everything() -> None:
     test_tables.test_a_point_below_the_polygon_costs_a_share(Fraction(9, 16), Fraction(1, 2))
     _profiles()
     mechanisms.stated(GDP)
+    test_lower_power.test_what_shows_no_power()
+    for kink in test_lower_power.KINKS:
+        test_lower_power.test_the_power_of_finite_pairs(*kink)
     test_lower_bound.test_only_pairs_that_are_known_exactly()
     test_lower_bound.test_no_rule_restates_a_lower_bound("at-least/closed")
 

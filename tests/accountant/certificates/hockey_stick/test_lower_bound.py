@@ -164,5 +164,3 @@ def test_what_is_refused() -> None:
         samples(both, 10).certify(epsilon=0.1, lower=True)
     with pytest.raises(ParameterError):
         GDP(mu=1).certify(lower=True)
-    with pytest.raises(ParameterError):
-        GDP(mu=1).certify(order=2, lower=True)

@@ -1,0 +1,162 @@
+"""Lower ends of powers of attacks and of Renyi divergences, as facts about the dominating pair."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, final
+
+import numpy as np
+
+from accountant.certificates.format.serialize import Object, factors
+from accountant.certificates.hockey_stick.choose import Point, prove
+from accountant.certificates.hockey_stick.contour import quadratures
+from accountant.certificates.hockey_stick.lower_bound import lower_fact
+from accountant.certificates.hockey_stick.sampling_tables import subject_below
+from accountant.certificates.hockey_stick.table import Subject
+from accountant.certificates.single_number.renyi import ROOM
+from accountant.engine.profile import deltas
+from accountant.engine.saddle_point import total_cgf
+from accountant.engine.trade_off import best_threshold
+from accountant.errors import NotCertified
+from accountant.pairs.product import Product
+from accountant.subsampling.subsampled import SubsampledPair
+from proofs.certificate import Step, show_rational
+
+_GAPS: Final = tuple(1e-6 * 4.0**k for k in range(10))
+"""Distances in nats between the three points. A kink of the profile needs them close, and else the
+square of the distance has to exceed what the checker's sums give away. Heuristic: the checker
+compares what the facts say.
+"""
+_NOISE, _NOISE_OF_TABLES = 3e-8, 1e-6  # what the checker's bounds give away, approximately
+_SLIP: Final = 1e-12  # relative, of sums and differences in floats
+_ULP: Final = 4e-16  # of numbers up to 1
+_FINENESS, _NEGLIGIBLE = 1024, 1e-30  # of a sampled pair's table from below
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """Bounds of H_t at three ratios t = e^epsilon, and the steps that prove them.
+
+    Attributes:
+        places: epsilon, increasing.
+        low: H is at least these.
+        high: H is at most these.
+        steps: in any order.
+    """
+
+    places: list[float]
+    low: list[float]
+    high: list[float]
+    steps: list[Step]
+
+    def power(self, rate: float) -> float | None:
+        """What these bounds show at a false-positive rate; see conversions.md, section 12.
+
+        Returns None if they do not show between which ratios H_t + rate t is least.
+        """
+        (t1, t2, t3), low, high = (math.exp(one) for one in self.places), self.low, self.high
+        before, after = t2 - t1, t3 - t2
+        if low[0] - high[1] < rate * before * (1 + _SLIP):
+            return None
+        if high[1] - low[2] > rate * after * (1 - _SLIP):
+            return None
+        first = low[1] - (high[2] - low[1]) * before / after + rate * t1
+        last = low[1] - (high[0] - low[1]) * after / before + rate * t3
+        found = min(first, low[1] + rate * t2, max(last, low[2] + rate * t2))
+        return found * (1 - _SLIP) - _ULP
+
+
+def power_facts(product: Product, rate: float, power: float) -> tuple[Step, ...]:
+    """The steps that conclude that some test has about the power at a false-positive rate.
+
+    Args:
+        product: one direction.
+        rate: of false positives, above 0 and below 1.
+        power: what the engine finds, from below.
+    Raises:
+        NotCertified: no three bounds of the checker come near it.
+    """
+    for places in _places(product, best_threshold(product, rate), rate):
+        known = _proved(product, places)
+        found = known.power(rate)
+        if found is None or found <= rate:
+            continue
+        said: Object = {
+            "notion": "true-positive-rate-at-least",
+            "product": factors(product),
+            "false_positive_rate": show_rational(Fraction(rate)),
+            "true_positive_rate": show_rational(Fraction(min(found, power))),
+        }
+        last = Step(
+            rule="at-least/true-positive-rate",
+            premises=tuple(range(len(known.steps))),
+            witness={"places": [show_rational(Fraction(one)) for one in known.places]},
+            conclusion=said,
+        )
+        return (*known.steps, last)
+    raise NotCertified(
+        f"no lower bound of the true-positive rate at {rate:.6g} was found: the checker's sums are "
+        "not close enough to each other there; certify a lower end of delta instead"
+    )
+
+
+def _places(product: Product, threshold: float, rate: float) -> list[list[float]]:
+    """Three epsilons around a threshold, those first that show most. Heuristic."""
+    sampled = any(isinstance(one.pair, SubsampledPair) for one in product.factors)
+    noise = _NOISE_OF_TABLES if sampled else _NOISE
+    found = []
+    for gap in _GAPS:
+        places = [threshold + gap * side for side in (-1.0, 0.0, 1.0)]
+        low, high = deltas(product, np.array(places))
+        known = _Facts(places, (low * (1 - noise)).tolist(), (high * (1 + noise)).tolist(), [])
+        found.append((known.power(rate) or 0.0, places))
+    return [places for shown, places in sorted(found, reverse=True) if shown > rate]
+
+
+def _proved(product: Product, places: list[float]) -> _Facts:
+    """The bounds at three epsilons, as the checker knows them."""
+    found = _Facts(places, [], [], [])
+    for place in places:
+        used, x, t = (product if place >= 0 else product.swapped()), abs(place), math.exp(place)
+        least, most = (float(one[0]) for one in deltas(used, np.array([x])))
+        below = [lower_fact(used, x, least, moves=False)] if least > 0.0 else []
+        shown = Fraction(str(below[0].conclusion["delta"])) if below else Fraction(0)
+        _, delta, above = prove([used], Point(x, most, moves=False))
+        for ends, height in ((found.low, float(shown)), (found.high, float(delta))):
+            ends.append(height if place >= 0 else 1.0 - t + t * height)
+        found.steps.extend([*below, *above])
+    return found
+
+
+def renyi_fact(product: Product, order: Fraction) -> Step:
+    """The fact that the Renyi divergence of an order is at least about what it is.
+
+    Args:
+        product: one direction.
+        order: above 1.
+    Raises:
+        NotCertified: the checker has no M that is close from below, or the order is too large.
+    """
+    said, excess = factors(product), order - 1
+    used = Subject.plain(product)
+    if any(isinstance(one.pair, SubsampledPair) for one in product.factors):
+        used = subject_below(product, fine=_FINENESS, negligible=_NEGLIGIBLE)
+    found = total_cgf(used.used, np.array([float(excess) + 0j]))
+    moment = float(found.value.real[0] - found.radius[0])
+    value = Fraction(moment) / excess * (1 - ROOM) - ROOM**2
+    if not value > 0:
+        raise NotCertified(
+            f"the Renyi divergence of order {float(order):.6g} has no lower end above 0 that a "
+            "certificate can show; try a larger order"
+        )
+    claim: Object = {
+        "notion": "renyi-at-least",
+        "product": said,
+        "order": show_rational(order),
+        "value": show_rational(Fraction(float(value))),
+    }
+    witness: Object = {"factors": quadratures(used, float(excess))}
+    return Step(rule="at-least/renyi", premises=(), witness=witness, conclusion=claim)

@@ -1,0 +1,44 @@
+"""Claims that two laws differ by at least so much: facts about a product of pairs alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+from proofs.balls.arithmetic import show
+from proofs.logic.wording import product_words
+from proofs.pairs.pair import Product
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PowerAtLeast:
+    """Some test T has Q(T) <= false_positive_rate and P(T) >= true_positive_rate: a fact."""
+
+    product: Product
+    false_positive_rate: Fraction
+    true_positive_rate: Fraction
+
+    def describe(self) -> str:
+        """The claim in words and numbers."""
+        return (
+            f"a test of {product_words(self.product)} with a true-positive rate of at least "
+            f"{show(self.true_positive_rate)} at a false-positive rate of "
+            f"{show(self.false_positive_rate)}"
+        )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RenyiAtLeast:
+    """The Renyi divergence of P from Q at one order > 1 is at least the value: a fact."""
+
+    product: Product
+    order: Fraction
+    value: Fraction
+
+    def describe(self) -> str:
+        """The claim in words and numbers."""
+        what = f"Renyi divergence of order {show(self.order)} of {product_words(self.product)}"
+        return f"{what} at least {show(self.value)}"

@@ -1,0 +1,146 @@
+"""Lower ends of powers, advantages and Renyi divergences: verified, and close to the engine's."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+import proofs
+from accountant import (
+    GDP,
+    L1,
+    L2,
+    RDP,
+    Bound,
+    NotCertified,
+    ParameterError,
+    Poisson,
+    TruncatedNegativeBinomial,
+    select,
+)
+from mechanisms import Gaussian, Laplace
+from proofs import Certificate, Rejected, Verified
+from tests.accountant.certificates.hockey_stick.test_lower_bound import KNOWN
+
+EXACT = ("training", "noises", "integers", "choices", "gdp", "pure", "laplace", "responses")
+TABLES = ("sampled whole noise", "samples beside noise")
+SLOW = [name for name in KNOWN if name not in {*EXACT, *TABLES, "sampled once", "rough"}]
+MORE = [
+    *EXACT,
+    "sampled once",
+    *TABLES,
+    *(pytest.param(one, marks=pytest.mark.slow) for one in SLOW),
+]
+
+
+def verified(certificate: Certificate, notion: str, name: str) -> Fraction:
+    """The number of a fact, if the checker accepts it without any assumption."""
+    verdict = proofs.check(certificate)
+    assert isinstance(verdict, Verified), verdict
+    assert certificate.claim["notion"] == notion
+    return Fraction(str(certificate.claim[name]))
+
+
+def close(found: Fraction, bound: Bound, slip: float) -> bool:
+    """Whether a number is at most the upper end, and at most so much below the lower one."""
+    return bound.lower * (1 - slip) <= found <= bound.upper
+
+
+@pytest.mark.parametrize("rate", [0.01, 0.6])
+@pytest.mark.parametrize("name", MORE)
+def test_powers(name: str, rate: float) -> None:
+    """Two millionths below the engine's lower end, a thousandth where the checker has tables."""
+    guarantee = KNOWN[name]()
+    certificate = guarantee.certify(false_positive_rate=rate, lower=True)
+    found = verified(certificate, "true-positive-rate-at-least", "true_positive_rate")
+    bound = guarantee.true_positive_rate(false_positive_rate=rate)
+
+    assert Fraction(str(certificate.claim["false_positive_rate"])) == Fraction(rate)
+    assert close(found, bound, 3e-6 if name in {*EXACT, "sampled once"} else 2e-3)
+
+
+@pytest.mark.parametrize("name", MORE)
+def test_renyi_divergences(name: str) -> None:
+    """A hundred-millionth below the engine's lower end where M is known in closed form."""
+    guarantee = KNOWN[name]()
+    found = verified(guarantee.certify(order=3, lower=True), "renyi-at-least", "value")
+
+    slip = 1e-8 if name in {*EXACT, "sampled once"} else 1e-3
+    assert close(found, guarantee.rdp(order=3), slip)
+
+
+@pytest.mark.parametrize("name", MORE)
+def test_advantages(name: str) -> None:
+    """Delta at epsilon 0."""
+    guarantee = KNOWN[name]()
+    found = verified(
+        guarantee.certify(advantage=True, lower=True), "hockey-stick-at-least", "delta"
+    )
+
+    assert close(found, guarantee.advantage(), 1e-6)
+
+
+def test_both_ends_of_a_power() -> None:
+    """One certificate from above, one from below, less than two millionths apart."""
+    guarantee = KNOWN["training"]()
+    low, high = (
+        Fraction(str(guarantee.certify(false_positive_rate=0.01, lower=low).claim[RATE]))
+        for low in (True, False)
+    )
+
+    assert low < high < low * (1 + Fraction(2, 10**6))
+
+
+RATE = "true_positive_rate"
+
+
+@pytest.mark.parametrize(
+    ("question", "field"),
+    [
+        ({"false_positive_rate": 0.01}, RATE),
+        ({"order": 3}, "value"),
+        ({"advantage": True}, "delta"),
+    ],
+)
+def test_a_larger_claim_is_rejected(question: dict[str, float], field: str) -> None:
+    """What is a millionth too large has no such proof."""
+    certificate = GDP(mu=1).certify(lower=True, **question)  # type: ignore[arg-type]
+    old = str(certificate.claim[field])
+    new = str(Fraction(old) * (1 + Fraction(1, 10**6)))
+    verdict = proofs.check_text(certificate.to_json().replace(f'"{old}"', f'"{new}"'))
+
+    assert isinstance(verdict, Rejected)
+
+
+def test_an_understated_curve_is_refuted() -> None:
+    """What holds asymptotically is claimed of a thousand steps: the truth is twice as much."""
+    run = Gaussian(sigma=1, sensitivity=L2(1)).subsample(Poisson(sampling_rate=0.01)).repeat(1_000)
+    quoted = RDP(points=[(8, 1_000 * 8 * 0.01**2 / 2)]).rdp(order=8).upper
+    found = verified(run.guarantee().certify(order=8, lower=True), "renyi-at-least", "value")
+
+    assert found > 2 * quoted
+
+
+def test_small_rates_of_bounded_losses() -> None:
+    """Past the largest loss the true-positive rate is e^loss times the rate, or nearly."""
+    rate = 1e-4
+    noise = Laplace(scale=1, sensitivity=L1(1)).guarantee()
+    certificate = noise.certify(false_positive_rate=rate, lower=True)
+
+    assert verified(certificate, "true-positive-rate-at-least", RATE) > 2.7 * rate
+
+
+def test_what_is_refused() -> None:
+    """No question, no name for the pair, nothing between the rate and 1, no divergence."""
+    chosen = select(GDP(mu=1), TruncatedNegativeBinomial(eta=1, gamma=0.5))
+    with pytest.raises(NotCertified, match="no rule"):
+        chosen.certify(false_positive_rate=0.1, lower=True)
+    with pytest.raises(NotCertified, match="another rate"):
+        GDP(mu=1).certify(false_positive_rate=0, lower=True)
+    with pytest.raises(NotCertified, match="another rate"):
+        GDP(mu=0).certify(false_positive_rate=0.5, lower=True)
+    with pytest.raises(NotCertified, match="larger order"):
+        GDP(mu=0).certify(order=2, lower=True)
+    with pytest.raises(ParameterError):
+        GDP(mu=1).certify(lower=True)

@@ -56,11 +56,12 @@ OUTPUTS_ALONE: Final = SideCondition(
 )
 POISSON_SAMPLE: Final = SideCondition(
     "independent sampling",
-    "every record is drawn independently with probability {rate}",
+    "every record is drawn independently with probability {rate}, whatever the mechanism draws",
 )
 FIXED_SIZE_SAMPLE: Final = SideCondition(
     "uniform subset",
-    "the sample is a uniformly random subset of exactly {size} of the {population} records",
+    "the sample is a uniformly random subset of exactly {size} of the {population} records, drawn "
+    "independently of the mechanism's randomness",
 )
 SUM_OF_CONTRIBUTIONS: Final = SideCondition(
     "sum of contributions",
@@ -94,3 +95,30 @@ FIRST_ALONE: Final = SideCondition(
     "only the first output at the threshold is released, or that there was none, and neither the "
     "number of runs nor which of them it was",
 )
+SENSITIVITY: Final = SideCondition(
+    "sensitivity",
+    "the query's exact value moves by at most {value} in {norm} norm between {relation} neighbours",
+)
+ONE_SHAPE: Final = SideCondition(
+    "one shape", "the query's value is finite and its shape is the same on every dataset"
+)
+RANDOM_BITS: Final = SideCondition(
+    "random bits", "the random source's 64-bit words are independent and uniform"
+)
+OUTPUT_ALONE: Final = SideCondition(
+    "output alone", "of the query's value and of the noise nothing is revealed but the output"
+)
+MONOTONE: Final = SideCondition(
+    "monotone scores", "between neighbours no two scores move in opposite directions"
+)
+SAME_CANDIDATES: Final = SideCondition(
+    "same candidates", "the candidates are the same on every dataset"
+)
+CATEGORIES: Final = SideCondition(
+    "categories", "the released value is one of {categories} categories on every dataset"
+)
+
+
+def selection_of_the_best() -> tuple[str, ...]:
+    """What every theorem on the best of some runs takes for granted."""
+    return RUNS_AT_NOTHING(), OWN_RANDOMNESS(), SCORE_OF_OUTPUT(), BEST_ALONE()

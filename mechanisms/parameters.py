@@ -10,14 +10,13 @@ from accountant.errors import ParameterError
 from accountant.guarantees.rounding import show
 from accountant.relation import RELATIONS, AddRemove, Relation
 from accountant.sensitivity import L1, L2, Sensitivity
+from accountant.side_conditions import ONE_SHAPE, OUTPUT_ALONE, RANDOM_BITS, SENSITIVITY
 
 S = TypeVar("S", bound=Sensitivity)
 
 DEFAULT_RELATION: Final = AddRemove()
 
 _SLACK: Final = Fraction(1, 2**40)
-
-UNIFORM_BITS: Final = "the random source's 64-bit words are independent and uniform"
 
 
 def require_sensitivity(sensitivity: object, *kinds: type[S]) -> S:
@@ -81,12 +80,12 @@ def assumptions(sensitivity: Sensitivity, relation: Relation) -> tuple[str, ...]
 
     Example:
         >>> len(assumptions(L1(1), AddRemove()))
-        3
+        4
     """
     norm = type(sensitivity).__name__
-    moves = f"the query's exact value moves by at most {show(sensitivity.value)} in {norm} norm"
     return (
-        f"{moves} between {relation} neighbours",
-        "the query's value is finite and its shape is the same on every dataset",
-        UNIFORM_BITS,
+        SENSITIVITY(value=show(sensitivity.value), norm=norm, relation=relation),
+        ONE_SHAPE(),
+        RANDOM_BITS(),
+        OUTPUT_ALONE(),
     )

@@ -18,6 +18,7 @@ from accountant.guarantees.rounding import show
 from accountant.pairs.product import Product
 from accountant.pairs.randomized_response import RandomizedResponsePair
 from accountant.relation import AddRemove, R, Relation
+from accountant.side_conditions import CATEGORIES, OUTPUT_ALONE, RANDOM_BITS
 from mechanisms import parameters
 from mechanisms.mechanism import Mechanism
 from mechanisms.noise.broadcast import repeated_values
@@ -42,6 +43,7 @@ class RandomizedResponse(Mechanism[R]):
 
     Statement: the output is dominated by its laws at two different categories, in both
         directions; in particular it is epsilon-DP, strictly better at every delta > 0 when k > 2.
+    Assumes: categories; random bits; output alone.
     Source: by definition; all pairs of categories are the same pair up to renaming.
 
     Args:
@@ -108,8 +110,9 @@ class RandomizedResponse(Mechanism[R]):
             f"categories is dominated by its laws at two of them ({self.relation})",
             source="by definition, all pairs of categories being alike",
             assumptions=(
-                f"the released value is one of {self.categories} categories on every dataset",
-                parameters.UNIFORM_BITS,
+                CATEGORIES(categories=self.categories),
+                RANDOM_BITS(),
+                OUTPUT_ALONE(),
             ),
             parameters=(("epsilon", self.epsilon), ("categories", self.categories)),
         )

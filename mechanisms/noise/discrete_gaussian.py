@@ -42,6 +42,7 @@ class DiscreteGaussian(Mechanism[R]):
         L2 sensitivity Delta, m >= 4: a longer jump of one coordinate is possible as well, and the
         statement is m / (2 sigma^2)-zCDP.
         A query with one coordinate is best described by its L1 sensitivity.
+    Assumes: sensitivity; one shape; random bits; output alone.
     Source: docs/shift-lemma.md; zCDP: Canonne, Kamath & Steinke, "The Discrete Gaussian for
         Differential Privacy", arXiv:2004.00010, Theorem 14.
 

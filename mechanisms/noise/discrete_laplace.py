@@ -34,6 +34,7 @@ class DiscreteLaplace(Mechanism[R]):
 
     Statement: if the query moves by at most k in L1 norm between neighbours, k whole, the output
         is dominated, in any dimension, by one discrete Laplace variable shifted by k.
+    Assumes: sensitivity; one shape; random bits; output alone.
     Source: docs/shift-lemma.md, for log-concave noise.
 
     Args:

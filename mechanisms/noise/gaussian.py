@@ -40,6 +40,8 @@ class Gaussian(Mechanism[R]):
 
     Statement: if the query moves by at most Delta in Euclidean norm between neighbours, the
         output is mu-GDP with mu = Delta / sigma.
+    Assumes: sensitivity; one shape; random bits; output alone; sum of contributions (if stated
+        as one).
     Source: Dong, Roth & Su, "Gaussian Differential Privacy", arXiv:1905.02383, Theorem 2.7.
 
     Args:

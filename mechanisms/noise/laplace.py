@@ -38,6 +38,7 @@ class Laplace(Mechanism[R]):
     Statement: if the query moves by at most Delta in L1 norm between neighbours, the output is
         dominated, in any dimension, by one Laplace variable shifted by Delta / scale; in
         particular it is (Delta / scale)-DP, and strictly better than that at every delta > 0.
+    Assumes: sensitivity; one shape; random bits; output alone.
     Source: docs/shift-lemma.md, for log-concave noise.
 
     Args:

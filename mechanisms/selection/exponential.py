@@ -17,6 +17,7 @@ from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.rounding import show
 from accountant.relation import AddRemove, R, Relation, ReplaceOne
 from accountant.sensitivity import LInf
+from accountant.side_conditions import MONOTONE, SAME_CANDIDATES
 from mechanisms import parameters
 from mechanisms.mechanism import Mechanism
 from mechanisms.outputs import Outputs
@@ -38,6 +39,8 @@ class ExponentialMechanism(Mechanism[R]):
     Proof: log P(c)/Q(c) = factor * (u(c) - u'(c)) + log(Z'/Z); the second term does not depend on
         c, and the first lies in factor * [-Delta, Delta], an interval of length epsilon. Monotone:
         it lies in factor * [0, Delta], or in factor * [-Delta, 0], of length epsilon again.
+    Assumes: sensitivity; one shape; random bits; output alone; same candidates; monotone scores
+        (if monotone).
     Source: bounded range and its composition: Dong, Durfee & Rogers, arXiv:1909.13830.
 
     Args:
@@ -121,9 +124,12 @@ class ExponentialMechanism(Mechanism[R]):
 
     def guarantee(self) -> BoundedRange[R]:
         """epsilon-bounded-range."""
-        assumptions = parameters.assumptions(self.sensitivity, self.relation)
+        assumptions = (
+            *parameters.assumptions(self.sensitivity, self.relation),
+            SAME_CANDIDATES(),
+        )
         if self.monotone:
-            assumptions += ("between neighbours no two scores move in opposite directions",)
+            assumptions += (MONOTONE(),)
         derivation = Derivation(
             rule="mechanism/exponential",
             statement=f"the exponential mechanism with factor {show(self.factor)} on scores of "

@@ -113,8 +113,9 @@ def exponential(step: Application) -> tuple[str, ...]:
     step.expect(BoundedRange(factor * sensitivity * (1 if monotone else 2)))
     between = f"between {step.conclusion.relation} neighbours"
     draws = (
-        f"releases a candidate of score u with probability proportional to e^({show(factor)} u), "
-        f"each score moving by at most {show(sensitivity)} {between}"
+        f"releases a candidate of score u with probability proportional to e^({show(factor)} u) "
+        "and nothing else, of candidates that are the same for all datasets, each score moving by "
+        f"at most {show(sensitivity)} {between}"
     )
     together = "has no two scores that move in opposite directions between neighbours"
     return (draws, together) if monotone else (draws,)

@@ -77,6 +77,7 @@ def selects(step: Application, runs: Runs) -> tuple[str, ...]:
     """What selection takes for granted."""
     name = next(name for name in step.mechanisms if name)
     drawn = f"a number of times that is drawn independently of everything ({runs.describe()})"
+    drawn += ", each with randomness of its own,"
     score = "the best by a score that looks at an output alone, ties broken at random"
     return (f"runs {name} {drawn} and releases of the outputs only {score}",)
 

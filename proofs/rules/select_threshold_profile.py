@@ -49,7 +49,10 @@ def stops(step: Application, runs: Runs) -> tuple[str, ...]:
     """What stopping takes for granted."""
     (name,) = (name for name in step.mechanisms if name)
     drawn = f"a number of times that is drawn independently of everything ({runs.describe()})"
-    until = "until an output reaches a threshold by a score that looks at an output alone"
+    until = (
+        "each with randomness of its own, until an output reaches a threshold that is fixed in "
+        "advance by a score that looks at an output alone"
+    )
     return (
         f"runs {name} at most {drawn}, {until}, and releases only that output, or that none did",
     )

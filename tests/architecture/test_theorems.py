@@ -1,4 +1,4 @@
-"""A theorem's docstring says what it states, where it comes from, how it rounds, what it obeys."""
+"""A theorem's docstring says what it states and assumes, its source, its rounding, its laws."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from tests.architecture.tree import ROOT, Function, is_overload, parsed, sources
 
-FIELDS = ("Statement", "Source", "Rounds", "Laws")
+FIELDS = ("Statement", "Assumes", "Source", "Rounds", "Laws")
 
 
 def theorems() -> Iterator[tuple[Path, Function]]:
@@ -32,7 +32,7 @@ def _is_a_theorem(node: Function) -> bool:
     [pytest.param(path, node, id=f"{path.stem}.{node.name}") for path, node in theorems()],
 )
 def test_docstring_has_every_field(path: Path, node: Function) -> None:
-    """Statement, Source, Rounds and Laws each start a line and say something."""
+    """Statement, Assumes, Source, Rounds and Laws each start a line and say something."""
     docstring = ast.get_docstring(node) or ""
     missing = [
         field for field in FIELDS if not re.search(rf"^{field}: *\S", docstring, re.MULTILINE)

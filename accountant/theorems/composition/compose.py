@@ -17,6 +17,7 @@ from accountant.guarantees.preconditions import required, required_guarantee
 from accountant.guarantees.rdp import RDP
 from accountant.guarantees.zcdp import ZCDP
 from accountant.relation import R
+from accountant.side_conditions import FIXED, OWN_RANDOMNESS
 from accountant.theorems.composition.gdp import compose_gdp
 from accountant.theorems.composition.pair import compose_pair
 from accountant.theorems.composition.rdp import compose_rdp
@@ -34,6 +35,7 @@ def compose(*parts: Guarantee[R], orders: Sequence[Number] | None = None) -> Gua
     Statement: the composition is GDP if every part is; dominated by the product pair if every
         part has a pair; zCDP if every part is zCDP or GDP; else it has the sum of the Renyi
         curves, which is all that a part known by its Renyi curve leaves.
+    Assumes: what the theorem that applies assumes.
     Source: ``compose_gdp``, ``compose_pair``, ``compose_zcdp`` and ``compose_rdp``.
     Rounds: as the theorem that applies.
     Checked by: the rule of the theorem that applies.
@@ -81,6 +83,7 @@ def self_compose(guarantee: Guarantee[R], count: int) -> Guarantee[R]:
 
     Statement: what ``compose`` gives for ``count`` equal parts: mu^2, rho and Renyi values
         multiply by count, and so do the counts of a product of pairs.
+    Assumes: fixed in advance; own randomness.
     Source: ``compose_gdp``, ``compose_pair``, ``compose_zcdp`` and ``compose_rdp``.
     Rounds: nothing; exact for every count up to 10**12.
     Checked by: the rule of the theorem that applies, one node with its count.
@@ -142,5 +145,6 @@ def _repeated(guarantee: Guarantee[Any], times: int, notion: str, source: str) -
         statement=f"{guarantee.describe()}, {times} times",
         source=source,
         premises=(guarantee.derivation,),
+        assumptions=(FIXED(), OWN_RANDOMNESS()),
         parameters=(("count", times),),
     )

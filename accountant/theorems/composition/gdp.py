@@ -10,6 +10,7 @@ from accountant.guarantees.gdp import GDP
 from accountant.guarantees.preconditions import required
 from accountant.guarantees.rounding import show, sqrt_up
 from accountant.relation import R
+from accountant.side_conditions import FIXED, OWN_RANDOMNESS
 
 
 def compose_gdp(parts: Sequence[GDP[R]]) -> GDP[R]:
@@ -17,6 +18,7 @@ def compose_gdp(parts: Sequence[GDP[R]]) -> GDP[R]:
 
     Statement: if each M_i is mu_i-GDP for one neighbouring relation, and the mu_i are fixed in
         advance, their (adaptive) composition is mu-GDP with mu^2 = sum_i mu_i^2.
+    Assumes: fixed in advance; own randomness.
     Source: Dong, Roth & Su, "Gaussian Differential Privacy", arXiv:1905.02383, Corollary 3.3.
     Rounds: nothing; squares are kept as exact rationals.
     Checked by: rule ``compose/gdp``.
@@ -43,5 +45,6 @@ def compose_gdp(parts: Sequence[GDP[R]]) -> GDP[R]:
         statement=f"{show(sqrt_up(total))}-GDP from {len(parts)} parts",
         source="Dong, Roth & Su, arXiv:1905.02383, Corollary 3.3",
         premises=tuple(part.derivation for part in parts),
+        assumptions=(FIXED(), OWN_RANDOMNESS()),
     )
     return GDP(mu_squared=total, relation=relation, derivation=derivation)

@@ -10,6 +10,7 @@ from accountant.guarantees.pair_guarantee import PairGuarantee
 from accountant.guarantees.preconditions import required
 from accountant.pairs.product import Product
 from accountant.relation import R
+from accountant.side_conditions import FIXED, OWN_RANDOMNESS
 
 
 def compose_pair(parts: Sequence[PairGuarantee[R]]) -> DominatingPair[R]:
@@ -18,6 +19,7 @@ def compose_pair(parts: Sequence[PairGuarantee[R]]) -> DominatingPair[R]:
     Statement: if (P_i, Q_i) dominates M_i for one neighbouring relation and one direction, and
         the pairs are fixed in advance, the product pair dominates their (adaptive) composition
         in that direction.
+    Assumes: fixed in advance; own randomness.
     Source: Zhu, Dong & Wang, arXiv:2106.08567, Theorem 10; equivalently Dong, Roth & Su,
         arXiv:1905.02383, Theorem 3.2.
     Rounds: nothing; products are kept symbolically with whole counts.
@@ -47,6 +49,7 @@ def compose_pair(parts: Sequence[PairGuarantee[R]]) -> DominatingPair[R]:
         statement=f"dominated by the product of the pairs of {len(parts)} parts",
         source="Zhu, Dong & Wang, arXiv:2106.08567, Theorem 10",
         premises=tuple(pair.derivation for pair in pairs),
+        assumptions=(FIXED(), OWN_RANDOMNESS()),
     )
     return DominatingPair(
         forward=Product.merge([factor for pair in pairs for factor in pair.forward.factors]),

@@ -40,8 +40,8 @@ def parallel_compose(
         value, or delta at every epsilon. The same holds under ZeroOut if the rule looks at
         nothing of a record that blanking changes, so that a blank stays in its part. A bounded
         range is claimed of parts that see no earlier outputs: its interval may move with them.
-    Assumes: split by record, or under ZeroOut split kept by blanking; own randomness; fixed in
-        advance; for BoundedRange parts apart.
+    Assumes: split by record (not under ZeroOut); split kept by blanking (under ZeroOut); own
+        randomness; fixed in advance; parts apart (for BoundedRange).
     Source: McSherry, "Privacy integrated queries", SIGMOD 2009, Theorem 4, for pure DP;
         proofs/theory/parallel.md for every notion. Under ReplaceOne the new record may fall in
         another part, and then two parts change, each by an addition or a removal, about which

@@ -9,6 +9,7 @@ from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.preconditions import required_guarantee
 from accountant.guarantees.provenance import rederived
+from accountant.side_conditions import OUTPUTS_ALONE
 
 N = TypeVar("N", bound=Guarantee[Any])
 
@@ -18,6 +19,7 @@ def post_process(guarantee: N, *, description: str) -> N:
 
     Statement: if M satisfies a guarantee and g is a (randomised) map that does not look at the
         data, then g(M) satisfies the same guarantee.
+    Assumes: outputs alone.
     Source: Dong, Roth & Su, arXiv:1905.02383, Proposition 2.8 (for trade-offs, hence for every
         notion here but bounded range; for that, a ratio of averages lies between the extremes
         of the ratios).
@@ -50,6 +52,6 @@ def post_process(guarantee: N, *, description: str) -> N:
         source="Dong, Roth & Su, arXiv:1905.02383, Proposition 2.8",
         premises=(guarantee.derivation,),
         parameters=(("description", description.strip()),),
-        assumptions=(f"{description.strip()} does not look at the data",),
+        assumptions=(OUTPUTS_ALONE(description=description.strip()),),
     )
     return rederived(guarantee, derivation)

@@ -14,6 +14,7 @@ from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.preconditions import required
 from accountant.guarantees.rdp import RDP, shared_orders
 from accountant.relation import R
+from accountant.side_conditions import FIXED, OWN_RANDOMNESS
 from accountant.theorems.conversion.gdp_to_rdp import gdp_to_rdp
 from accountant.theorems.conversion.notion_to_rdp import notion_to_rdp
 
@@ -24,6 +25,7 @@ def compose_rdp(parts: Sequence[Guarantee[R]], *, orders: Sequence[Number] | Non
     Statement: if the Renyi divergence of each M_i at order a is at most R_i(a) for one
         neighbouring relation, and the R_i are fixed in advance, that of their (adaptive)
         composition is at most sum_i R_i(a).
+    Assumes: fixed in advance; own randomness.
     Source: Mironov, arXiv:1702.07476, Proposition 1.
     Rounds: up, once a part and order, and only for parts with a pair; the sum is exact.
     Checked by: rule ``compose/rdp``.
@@ -65,6 +67,7 @@ def compose_rdp(parts: Sequence[Guarantee[R]], *, orders: Sequence[Number] | Non
         statement=f"the Renyi curves of {len(parts)} parts added at {len(points)} orders",
         source="Mironov, arXiv:1702.07476, Proposition 1",
         premises=tuple(curve.derivation for curve in curves),
+        assumptions=(FIXED(), OWN_RANDOMNESS()),
     )
     return RDP(points=points, relation=relation, derivation=derivation)
 

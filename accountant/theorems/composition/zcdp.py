@@ -10,6 +10,7 @@ from accountant.guarantees.preconditions import required
 from accountant.guarantees.rounding import show
 from accountant.guarantees.zcdp import ZCDP
 from accountant.relation import R
+from accountant.side_conditions import FIXED, OWN_RANDOMNESS
 
 
 def compose_zcdp(parts: Sequence[ZCDP[R]]) -> ZCDP[R]:
@@ -17,6 +18,7 @@ def compose_zcdp(parts: Sequence[ZCDP[R]]) -> ZCDP[R]:
 
     Statement: if each M_i is rho_i-zCDP for one neighbouring relation, and the rho_i are fixed
         in advance, their (adaptive) composition is rho-zCDP with rho = sum_i rho_i.
+    Assumes: fixed in advance; own randomness.
     Source: Bun & Steinke, arXiv:1605.02065, Lemma 2.3 (Lemma 1.7 for two).
     Rounds: nothing; rho is an exact rational.
     Checked by: rule ``compose/zcdp``.
@@ -43,5 +45,6 @@ def compose_zcdp(parts: Sequence[ZCDP[R]]) -> ZCDP[R]:
         statement=f"{show(total)}-zCDP from {len(parts)} parts",
         source="Bun & Steinke, arXiv:1605.02065, Lemma 2.3",
         premises=tuple(part.derivation for part in parts),
+        assumptions=(FIXED(), OWN_RANDOMNESS()),
     )
     return ZCDP(rho=total, relation=relation, derivation=derivation)

@@ -13,6 +13,7 @@ def approx_to_pure(guarantee: ApproxDP[R]) -> PureDP[R]:
     """Write (epsilon, 0)-DP as epsilon-DP.
 
     Statement: epsilon-DP and (epsilon, 0)-DP are the same statement.
+    Assumes: nothing.
     Source: Dwork et al., EUROCRYPT 2006, Definition 1 with delta = 0.
     Rounds: nothing.
     Checked by: rule ``convert/approx-pure``.

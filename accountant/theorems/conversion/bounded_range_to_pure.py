@@ -14,6 +14,7 @@ def bounded_range_to_pure(guarantee: BoundedRange[R]) -> PureDP[R]:
     Statement: P and Q both have total mass 1, so the loss is nowhere above 0 everywhere nor
         below 0 everywhere: the interval [t, t + epsilon] holds 0, and lies in
         [-epsilon, epsilon].
+    Assumes: nothing.
     Source: Dong, Durfee & Rogers, arXiv:1909.13830, Lemma 2.3; the statement is its own proof.
     Rounds: nothing.
     Checked by: rule ``convert/bounded-range-pure``.

@@ -14,6 +14,7 @@ def bounded_range_to_zcdp(guarantee: BoundedRange[R]) -> ZCDP[R]:
 
     Statement: epsilon-bounded-range implies rho-zCDP with rho = epsilon^2/8, and, being
         epsilon-DP, with rho = epsilon tanh(epsilon/2); the smaller is returned.
+    Assumes: nothing.
     Source: Cesar & Rogers, arXiv:2004.07223, Lemma 3.4.
     Proof: k(s) = log E_P e^{sL} is 0 at s = 0 and at s = -1, and k'' is the variance of a law on
         an interval of length epsilon, at most epsilon^2/4. So k(s) - s(s+1) epsilon^2/8 is

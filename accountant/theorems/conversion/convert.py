@@ -138,6 +138,7 @@ def convert(
 
     Statement: that of the theorem in ``EDGES`` that leads from the notion of the guarantee to
         the notion asked for; the notion itself without an option is the identity.
+    Assumes: what the theorem that applies assumes.
     Source: the theorem's own.
     Rounds: so that the result is implied: parameters up, type II errors down.
     Checked by: the rule of the theorem.
@@ -188,6 +189,7 @@ def reachable(guarantee: Guarantee[Any]) -> tuple[Notion, ...]:
     """List the notions that one theorem reaches from this guarantee.
 
     Statement: the targets of the edges in ``EDGES`` that start at its notion.
+    Assumes: what the theorem that applies assumes.
     Source: the theorems' own.
     Rounds: nothing.
     Laws: depends on the notion alone, so a theorem may still refuse (an infinite epsilon).

@@ -16,6 +16,7 @@ def gdp_to_rdp(guarantee: GDP[R], *, orders: Sequence[Number]) -> RDP[R]:
     """Evaluate the Renyi curve of a Gaussian guarantee, exactly.
 
     Statement: mu-GDP implies (a, mu^2 a/2)-RDP at every order a, and no smaller value.
+    Assumes: nothing.
     Source: Mironov, arXiv:1702.07476, Proposition 7, through ``gdp_to_zcdp``.
     Rounds: nothing.
     Checked by: rules ``convert/gdp-zcdp`` and ``convert/notion-rdp``.

@@ -15,6 +15,7 @@ def gdp_to_zcdp(guarantee: GDP[R]) -> ZCDP[R]:
     Statement: mu-GDP implies rho-zCDP with rho = mu^2/2, and no smaller rho: the Renyi
         divergence of N(mu, 1) from N(0, 1) at order a is mu^2 a/2, and outputs of the mechanism
         are a post-processing of these two.
+    Assumes: nothing.
     Source: Bun & Steinke, arXiv:1605.02065, Lemma 2.4 (the divergence); Dong, Roth & Su,
         arXiv:1905.02383, Theorem 2.10 (Blackwell).
     Rounds: nothing.

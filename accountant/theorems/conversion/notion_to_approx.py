@@ -21,6 +21,7 @@ def notion_to_approx(guarantee: Guarantee[R], *, delta: Number) -> ApproxDP[R]:
         H_epsilon(P || Q) <= delta in both directions. One with Renyi divergence R at some order
         a, in both directions, is (epsilon, delta)-DP for
         epsilon = R + log((a-1)/a) - (log delta + log a)/(a-1); the best order is taken.
+    Assumes: nothing.
     Source: Zhu, Dong & Wang, arXiv:2106.08567, Definition 7 (pairs); Canonne, Kamath &
         Steinke, arXiv:2004.00010, Proposition 12 (Renyi curves), proved in
         ``renyi_bounds.log_delta_terms``.

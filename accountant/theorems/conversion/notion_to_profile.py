@@ -19,6 +19,7 @@ def notion_to_profile(guarantee: Guarantee[R], *, epsilons: Sequence[Number]) ->
     Statement: a mechanism is (epsilon, delta(epsilon))-DP at every epsilon, delta the larger
         hockey-stick divergence of its two dominating pairs, or for a Renyi curve the best
         conversion over orders.
+    Assumes: nothing.
     Source: Zhu, Dong & Wang, arXiv:2106.08567, Definition 7 (pairs); Canonne, Kamath &
         Steinke, arXiv:2004.00010, Proposition 12 (Renyi curves).
     Rounds: up.

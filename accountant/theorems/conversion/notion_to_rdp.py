@@ -21,6 +21,7 @@ def notion_to_rdp(guarantee: Guarantee[R], *, orders: Sequence[Number]) -> RDP[R
     Statement: Renyi divergences obey data processing, so those of a dominating pair bound those
         of the mechanism at every order; for mu-GDP the value is mu^2 a/2, for rho-zCDP rho a,
         for epsilon-DP log cosh((a - 1/2) epsilon) - log cosh(epsilon/2), over a - 1.
+    Assumes: nothing.
     Source: Dong, Roth & Su, arXiv:1905.02383, Theorem 2.10 (Blackwell: the mechanism's outputs
         are a post-processing of the dominating pair); Mironov, arXiv:1702.07476, Proposition 7
         (Gaussian).

@@ -18,6 +18,7 @@ def notion_to_trade_off(guarantee: Guarantee[R], *, epsilons: Sequence[Number]) 
     Statement: f(a) >= 1 - delta(epsilon) - e^epsilon a for every epsilon; the curve returned is
         the largest of these lines and their mirror images. (Values of f at points would not
         do: a convex curve may lie below its chords.)
+    Assumes: nothing.
     Source: Dong, Roth & Su, arXiv:1905.02383, Proposition 2.12.
     Rounds: down for type II errors, which is the safe side.
     Checked by: rules ``convert/notion-profile`` and ``convert/profile-trade-off``.

@@ -17,6 +17,7 @@ def pair_to_gdp(guarantee: PairGuarantee[R]) -> GDP[R]:
 
     Statement: a mechanism is mu-GDP iff its profile is at or below that of N(mu, 1) over
         N(0, 1) at every epsilon, in both directions.
+    Assumes: nothing.
     Source: Dong, Roth & Su, arXiv:1905.02383, Corollary 2.13.
     Rounds: up.
     Checked by: rule ``convert/pair-gdp``.

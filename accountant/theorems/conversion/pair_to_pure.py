@@ -17,6 +17,7 @@ def pair_to_pure(guarantee: PairGuarantee[R]) -> PureDP[R]:
 
     Statement: H_epsilon(P || Q) = 0 iff the loss is at most epsilon almost surely under P; if
         that holds for the dominating pair of both directions the mechanism is epsilon-DP.
+    Assumes: nothing.
     Source: Zhu, Dong & Wang, arXiv:2106.08567, Definition 7, at delta = 0.
     Rounds: up.
     Checked by: rule ``convert/pair-pure``.

@@ -17,6 +17,7 @@ def pair_to_zcdp(guarantee: PairGuarantee[R]) -> ZCDP[R]:
 
     Statement: rho = sup over orders a > 1 of R_a/a, the larger of the two directions; the
         mechanism's Renyi divergences are at or below those of its dominating pair.
+    Assumes: nothing.
     Source: Bun & Steinke, arXiv:1605.02065, Definition 1.1; Dong, Roth & Su,
         arXiv:1905.02383, Theorem 2.10 (Blackwell).
     Rounds: up.

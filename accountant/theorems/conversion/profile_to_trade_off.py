@@ -17,6 +17,7 @@ def profile_to_trade_off(guarantee: PrivacyProfile[R]) -> TradeOff[R]:
     Statement: f(a) = max over t >= 0 of 1 - delta(t) - t a, delta as a function of t = e^eps.
         When delta is linear between vertices t_k and its slope changes by q_k at t_k, f falls
         by t_k q_k over a step of length q_k, the largest t_k first, from f(0) = 1 - delta(inf).
+    Assumes: nothing.
     Source: Dong, Roth & Su, arXiv:1905.02383, Proposition 2.12.
     Rounds: nothing beyond ``PrivacyProfile.vertices``; the points are exact rationals.
     Checked by: rule ``convert/profile-trade-off``.

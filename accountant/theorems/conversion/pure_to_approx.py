@@ -12,6 +12,7 @@ def pure_to_approx(guarantee: PureDP[R]) -> ApproxDP[R]:
     """Write epsilon-DP as (epsilon, 0)-DP.
 
     Statement: epsilon-DP and (epsilon, 0)-DP are the same statement.
+    Assumes: nothing.
     Source: Dwork et al., EUROCRYPT 2006, Definition 1 with delta = 0.
     Rounds: nothing.
     Checked by: rule ``convert/pure-approx``.

@@ -13,6 +13,7 @@ def pure_to_bounded_range(guarantee: PureDP[R]) -> BoundedRange[R]:
 
     Statement: the loss of an epsilon-DP mechanism lies in [-epsilon, epsilon], an interval of
         length 2 epsilon.
+    Assumes: nothing.
     Source: Dong, Durfee & Rogers, arXiv:1909.13830, Lemma 2.3; the statement is its own proof.
     Rounds: nothing.
     Checked by: rule ``convert/pure-bounded-range``.

@@ -19,6 +19,7 @@ def pure_to_gdp(guarantee: PureDP[R]) -> GDP[R]:
 
     Statement: epsilon-DP implies mu-GDP with mu = 2 Phi^{-1}(e^epsilon/(1 + e^epsilon)), and no
         smaller mu.
+    Assumes: nothing.
     Source: Liu, Sun, Jiang & Kong, arXiv:2210.09269 (every epsilon-DP mechanism is GDP).
     Proof: the trade-off of randomised response is linear between (0, 1), (a, a) and (1, 0) with
         a = 1/(1 + e^epsilon). A convex curve is below it iff it is at the three vertices, and

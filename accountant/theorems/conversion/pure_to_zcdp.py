@@ -13,6 +13,7 @@ def pure_to_zcdp(guarantee: PureDP[R]) -> ZCDP[R]:
     """Bound the Renyi curve of an epsilon-DP mechanism by a line.
 
     Statement: epsilon-DP implies rho-zCDP with rho = epsilon tanh(epsilon/2), and no smaller rho.
+    Assumes: nothing.
     Source: Steinke, "Sharp RDP & zCDP from Pure DP", differentialprivacy.org, 2024, for the
         curve of randomised response.
     Proof: randomised response dominates, and E_P e^{sL} for it is cosh(epsilon u)/cosh(epsilon/2)

@@ -16,6 +16,7 @@ def group_approx(guarantee: ApproxDP[R], *, size: int) -> ApproxDP[R]:
 
     Statement: (epsilon, delta)-DP for neighbours is (size epsilon, delta')-DP along a chain of
         size neighbours, delta' = delta (e^{size epsilon} - 1)/(e^epsilon - 1), at most 1.
+    Assumes: nothing.
     Source: Vadhan, "The complexity of differential privacy", 2017, Lemma 2.2 (with the larger
         size e^{(size-1) epsilon} delta).
     Proof: P_0(S) <= e^eps P_1(S) + delta <= e^{2 eps} P_2(S) + (1 + e^eps) delta, and so on: the

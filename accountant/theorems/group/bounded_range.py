@@ -13,6 +13,7 @@ def group_bounded_range(guarantee: BoundedRange[R], *, size: int) -> BoundedRang
 
     Statement: epsilon-bounded-range for neighbours is size epsilon-bounded-range along a chain of
         size neighbours.
+    Assumes: nothing.
     Source: the proof below.
     Proof: the loss of the chain at an output is the sum of the losses of its steps there, each
         in an interval of length epsilon.

@@ -12,6 +12,7 @@ def group_gdp(guarantee: GDP[R], *, size: int) -> GDP[R]:
     """Multiply mu by the size of the group.
 
     Statement: mu-GDP for neighbours is size mu-GDP along a chain of size neighbours.
+    Assumes: nothing.
     Source: Dong, Roth & Su, arXiv:1905.02383, Theorem 2.14 (the example after it).
     Proof: the power a -> Phi(Phi^{-1}(a) + mu) applied size times is the power for size mu.
     Rounds: nothing.

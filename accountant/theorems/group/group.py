@@ -36,6 +36,7 @@ def group(guarantee: Guarantee[R], *, size: int) -> Guarantee[R]:
     step of ReplaceOne.
 
     Statement: what the theorem of the notion says about a chain of size neighbours.
+    Assumes: what the theorem that applies assumes.
     Source: ``group_pure``, ``group_bounded_range``, ``group_gdp``, ``group_zcdp``,
         ``group_approx``, ``group_rdp``, ``group_trade_off``, ``group_pair``.
     Rounds: to the safe side, where the theorem rounds at all.

@@ -23,6 +23,7 @@ def group_pair(guarantee: DominatingPair[R], *, size: int) -> DominatingPair[R]:
         integers with whole shifts), f_s the trade-off between the noise and its shift by s.
         Then 1 - f_{k s} is 1 - f_s applied k times: what f_s-DP implies for groups of k.
         Products of Gaussians are one Gaussian, mu^2 being the sum, and scale the same way.
+    Assumes: nothing.
     Source: Dong, Roth & Su, arXiv:1905.02383, Theorem 2.14; that shifts add is proved below.
     Proof: the best tests are half-lines (on the integers, randomised at the edge), so the power
         is 1 - f_s(a) = F(F^{-1}(a) + s), and shifts add. On the integers a shift by whole s

@@ -12,6 +12,7 @@ def group_pure(guarantee: PureDP[R], *, size: int) -> PureDP[R]:
     """Multiply epsilon by the size of the group.
 
     Statement: epsilon-DP for neighbours is size epsilon-DP along a chain of size neighbours.
+    Assumes: nothing.
     Source: Dwork & Roth 2014, Theorem 2.2.
     Proof: multiply the size inequalities P_i(S) <= e^epsilon P_{i+1}(S).
     Rounds: nothing.

@@ -18,6 +18,7 @@ def group_rdp(guarantee: RDP[R], *, size: int) -> RDP[R]:
 
     Statement: if the divergence of neighbours at order b is at most R(b), that along a chain of
         k neighbours at order a > 1 is at most sum_{j<k} k a/(k a - j) R(k a - j).
+    Assumes: nothing.
     Source: Bun & Steinke, arXiv:1605.02065, Lemma 5.2 (the triangle inequality), iterated.
     Proof: Hoelder with exponents (k a - 1)/(a (k-1)) and (k a - 1)/(a - 1) gives D_a(P || Q) <=
         k a/(k a - 1) D_{(k a - 1)/(k - 1)}(P || S) + D_{k a}(S || Q). Apply it with k - 1 at

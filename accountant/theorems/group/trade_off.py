@@ -17,6 +17,7 @@ def group_trade_off(guarantee: TradeOff[R], *, size: int) -> TradeOff[R]:
 
     Statement: if M is f-DP for neighbours, it is [1 - (1-f)^{o size}]-DP for datasets that
         ``size`` steps between neighbours connect, the power 1-f applied size times over.
+    Assumes: nothing.
     Source: Dong, Roth & Su, arXiv:1905.02383, Theorem 2.14.
     Proof: a test with power at most b on the i-th dataset of the chain has power at most
         1 - f(b) on the next one.

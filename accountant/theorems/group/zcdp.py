@@ -12,6 +12,7 @@ def group_zcdp(guarantee: ZCDP[R], *, size: int) -> ZCDP[R]:
     """Multiply rho by the square of the size of the group.
 
     Statement: rho-zCDP for neighbours is size^2 rho-zCDP along a chain of size neighbours.
+    Assumes: nothing.
     Source: Bun & Steinke, arXiv:1605.02065, Proposition 1.9.
     Proof: ``group_rdp`` with R_a = rho a: each of its size terms is size rho a.
     Rounds: nothing.

@@ -12,8 +12,12 @@ from accountant.pairs.product import Product
 from accountant.relation import R
 from accountant.run_counts.law import RunLaw, required_runs
 from accountant.selection.thresholded_pair import ThresholdedPair
-
-SCORE = "the score looks at one run's output alone; the threshold and the law of runs at nothing"
+from accountant.side_conditions import (
+    FIRST_ALONE,
+    OWN_RANDOMNESS,
+    RUNS_AT_NOTHING,
+    SCORE_AND_THRESHOLD,
+)
 
 
 def select_above(guarantee: Guarantee[R], runs: RunLaw) -> DominatingPair[R]:
@@ -28,6 +32,8 @@ def select_above(guarantee: Guarantee[R], runs: RunLaw) -> DominatingPair[R]:
         divergence is at most the supremum over a in [0, 1] of
         min(g(a) H_{t g(b)/g(a)}(P|Q), 1 - phi(1 - a)) + (phi(1 - a) - t phi(1 - b))_+, where b
         is the largest mass under Q of a set of mass a under P.
+    Assumes: independent number of runs; own randomness; score and fixed threshold; first output
+        alone.
     Source: proofs/theory/threshold.md, Theorem 1 (Theorem 2 where epsilon is near 0); the mechanism
         is Liu & Talwar's (arXiv:1811.07971).
     Rounds: not at all; the pair answers by brackets.
@@ -62,7 +68,12 @@ def select_above(guarantee: Guarantee[R], runs: RunLaw) -> DominatingPair[R]:
             statement=f"first of {runs.describe()} above a threshold, for the worst score",
             source="proofs/theory/threshold.md, Theorem 1, or Theorem 2 where it rounds to less",
             premises=(pair.derivation,),
-            assumptions=(SCORE,),
+            assumptions=(
+                RUNS_AT_NOTHING(),
+                OWN_RANDOMNESS(),
+                SCORE_AND_THRESHOLD(),
+                FIRST_ALONE(),
+            ),
             lossless=False,
             parameters=(("runs", runs),),
         ),

@@ -26,6 +26,7 @@ def koskela_redberg_wang(guarantee: PairGuarantee[R], runs: RunLaw, *, delta: Nu
         profile d, the larger of both directions, the selection has profile at most
         m d(epsilon - (eta + 1) log(e^e + (1 - gamma)/gamma d(e))); so its epsilon at delta is at
         most the base's at delta/m plus the least of these shifts.
+    Assumes: what the theorem that applies assumes.
     Source: Koskela, Redberg & Wang, arXiv:2402.06701; a consequence of Theorem 2 in
         proofs/theory/selection.md, Section 3.
     Rounds: up.

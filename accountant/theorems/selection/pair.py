@@ -10,9 +10,8 @@ from accountant.pairs.product import Product
 from accountant.relation import R
 from accountant.run_counts.law import RunLaw
 from accountant.selection.selected_pair import SelectedPair
+from accountant.side_conditions import selection_of_the_best
 from accountant.theorems.selection.pure import select_pure
-
-SCORE = "the score that selects looks at the runs' outputs alone, and the number of runs at nothing"
 
 
 def select_pair(guarantee: PairGuarantee[R], runs: RunLaw) -> DominatingPair[R]:
@@ -28,6 +27,7 @@ def select_pair(guarantee: PairGuarantee[R], runs: RunLaw) -> DominatingPair[R]:
         mechanism and score attain it. It is at most E_Q[psi(dP/dQ)] with
         psi(l) = max over a of (w(a) l - e^epsilon w(g(a)))_+, g(a) the largest mass under Q of
         a set of mass a under P. No run at all reveals nothing.
+    Assumes: independent number of runs; own randomness; score of the output; best output alone.
     Source: proofs/theory/selection.md, Theorems 1 and 2.
     Rounds: not at all; the pair answers by brackets, the smaller of the two upper bounds.
     Laws: one run changes nothing; more runs never cost less; never above releasing all runs.
@@ -57,7 +57,7 @@ def select_pair(guarantee: PairGuarantee[R], runs: RunLaw) -> DominatingPair[R]:
             statement=f"best of {runs.describe()}, for the worst score",
             source="proofs/theory/selection.md, Theorem 1, or Theorem 2 where it rounds to less",
             premises=tuple(premises),
-            assumptions=(SCORE,),
+            assumptions=selection_of_the_best(),
             parameters=(("runs", runs),),
         ),
     )

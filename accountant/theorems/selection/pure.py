@@ -10,6 +10,7 @@ from accountant.guarantees.pure_dp import PureDP
 from accountant.guarantees.rounding import floats_around, show
 from accountant.relation import R
 from accountant.run_counts.law import RunLaw
+from accountant.side_conditions import selection_of_the_best
 
 
 def select_pure(guarantee: PureDP[R], runs: RunLaw) -> PureDP[R]:
@@ -22,6 +23,7 @@ def select_pure(guarantee: PureDP[R], runs: RunLaw) -> PureDP[R]:
         runs. For a law with finitely many values the maximum is not always there and is
         bounded over cells. Randomised response, with a score that ranks the less likely answer
         first and a coin after it, attains the formula.
+    Assumes: independent number of runs; own randomness; score of the output; best output alone.
     Source: proofs/theory/selection.md, Corollary 3; Papernot & Steinke (arXiv:2110.03620), Theorem
         2 with all orders infinite, is the weaker (2 + eta) eps.
     Rounds: up, by at most 1e-10.
@@ -47,6 +49,7 @@ def select_pure(guarantee: PureDP[R], runs: RunLaw) -> PureDP[R]:
             statement=f"best of {runs.describe()} is {show(epsilon)}-DP",
             source="proofs/theory/selection.md, Corollary 3",
             premises=(guarantee.derivation,),
+            assumptions=selection_of_the_best(),
             lossless=False,
             parameters=(("runs", runs),),
         ),

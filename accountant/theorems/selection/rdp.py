@@ -18,7 +18,7 @@ from accountant.relation import R
 from accountant.run_counts.law import FARTHEST, LOG_ERROR, RunLaw
 from accountant.run_counts.poisson import PoissonRuns
 from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
-from accountant.theorems.selection.pair import SCORE
+from accountant.side_conditions import selection_of_the_best
 
 _ROOM = 1e-10  # for a certificate's choice of orders; soundness does not depend on it
 _NAMES = {
@@ -40,6 +40,7 @@ def select_rdp(guarantee: RenyiGuarantee[R], runs: RunLaw) -> RDP[R]:
             epsilon = log(a/(a-1));
         (3) log E[e^((a-1) K R(a))]/(a - 1), what releasing all the runs costs;
         (4) R(a) + log(phi'(1)/phi'(0)) + log(m + p_0)/(a - 1), where m + p_0 >= 1.
+    Assumes: independent number of runs; own randomness; score of the output; best output alone.
     Source: (1) Papernot & Steinke (arXiv:2110.03620), Theorem 2; (2) ibid., Theorem 6, with
         the output of no run kept apart; (3) given K, composition, and the selected output is
         post-processing; (4) phi' lies between phi'(0) and phi'(1). All: proofs/theory/selection.md,
@@ -87,7 +88,7 @@ def select_rdp(guarantee: RenyiGuarantee[R], runs: RunLaw) -> RDP[R]:
             source="Papernot & Steinke, arXiv:2110.03620, Theorems 2 and 6; "
             "proofs/theory/selection.md",
             premises=(guarantee.derivation,),
-            assumptions=(SCORE,),
+            assumptions=selection_of_the_best(),
             lossless=False,
             parameters=(("runs", runs), ("bounds", " ".join(winners))),
         ),

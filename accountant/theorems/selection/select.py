@@ -22,6 +22,7 @@ def select(guarantee: Guarantee[R], runs: RunLaw) -> Guarantee[R]:
 
     Statement: what ``select_pair`` says of a base with a dominating pair, ``select_rdp`` of one
         known only by its Renyi curve.
+    Assumes: what the theorem that applies assumes.
     Source: proofs/theory/selection.md; Papernot & Steinke (arXiv:2110.03620).
     Rounds: up.
     Laws: one run changes nothing.

@@ -13,7 +13,13 @@ from accountant.pairs.product import Product
 from accountant.relation import R, ReplaceOne
 from accountant.sampling.schemes import Poisson
 from accountant.sensitivity import L2Contribution
-from accountant.side_conditions import POISSON_SAMPLE, SAMPLE_HIDDEN, SUM_OF_CONTRIBUTIONS
+from accountant.side_conditions import (
+    OUTPUT_ALONE,
+    POISSON_SAMPLE,
+    RANDOM_BITS,
+    SAMPLE_HIDDEN,
+    SUM_OF_CONTRIBUTIONS,
+)
 
 
 def subsample_gaussian_sum(
@@ -30,7 +36,7 @@ def subsample_gaussian_sum(
     Source: proofs/theory/replace_one.md. The pair is the one that Koskela, Jaelkoe & Honkela
         (arXiv:1906.03049) integrate in one dimension.
     Rounds: not at all; the pair carries exact parameters.
-    Assumes: sum of contributions; independent sampling; hidden sample.
+    Assumes: sum of contributions; independent sampling; hidden sample; random bits; output alone.
     Laws: at most the divergences of the sum of all records, 2 mu-GDP; increases in mu and q.
 
     Args:
@@ -90,6 +96,8 @@ def subsample_gaussian_sum(
                 SUM_OF_CONTRIBUTIONS(bound=bound),
                 POISSON_SAMPLE(rate=shown),
                 SAMPLE_HIDDEN(),
+                RANDOM_BITS(),
+                OUTPUT_ALONE(),
             ),
         ),
     )

@@ -30,7 +30,7 @@ def subsample_poisson(guarantee: Guarantee[R], scheme: Poisson) -> DominatingPai
         Releases on one sample are one mechanism: their product pair is subsampled as a whole.
         A Poisson sample of rate q of a Poisson sample of rate p is a Poisson sample of rate pq,
         so that a guarantee which this theorem made is made again from its premise at rate pq.
-    Assumes: independent sampling; hidden sample; under ZeroOut blank ignored.
+    Assumes: independent sampling; hidden sample; blank ignored (under ZeroOut).
     Source: Zhu, Dong & Wang (arXiv:2106.08567), Theorem 11. Under replace-one the formula is
         false (Lebeda, Regehr, Kamath & Steinke, arXiv:2405.20769), and the guarantee is refused;
         Gaussian sums have a theorem of their own there, ``subsample_gaussian_sum``.

@@ -10,6 +10,7 @@ from accountant.guarantees.preconditions import require_single
 from accountant.pairs.product import Product
 from accountant.relation import R, ReplaceOne
 from accountant.sampling.schemes import WithoutReplacement
+from accountant.side_conditions import FIXED_SIZE_SAMPLE, SAMPLE_HIDDEN
 from accountant.subsampling.subsampled import Direction, SubsampledPair
 
 
@@ -22,6 +23,7 @@ def subsample_without_replacement(
         uniform m-subset of n records, with q = m/n, it has profile
         q delta(log(1 + (t-1)/q)) for t = e^eps >= 1, and 1 - t + t times that at 1/t for t < 1.
         The profile is that of one pair, which composes adaptively.
+    Assumes: uniform subset; hidden sample.
     Source: Balle, Barthe & Gaboardi (arXiv:1807.01647), Theorem 10; proof repeated in
         ``accountant.pairs.subsampling_formulas.replacement_profile``. Profiles compose as pairs:
         Zhu, Dong & Wang (arXiv:2106.08567), Theorem 10.
@@ -71,6 +73,9 @@ def subsample_without_replacement(
             source="Balle, Barthe & Gaboardi, arXiv:1807.01647, Theorem 10",
             premises=(pair.derivation,),
             parameters=(("sample_size", size), ("population_size", population)),
-            assumptions=(f"the sample is a uniformly random subset of exactly {size} records",),
+            assumptions=(
+                FIXED_SIZE_SAMPLE(size=size, population=population),
+                SAMPLE_HIDDEN(),
+            ),
         ),
     )

@@ -1,0 +1,215 @@
+"""What a theorem assumes: its docstring, its derivation and the checker's verdict agree."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
+from functools import cache
+from importlib import import_module
+from typing import Any, Final
+
+import pytest
+
+import proofs
+from accountant import (
+    GDP,
+    L1,
+    L2,
+    ZCDP,
+    BoundedRange,
+    FixedRuns,
+    Guarantee,
+    L2Contribution,
+    LInf,
+    Poisson,
+    PoissonRuns,
+    PureDP,
+    ReplaceOne,
+    TruncatedNegativeBinomial,
+    ZeroOut,
+    compose,
+    group,
+    parallel_compose,
+    select,
+    self_compose,
+)
+from accountant.theorems.selection.above import select_above
+from accountant.theorems.subsampling.poisson import subsample_poisson
+from mechanisms import DiscreteGaussian, ExponentialMechanism, Gaussian
+from proofs.kernel import check
+from proofs.logic.rule import Application, Rule
+from proofs.rules import RULES
+from tests.proofs.corpus import COMPUTATIONS, DELTA
+
+PAGE = import_module("scripts.theorems")
+RUNS = TruncatedNegativeBinomial(eta=1, gamma=Fraction(1, 2))
+BLANK = ZeroOut()
+NO_RULE_YET = {"sum of contributions"}
+CERTIFICATES_ALONE = {"select/profile", "select/above-pair"}  # other rules for a theorem's node
+
+VERDICTS: Final = {
+    "fixed in advance": r"fixed before any output is seen",
+    "own randomness": r"each with randomness of its own",
+    "split by record": r"a rule that looks at one record at a time(?! and at nothing)",
+    "split kept by blanking": r"at nothing of it that blanking it changes",
+    "parts apart": r"none of which looks at what another releases",
+    "outputs alone": r"releases a function of what M\d+ releases .* of nothing else",
+    "independent sampling": r"every record is drawn independently with probability",
+    "uniform subset": r"\d+ of the \d+ records, all such subsets equally likely",
+    "hidden sample": r"reveals nothing else of the sample",
+    "blank ignored": r"treats a blank record as if it were not there",
+    "independent number of runs": r"a number of times that is drawn independently of everything",
+    "score of the output": r"a score that looks at an output alone, ties broken at random",
+    "best output alone": r"releases of the outputs only the best",
+    "score and fixed threshold": r"threshold that is fixed .* score that looks at an output alone",
+    "first output alone": r"releases only that output, or that none did",
+    "sensitivity": r"mov(es|ing) by at most .* between",
+    "one shape": r"the value of a .*query|the same for all datasets, each score",
+    "random bits": r"plus independent .* noise|with probability (e\^|proportional)",
+    "output alone": r"plus independent .* of nothing else|and nothing else",
+    "monotone scores": r"no two scores that move in opposite directions",
+    "same candidates": r"candidates that are the same for all datasets",
+    "categories": r"releases one of \d+ categories",
+}
+"""How the checker, which shares no words with the library, says each condition."""
+
+
+def _disjoint_blanks() -> Guarantee[Any]:
+    return parallel_compose(GDP(mu=1, relation=BLANK), GDP(mu=2, relation=BLANK))
+
+
+def _disjoint_choices() -> Guarantee[Any]:
+    return parallel_compose(BoundedRange(epsilon=1), BoundedRange(epsilon=2))
+
+
+def _sampled_blanks() -> Guarantee[Any]:
+    return subsample_poisson(GDP(mu=1, relation=BLANK), Poisson(sampling_rate=Fraction(1, 8)))
+
+
+EXAMPLES: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
+    **{name: COMPUTATIONS[name] for name in ("noises", "integers", "choices", "curves", "groups")},
+    **{name: COMPUTATIONS[name] for name in ("disjoint", "concentrated", "subsets", "sample")},
+    "blanks": _disjoint_blanks,
+    "ranges": _disjoint_choices,
+    "sampled blanks": _sampled_blanks,
+    "gaussian": lambda: compose(Gaussian(sigma=2, sensitivity=L2(1)).guarantee(), GDP(mu=1)),
+    "contributions": lambda: Gaussian(sigma=2, sensitivity=L2Contribution(1)).guarantee(),
+    "choice": lambda: ExponentialMechanism(epsilon=1, sensitivity=LInf(1)).guarantee(),
+    "wide": lambda: self_compose(DiscreteGaussian(sigma=9, sensitivity=L2(3)).guarantee(), 2),
+    "shifted": lambda: DiscreteGaussian(sigma=9, sensitivity=L1(3)).guarantee(),
+    "both": lambda: compose(ZCDP(rho=1), ZCDP(rho=2)),
+    "best": lambda: select(Gaussian(sigma=4, sensitivity=L2(1)).guarantee(), RUNS),
+    "best of curves": lambda: select(ZCDP(rho=Fraction(1, 100)), PoissonRuns(rate=2)),
+    "best of answers": lambda: select(PureDP(epsilon=Fraction(1, 8)), RUNS),
+    "first": lambda: select_above(PureDP(epsilon=Fraction(1, 8)), FixedRuns(count=2)),
+    "group": lambda: group(compose(PureDP(epsilon=1), ZCDP(rho=1)), size=2),
+}
+
+
+def _sampled_sum() -> Guarantee[Any]:
+    noise = Gaussian(sigma=2, sensitivity=L2Contribution(1), relation=ReplaceOne())
+    return noise.subsample(Poisson(sampling_rate=Fraction(1, 8))).guarantee()
+
+
+ASKED: Final[Mapping[str, Mapping[str, Any]]] = {"group": {}, "first": {"epsilon": 0.5}}
+UNCERTIFIED: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {"sampled sum": _sampled_sum}
+ALL: Final = {**EXAMPLES, **UNCERTIFIED}
+
+
+@cache
+def assumed() -> Mapping[str, Mapping[str, str]]:
+    """The conditions of each rule by the docstrings, each with when it applies."""
+    found: dict[str, Mapping[str, str]] = {}
+    for theorem in PAGE.theorems():
+        if theorem.assumes and not theorem.assumes.startswith("what the theorem"):
+            for rule in theorem.rules:
+                conditions = PAGE.conditions(theorem.assumes)
+                assert found.setdefault(rule, conditions) == conditions, rule
+    return found
+
+
+def listed(assumptions: tuple[str, ...]) -> set[str]:
+    """The conditions that a derivation lists; every assumption is exactly one."""
+    names = []
+    for text in assumptions:
+        said = [name for name, one in PAGE.CONDITIONS.items() if one.is_said_by(text)]
+        assert len(said) == 1, (text, said)
+        names += said
+    assert len(names) == len(set(names)), names
+    return set(names)
+
+
+def applied(name: str) -> Iterator[tuple[str, set[str]]]:
+    """Every theorem in the derivation of an example, with what is assumed there."""
+    for node in ALL[name]().derivation.everything():
+        if not node.rule.startswith("state/"):
+            yield node.rule, listed(node.assumptions)
+
+
+def agrees(rule: str, found: set[str]) -> None:
+    """Assert that what is listed is what the docstring names."""
+    conditions = assumed().get(rule, {})
+    always = {name for name, when in conditions.items() if not when}
+    assert always <= found <= set(conditions), rule
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_derivations_list_what_docstrings_name(name: str) -> None:
+    """No condition more and none less, at every theorem of a derivation."""
+    for rule, found in applied(name):
+        agrees(rule, found)
+
+
+def test_every_condition_is_met_and_every_case_distinguished() -> None:
+    """The examples use every theorem that assumes something, with each condition that may fail."""
+    seen: dict[str, list[set[str]]] = {}
+    for name in ALL:
+        for rule, found in applied(name):
+            seen.setdefault(rule, []).append(found)
+    for rule, conditions in assumed().items():
+        if rule in CERTIFICATES_ALONE:
+            continue
+        for condition, when in conditions.items():
+            given = {condition in found for found in seen.get(rule, [])}
+            assert given == ({True, False} if when else {True}), (rule, condition)
+
+
+class Recorder:
+    """The checker's rules, noting what each takes for granted."""
+
+    def __init__(self) -> None:
+        """Note nothing yet."""
+        self.taken: list[tuple[str, tuple[str, ...]]] = []
+
+    def rules(self) -> dict[str, Rule]:
+        """Every rule, under its name."""
+        return {name: self._noted(name, rule) for name, rule in RULES.items()}
+
+    def _noted(self, name: str, rule: Rule) -> Rule:
+        def apply(step: Application) -> tuple[str, ...]:
+            found = rule(step)
+            self.taken.append((name, found))
+            return found
+
+        return apply
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_verdicts_say_what_docstrings_name(name: str) -> None:
+    """The checker asks for the same in its own words, at every step of a certificate."""
+    guarantee = EXAMPLES[name]()
+    certificate = guarantee.certify(**ASKED.get(name, {"delta": DELTA}))
+    recorder = Recorder()
+    verdict = check(certificate, recorder.rules())
+
+    assert isinstance(verdict, proofs.VerifiedUnder)
+    for rule, texts in recorder.taken:
+        if not rule.startswith("state/"):
+            words = " ".join(texts)
+            agrees(rule, {one for one, said in VERDICTS.items() if re.search(said, words)})
+
+
+def test_every_condition_has_words_of_the_checker() -> None:
+    """None is missing from the list but those of theorems without a rule."""
+    assert set(VERDICTS) | NO_RULE_YET == set(PAGE.CONDITIONS)

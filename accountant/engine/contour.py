@@ -191,10 +191,12 @@ def _terms(s: Complexes, log_kernel: Complexes, radius: Reals, step: float) -> _
         size = np.exp(log_kernel.real - log_kernel[0].real + growth) * weight
     off = np.where(known, wobble * (1.0 + wobble), 1.0) + 8 * ELEMENTARY_ULPS * unit
     turn, total = log_kernel.imag, float(size.sum())
+    with np.errstate(invalid="ignore"):  # whoever uses it asks whether it is finite
+        moment = float((size * s.imag).sum())
     return _Terms(
         known=np.where(known, size, 0.0) * (np.cos(turn) + 1j * np.sin(turn)),
         size=total,
-        moment=float((size * s.imag).sum()),
+        moment=moment,
         reach=float(s[-1].imag),
         base=float((size * off).sum()) + 2 * _SUMMED * unit * total,
     )

@@ -25,6 +25,7 @@ from accountant.guarantees.rounding import floats_around, show
 from accountant.relation import AddRemove, R, Relation
 
 _BETWEEN = 60
+_LEAST = 2.0**-52  # 1 plus this is the next float
 # Used when no part names an order: dense where the best order of a conversion usually lies.
 DEFAULT_ORDERS: tuple[Fraction, ...] = (
     *(1 + Fraction(k, 8) for k in range(1, 24)),
@@ -131,9 +132,11 @@ class RDP(RenyiGuarantee[R]):
     def _trial_orders(self) -> Reals:
         known = floats_around(self.largest_order)[0]
         stated_orders = np.array([floats_around(order)[0] for order, _ in self.points])
-        between = 1.0 + np.geomspace(min(stated_orders[0] - 1.0, 1e-3), known - 1.0, _BETWEEN)
+        first, last = max(min(stated_orders[0] - 1.0, 1e-3), _LEAST), max(known - 1.0, _LEAST)
+        between = 1.0 + np.geomspace(first, last, _BETWEEN)
         orders = distinct(np.concatenate([stated_orders, np.minimum(between, known)]))
-        return orders[orders > 1.0]
+        # orders that floats do not tell from 1 leave one at which nothing is known
+        return orders[orders > 1.0] if known > 1.0 else np.array([1.0 + _LEAST])
 
     def _gaussian_rho(self) -> Fraction:
         """The smallest slope: divergence rho a is at or below every stated value."""

@@ -73,7 +73,7 @@ def addition_profile(base: Profile, sampling_rate: Fraction, epsilon: Reals) -> 
     near = np.minimum(epsilon, _FAR)  # rest is below 0 from there, as 1 - q is above e^-600
     grown = other * np.expm1(near)
     rest = rate - grown
-    blur = _ULP * (rate + np.abs(grown) + other * np.exp(near) * np.abs(epsilon))
+    blur = _ULP * (rate + np.abs(grown) + other * np.exp(near) * np.abs(near))
     inside = rest > blur
     safe = np.where(inside, rest, 1.0)
     argument = math.log(rate) + epsilon - np.log(safe)
@@ -81,7 +81,7 @@ def addition_profile(base: Profile, sampling_rate: Fraction, epsilon: Reals) -> 
         _ULP * (np.abs(epsilon) + abs(math.log(rate)) + np.abs(argument)) + 2 * blur / safe, 1e3
     )
     lower, upper = _blurred(base, argument, slack)
-    most = np.clip(rest + blur, 0.0, 1.0)  # blur is infinite where epsilon is
+    most = np.clip(rest + blur, 0.0, 1.0)
     return (
         np.where(inside, np.maximum(rest - blur, 0.0) * lower, 0.0),
         np.where(inside, _share_up(most, upper), most),

@@ -14,7 +14,7 @@ from typing import final
 import numpy as np
 
 from accountant.arithmetic.enclosure import Reals
-from accountant.run_counts.law import LAW_ERROR, RunLaw
+from accountant.run_counts.law import FARTHEST, LAW_ERROR, RunLaw
 from accountant.selection.finite_base import Outcomes
 from accountant.selection.worst_order import (
     POSITION_ERROR,
@@ -50,7 +50,7 @@ class Instance:
         """
         at = np.searchsorted(-self.ratio, -epsilon, side="left")
         with np.errstate(over="ignore", invalid="ignore"):
-            gain = self.p[at] - np.exp(epsilon) * self.q[at]
+            gain = self.p[at] - np.where(self.q[at] > 0.0, np.exp(epsilon) * self.q[at], 0.0)
         lowered = np.where(at > 0, gain, 0.0) - _SUM_ERROR * self.p[at]
         return np.asarray(np.maximum(lowered, 0.0))
 
@@ -86,7 +86,8 @@ def _choices(
     mass = 1.0 - middle_p[:, None] - above_p
     left = 1.0 - rows.unseen - middle_q[:, None] - above_q
     value = law.derivative(np.clip(mass, 0.0, 1.0))
-    value = value - np.exp(epsilon - rows.loss)[:, None] * law.derivative(np.clip(left, 0.0, 1.0))
+    near = min(epsilon, FARTHEST)  # any order will do, and this one is a number
+    value = value - np.exp(near - rows.loss)[:, None] * law.derivative(np.clip(left, 0.0, 1.0))
     value = np.where(mass > 0.5 * rows.p[:, None], value, -1.0)
     best = value.argmax(axis=1)
     return best, np.take_along_axis(value, best[:, None], axis=1)[:, 0]

@@ -29,7 +29,7 @@ from collections.abc import Callable
 import numpy as np
 
 from accountant.arithmetic.enclosure import Reals
-from accountant.run_counts.law import LAW_ERROR, RunLaw
+from accountant.run_counts.law import FARTHEST, LAW_ERROR, RunLaw
 from accountant.selection.finite_base import Outcomes
 
 _HEAVY = 0.5  # the largest mass of a cell, in units of the change
@@ -52,6 +52,7 @@ def worst_case(
         least_loss: outcomes of a lower loss are left out; they add what ``Shifts.ignored`` says.
         change: of log w over a cell, at most.
     """
+    epsilon = min(epsilon, FARTHEST)  # delta falls, and an infinite loss less infinity is no number
     rows, columns = event_cells(above, law, change), other_cells(above, law, change)
     rows = top(rows, int(np.searchsorted(-rows.loss, -least_loss, side="right")))
     if not rows.p.size:

@@ -90,23 +90,26 @@ def _print(console: Console, violation: Violation) -> None:
 
 
 def _table(tallies: dict[str, Tally], seconds: float) -> Table:
-    table = Table("family", *(outcome.value for outcome in Outcome), "cases/s", "slowest")
+    names = [outcome.value for outcome in Outcome]
+    table = Table("family", *names, "cases/s", "slowest, s", "number", box=None)
     total = Tally()
     for name, tally in sorted(tallies.items()):
-        _row(table, name, tally, tally.seconds)
+        _row(table, name, tally)
         total.outcomes += tally.outcomes
-    table.add_section()
-    _row(table, "all", total, seconds)
+        total.seconds += tally.seconds
+    _row(table, "all", total)
+    table.caption = f"cases/s of the processor's time; {seconds:,.0f} s passed"
     return table
 
 
-def _row(table: Table, name: str, tally: Tally, seconds: float) -> None:
+def _row(table: Table, name: str, tally: Tally) -> None:
     longest, seed = tally.slowest
     table.add_row(
         name,
         *(f"{tally.outcomes[outcome]:,}" for outcome in Outcome),
-        f"{tally.cases / seconds:,.0f}" if seconds else "",
-        f"{longest:.1f} s ({seed})" if seed else "",
+        f"{tally.cases / tally.seconds:,.0f}" if tally.seconds else "",
+        f"{longest:.2f}" if seed else "",
+        seed.rpartition(":")[2],
     )
 
 

@@ -14,7 +14,7 @@ from typing import final
 import accountant
 from tests.hunt.names import NAMES
 
-LONGEST = 5.0  # seconds for one answer: what takes longer is listed, as it is no wrong answer
+LONGEST = 5.0  # seconds of the processor for one answer; longer ones are listed, not wrong
 Judge = Callable[[object], str]
 """What is wrong with an answer; empty if nothing is."""
 
@@ -64,13 +64,13 @@ def limited(seconds: float) -> Iterator[None]:
     def stop(*_: object) -> None:
         raise TooSlowError
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def run(case: Case, seconds: float = LONGEST) -> Result:

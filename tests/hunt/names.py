@@ -5,6 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 import accountant
 import auditing
 import mechanisms
@@ -19,6 +21,7 @@ NAMES: dict[str, Any] = {
     "accountant": accountant,
     "auditing": auditing,
     "mechanisms": mechanisms,
+    "numpy": np,
     "proofs": proofs,
     "Fraction": Fraction,
     "FinitePair": FinitePair,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
@@ -10,9 +11,7 @@ from typing import final
 from tests.hunt.draw import Draw, text
 from tests.hunt.laws import Law, Neighbours, Pair, dominating, hockey_stick
 from tests.hunt.questions import Pipeline
-from tests.hunt.truth import MP, Enumerated, real
-
-BITS = 240
+from tests.hunt.truth import MP, Enumerated, rational, real
 
 
 @final
@@ -36,9 +35,8 @@ class Part:
 
 
 def exponential(epsilon: Fraction) -> Fraction:
-    """E^epsilon rounded down to 300 bits, far below what a comparison with the truth sees."""
-    with MP.workprec(BITS + 40):
-        return Fraction(int(MP.floor(MP.exp(real(epsilon)) * 2**BITS)), 2**BITS)
+    """E^epsilon, far closer than a comparison with the truth sees."""
+    return rational(MP.exp(real(epsilon)))
 
 
 def law_text(law: Law) -> str:
@@ -51,12 +49,14 @@ def pair_text(pair: Pair) -> str:
     return f"Product.of(FinitePair(p={law_text(pair[0])}, q={law_text(pair[1])}))"
 
 
-def pair_guarantee(forward: Pair, backward: Pair, relation: str = "AddRemove()") -> str:
+def pair_guarantee(forward: Pair, backward: Pair) -> str:
     """The guarantee that two finite pairs dominate."""
-    return (
-        f"DominatingPair(forward={pair_text(forward)}, backward={pair_text(backward)}, "
-        f"relation={relation})"
-    )
+    return f"DominatingPair(forward={pair_text(forward)}, backward={pair_text(backward)})"
+
+
+def points_text(points: Sequence[tuple[Fraction, Fraction]]) -> str:
+    """Points as a list."""
+    return "[" + ", ".join(f"({text(x)}, {text(y)})" for x, y in points) + "]"
 
 
 def finite_pair(draw: Draw, largest: int = 4) -> Pair:
@@ -127,18 +127,17 @@ def _trade_off(draw: Draw) -> Part:
     ranked = sorted(zip(p, q, strict=True), key=lambda mass: mass[0] / mass[1], reverse=True)
     rates = [Fraction(0), *accumulate(b for _, b in ranked)]
     misses = [Fraction(1), *(1 - power for power in accumulate(a for a, _ in ranked))]
-    listed = ", ".join(f"({text(a)}, {text(b)})" for a, b in zip(rates, misses, strict=True))
+    listed = points_text(list(zip(rates, misses, strict=True)))
     truth = Neighbours.symmetric((p, q))
-    return Part(f"TradeOff(points=({listed}))", truth, attained=True)
+    return Part(f"TradeOff(points={listed})", truth, attained=True)
 
 
 def _profile(draw: Draw) -> Part:
     pair = symmetric_pair(draw)
     grid = sorted({Fraction(draw.integer(0, 16), 4) for _ in range(draw.integer(1, 4))})
-    points = [(epsilon, hockey_stick(pair, exponential(epsilon))) for epsilon in grid]
-    listed = "".join(f"({text(epsilon)}, {text(_up(delta))}), " for epsilon, delta in points)
+    points = [(epsilon, _up(hockey_stick(pair, exponential(epsilon)))) for epsilon in grid]
     truth = Neighbours.symmetric(pair)
-    return Part(f"PrivacyProfile(points=({listed.rstrip()}))", truth, attained=False)
+    return Part(f"PrivacyProfile(points={points_text(points)})", truth, attained=False)
 
 
 def _up(delta: Fraction) -> Fraction:
@@ -146,7 +145,19 @@ def _up(delta: Fraction) -> Fraction:
     return min(Fraction(-(-delta.numerator << 80) // delta.denominator + 1, 1 << 80), Fraction(1))
 
 
-_ALL = (_pair, _pure, _response, _approximate, _trade_off, _profile, _table)
+def _discrete_laplace(draw: Draw) -> Part:
+    """The tails on both sides have one likelihood ratio each."""
+    scale, shift = max(draw.positive(), Fraction(1, 8)), draw.integer(1, 4)
+    r = exponential(-1 / scale)
+    peak = (1 - r) / (1 + r)
+    inside = [(peak * r**x, peak * r ** (shift - x)) for x in range(1, shift)]
+    tail, far = 1 / (1 + r), r**shift / (1 + r)
+    p, q = zip((tail, far), *inside, (far, tail), strict=True)
+    source = f"mechanisms.DiscreteLaplace(scale={text(scale)}, sensitivity=L1({shift})).guarantee()"
+    return Part(source, Neighbours.symmetric((p, q)), attained=True)
+
+
+_ALL = (_pair, _pure, _response, _approximate, _trade_off, _profile, _table, _discrete_laplace)
 
 
 def part(draw: Draw) -> Part:

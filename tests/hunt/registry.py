@@ -8,7 +8,17 @@ from typing import final
 
 from tests.hunt.case import Case
 from tests.hunt.draw import Draw
-from tests.hunt.families import data, products, samples
+from tests.hunt.families import (
+    certificates,
+    conversions,
+    data,
+    extremes,
+    formulas,
+    products,
+    run_laws,
+    samples,
+    selections,
+)
 
 
 @final
@@ -26,9 +36,20 @@ class Family:
 
 
 FAMILIES: dict[str, Family] = {
-    "products": Family(products.draw, 200),
-    "samples": Family(samples.draw, 200),
-    "repeated-samples": Family(samples.draw_repeated, 10),
-    "data": Family(data.draw, 100),
-    "data-twice": Family(data.draw_sampled_twice, 10),
+    "formulas": Family(formulas.draw, 800),
+    "sampled-formulas": Family(formulas.draw_sampled, 400),
+    "run-laws": Family(run_laws.draw, 600),
+    "conversions": Family(conversions.draw, 100),
+    "converted-groups": Family(conversions.draw_grouped, 30),
+    "certificates": Family(certificates.draw, 10),
+    "selected-certificates": Family(certificates.draw_selected, 5),
+    "extremes": Family(extremes.draw, 50),
+    "products": Family(products.draw, 100),
+    "samples": Family(samples.draw, 100),
+    "repeated-samples": Family(samples.draw_repeated, 4),
+    "data": Family(data.draw, 50),
+    "data-twice": Family(data.draw_sampled_twice, 4),
+    "selections": Family(selections.draw, 2),
+    "renyi-selections": Family(selections.draw_renyi, 30),
+    "thresholds": Family(selections.draw_threshold, 1),
 }

@@ -18,6 +18,7 @@ MP = MPContext()  # a context of our own: the library's precision stays what it 
 MP.dps = DIGITS
 Real = Any  # a number of MP; mpmath ships no types
 # Sums of a few thousand terms at 80 digits err by far less.
+_BITS = 240
 TOLERANCE = MP.mpf(10) ** -70
 
 
@@ -26,6 +27,11 @@ def real(value: Fraction | float) -> Real:
     if isinstance(value, Fraction):
         return MP.mpf(value.numerator) / value.denominator
     return MP.mpf(value)
+
+
+def rational(value: Real) -> Fraction:
+    """A number of MP, down to 240 bits after the point: far closer than comparisons see."""
+    return Fraction(int(MP.floor(value * 2**_BITS)), 2**_BITS)
 
 
 def is_below(claimed: float, truth: Real) -> bool:

@@ -98,7 +98,7 @@ Maker = Callable[[Points], Step]
 
 def _direction(product: Product, point: Point) -> tuple[Maker, int]:
     """A way to state the fact about one product, and how much slack it needs."""
-    if point.epsilon * (1 + 1e-9) >= max_loss(product):
+    if point.epsilon * (1 + 1e-9) >= max_loss(product) and not _samples_infinite(product):
         with contextlib.suppress(NotCertified):  # just before the largest loss
             return _first(Bounded(product), point)
     if has_closed_profile(product):
@@ -114,6 +114,14 @@ def _direction(product: Product, point: Point) -> tuple[Maker, int]:
             with contextlib.suppress(NotCertified):  # another table may do
                 found.append(_summed(_table(product, point, fine), point))
     return min(found, key=_slack) if found else _summed(_table(product, point, fine), point)
+
+
+def _samples_infinite(product: Product) -> bool:
+    """Whether a sampled base has infinite losses: the checker then knows no largest one."""
+    return any(
+        isinstance(factor.pair, SubsampledPair) and infinite_mass(factor.pair.base).upper > 0.0
+        for factor in product.factors
+    )
 
 
 def _slack(found: tuple[Maker, int]) -> int:

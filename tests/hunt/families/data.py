@@ -1,123 +1,130 @@
 """Mechanisms that look at a count of records, on all datasets and all neighbours.
 
-A table of laws, one a count, is all that such a mechanism is. What dominates its neighbours is
-stated; sampling, composition and groups then run on every dataset, by exact enumeration.
+A table of laws, one a count, is all that such a mechanism is. What is true of it is stated in some
+notion; samples, compositions, groups, parts and selections then run on every dataset, by exact
+enumeration.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 
 from tests.hunt.case import Case
 from tests.hunt.draw import Draw, text
-from tests.hunt.laws import Law, Neighbours, dominating, drawn_rows, product, sampled_rows
-from tests.hunt.parts import Part, pair_guarantee
+from tests.hunt.laws import Law, Neighbours, drawn_rows, product, sampled_rows
+from tests.hunt.parts import Part
 from tests.hunt.questions import ask
+from tests.hunt.restated import restated
+
+EPSILONS = "epsilons=(0, Fraction(1, 4), 1, 2)"
 
 
-def rows(draw: Draw) -> list[Law]:
-    """The laws of a mechanism at each count of records."""
-    outcomes, zeros = draw.integer(2, 3), draw.rarely(5)
-    return [draw.law(outcomes, zeros=zeros) for _ in range(draw.integer(2, 4))]
+def rows(draw: Draw, counts: int = 0, *, zeros: bool = True) -> list[Law]:
+    """The laws of a mechanism at each count of records, zeros as the case may be."""
+    outcomes, zeros = draw.integer(2, 3), draw.rarely(5) and zeros
+    return [draw.law(outcomes, zeros=zeros) for _ in range(counts or draw.integer(2, 4))]
 
 
-def stated(table: list[Law], relation: str = "AddRemove()") -> str:
-    """The pairs that dominate all neighbours."""
-    truth = Neighbours.of_rows(table)
-    if relation == "ReplaceOne()":
-        both = dominating([*truth.forward, *truth.backward])
-        return f"convert({_one_direction(both)}, to=DominatingPair)"
-    return pair_guarantee(dominating(truth.forward), dominating(truth.backward), relation)
+def _as_is(draw: Draw) -> Part:
+    table = rows(draw)
+    return Part(restated(draw, table), Neighbours.of_rows(table), attained=False)
 
 
-def _one_direction(pair: tuple[Law, Law]) -> str:
-    """The trade-off curve of the pair whose profile holds in both directions."""
-    ranked = sorted(
-        zip(*pair, strict=True), key=lambda mass: (0, -mass[0] / mass[1]) if mass[1] else (-1, 0)
-    )
-    points, rate, power = [(Fraction(0), Fraction(1))], Fraction(0), Fraction(0)
-    for p, q in ranked:
-        rate, power = rate + q, power + p
-        points = [*(point for point in points if point[0] < rate), (rate, 1 - power)]
-    listed = ", ".join(f"({text(a)}, {text(b)})" for a, b in points)
-    return f"TradeOff(points=({listed}), relation=ReplaceOne())"
-
-
-def _as_is(draw: Draw, table: list[Law]) -> Part:
-    del draw
-    return Part(stated(table), Neighbours.of_rows(table), attained=True)
-
-
-def _sampled(draw: Draw, table: list[Law]) -> Part:
-    rate = draw.fraction_below_one()
+def _sampled(draw: Draw) -> Part:
+    table, rate = rows(draw), draw.fraction_below_one()
+    stated = restated(draw, table, kind="pair")
     return Part(
-        f"subsample_poisson({stated(table)}, Poisson(sampling_rate={text(rate)}))",
+        f"subsample_poisson({stated}, Poisson(sampling_rate={text(rate)}))",
         Neighbours.of_rows(sampled_rows(table, rate)),
         attained=False,
     )
 
 
-def _sampled_twice(draw: Draw, table: list[Law]) -> Part:
-    """Two mechanisms on one sample, or on two."""
-    other = rows(draw)[: len(table)]
-    table = table[: len(other)]
-    rate = draw.fraction_below_one()
-    scheme = f"Poisson(sampling_rate={text(rate)})"
-    if draw.rarely(2):
-        joint = [
-            tuple(a * b for a in row for b in extra)
-            for row, extra in zip(table, other, strict=True)
-        ]
-        return Part(
-            f"subsample_poisson(compose({stated(table)}, {stated(other)}), {scheme})",
-            Neighbours.of_rows(sampled_rows(joint, rate)),
-            attained=False,
-        )
-    one, two = (Neighbours.of_rows(sampled_rows(each, rate)) for each in (table, other))
-    return Part(
-        f"compose(subsample_poisson({stated(table)}, {scheme}), "
-        f"subsample_poisson({stated(other)}, {scheme}))",
-        Neighbours(
-            tuple(map(product, one.forward, two.forward)),
-            tuple(map(product, one.backward, two.backward)),
-        ),
-        attained=False,
-    )
-
-
-def _drawn(draw: Draw, table: list[Law]) -> Part:
+def _drawn(draw: Draw) -> Part:
+    table = rows(draw)
     population = len(table) - 1 + draw.integer(1, 4)
     scheme = f"WithoutReplacement(sample_size={len(table) - 1}, population_size={population})"
+    stated = restated(draw, table, kind="pair", relation="ReplaceOne()")
     return Part(
-        f"subsample_without_replacement({stated(table, 'ReplaceOne()')}, {scheme})",
+        f"subsample_without_replacement({stated}, {scheme})",
         Neighbours.of_rows(drawn_rows(table, population)),
         attained=False,
     )
 
 
-def _grouped(draw: Draw, table: list[Law]) -> Part:
+def _grouped(draw: Draw) -> Part:
     size = draw.integer(2, 3)
-    table = [*table, *rows(draw)][: max(size + 1, len(table))]
-    table = [law for law in table if len(law) == len(table[0])]
-    both = dominating([*(n := Neighbours.of_rows(table)).forward, *n.backward])
-    source = _one_direction(both).replace(", relation=ReplaceOne()", "")
-    size = min(size, len(table) - 1)
+    table = rows(draw, size + draw.integer(1, 2))
+    stated = restated(draw, table)
+    return Part(f"group({stated}, size={size})", Neighbours.of_rows(table, size), attained=False)
+
+
+def _disjoint(draw: Draw) -> Part:
+    """A record belongs to one part, and the other part's output has the same law."""
+    one, other = rows(draw), rows(draw)
+    known = Neighbours.of_rows(one), Neighbours.of_rows(other)
     return Part(
-        f"group({source}, size={size})", Neighbours.of_rows(table, step=size), attained=False
+        f"parallel_compose({restated(draw, one)}, {restated(draw, other)}, {EPSILONS})",
+        Neighbours(known[0].forward + known[1].forward, known[0].backward + known[1].backward),
+        attained=False,
     )
 
 
-_CHEAP: tuple[Callable[[Draw, list[Law]], Part], ...] = (_as_is, _sampled, _drawn, _grouped)
+def _composed(draw: Draw) -> Part:
+    counts = draw.integer(2, 3)
+    one, other = rows(draw, counts), rows(draw, counts)
+    joint = [tuple(a * b for a in row for b in more) for row, more in zip(one, other, strict=True)]
+    return Part(
+        f"compose({restated(draw, one)}, {restated(draw, other)})",
+        Neighbours.of_rows(joint),
+        attained=False,
+    )
+
+
+def _sampled_together(draw: Draw) -> Part:
+    """Two mechanisms on one sample."""
+    counts, rate = draw.integer(2, 3), draw.fraction_below_one()
+    one, other = rows(draw, counts), rows(draw, counts)
+    joint = [tuple(a * b for a in row for b in more) for row, more in zip(one, other, strict=True)]
+    first, second = (restated(draw, table, kind="pair") for table in (one, other))
+    return Part(
+        f"subsample_poisson(compose({first}, {second}), Poisson(sampling_rate={text(rate)}))",
+        Neighbours.of_rows(sampled_rows(joint, rate)),
+        attained=False,
+    )
+
+
+def _sampled_apart(draw: Draw) -> Part:
+    """Two mechanisms, each on a sample of its own."""
+    counts, rate = draw.integer(2, 3), draw.fraction_below_one()
+    one, other = rows(draw, counts), rows(draw, counts)
+    scheme = f"Poisson(sampling_rate={text(rate)})"
+    known = [Neighbours.of_rows(sampled_rows(table, rate)) for table in (one, other)]
+    first, second = (restated(draw, table, kind="pair") for table in (one, other))
+    return Part(
+        f"compose(subsample_poisson({first}, {scheme}), subsample_poisson({second}, {scheme}))",
+        Neighbours(
+            tuple(map(product, known[0].forward, known[1].forward)),
+            tuple(map(product, known[0].backward, known[1].backward)),
+        ),
+        attained=False,
+    )
+
+
+Maker = Callable[[Draw], Part]
+_QUICK: tuple[Maker, ...] = (_as_is, _sampled, _drawn, _grouped, _disjoint, _composed)
+_SLOW: tuple[Maker, ...] = (_sampled_together, _sampled_apart)
 
 
 def draw(source: Draw) -> Case:
-    """A question about one of them."""
-    one = source.choose(_CHEAP)(source, rows(source))
-    return ask(source, one.pipeline(), ("delta", "advantage", "epsilon"))
+    """A question about one release, group, sample, or disjoint parts."""
+    one = source.choose(_QUICK)(source)
+    return ask(
+        source, one.pipeline(), ("delta", "advantage", "epsilon"), ("renyi", "power", "miss")
+    )
 
 
 def draw_sampled_twice(source: Draw) -> Case:
     """A question about two releases on samples."""
-    one = _sampled_twice(source, rows(source))
+    one = source.choose(_SLOW)(source)
     return ask(source, one.pipeline(), ("delta", "advantage", "epsilon", "renyi"))

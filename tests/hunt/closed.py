@@ -1,0 +1,131 @@
+"""Mechanisms whose truth is a formula: mpmath evaluates it at 80 digits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+from tests.hunt.truth import MP, Real, quantile, real
+
+
+@final
+@dataclass(frozen=True)
+class Normal:
+    """N(mu, 1) against N(0, 1)."""
+
+    shift: Real
+
+    def delta(self, epsilon: Real) -> Real:
+        """Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu)."""
+        half, place = self.shift / 2, epsilon / self.shift
+        return MP.ncdf(half - place) - MP.exp(epsilon) * MP.ncdf(-half - place)
+
+    def renyi(self, order: Fraction) -> Real:
+        """Order times mu^2/2."""
+        return real(order) * self.shift**2 / 2
+
+    def power(self, rate: Fraction) -> Real:
+        """Phi(mu + Phi^-1(rate))."""
+        return MP.ncdf(self.shift + quantile(real(rate)))
+
+    def mu(self) -> Real:
+        """By definition."""
+        return self.shift
+
+
+@final
+@dataclass(frozen=True)
+class Laplacian:
+    """Laplace noise and its shift by s scales."""
+
+    shift: Real
+
+    def delta(self, epsilon: Real) -> Real:
+        """1 - e^((epsilon - s)/2) between the largest losses."""
+        if epsilon >= self.shift:
+            return MP.mpf(0)
+        if epsilon <= -self.shift:
+            return 1 - MP.exp(epsilon)
+        return -MP.expm1((epsilon - self.shift) / 2)
+
+    def renyi(self, order: Fraction) -> Real:
+        """Two tails and what is between, Mironov's Proposition 6."""
+        a, s = real(order), self.shift
+        total = a * MP.exp((a - 1) * s) + (a - 1) * MP.exp(-a * s)
+        return MP.log(total / (2 * a - 1)) / (a - 1)
+
+    def power(self, rate: Fraction) -> Real:
+        """Half-lines: P(x > c) from Q(x > c)."""
+        a, s = real(rate), self.shift
+        if a <= MP.exp(-s) / 2:
+            return a * MP.exp(s)
+        return 1 - MP.exp(-s) / (4 * a) if a <= 0.5 else 1 - (1 - a) * MP.exp(-s)
+
+    def mu(self) -> Real:
+        """The corner at rate e^-s/2, by the symmetry of the curve also its mirror image."""
+        raise NotImplementedError
+
+
+@final
+@dataclass(frozen=True)
+class Logistic:
+    """Logistic noise and its shift by s scales: what bounded range s amounts to."""
+
+    shift: Real
+
+    def delta(self, epsilon: Real) -> Real:
+        """The half-line x > c with e^loss(c) = e^epsilon."""
+        s = self.shift
+        if abs(epsilon) >= s:
+            return max(MP.mpf(0), 1 - MP.exp(epsilon))
+        odds = MP.sqrt(
+            MP.exp(s + epsilon)
+        )  # (1 + e^(c))/(1 + e^(c - s)) squared is e^(epsilon + s)
+        grown = (odds - 1) / (1 - odds * MP.exp(-s))
+        return 1 / (1 + grown * MP.exp(-s)) - MP.exp(epsilon) / (1 + grown)
+
+    def power(self, rate: Fraction) -> Real:
+        """Logit moves by s."""
+        a = real(rate)
+        return a * MP.exp(self.shift) / (1 - a + a * MP.exp(self.shift))
+
+    def renyi(self, order: Fraction) -> Real:
+        """No formula is used."""
+        raise NotImplementedError
+
+    def mu(self) -> Real:
+        """No formula is used."""
+        raise NotImplementedError
+
+
+@final
+@dataclass(frozen=True)
+class PoissonSample:
+    """A Poisson sample of a mechanism known by its profile, which is symmetric."""
+
+    delta_of_one: Callable[[Real], Real]
+    rate: Real
+
+    def delta(self, epsilon: Real) -> Real:
+        """The larger of removal and addition."""
+        t = MP.exp(epsilon)
+        return max(self._removal(t), 1 - t + t * self._removal(1 / t))
+
+    def _removal(self, t: Real) -> Real:
+        """H_t((1-q)Q + qP | Q) is q H_a(P | Q) at a = 1 + (t-1)/q, or 1 - t if a is below 0."""
+        inner = 1 + (t - 1) / self.rate
+        return self.rate * self.delta_of_one(MP.log(inner)) if inner > 0 else 1 - t
+
+    def renyi(self, order: Fraction) -> Real:
+        """No formula is used."""
+        raise NotImplementedError
+
+    def power(self, rate: Fraction) -> Real:
+        """No formula is used."""
+        raise NotImplementedError
+
+    def mu(self) -> Real:
+        """No formula is used."""
+        raise NotImplementedError

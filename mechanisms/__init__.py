@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from mechanisms.combinators.first_above import Thresholded
     from mechanisms.combinators.repeated import Repeated
     from mechanisms.combinators.subsampled import Subsampled
+    from mechanisms.learning.batch_perceptron import BatchPerceptron
+    from mechanisms.learning.kesler_perceptron import KeslerPerceptron
+    from mechanisms.learning.records import Records
     from mechanisms.local.randomized_response import RandomizedResponse
     from mechanisms.mechanism import Mechanism, MechanismSampler
     from mechanisms.noise.discrete_gaussian import DiscreteGaussian
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from mechanisms.selection.exponential import ExponentialMechanism
 
 _HOMES = {
+    "BatchPerceptron": "mechanisms.learning.batch_perceptron",
     "ClippedSum": "mechanisms.queries.exact",
     "Composed": "mechanisms.combinators.composed",
     "Count": "mechanisms.queries.exact",
@@ -33,10 +37,12 @@ _HOMES = {
     "DiscreteLaplace": "mechanisms.noise.discrete_laplace",
     "ExponentialMechanism": "mechanisms.selection.exponential",
     "Gaussian": "mechanisms.noise.gaussian",
+    "KeslerPerceptron": "mechanisms.learning.kesler_perceptron",
     "Laplace": "mechanisms.noise.laplace",
     "Mechanism": "mechanisms.mechanism",
     "MechanismSampler": "mechanisms.mechanism",
     "RandomizedResponse": "mechanisms.local.randomized_response",
+    "Records": "mechanisms.learning.records",
     "Repeated": "mechanisms.combinators.repeated",
     "ReplayRng": "mechanisms.samplers.rng",
     "Scores": "mechanisms.queries.exact",
@@ -48,6 +54,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "BatchPerceptron",
     "ClippedSum",
     "Composed",
     "Count",
@@ -55,10 +62,12 @@ __all__ = [
     "DiscreteLaplace",
     "ExponentialMechanism",
     "Gaussian",
+    "KeslerPerceptron",
     "Laplace",
     "Mechanism",
     "MechanismSampler",
     "RandomizedResponse",
+    "Records",
     "Repeated",
     "ReplayRng",
     "Scores",

@@ -1,7 +1,8 @@
 """Outputs as arrays: first axis = outputs, whatever one output is.
 
-One output is a number, an array of numbers, or a tuple of outputs (a composition). Tuples are kept
-as numpy structured arrays with one field a part, so that a million outputs stay one array.
+One output is a number, an array of numbers, a tuple of outputs (a composition), or a record with
+named fields (a learner). Tuples and records are kept as numpy structured arrays with one field a
+part, so that a million outputs stay one array; the dtype of records is of type ``numpy.record``.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def join(parts: Sequence[Outputs], axes: int) -> Outputs:
 
 
 def unpack(output: Outputs) -> Output:
-    """One output as plain Python: a number, an array, or a tuple of outputs.
+    """One output by itself: a number, an array, a tuple of outputs, or a record with its fields.
 
     Example:
         >>> unpack(np.array(2.5))
@@ -44,6 +45,8 @@ def unpack(output: Outputs) -> Output:
         >>> unpack(join([np.zeros(()), np.ones((), dtype=np.int64)], axes=0))
         (0.0, 1)
     """
+    if issubclass(output.dtype.type, np.record) and output.ndim == 0:
+        return output[()]
     if output.dtype.names is not None and output.ndim == 0:
         return tuple(unpack(np.asarray(output[name])) for name in output.dtype.names)
     return output[()] if output.dtype == object else output.item() if output.ndim == 0 else output

@@ -15,10 +15,12 @@ from accountant.relation import Relation
 from accountant.sensitivity import L1, L2, LInf
 from dpproof.pipeline.section import COUNT, POSITIVE, RATE, Rule
 from mechanisms import (
+    BatchPerceptron,
     DiscreteGaussian,
     DiscreteLaplace,
     ExponentialMechanism,
     Gaussian,
+    KeslerPerceptron,
     Laplace,
     RandomizedResponse,
 )
@@ -56,6 +58,10 @@ PARAMETERS: Mapping[str, Parameter] = {
     "population_size": Parameter(
         rule=COUNT, more_is_private=None, whole=True, words="population size"
     ),
+    "classes": Parameter(rule=COUNT, more_is_private=None, whole=True, words="classes"),
+    "norm": Parameter(rule=POSITIVE, more_is_private=None, words="rows of norm at most"),
+    "steps": Parameter(rule=COUNT, more_is_private=False, whole=True, words="steps"),
+    "batch_rate": Parameter(rule=RATE, more_is_private=False, words="sampling rate of each step"),
     "count": Parameter(rule=COUNT, more_is_private=False, whole=True, words="count"),
 }
 
@@ -152,6 +158,25 @@ def _exponential(given: ReleaseParameters) -> Mechanism[Relation]:
     )
 
 
+def _perceptron(given: ReleaseParameters) -> Mechanism[Relation]:
+    # The margin decides which records are mistakes and costs nothing.
+    sigma, norm, rate = (given.values[name] for name in ("sigma", "norm", "batch_rate"))
+    steps, classes = int(given.values["steps"]), int(given.values["classes"])
+    if classes == 2:
+        return BatchPerceptron(
+            margin=0, rate=rate, steps=steps, sigma=sigma, norm=norm, relation=given.relation
+        )
+    return KeslerPerceptron(
+        classes=classes,
+        margin=0,
+        rate=rate,
+        steps=steps,
+        sigma=sigma,
+        norm=norm,
+        relation=given.relation,
+    )
+
+
 KINDS: Mapping[str, Kind] = {
     "gaussian": Kind(
         words="Gaussian noise",
@@ -183,4 +208,10 @@ KINDS: Mapping[str, Kind] = {
         build=_randomized_response,
     ),
     "exponential": Kind(words="exponential mechanism", forms=(("epsilon",),), build=_exponential),
+    "perceptron": Kind(
+        words="perceptron",
+        forms=(("sigma", "steps"),),
+        defaults={"classes": Fraction(2), "norm": Fraction(1), "batch_rate": Fraction(1)},
+        build=_perceptron,
+    ),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,20 @@ from accountant.errors import ParameterError
 from accountant.sampling.schemes import Poisson, SamplingScheme, WithoutReplacement
 from mechanisms.samplers import poisson_mask, subset_without_replacement
 from mechanisms.samplers.rng import Rng
+
+
+@runtime_checkable
+class Cuttable(Protocol):
+    """Records that are kept in a form of their own, such as columns, and can be cut."""
+
+    def __len__(self) -> int:
+        """How many records there are."""
+        ...
+
+    def cut(self, indices: NDArray[np.int64]) -> object:
+        """The records at these indices, in the same form."""
+        ...
+
 
 # Coins tossed at a time: bounds the memory of many samples of a large dataset.
 _BATCH = 2**20
@@ -56,9 +70,13 @@ def draw_samples(
         yield [_take(records, indices) for indices in chosen]
 
 
-def _records(data: object) -> Sequence[object] | NDArray[Any]:
-    if isinstance(data, np.ndarray) and data.ndim >= 1:
+def _records(data: object) -> Sequence[object] | NDArray[Any] | Cuttable:
+    if isinstance(data, Cuttable) or (isinstance(data, np.ndarray) and data.ndim >= 1):
         return data
+    if isinstance(data, tuple) and len(data) == 2 and getattr(data[0], "ndim", 0) == 2:
+        raise ParameterError(
+            "data", "two columns", "records", "Records(X, y) makes them of columns"
+        )
     if isinstance(data, Sequence) and not isinstance(data, str | bytes):
         return data
     raise ParameterError(
@@ -66,7 +84,9 @@ def _records(data: object) -> Sequence[object] | NDArray[Any]:
     )
 
 
-def _take(records: Sequence[object] | NDArray[Any], indices: NDArray[np.int64]) -> Any:  # noqa: ANN401
+def _take(records: Sequence[object] | NDArray[Any] | Cuttable, indices: NDArray[np.int64]) -> Any:  # noqa: ANN401
+    if isinstance(records, Cuttable):
+        return records.cut(indices)
     if isinstance(records, np.ndarray):
         return records[indices]
     return [records[i] for i in indices]

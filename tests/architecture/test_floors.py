@@ -56,6 +56,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "selection",
         "local",
         "combinators",
+        "learning",
     ),
     "auditing": (
         "errors",
@@ -73,6 +74,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "dpproof": (
         "errors",
         "progress",
+        "learn",
         "pipeline",
         "commands",
         "reports",

@@ -23,7 +23,7 @@ OTHERS: dict[str, tuple[str, ...]] = {
     "accountant": ("numpy", "scipy"),
     "mechanisms": ("mpmath", "numpy", "scipy"),
     "auditing": ("numpy", "scipy"),
-    "dpproof": ("click", "matplotlib", "numpy", "pytest", "rich"),  # pytest loads the plugin
+    "dpproof": ("click", "matplotlib", "numpy", "pytest", "rich", "sklearn"),  # pytest: the plugin
 }
 
 

@@ -15,8 +15,8 @@ ABOVE_ZERO = "a finite number above 0"
 WHOLE = "a whole number from 1 to 1000000000000, without a point or exponent"
 RATE = "a number above 0 and at most 1"
 KINDS = (
-    '"gaussian", "laplace", "discrete-gaussian", "discrete-laplace", "randomized-response" '
-    'or "exponential"'
+    '"gaussian", "laplace", "discrete-gaussian", "discrete-laplace", "randomized-response", '
+    '"exponential" or "perceptron"'
 )
 
 

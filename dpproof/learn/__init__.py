@@ -1,0 +1,26 @@
+"""Private learners with scikit-learn's interface; needs scikit-learn (the extra ``learn``)."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dpproof.learn.perceptron_classifier import PerceptronClassifier
+    from dpproof.learn.warnings import PredictableNoise, SecondRelease
+
+_HOMES = {
+    "PerceptronClassifier": "dpproof.learn.perceptron_classifier",
+    "PredictableNoise": "dpproof.learn.warnings",
+    "SecondRelease": "dpproof.learn.warnings",
+}
+
+__all__ = ["PerceptronClassifier", "PredictableNoise", "SecondRelease"]
+
+
+def __getattr__(name: str) -> object:
+    """A public name, from where it is defined, when it is first asked for."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
+    return value

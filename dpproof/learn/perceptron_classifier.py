@@ -1,0 +1,224 @@
+"""The private perceptron as a scikit-learn classifier."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, cast, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from accountant import AddRemove, Guarantee, calibrate
+from accountant.arguments import Number
+from accountant.errors import ParameterError
+from accountant.relation import Relation
+from dpproof.learn.warnings import PredictableNoise, SecondRelease
+from mechanisms import BatchPerceptron, KeslerPerceptron, Mechanism, Records
+from proofs.certificate import Certificate
+
+
+@final
+class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # untyped library
+    """Learn a linear classifier under differential privacy, by noisy perceptron steps.
+
+    Two classes are learned by ``BatchPerceptron``, more by ``KeslerPerceptron``. Everything that
+    ``fit`` keeps is a function of the released noisy sums and of the arguments; the guarantee
+    depends on the arguments alone.
+
+    Args:
+        epsilon: with ``delta``, the budget: sigma is calibrated to it.
+        delta: see ``epsilon``.
+        sigma: instead of a budget, the standard deviation of the noise on a sum, in data units.
+        classes: all labels, in the order of ``classes_``, at least two. They are public: labels
+            that are found in private data would be released. A row with another label contributes
+            nothing.
+        norm: rows are clipped to this Euclidean norm, a public bound in data units. None scales
+            every row to norm 1, which needs no bound.
+        margin: how far inside its region a row has to be, in units of the clipped rows.
+        rate: every row is in the sample of a step independently with this probability; a
+            constant, never computed from the number of rows. 1 takes all rows in every step.
+        steps: how many noisy sums, fixed in advance.
+        average: whether to return the mean of the last half of the states, or the last state.
+        relation: which datasets are neighbours; None is AddRemove().
+        random_state: None takes the noise from the operating system. An integer makes it
+            predictable, for tests only, and warns.
+    Attributes:
+        classes_: ``classes`` as an array.
+        coef_: the weights: shape (1, features) for two classes, else (classes, features).
+        intercept_: zeros; add a constant feature to learn an offset.
+        n_features_in_: features of ``fit``.
+        n_iter_: steps made.
+        guarantee_: what the fit satisfies.
+    Raises:
+        ParameterError: on guarantee and fit, an argument outside its domain.
+    Example:
+        >>> from sklearn.datasets import load_digits
+        >>> model = PerceptronClassifier(epsilon=1, delta=1e-5, classes=range(10))
+        >>> model.guarantee().epsilon(delta=1e-5).upper <= 1
+        True
+        >>> model.fit(*load_digits(return_X_y=True)).coef_.shape
+        (10, 64)
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        sigma: Number | None = None,
+        classes: Sequence[object] | None = None,
+        norm: Number | None = None,
+        margin: Number = 0.1,
+        rate: Number = 1,
+        steps: int = 60,
+        average: bool = True,
+        relation: Relation | None = None,
+        random_state: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.sigma = sigma
+        self.classes = classes
+        self.norm = norm
+        self.margin = margin
+        self.rate = rate
+        self.steps = steps
+        self.average = average
+        self.relation = relation
+        self.random_state = random_state
+
+    def learner(self) -> Mechanism[Relation]:
+        """The mechanism that ``fit`` releases from, its noise calibrated to the budget.
+
+        Raises:
+            ParameterError: an argument outside its domain, or not one of a budget and sigma.
+        """
+        if (self.sigma is None) == (self.epsilon is None):
+            raise ParameterError(
+                "sigma", self.sigma, "given if and only if epsilon and delta are not"
+            )
+        if self.sigma is not None:
+            return self._at(self.sigma)
+        self._at(1)  # refuses every other bad argument by its name
+        found = calibrate(self._at, epsilon=self.epsilon, delta=self.delta, increasing=False)
+        return self._at(found.value)
+
+    def guarantee(self) -> Guarantee[Relation]:
+        """What one fit satisfies; it is known before there is any data.
+
+        Raises:
+            ParameterError: as for ``learner``.
+        """
+        return self.learner().guarantee()
+
+    def certificate(self, *, delta: Number | None = None) -> Certificate:
+        """A certificate of the fit's (epsilon, delta), for ``python -m proofs``.
+
+        Args:
+            delta: where epsilon is certified; by default that of the budget.
+        Raises:
+            ParameterError: no delta here and none in the budget.
+        """
+        at = self.delta if delta is None else delta
+        if at is None:
+            raise ParameterError("delta", None, "given, here or as part of the budget")
+        return self.guarantee().certify(delta=at)
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> PerceptronClassifier:  # noqa: N803  # scikit-learn
+        """Release weights learned from the rows and their labels.
+
+        A second fit is a second release: if it sees a record again, the costs of both add up.
+
+        Args:
+            X: shape (rows, features), numbers; rows that are not finite contribute nothing.
+            y: labels, shape (rows,); a row whose label is not one of ``classes`` contributes
+                nothing.
+        Raises:
+            ParameterError: as for ``learner``.
+            ValueError: X and y are not a matrix and a vector of the same length.
+        """
+        learner = self.learner()
+        if hasattr(self, "coef_"):
+            warnings.warn(
+                "this estimator was fitted before; on the same records the guarantee of both fits "
+                "is their composition",
+                SecondRelease,
+                stacklevel=2,
+            )
+        rows = validate_data(self, X, ensure_all_finite=False, ensure_min_samples=0)
+        labels = np.asarray(y)
+        if labels.shape != (len(rows),):
+            raise ValueError(f"y has shape {labels.shape}, expected one label for {len(rows)} rows")
+        numbers = class_numbers(labels, self._classes())
+        signed = np.array([-1, 1, 0])[numbers] if len(self._classes()) == 2 else numbers
+        released = learner.release(Records(rows, signed), rng=self._rng())
+        self.guarantee_ = learner.guarantee()
+        self.classes_ = np.asarray(self._classes())
+        self.coef_ = np.atleast_2d(released.weights)
+        self.intercept_ = np.zeros(len(self.coef_))
+        self.n_iter_ = int(released.steps)
+        return self
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
+        """Scores: of the second class, shape (rows,), or of every class, shape (rows, classes)."""
+        check_is_fitted(self)
+        rows = validate_data(self, X, reset=False)
+        scores = np.asarray(rows @ self.coef_.T + self.intercept_, dtype=np.float64)
+        return scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:  # noqa: N803  # scikit-learn
+        """The class of largest score for every row; of equal scores, the first class."""
+        scores = self.decision_function(X)
+        best = (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
+        return cast("NDArray[Any]", self.classes_[best])
+
+    def _classes(self) -> list[object]:
+        if self.classes is None or isinstance(self.classes, str):
+            allowed = "the sequence of all labels, known without looking at private data"
+            raise ParameterError("classes", self.classes, allowed)
+        classes = np.asarray(self.classes).tolist()
+        if len(classes) < 2 or len(set(classes)) < len(classes):
+            raise ParameterError("classes", self.classes, "at least two different labels")
+        return list(classes)
+
+    def _at(self, sigma: Number) -> Mechanism[Relation]:
+        classes = len(self._classes())
+        relation: Relation = AddRemove() if self.relation is None else self.relation
+        shared: dict[str, Any] = {
+            "margin": self.margin,
+            "rate": self.rate,
+            "steps": self.steps,
+            "sigma": sigma,
+            "norm": self.norm,
+            "relation": relation,
+            "average": self.average,
+        }
+        if classes == 2:
+            return BatchPerceptron(**shared)
+        return KeslerPerceptron(classes=classes, **shared)
+
+    def _rng(self) -> np.random.Generator | None:
+        if self.random_state is None:
+            return None
+        warnings.warn(
+            "random_state makes the noise predictable, and the fit protects nobody: tests only",
+            PredictableNoise,
+            stacklevel=3,
+        )
+        return np.random.default_rng(self.random_state)
+
+
+def class_numbers(labels: NDArray[Any], classes: Sequence[object]) -> NDArray[np.int64]:
+    """The position of every label among the classes, -1 for a label that is none of them.
+
+    Example:
+        >>> class_numbers(np.array(["b", "c", "a"]), ["a", "b"]).tolist()
+        [1, -1, 0]
+    """
+    numbers = np.full(len(labels), -1)
+    for number, label in enumerate(classes):
+        numbers[labels == label] = number
+    return numbers

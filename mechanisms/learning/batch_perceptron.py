@@ -1,0 +1,165 @@
+"""The private batch perceptron for two classes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant.arguments import Number
+from accountant.relation import AddRemove, R, Relation
+from mechanisms import parameters
+from mechanisms.learning.bounded_updates import Contributions, Totals
+from mechanisms.learning.grid import PRODUCT_BITS, STATE_BITS, unit_rows
+from mechanisms.learning.perceptron import Perceptron, checked
+from mechanisms.learning.records import GridRecords
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class BatchPerceptron(Perceptron[R]):
+    """Learn a halfspace: add up the margin mistakes of a sample, with Gaussian noise, T times.
+
+    Start from w = 0. In every step draw a sample, find its records with
+    y <w / ||w||, x> <= margin (all of them if w = 0), and add the sum of their y x and
+    N(0, sigma^2 I) to w. Every noisy sum is paid for, so every state may be released.
+
+    Statement: one record moves the sum of a step by at most ``norm`` in Euclidean norm, twice that
+        under replace-one, whatever was released before. With rate 1 the run is mu-GDP with
+        mu = sqrt(steps) sensitivity / sigma; below 1 it is dominated by the pair of one
+        Poisson-sampled Gaussian sum, ``steps`` times.
+    Source: the algorithm is Ghazi, Kumar, Manurangsi & Nguyen, "Robust and Private Learning of
+        Halfspaces", arXiv:2011.14580, Algorithm 1 without its stopping test, as in their
+        experiments; the accounting is Theorem A of proofs/theory/learners.md.
+
+    Args:
+        margin: at least 0, in data units: a record less far inside its halfspace is a mistake.
+        steps: T, fixed in advance.
+        sigma: standard deviation of the noise on a sum, in data units, in [2^-300, 2^300].
+        rate: every record is in a sample independently with this probability, in (0, 1]; 1 takes
+            all records. It has to be a constant: under add-remove the number of records is
+            private, and a rate computed from it would leak it.
+        norm: rows are clipped to this Euclidean norm, in data units. None scales every row to
+            norm 1; the margin is then the cosine of an angle.
+        relation: which datasets are neighbours.
+        average: whether the weights are the mean of the last half of the states, or the last one;
+            neither costs anything.
+        features: how wide a row is; None takes it from the array.
+    Outputs:
+        A record with fields ``stopped`` (False), ``steps`` and ``weights`` of shape (features,).
+    Raises:
+        ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
+            A record that is not finite, or whose label is neither 1 nor -1, contributes nothing.
+    Example:
+        >>> learner = BatchPerceptron(margin=0.1, steps=100, sigma=40, features=2)
+        >>> learner.guarantee().mu
+        Fraction(1, 4)
+        >>> learner.release([([0.6, 0.8], 1), ([-1.0, 0.0], -1)]).weights.shape
+        (2,)
+    """
+
+    margin: Fraction
+    rate: Fraction
+    steps: int
+    sigma: Fraction
+    norm: Fraction | None
+    relation: R
+    average: bool
+    features: int | None
+
+    @overload
+    def __init__(
+        self: BatchPerceptron[AddRemove],
+        *,
+        margin: Number,
+        steps: int,
+        sigma: Number,
+        rate: Number = 1,
+        norm: Number | None = 1,
+        average: bool = True,
+        features: int | None = None,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        *,
+        margin: Number,
+        steps: int,
+        sigma: Number,
+        rate: Number = 1,
+        norm: Number | None = 1,
+        relation: R,
+        average: bool = True,
+        features: int | None = None,
+    ) -> None: ...
+
+    def __init__(
+        self,
+        *,
+        margin: Number,
+        steps: int,
+        sigma: Number,
+        rate: Number = 1,
+        norm: Number | None = 1,
+        relation: Relation = parameters.DEFAULT_RELATION,
+        average: bool = True,
+        features: int | None = None,
+    ) -> None:
+        fields = checked(
+            margin=margin,
+            rate=rate,
+            steps=steps,
+            sigma=sigma,
+            norm=norm,
+            relation=relation,
+            average=average,
+            features=features,
+        )
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+
+    def _squared_bound(self) -> int:
+        """A mistake contributes y x, of norm at most ``norm``."""
+        return 1
+
+    def _encode(self, labels: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Class 1 for the label 1, class 0 for the label -1."""
+        return np.where(labels == 1, 1, np.where(labels == -1, 0, -1))
+
+    def _contributions(self, records: GridRecords) -> Contributions:
+        signed = records.vectors * (2.0 * records.classes[:, np.newaxis] - 1.0)
+        return _Mistakes(signed, float(math.floor(self._relative_margin() * 2**PRODUCT_BITS)))
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Mistakes(Contributions):
+    """Records on the wrong side of a halfspace, or too near its border.
+
+    Attributes:
+        signed: y x on the grid, shape (records, features).
+        limit: the margin in units of 2^-52, rounded down: products are integers there.
+    """
+
+    signed: NDArray[np.float64]
+    limit: float
+
+    @property
+    def records(self) -> int:
+        return len(self.signed)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self.signed.shape[1],)
+
+    def totals(self, states: NDArray[np.float64], chosen: NDArray[np.bool_] | None) -> Totals:
+        directions = unit_rows(states, STATE_BITS)
+        mistakes = (directions @ self.signed.T) <= self.limit
+        if chosen is not None:
+            mistakes &= chosen
+        return Totals(mistakes.astype(np.float64) @ self.signed, mistakes.sum(axis=1))

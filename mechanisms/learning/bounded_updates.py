@@ -1,0 +1,171 @@
+"""The engine of every learner here: repeat a noisy sum of bounded contributions, and update.
+
+Theorem A (proofs/theory/learners.md). Let v(w, z) be a function of the current state w and of one
+record z, with ||v|| <= C, and 0 for a blank record. Repeat T times: draw a sample of the records,
+release the sum of v(w, z) over it plus N(0, sigma^2 I), and compute the next state from everything
+released. Then all releases together are dominated by T repetitions of one Gaussian mechanism of
+sensitivity C (2 C under replace-one) on such a sample.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Generic, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.rounding import sqrt_up
+from accountant.relation import R
+from accountant.sampling.schemes import Poisson
+from accountant.sensitivity import L2Contribution
+from accountant.theorems.composition.post_process import post_process
+from mechanisms.learning.grid import RECORD_BITS
+from mechanisms.mechanism import Mechanism
+from mechanisms.noise.broadcast import on_grid
+from mechanisms.noise.gaussian import Gaussian
+from mechanisms.outputs import Outputs
+from mechanisms.samplers import default_granularity, gaussian_rounded, poisson_mask
+from mechanisms.samplers.rng import Rng
+
+# Bounds the memory of many runs on many records: entries of the largest temporary array.
+_ENTRIES = 2**22
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Totals:
+    """What the sampled records contribute in some states.
+
+    Attributes:
+        sums: of the contributions, integers as float64 in units of 2^-24: shape (runs, ...).
+        counts: of the records that contribute, shape (runs,).
+    """
+
+    sums: NDArray[np.float64]
+    counts: NDArray[np.int64]
+
+
+class Contributions(ABC):
+    """The contributions of the records of one dataset: v(w, z) of the theorem, on the grid."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def records(self) -> int:
+        """How many records there are; it decides how many coins a sample takes, nothing else."""
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, ...]:
+        """The shape of one state."""
+
+    @abstractmethod
+    def totals(self, states: NDArray[np.float64], chosen: NDArray[np.bool_] | None) -> Totals:
+        """Add up the contributions of the chosen records in every state.
+
+        Args:
+            states: one per run, shape (runs, *shape).
+            chosen: which records each run has sampled, shape (runs, records); None for all.
+        Laws: exact; what one record adds depends on the state and that record alone.
+        """
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoisySums(Generic[R]):
+    """T noisy sums of bounded contributions, each of a fresh sample, in units of the norm bound.
+
+    Attributes:
+        rate: every record is in a sample independently with this probability; 1 takes all.
+        steps: T.
+        sigma: standard deviation of the noise, in data units.
+        norm: largest norm of a record, in data units.
+        squared_bound: bound of the squared norm of a contribution, in units of norm^2.
+        relation: which datasets are neighbours.
+    """
+
+    rate: Fraction
+    steps: int
+    sigma: Fraction
+    norm: Fraction
+    squared_bound: int
+    relation: R
+
+    @property
+    def contribution(self) -> L2Contribution:
+        """What one record adds to a sum at most, in data units: C."""
+        return L2Contribution(sqrt_up(self.squared_bound * self.norm**2))
+
+    def step(self) -> Mechanism[R]:
+        """One noisy sum as a mechanism, for accounting."""
+        noise = Gaussian(sigma=self.sigma, sensitivity=self.contribution, relation=self.relation)
+        return noise if self.rate == 1 else noise.subsample(Poisson(sampling_rate=self.rate))
+
+    def guarantee(self, description: str) -> Guarantee[R]:
+        """What all noisy sums together satisfy, and so every function of them."""
+        return post_process(self.step().repeat(self.steps).guarantee(), description=description)
+
+    def run(self, contributions: Contributions, count: int, *, average: bool, rng: Rng) -> Outputs:
+        """Run the learner ``count`` times on one dataset.
+
+        Args:
+            contributions: of the records.
+            count: how many independent runs.
+            average: whether the weights are the mean of the last half of the states, or the last.
+            rng: source of words.
+        Returns:
+            Records with fields ``stopped``, ``steps`` and ``weights``, shape (count,).
+        """
+        size = max(1, contributions.records * int(np.prod(contributions.shape[:-1])))
+        batch = max(1, _ENTRIES // size)
+        parts = [
+            self._run(contributions, min(batch, count - start), average=average, rng=rng)
+            for start in range(0, count, batch)
+        ]
+        return np.concatenate(parts)
+
+    def _run(self, contributions: Contributions, runs: int, *, average: bool, rng: Rng) -> Outputs:
+        states = np.zeros((runs, *contributions.shape))
+        late = np.zeros_like(states)
+        for step in range(self.steps):
+            chosen = self._chosen(contributions.records, runs, rng)
+            states = states + self._noisy(contributions.totals(states, chosen).sums, rng)
+            if step >= self.steps // 2:
+                late += states
+        weights = late / (self.steps - self.steps // 2) if average else states
+        return learned(np.zeros(runs, bool), np.full(runs, self.steps), weights * float(self.norm))
+
+    def _chosen(self, records: int, runs: int, rng: Rng) -> NDArray[np.bool_] | None:
+        if self.rate == 1:
+            return None
+        return poisson_mask(runs * records, self.rate, rng).reshape(runs, records)
+
+    def _noisy(self, sums: NDArray[np.float64], rng: Rng) -> NDArray[np.float64]:
+        """Sums in units of the norm bound, with noise, rounded to a grid that sigma decides."""
+        scale = self.sigma / self.norm
+        grain = default_granularity(scale)
+        return on_grid(gaussian_rounded(sums * 2.0**-RECORD_BITS, scale, grain, rng), grain)
+
+
+def learned(
+    stopped: NDArray[np.bool_], steps: NDArray[np.int64], weights: NDArray[np.float64]
+) -> Outputs:
+    """The outputs of runs as numpy records, so that ``release`` gives ``.weights`` by name.
+
+    Example:
+        >>> learned(np.array([False]), np.array([3]), np.array([[0.5]]))[0].weights
+        array([0.5])
+    """
+    fields = [
+        ("stopped", np.bool_),
+        ("steps", np.int64),
+        ("weights", np.float64, weights.shape[1:]),
+    ]
+    outputs = np.recarray(len(weights), dtype=fields)
+    outputs["stopped"], outputs["steps"], outputs["weights"] = stopped, steps, weights
+    return np.asarray(outputs)

@@ -1,0 +1,96 @@
+"""Vectors on an integer grid: every scalar product of a record and a state is exact in binary64.
+
+Records are integer vectors k with ||k|| <= 2^24, states integer vectors h with ||h|| <= 2^28. By
+Cauchy and Schwarz every partial sum of k_1 h_1 + ... + k_d h_d, in any order and with or without
+fused operations, is an integer of size at most 2^52, so a binary64 matrix product makes no rounding
+error. Hence the value computed for one record does not depend on which other records are there.
+
+A binary64 matrix product of real numbers lacks this property: the result for one row changes with
+the number of rows, so adding one record would change the contribution of another.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+RECORD_BITS: Final = 24
+STATE_BITS: Final = 28
+# Soundness: a product of a record and a state is in units of 2^-52, and is at most 2^52 units.
+PRODUCT_BITS: Final = RECORD_BITS + STATE_BITS
+
+# Soundness: with at most 2^24 coordinates below 2^19, a sum of squares is below 2^62.
+WIDEST: Final = 2**24
+_SQUARES_BITS: Final = 62
+
+Vectors = NDArray[np.float64]
+
+
+def unit_rows(rows: Vectors, bits: int) -> Vectors:
+    """Scale every row to Euclidean norm 1 and truncate it to multiples of 2^-bits.
+
+    Args:
+        rows: finite, shape (n, d) with d at most ``WIDEST``.
+        bits: at most 28.
+    Returns:
+        Integers k, as float64 of shape (n, d): row k 2^-bits approximates row / ||row||, and
+        sum k_j^2 <= 2^(2 bits) holds in exact integer arithmetic. A zero row stays zero.
+    Laws: a row of the result depends on that row of the input alone, bit for bit.
+    Proof: the largest coordinate, the scaling by a power of two and the truncation are exact; the
+        squares are added as integers below 2^62; square root and division are rounded correctly
+        coordinate by coordinate. What exceeds the norm by a rounding error moves towards zero.
+    Example:
+        >>> unit_rows(np.array([[3.0, -4.0], [0.0, 0.0]]), 24) / 2**24
+        array([[ 0.59999996, -0.79999995],
+               [ 0.        ,  0.        ]])
+    """
+    whole, squares, _ = _integers(rows)
+    length = np.sqrt(np.where(squares > 0, squares, 1).astype(np.float64))
+    steps = np.trunc(whole * 2.0**bits / length[:, np.newaxis])
+    while (long := _squares(steps) > 1 << 2 * bits).any():
+        steps[long] -= np.sign(steps[long])
+    return steps
+
+
+def clipped_rows(rows: Vectors, norm: float, bits: int) -> Vectors:
+    """Divide every row by ``norm``, shorten it to Euclidean norm 1 if it is longer, and truncate.
+
+    Args:
+        rows: finite, shape (n, d) with d at most ``WIDEST``.
+        norm: above 0, in the unit of the rows.
+        bits: at most 28.
+    Returns:
+        Integers k, as float64 of shape (n, d): row k 2^-bits approximates
+        (row / norm) min(1, norm / ||row||), and sum k_j^2 <= 2^(2 bits) holds exactly. A row that
+        is a multiple of norm 2^-bits and no longer than norm, norm a power of two, is kept exactly.
+    Laws: as for ``unit_rows``.
+    Example:
+        >>> clipped_rows(np.array([[1.5, -2.0], [30.0, 40.0]]), 5.0, 24) / 2**24
+        array([[ 0.29999995, -0.39999998],
+               [ 0.59999996,  0.79999995]])
+    """
+    _, squares, exponent = _integers(rows)
+    with np.errstate(over="ignore"):
+        length = np.ldexp(np.sqrt(squares.astype(np.float64)), exponent) / norm
+    short = length <= 1
+    inside = np.where(short[:, np.newaxis], rows, 0.0)
+    steps = np.trunc(inside / norm * 2.0**bits)
+    outside = ~short | (_squares(steps) > 1 << 2 * bits)
+    steps[outside] = unit_rows(rows[outside], bits)
+    return steps
+
+
+def _integers(rows: Vectors) -> tuple[Vectors, NDArray[np.int64], NDArray[np.int64]]:
+    """Integers z with row = z 2^exponent up to truncation, their sums of squares, and exponents."""
+    kept = (_SQUARES_BITS - rows.shape[1].bit_length()) // 2
+    largest = np.abs(rows).max(axis=1, initial=0.0)
+    exponent = np.frexp(largest)[1].astype(np.int64) - kept
+    whole = np.trunc(np.ldexp(rows, -exponent[:, np.newaxis]))
+    return whole, _squares(whole), exponent
+
+
+def _squares(steps: Vectors) -> NDArray[np.int64]:
+    """The sum of the squares of every row, in integers."""
+    return np.asarray(np.square(steps.astype(np.int64)).sum(axis=1))

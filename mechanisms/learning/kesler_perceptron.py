@@ -1,0 +1,200 @@
+"""The private batch perceptron for several classes, by Kesler's construction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant import arguments as check
+from accountant.arguments import Number
+from accountant.errors import ParameterError
+from accountant.relation import AddRemove, R, Relation
+from mechanisms import parameters
+from mechanisms.learning.bounded_updates import Contributions, Totals
+from mechanisms.learning.grid import RECORD_BITS, STATE_BITS, unit_rows
+from mechanisms.learning.perceptron import Perceptron, checked
+from mechanisms.learning.records import GridRecords
+
+MOST_CLASSES = 2**16
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class KeslerPerceptron(Perceptron[R]):
+    """Learn one weight vector per class: a mistake pulls its class and pushes one rival.
+
+    For a record of class y let r be the other class with the least normalised margin
+    <w_y - w_r, x> / ||w_y - w_r|| (0 if the two are equal; the smallest index among ties). If it
+    is at most ``margin``, the record contributes x to w_y and -x to w_r. All weight vectors
+    together are one state, so ten classes cost one budget and not ten.
+
+    Statement: one record moves the stacked sum of a step by at most sqrt(2) ``norm`` in Euclidean
+        norm, twice that under replace-one, whatever was released before; both are attained.
+    Source: Theorem A of proofs/theory/learners.md; the batch perceptron is Ghazi, Kumar,
+        Manurangsi & Nguyen, arXiv:2011.14580, Algorithm 1; the construction is Kesler's (Duda &
+        Hart 1973, section 5.12).
+
+    Args:
+        classes: k, from 2; labels are the class numbers 0 to k - 1.
+        margin, steps, sigma, rate, norm, relation, average, features: as for ``BatchPerceptron``.
+    Outputs:
+        A record with fields ``stopped`` (False), ``steps``, ``weights`` of shape (k, features).
+    Raises:
+        ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
+            A record that is not finite, or of an unknown class, contributes nothing.
+    Example:
+        >>> learner = KeslerPerceptron(classes=3, margin=0.1, steps=50, sigma=40, features=2)
+        >>> round(float(learner.guarantee().mu), 6)
+        0.25
+        >>> learner.release([([0.6, 0.8], 2), ([-1.0, 0.0], 0)]).weights.shape
+        (3, 2)
+    """
+
+    classes: int
+    margin: Fraction
+    rate: Fraction
+    steps: int
+    sigma: Fraction
+    norm: Fraction | None
+    relation: R
+    average: bool
+    features: int | None
+
+    @overload
+    def __init__(
+        self: KeslerPerceptron[AddRemove],
+        *,
+        classes: int,
+        margin: Number,
+        steps: int,
+        sigma: Number,
+        rate: Number = 1,
+        norm: Number | None = 1,
+        average: bool = True,
+        features: int | None = None,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        *,
+        classes: int,
+        margin: Number,
+        steps: int,
+        sigma: Number,
+        rate: Number = 1,
+        norm: Number | None = 1,
+        relation: R,
+        average: bool = True,
+        features: int | None = None,
+    ) -> None: ...
+
+    def __init__(
+        self,
+        *,
+        classes: int,
+        margin: Number,
+        steps: int,
+        sigma: Number,
+        rate: Number = 1,
+        norm: Number | None = 1,
+        relation: Relation = parameters.DEFAULT_RELATION,
+        average: bool = True,
+        features: int | None = None,
+    ) -> None:
+        number = check.count(classes=classes)
+        if not 2 <= number <= MOST_CLASSES:
+            raise ParameterError("classes", classes, f"at least 2 and at most {MOST_CLASSES}")
+        object.__setattr__(self, "classes", number)
+        fields = checked(
+            margin=margin,
+            rate=rate,
+            steps=steps,
+            sigma=sigma,
+            norm=norm,
+            relation=relation,
+            average=average,
+            features=features,
+        )
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+
+    def _squared_bound(self) -> int:
+        """A mistake contributes x to one class and -x to another."""
+        return 2
+
+    def _encode(self, labels: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The labels are class numbers."""
+        known = (labels >= 0) & (labels < self.classes) & (labels == np.trunc(labels))
+        return np.where(known, labels, -1).astype(np.int64)
+
+    def _contributions(self, records: GridRecords) -> Contributions:
+        limit = float(self._relative_margin() * 2**RECORD_BITS)
+        return _Mistakes(records.vectors, records.classes, self.classes, limit)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Mistakes(Contributions):
+    """Records that a rival class wins, or nearly.
+
+    Attributes:
+        vectors: the rows on the grid, shape (records, features).
+        own: the class of each record.
+        classes: how many there are.
+        limit: the margin in units of 2^-24.
+    """
+
+    vectors: NDArray[np.float64]
+    own: NDArray[np.int64]
+    classes: int
+    limit: float
+
+    @property
+    def records(self) -> int:
+        return len(self.vectors)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self.classes, self.vectors.shape[1])
+
+    def totals(self, states: NDArray[np.float64], chosen: NDArray[np.bool_] | None) -> Totals:
+        """As one matrix product for the scores of all runs, and one for their sums.
+
+        Scores are exact integers. From there to the rival every operation acts on one record's
+        numbers alone and rounds correctly.
+        """
+        runs, each = len(states), np.arange(self.records)
+        stacked = unit_rows(states.reshape(runs, -1), STATE_BITS)
+        scores = (self.vectors @ stacked.reshape(runs * self.classes, -1).T).reshape(
+            self.records, runs, self.classes
+        )
+        gaps = scores[each, :, self.own][:, :, np.newaxis] - scores
+        lengths = _distances(stacked.reshape(runs, self.classes, -1))[:, self.own].swapaxes(0, 1)
+        margins = np.divide(gaps, lengths, out=np.zeros_like(gaps), where=lengths > 0)
+        margins[each, :, self.own] = np.inf
+        rivals = margins.argmin(axis=2)
+        mistakes = margins.min(axis=2) <= self.limit
+        if chosen is not None:
+            mistakes &= chosen.T
+        signs = np.zeros(scores.shape)
+        np.put_along_axis(signs, rivals[:, :, np.newaxis], -1.0, axis=2)
+        signs[each, :, self.own] = 1.0
+        signs *= mistakes[:, :, np.newaxis]
+        sums = signs.reshape(self.records, runs * self.classes).T @ self.vectors
+        return Totals(sums.reshape(states.shape), mistakes.sum(axis=0))
+
+
+def _distances(directions: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Distances between the classes' weight vectors: shape (runs, classes, classes)."""
+    return np.stack(
+        [
+            np.linalg.norm(directions - directions[:, [c]], axis=2)
+            for c in range(directions.shape[1])
+        ],
+        axis=1,
+    )

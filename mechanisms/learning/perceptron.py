@@ -1,0 +1,138 @@
+"""What the private perceptrons have in common: their parameters, their accounting, their run."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant import arguments as check
+from accountant.errors import ParameterError
+from accountant.guarantees.guarantee import Guarantee
+from accountant.relation import R
+from mechanisms import parameters
+from mechanisms.learning.bounded_updates import Contributions, NoisySums
+from mechanisms.learning.grid import WIDEST
+from mechanisms.learning.records import GridRecords, on_grid
+from mechanisms.mechanism import Mechanism
+from mechanisms.outputs import Outputs
+from mechanisms.samplers.rng import Rng
+from mechanisms.samplers.sampler_arguments import scale
+
+# Only utility depends on it: no product of a record and a state reaches this many times the norm.
+_UNREACHABLE = 2
+
+
+class Perceptron(Mechanism[R], ABC):
+    """A learner that adds up margin mistakes with Gaussian noise, a fixed number of times."""
+
+    __slots__ = ()
+
+    margin: Fraction
+    rate: Fraction
+    steps: int
+    sigma: Fraction
+    norm: Fraction | None
+    relation: R
+    average: bool
+    features: int | None
+
+    @abstractmethod
+    def _squared_bound(self) -> int:
+        """Bound of the squared norm of one record's contribution, in units of norm^2."""
+
+    @abstractmethod
+    def _encode(self, labels: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Class numbers of the labels, -1 for an unknown one."""
+
+    @abstractmethod
+    def _contributions(self, records: GridRecords) -> Contributions:
+        """What the records of one dataset contribute in a given state."""
+
+    @property
+    @final
+    def acts_on_records(self) -> bool:
+        """A learner learns from records."""
+        return True
+
+    @final
+    def guarantee(self) -> Guarantee[R]:
+        """What the noisy sums of all steps satisfy, and so every function of them."""
+        return self.sums().guarantee("the perceptron's rule for its next state")
+
+    @final
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Run ``count`` times on each dataset: records of shape (len(datasets), count)."""
+        found = [self.contributions(data) for data in datasets]
+        sums = self.sums()
+        return np.stack(
+            [
+                sums.run(contributions, count, average=self.average, rng=rng)
+                for contributions in found
+            ]
+        )
+
+    @final
+    def contributions(self, data: object) -> Contributions:
+        """What the records of one dataset contribute in a given state, for tests and audits.
+
+        Raises:
+            ParameterError: the data is not labelled rows of the right width.
+        """
+        norm = None if self.norm is None else float(self.norm)
+        records = on_grid(data, self._encode, norm=norm, features=self.features)
+        return self._contributions(records)
+
+    @final
+    def sums(self) -> NoisySums[R]:
+        """The noisy sums that a run releases, with their sensitivity."""
+        return NoisySums(
+            rate=self.rate,
+            steps=self.steps,
+            sigma=self.sigma,
+            norm=Fraction(1) if self.norm is None else self.norm,
+            squared_bound=self._squared_bound(),
+            relation=self.relation,
+        )
+
+    @final
+    def _relative_margin(self) -> Fraction:
+        """The margin in units of the norm bound, at most a value that no record reaches."""
+        return min(self.margin / (1 if self.norm is None else self.norm), Fraction(_UNREACHABLE))
+
+
+def checked(
+    *,
+    margin: object,
+    rate: object,
+    steps: object,
+    sigma: object,
+    norm: object,
+    relation: object,
+    average: object,
+    features: object,
+) -> dict[str, object]:
+    """The parameters of a perceptron by their field names, each in its domain.
+
+    Raises:
+        ParameterError: one of them is not.
+    """
+    if not isinstance(average, bool):
+        raise ParameterError("average", average, "True or False")
+    width = None if features is None else check.count(features=features)
+    if width is not None and width > WIDEST:
+        raise ParameterError("features", features, f"at most {WIDEST}")
+    return {
+        "margin": check.non_negative(margin=margin),
+        "rate": check.rate(rate=rate),
+        "steps": check.count(steps=steps),
+        "sigma": scale(sigma=sigma),
+        "norm": None if norm is None else scale(norm=norm),
+        "relation": parameters.require_relation(relation),
+        "average": average,
+        "features": width,
+    }

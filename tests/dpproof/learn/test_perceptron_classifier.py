@@ -1,0 +1,173 @@
+"""The private perceptron as a scikit-learn classifier."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import auditing
+from accountant import AddRemove, ReplaceOne
+from accountant.errors import ParameterError
+from dpproof.learn import PerceptronClassifier, PredictableNoise, SecondRelease
+from dpproof.pipeline.parse import load
+from mechanisms import KeslerPerceptron, Records
+from mechanisms.learning.bounded_updates import learned
+from tests.architecture.tree import ROOT
+from tests.contracts.mechanism_contract import AUDIT_ALARM
+
+datasets = pytest.importorskip("sklearn.datasets")
+base = pytest.importorskip("sklearn.base")
+X, Y = datasets.load_digits(return_X_y=True)
+BUDGET: dict[str, Any] = {"epsilon": 1, "delta": 1e-5}
+
+
+def digits(**changes: Any) -> PerceptronClassifier:  # noqa: ANN401  # whatever it takes
+    """The classifier of the ten digits at epsilon 1."""
+    return PerceptronClassifier(**{**BUDGET, "classes": range(10), **changes})
+
+
+def test_digits_end_to_end(tmp_path: Path) -> None:
+    """Priced before the fit, accurate after it, and its certificate convinces the checker."""
+    model = digits()
+    before = model.guarantee()
+    model.fit(X, Y)
+    file = tmp_path / "certificate.json"
+    file.write_text(model.certificate().to_json(), encoding="utf-8")
+    checked = subprocess.run(
+        [sys.executable, "-m", "proofs", str(file)], cwd=ROOT, capture_output=True, check=False
+    )
+
+    assert 0.99 < before.epsilon(delta=1e-5).lower <= before.epsilon(delta=1e-5).upper <= 1
+    assert model.guarantee_ == before
+    assert model.score(X, Y) > 0.85
+    assert checked.returncode == 0, checked.stdout
+    assert b"1e-05)-DP for add-remove neighbours" in checked.stdout
+
+
+def test_audit_on_neighbours_is_green() -> None:
+    """Runs with and without one image do not contradict the guarantee."""
+    model = digits(epsilon=4)
+    data = Records(X[:20], Y[:20])
+    report = auditing.audit(
+        model.learner().sampler(),
+        (data, data[1:]),
+        model.guarantee(),
+        samples=200,
+        significance=AUDIT_ALARM,
+    )
+
+    assert report.outcome is not auditing.Outcome.VIOLATION, str(report)
+
+
+def test_the_pipeline_file_prices_the_same_training() -> None:
+    """``examples/private-digits.toml`` is this classifier, at its sigma rounded to six digits."""
+    pipeline = load(str(ROOT / "examples" / "private-digits.toml"))
+    (stage,) = pipeline.stages
+    learner = stage.build(pipeline.relation)
+
+    assert isinstance(learner, KeslerPerceptron)
+    assert pipeline.delta == Fraction(1e-5)
+    sigma = float(learner.sigma)
+    assert digits(epsilon=None, delta=None, sigma=sigma).guarantee() == learner.guarantee()
+    assert sigma == pytest.approx(float(digits().learner().sigma), rel=1e-5)  # type: ignore[attr-defined]
+
+
+def test_what_is_kept_is_a_function_of_what_is_released(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the release is the same, other data leaves the same pickle, byte for byte."""
+    weights = np.arange(640.0).reshape(1, 10, 64)
+    output = learned(np.array([False]), np.array([60]), weights)[np.newaxis]
+    monkeypatch.setattr(KeslerPerceptron, "draw", lambda *_: output)
+    one, other = digits().fit(X, Y), digits().fit(X[5:300] / 3 - 1, (Y[5:300] + 1) % 12)
+
+    assert pickle.dumps(one) == pickle.dumps(other)
+
+
+def test_unknown_labels_and_broken_rows_contribute_nothing() -> None:
+    """A label that is not among the classes, and a row with a nan, change no bit."""
+    broken = X.copy()
+    broken[::7, 3] = np.nan
+    unknown = np.where(np.arange(len(Y)) % 5 == 0, -3, Y)
+    kept = np.isfinite(broken).all(axis=1) & (unknown >= 0)
+    with pytest.warns(PredictableNoise):
+        one = digits(random_state=1).fit(broken, unknown)
+    with pytest.warns(PredictableNoise):
+        other = digits(random_state=1).fit(X[kept], Y[kept])
+
+    assert (one.coef_ == other.coef_).all()
+
+
+@pytest.mark.parametrize("classes", [["small", "large"], [True, False], [5, 3, 8], ("a", "b", "c")])
+def test_labels_are_what_the_user_calls_them(classes: Any) -> None:  # noqa: ANN401
+    """Predictions are labels, of two classes and of more, words and numbers."""
+    labels = np.asarray(classes)[np.arange(400) % len(classes)]
+    rows = np.eye(len(classes))[np.arange(400) % len(classes)]
+    model = PerceptronClassifier(epsilon=4, delta=1e-5, classes=classes).fit(rows, labels)
+
+    assert (model.predict(rows) == labels).all()
+    assert model.classes_.tolist() == list(classes)
+    assert model.decision_function(rows).shape == ((400,) if len(classes) == 2 else (400, 3))
+
+
+def test_a_second_fit_says_that_it_is_a_second_release() -> None:
+    """The first fit is silent, a clone's as well, the second one warns."""
+    model = digits(steps=2).fit(X, Y)
+    fresh = base.clone(model)
+    with pytest.warns(SecondRelease, match="composition"):
+        model.fit(X, Y)
+
+    fresh.fit(X, Y)
+    assert fresh.get_params() == model.get_params()
+
+
+def test_parameters_reach_the_learner() -> None:
+    """Relation, rate, norm, margin, steps and averaging are those of the mechanism."""
+    model = PerceptronClassifier(
+        sigma=3, classes=[0, 1], norm=2, margin=0.5, rate=0.25, steps=7, average=False
+    )
+    learner = model.learner()
+
+    for name, value in model.get_params().items():
+        if name in ("sigma", "norm", "margin", "rate", "steps", "average"):
+            assert getattr(learner, name) == value
+    assert learner.relation == AddRemove()
+    assert model.set_params(relation=ReplaceOne()).learner().relation == ReplaceOne()
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"classes": None}, "classes must be the sequence of all labels"),
+        ({"classes": [1]}, "at least two"),
+        ({"classes": [1, 1, 2]}, "different"),
+        ({"classes": "ab"}, "classes must be the sequence"),
+        ({"epsilon": None}, "sigma must be given if and only if"),
+        ({"sigma": 1}, "sigma must be given if and only if"),
+        ({"delta": None}, "delta must be given together"),
+        ({"steps": 0}, "steps must be"),
+        ({"rate": 2}, "rate must be"),
+        ({"margin": -1}, "margin must be"),
+        ({"relation": "add-remove"}, "relation must be"),
+    ],
+)
+def test_refusals(changes: dict[str, Any], text: str) -> None:
+    """Every argument is checked before the data is looked at, and the error says what to do."""
+    with pytest.raises(ParameterError, match=text):
+        digits(**changes).fit(X, Y)
+    with pytest.raises(ParameterError, match=text):
+        digits(**changes).guarantee()
+
+
+def test_shapes_are_refused() -> None:
+    """Rows and labels have to be a matrix and a vector of the same length."""
+    for rows, labels in ((X[0], Y), (X, Y[:-1]), (X, Y[:, np.newaxis])):
+        with pytest.raises(ValueError, match=r"[Ss]hape|2D"):
+            digits().fit(rows, labels)
+    with pytest.raises(ParameterError, match="delta"):
+        digits(epsilon=None, delta=None, sigma=9).certificate()

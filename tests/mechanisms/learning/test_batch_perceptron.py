@@ -1,0 +1,109 @@
+"""The private batch perceptron for two classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from accountant import GDP, calibrate
+from accountant.relation import ReplaceOne
+from mechanisms import BatchPerceptron, Records
+from tests.contracts.learner_contract import LearnerContract
+from tests.contracts.mechanism_contract import NOT_POSITIVE, one_bad
+
+GOOD: dict[str, Any] = {"margin": 0.1, "steps": 2, "sigma": 2}
+BAD: dict[str, Sequence[Any]] = {
+    "margin": (-0.1, float("nan"), "0.1", None),
+    "steps": (0, 1.5, -1, None, True),
+    "sigma": (*NOT_POSITIVE, 2**301),
+    "rate": (0, 1.5, -0.1, None, float("nan")),
+    "norm": (0, -1, float("inf"), "1"),
+    "relation": ("add-remove", None),
+    "average": (1, None, "yes"),
+    "features": (0, -1, 2.5, 2**25),
+}
+
+
+class TestBatchPerceptron(LearnerContract):
+    """On all records in every step."""
+
+    def learner(self, **changes: Any) -> BatchPerceptron[Any]:  # noqa: ANN401
+        """Two steps."""
+        return BatchPerceptron(**{**GOOD, **changes})
+
+    def labels(self) -> list[float]:
+        """Both signs."""
+        return [1.0, -1.0]
+
+    def invalid(self) -> Sequence[Callable[[], object]]:
+        """One bad argument each."""
+        return one_bad(BatchPerceptron, good=GOOD, bad=BAD)
+
+
+class TestSampledPerceptron(TestBatchPerceptron):
+    """On a Poisson sample in every step."""
+
+    def learner(self, **changes: Any) -> BatchPerceptron[Any]:  # noqa: ANN401
+        """Half of the records."""
+        return BatchPerceptron(**{**GOOD, "rate": 0.5, **changes})
+
+
+def test_full_batches_are_gdp_exactly() -> None:
+    """Mu is sqrt(T) norm / sigma as an exact rational where it is one, in the data's units."""
+    learner = BatchPerceptron(margin=0.1, steps=25, sigma=40, norm=8)
+
+    replaced = BatchPerceptron(margin=0.1, steps=25, sigma=40, norm=8, relation=ReplaceOne())
+
+    assert learner.guarantee() == GDP(mu=1)
+    assert replaced.guarantee() == GDP(mu=2, relation=ReplaceOne())
+
+
+@pytest.mark.parametrize(
+    ("sigma", "rate", "steps"), [(3.812816832, 0.01, 10_000), (0.871199, Fraction(1, 120), 120)]
+)
+def test_sampled_runs_cost_what_the_literature_says(sigma: float, rate: float, steps: int) -> None:
+    """The noise multipliers for (1, 1e-5) at the rates of Ghazi et al.'s experiments."""
+    learner = BatchPerceptron(margin=0.1, steps=steps, sigma=sigma, rate=rate)
+
+    assert learner.guarantee().epsilon(delta=1e-5).upper == pytest.approx(1, abs=2e-6)
+
+
+def test_sampling_under_replace_one_has_its_own_price() -> None:
+    """The pair of a Gaussian sum costs more than the add-remove formula, and less than 2 norm."""
+    learner = BatchPerceptron(
+        margin=0.1, steps=120, sigma=0.871199, rate=Fraction(1, 120), relation=ReplaceOne()
+    )
+
+    assert learner.guarantee().epsilon(delta=1e-5).upper == pytest.approx(1.13472, abs=1e-5)
+
+
+def test_learns_a_halfspace_that_the_mean_gets_wrong() -> None:
+    """Two cones: rows have margin 0.3 at the first axis, and their mean errs on three in ten."""
+    rng = np.random.default_rng(7)
+    sides = np.where(rng.random(6_000) < 0.7, 1.0, -1.0)
+    labels = rng.choice([-1.0, 1.0], size=len(sides))
+    signed = np.column_stack([np.full(len(sides), 0.3), np.sqrt(1 - 0.09) * sides])
+    rows = np.column_stack([signed, np.zeros((len(sides), 8))]) * labels[:, np.newaxis]
+    sigma = calibrate(
+        lambda s: BatchPerceptron(margin=0.15, steps=100, sigma=s), epsilon=1, delta=1e-5
+    ).value
+    learner = BatchPerceptron(margin=0.15, steps=100, sigma=sigma)
+    weights = learner.release(Records(rows, labels), rng=rng).weights
+
+    assert np.mean(np.sign(rows @ (rows * labels[:, np.newaxis]).mean(axis=0)) != labels) > 0.25
+    assert np.mean(np.sign(rows @ weights) != labels) == 0
+
+
+def test_average_is_the_mean_of_the_last_half() -> None:
+    """With next to no noise the states are known: a record that stays a mistake adds up."""
+    data = Records([[1.0, 0.0]], [1.0])
+    exact: dict[str, Any] = {"margin": 2, "steps": 5, "sigma": 2.0**-40}
+    mean = BatchPerceptron(**exact).release(data).weights
+    last = BatchPerceptron(**exact, average=False).release(data).weights
+
+    assert mean == pytest.approx([4, 0], abs=1e-9)
+    assert last == pytest.approx([5, 0], abs=1e-9)

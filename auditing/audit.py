@@ -161,7 +161,7 @@ def _opened(
     run: _Run,
     drawn: tuple[Sampler, FeatureMap | None, int | None],
 ) -> AbstractContextManager[TrialStore | None]:
-    """The store, told what the audit is of: all that decides what its trials are used for."""
+    """Open the store under the identity of the audit: all that decides how its trials are used."""
     if store is None:
         return nullcontext()
     sampler, features, chunk = drawn
@@ -186,7 +186,7 @@ def _enough(samples: int) -> int:
 @final
 @dataclass(slots=True, eq=False)
 class _Run:
-    """What one audit has to remember."""
+    """The state of one audit."""
 
     claim: Claim
     pair: Pair
@@ -234,7 +234,7 @@ def _stages(run: _Run, trials: Trials) -> None:
 
 
 def _chosen(run: _Run, training: Training, trials: int) -> _Test:
-    """The test that the training samples choose for so many others."""
+    """Return the test that the training samples choose, for a number of test samples."""
     ranked = list(questions(run.witnesses, *training.halves()))
     epsilon = plan_epsilon(ranked, run.claim, trials)
     curve = sharpened_curve(plan_curve(ranked, run.claim), ranked, training, run.claim)
@@ -248,7 +248,7 @@ def _chosen(run: _Run, training: Training, trials: int) -> _Test:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class _Test:
-    """What is asked of the test samples, fixed before they are drawn.
+    """The questions put to the test samples, fixed before these are drawn.
 
     Attributes:
         training: what chose it, and predicts for the bets.
@@ -350,7 +350,7 @@ def _order(question: Question | BothSides) -> str:
 
 
 def _note_alike(run: _Run, counts: PrefixCounts, level: float) -> None:
-    """Say so when the pair shows much less than the claim allows: then it cannot refute it."""
+    """Note that the pair cannot refute the claim, if it shows much less than the claim allows."""
     share = level / (4 * max(1, len(counts.inside)))
     hits, others = np.array(counts.hits), np.array(counts.inside) - np.array(counts.hits)
     n1, n0 = np.full(hits.shape, counts.trials), np.full(hits.shape, counts.other_trials)

@@ -125,7 +125,7 @@ class Report:
     overview: Overview | None = None
 
     def __str__(self) -> str:
-        """A page."""
+        """Return the report as text."""
         at = f" at delta = {self.delta:.6g}" if self.delta else ""
         name = self.outcome.name.replace("_", " ")
         lines = [
@@ -141,7 +141,7 @@ class Report:
         return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
 
     def power(self) -> str:
-        """What would have been found."""
+        """Return a sentence with the smallest violation that this audit would have found."""
         if math.isinf(self.detectable_epsilon):
             return "no violation of any size would have been found with 95 % probability"
         text = (
@@ -165,7 +165,7 @@ class Report:
         return {key: _plain(value) for key, value in asdict(self).items()}
 
     def to_json(self) -> str:
-        """Everything as JSON."""
+        """Return the report as JSON."""
         return json.dumps(self.to_dict(), indent=2, allow_nan=False)
 
 

@@ -47,7 +47,7 @@ _MUS = (0.0, *(0.05 * 1.05**j for j in range(128)))
 @final
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What a run of ``watch`` gathered.
+    """The evidence that a run of ``watch`` gathered.
 
     Attributes:
         log_evidence: log of the final wealth: the run's e-value, to be multiplied over runs.
@@ -241,15 +241,15 @@ class _Predictor:
 
     @property
     def highest(self) -> float:
-        """No prediction is above this."""
+        """The upper limit of every prediction."""
         return float(self.posteriors.max())
 
     @property
     def lowest(self) -> float:
-        """No prediction is below this."""
+        """The lower limit of every prediction."""
         return float(self.posteriors.min())
 
     def of(self, fresh: Training) -> tuple[Floats, Labels]:
-        """Predictions of hits, and the hits."""
+        """Return predictions of hits, and the hits."""
         eta = self.posteriors[self.question.cell(fresh.features)]
         return eta, fresh.labels != self.question.swapped

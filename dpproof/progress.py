@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 def _silent(_: str) -> None:
-    """Nobody is watching."""
+    """Do nothing: standard error is not a terminal."""
 
 
 @contextmanager

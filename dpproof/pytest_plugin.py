@@ -43,7 +43,7 @@ _SESSION = "dpproof-audit-session"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The options."""
+    """Add the options of the plugin."""
     group = parser.getgroup("audit", "audits of differential privacy")
     group.addoption(
         "--audit-budget",
@@ -75,7 +75,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """The marker, and the session's state."""
+    """Register the marker and create the state of the session."""
     config.addinivalue_line(
         "markers", "audit(samples=..., seconds=..., version=...): options of this test's audits"
     )
@@ -110,7 +110,7 @@ class _Session:
         return self.files
 
     def _file(self, option: str) -> str | None:
-        """A file that an option names, wherever a test changes the directory to."""
+        """Return the absolute path of a file that an option names."""
         named = self.config.getoption(option)
         return str(self.config.invocation_params.dir / named) if named else None
 
@@ -120,12 +120,12 @@ class _Session:
         node.workerinput[_SESSION] = self.ledger_and_store()
 
     def pytest_unconfigure(self) -> None:
-        """Remove the count."""
+        """Delete the file of counts."""
         if self.folder is not None:
             self.folder.cleanup()
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Which tests share the budget."""
+        """Count the tests that share the error budget."""
         self.tests = frozenset(
             item.nodeid for item in session.items if "audit" in getattr(item, "fixturenames", ())
         )
@@ -193,7 +193,7 @@ class _Session:
 
 @contextmanager
 def _opened(ledger: str) -> Iterator[sqlite3.Connection]:
-    """The counts of the session, for one transaction."""
+    """Open the counts of the session for one transaction."""
     with closing(sqlite3.connect(ledger, timeout=60.0, isolation_level=None)) as database:
         database.execute("BEGIN IMMEDIATE")
         database.execute("CREATE TABLE IF NOT EXISTS made (test TEXT)")
@@ -205,7 +205,7 @@ def _opened(ledger: str) -> Iterator[sqlite3.Connection]:
 
 
 def _count(ledger: str, test: str) -> int:
-    """How many audits of a test have begun, this one too."""
+    """Return how many audits of a test have begun, including this one."""
     with _opened(ledger) as database:
         database.execute("INSERT INTO made VALUES (?)", (test,))
         (made,) = database.execute("SELECT count(*) FROM made WHERE test = ?", (test,)).fetchone()
@@ -278,7 +278,7 @@ def audit(
 
 @final
 class _Runs:
-    """The evidence of all runs of one audit of a test, where there is a store."""
+    """The evidence of all runs of one audit of a test, kept in a store if there is one."""
 
     def __init__(self, test: str, number: int, store: str | None) -> None:
         self.name = f"{test} {number}"

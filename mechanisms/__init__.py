@@ -80,7 +80,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """A public name, from where it is defined, when it is first asked for: imports stay short."""
+    """Import a public name from its module on first use, so that importing the package is quick."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)

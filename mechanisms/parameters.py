@@ -41,7 +41,7 @@ def require_sensitivity(sensitivity: object, *kinds: type[S]) -> S:
 
 
 def require_relation(relation: object) -> Relation:
-    """Accept a neighbouring relation.
+    """Return the argument if it is a neighbouring relation, else raise ParameterError.
 
     Raises:
         ParameterError: anything else, a string included.

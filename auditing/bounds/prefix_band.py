@@ -111,14 +111,14 @@ class PrefixBand:
 @final
 @dataclass(frozen=True, slots=True)
 class _Prefixes:
-    """The distinct prefixes that are long enough, and their hits less what delta explains."""
+    """The distinct prefixes that are long enough, and their hits minus what delta explains."""
 
     inside: Floats
     hits: Floats
     paid: float
 
     def smallest_tail(self, epsilon: float) -> float:
-        """The statistic m."""
+        """Return the statistic m: the smallest tail probability over all prefixes."""
         return float(np.min(tail_up(self.hits, self.inside, logistic_up(epsilon))))
 
     def single(self, epsilon: float) -> float:
@@ -187,7 +187,7 @@ def _step(masses: Floats, low: int, coins: int, bias: float) -> tuple[Floats, in
 
 
 def _binomial(n: int, p: float) -> tuple[Floats, int, float]:
-    """The mass function of Bin(n, p) on a window, where it starts, the mass outside."""
+    """Return the masses of Bin(n, p) on a window, its start, and the mass outside."""
     reach = 9.0 * (n * p * (1 - p)) ** 0.5 + 45.0
     first, last = max(0, int(n * p - reach)), min(n, int(n * p + reach) + 1)
     k = np.arange(first, last + 1, dtype=np.float64)

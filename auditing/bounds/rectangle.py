@@ -53,7 +53,7 @@ class Rectangle(EventBound):
 
 
 def _crossing(counts: EventCounts, epsilon: float, delta: float) -> float:
-    """Twice the least a at which the limits at level a contradict the inequality.
+    """Return twice the smallest level a at which the limits contradict the inequality.
 
     For any q in [0, 1] and p = e^eps q + delta: if Pr(Bin >= hits | p) <= a and
     Pr(Bin <= other_hits | q) <= a then the limits at level a are above p and below q. The first

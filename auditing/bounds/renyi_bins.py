@@ -88,7 +88,7 @@ class RenyiBins:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class _Limits:
-    """Lowest and highest probability of every bin, on D and on D'."""
+    """Lower and upper limits of the probability of every bin, on D and on D'."""
 
     low: Floats
     high: Floats
@@ -123,14 +123,14 @@ class _Limits:
 
 
 def _filled(shape: Floats, low: Floats, high: Floats) -> Floats:
-    """The multiple of a positive shape, cut to the limits, that sums to 1."""
+    """Scale a positive shape so that, cut to the limits, it sums to 1."""
     multiples = np.sort(np.concatenate([low / shape, high / shape]))
     sums = np.clip(multiples[:, None] * shape, low, high).sum(axis=1)  # linear in between
     return np.asarray(np.clip(np.interp(1.0, sums, multiples) * shape, low, high))
 
 
 def _cheapest(prices: Floats, low: Floats, high: Floats) -> float:
-    """The least sum of price times probability, over probabilities within limits that sum to 1."""
+    """Minimise sum of price times probability over probabilities within limits that sum to 1."""
     order = np.argsort(prices)
     room = (high - low)[order]
     left = np.maximum(1.0 - low.sum() - np.concatenate([[0.0], np.cumsum(room)[:-1]]), 0.0)

@@ -71,7 +71,7 @@ class TwoSample(EventBound):
         return min(1.0, paid + float(np.max(self._at_least(counts, p, edges[:-1], paid))))
 
     def _at_least(self, counts: EventCounts, p: Floats, q: Floats, paid: float) -> Floats:
-        """Upper bound of Pr(T >= observed) for each (p, q), shapes (cells,)."""
+        """Return upper bounds of Pr(T >= observed) for each (p, q), shape (cells,)."""
         n1, n0 = counts.trials, counts.other_trials
         if max(n1, n0) <= _FEW:
             return self._of_few(counts, p, paid)
@@ -85,7 +85,7 @@ class TwoSample(EventBound):
         return np.asarray(summed + outside + _SUM_MARGIN)
 
     def _of_few(self, counts: EventCounts, p: Floats, paid: float) -> Floats:
-        """The same with a table of all probabilities."""
+        """Return the upper bounds of Pr(T >= observed) from a table of all probabilities."""
         tails = np.zeros((len(p), counts.trials + 2))
         tails[:, :-1] = masses_up(counts.trials, p)[:, ::-1].cumsum(axis=1)[:, ::-1]
         np.minimum(tails, 1.0, out=tails)
@@ -96,7 +96,7 @@ class TwoSample(EventBound):
         return np.asarray(summed + _SUM_MARGIN)
 
     def _needed(self, counts: EventCounts, others: Floats) -> Floats:
-        """Fewest hits with T >= observed, given so many other hits."""
+        """Return the smallest number of hits with T >= observed, given the number of other hits."""
         ratio = self.weight * (counts.trials / counts.other_trials)
         change = ratio * (others - counts.other_hits)
         return np.ceil(counts.hits + change - 1e-9 - 1e-13 * np.abs(change))
@@ -104,25 +104,25 @@ class TwoSample(EventBound):
 
 @functools.lru_cache(maxsize=256)
 def _plausible(hits: int, trials: int, level: float) -> Floats:
-    """Cells of the probabilities within limits that are right with probability 1 - level."""
+    """Return cells that cover the two probabilities with probability 1 - level."""
     low, high = lower_limit(hits, trials, level / 2), upper_limit(hits, trials, level / 2)
     return np.linspace(float(low), float(high), _CELLS + 1)
 
 
 @functools.lru_cache(maxsize=8)
 def _plausible_masses(hits: int, trials: int, level: float) -> Floats:
-    """Upper bounds of the probabilities of all numbers of hits, a row for each cell."""
+    """Return upper bounds of the probability of every number of hits, one row a cell."""
     return masses_up(trials, _plausible(hits, trials, level)[:-1])
 
 
 def _window(n: int, q: Floats) -> tuple[Floats, Floats]:
-    """First and last value of Bin(n, q) that are summed one block at a time."""
+    """Return the first and the last value of Bin(n, q) that are summed block by block."""
     reach = _REACH * np.sqrt(n * q * (1 - q)) + 40
     return np.floor(np.clip(n * q - reach, 0, n)), np.ceil(np.clip(n * q + reach, 0, n))
 
 
 def _between(n: int, q: Floats, starts: Floats) -> Floats:
-    """Pr(start <= Bin(n, q) < next start), from whichever tail is smaller."""
+    """Return Pr(start <= Bin(n, q) < next start), computed from the smaller tail."""
     above = starts > n * q
     # Pr(Bin >= start) above the mean, Pr(Bin < start) up to it: one evaluation each.
     k, p = np.where(above, starts, n - starts + 1), np.where(above, q, 1 - q)
@@ -135,5 +135,5 @@ def _between(n: int, q: Floats, starts: Floats) -> Floats:
 
 
 def _below(n: int, q: Floats, k: Floats) -> Floats:
-    """Pr(Bin(n, q) < k)."""
+    """Return Pr(Bin(n, q) < k)."""
     return tail_up(n - k + 1, n, 1.0 - q)

@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 @functools.cache
 def special() -> Any:  # noqa: ANN401  # scipy's module, imported when first used: it is slow
-    """``scipy.special``."""
+    """Import ``scipy.special`` on first use."""
     from scipy import special as functions  # noqa: PLC0415  # start-up time
 
     return functions
@@ -66,7 +66,7 @@ def masses_up(n: int, p: Floats) -> Floats:
 
 @functools.lru_cache(maxsize=64)
 def _choices(n: int) -> Floats:
-    """Log of the binomial coefficients."""
+    """Return the logs of the binomial coefficients."""
     k, gammaln = np.arange(n + 1.0), special().gammaln
     return np.asarray(gammaln(n + 1.0) - gammaln(k + 1) - gammaln(n - k + 1))
 
@@ -77,7 +77,7 @@ def logistic_up(epsilon: float) -> float:
 
 
 def exp_up(epsilon: float) -> float:
-    """e^epsilon, rounded up."""
+    """Return e^epsilon, rounded up."""
     return math.exp(epsilon) * (1.0 + 1e-15)
 
 

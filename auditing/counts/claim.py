@@ -106,7 +106,7 @@ def _epsilon(guarantee: Guarantee[Any], delta: Fraction) -> float:
 
 @functools.lru_cache(maxsize=64)
 def _tangents(guarantee: Guarantee[Any]) -> tuple[Tangent, ...]:
-    """Points (epsilon, delta(epsilon)) of the claimed profile, each delta rounded up.
+    """Return points (epsilon, delta(epsilon)) of the claimed profile, each delta rounded up.
 
     An epsilon that cannot be certified is left out: a test less.
     """

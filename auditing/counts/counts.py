@@ -71,7 +71,7 @@ class EventCounts:
 
     @property
     def total(self) -> int:
-        """Trials on both datasets."""
+        """The number of trials on both datasets."""
         return self.trials + self.other_trials
 
     def reversed(self) -> EventCounts:
@@ -79,7 +79,7 @@ class EventCounts:
         return EventCounts(self.other_hits, self.other_trials, self.hits, self.trials, self.design)
 
     def complement(self) -> EventCounts:
-        """The complementary event."""
+        """Return the counts of the complementary event."""
         return EventCounts(
             self.trials - self.hits,
             self.trials,
@@ -118,7 +118,7 @@ class PrefixCounts:
 
     @property
     def total(self) -> int:
-        """Trials on both datasets."""
+        """The number of trials on both datasets."""
         return self.trials + self.other_trials
 
     def event(self, position: int) -> EventCounts:
@@ -129,7 +129,7 @@ class PrefixCounts:
         )
 
     def plus(self, more: PrefixCounts) -> PrefixCounts:
-        """Further trials of the same events."""
+        """Return the counts with further trials of the same events added."""
         return PrefixCounts(
             tuple(a + b for a, b in zip(self.inside, more.inside, strict=True)),
             tuple(a + b for a, b in zip(self.hits, more.hits, strict=True)),
@@ -171,12 +171,12 @@ class BinCounts:
 
     @property
     def trials(self) -> int:
-        """Trials on D."""
+        """The number of trials on D."""
         return sum(self.hits)
 
     @property
     def other_trials(self) -> int:
-        """Trials on D'."""
+        """The number of trials on D'."""
         return sum(self.other_hits)
 
     def reversed(self) -> BinCounts:

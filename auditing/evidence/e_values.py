@@ -51,7 +51,7 @@ def log_evidence(
 
 
 def _best_bet(question: Question, training: Training, claim: Claim, counts: PrefixCounts) -> float:
-    """What the bet earns that would have earned most in training, of one on each event."""
+    """Return the log wealth of the bet on the event that would have earned most in training."""
     past = training_counts(question, training)
     against = [past.event(position) for position in range(len(past.inside))]
     bets = [bet_on(event, _tangent(event, claim)) for event in against]
@@ -68,7 +68,7 @@ def _tangent(past: EventCounts, claim: Claim) -> Tangent:
 
 
 def training_counts(question: Question | BothSides, training: Training) -> PrefixCounts:
-    """What training showed of a question."""
+    """Count the events of a question on training samples."""
     inside, hits = question.count(training.features, training.labels)
     on_data = int(training.labels.sum())
     return question.counts(inside, hits, on_data, len(training) - on_data)

@@ -68,7 +68,7 @@ class EventBet:
         object.__setattr__(self, "stake", min(stake, _MOST / -worst) if worst < 0 else 0.0)
 
     def _gains(self) -> tuple[float, float, float, float]:
-        """Z on D in S, on D outside, on D' in S, on D' outside."""
+        """Return the four values of Z: on D in S, on D outside, on D' in S, on D' outside."""
         w, delta = self.balance, self.delta
         return 2 - w - delta, -w - delta, w - 2 * self.slope - delta, w - delta
 

@@ -97,7 +97,7 @@ class GaussianSequence:
 @final
 @dataclass(frozen=True, slots=True)
 class _Predictions:
-    """Predictions for nested events.
+    """Predicted Gaussian shifts of nested events, made from past blocks alone.
 
     Attributes:
         p: probabilities on D, shape (events,).

@@ -110,7 +110,7 @@ class EvidenceStore:
 
 
 def _number(log_evidence: float) -> float:
-    """Evidence as SQLite keeps it: wealth that is lost altogether as a low number."""
+    """Return log evidence as a finite number for SQLite; -inf becomes a very low number."""
     if math.isnan(log_evidence):
         raise ParameterError("log_evidence", log_evidence, "a number")
     return max(log_evidence, -1e300)

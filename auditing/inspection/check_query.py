@@ -116,7 +116,7 @@ def _finite(value: object) -> bool:
 
 
 def _signed(first: object, other: object) -> bool:
-    """Whether a zero changed its sign."""
+    """Return whether a zero changed its sign."""
     one, two = np.asarray(first, dtype=np.float64), np.asarray(other, dtype=np.float64)
     return bool(np.any((one == 0) & (two == 0) & (np.signbit(one) != np.signbit(two))))
 

@@ -30,7 +30,7 @@ class Largest:
         self._found: dict[str, tuple[Distance, Sensitivity | None, str]] = {}
 
     def see(self, where: str, moved: Distance, declared: Sensitivity | None, pair: str) -> None:
-        """One movement."""
+        """Add one movement."""
         before = self._found.get(where)
         if before is None or moved.nearest(declared) > before[0].nearest(declared):
             self._found[where] = moved, declared, pair

@@ -126,7 +126,7 @@ def _numeric(value: object) -> bool:
 
 
 def _array(value: object) -> NDArray[Any] | None:
-    """Real numbers as an array; None for anything else."""
+    """Return real numbers as an array, or None for anything else."""
     try:
         array = np.asarray(value)
     except ValueError:  # ragged

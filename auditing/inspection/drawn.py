@@ -42,16 +42,16 @@ class Drawn(np.ndarray[Any, np.dtype[Any]]):
         return drawn
 
     def __array_finalize__(self, parent: object) -> None:
-        """A part, a copy or a reshaped one is from the same source."""
+        """Give a view, a copy or a reshaped array the same source."""
         self.source = getattr(parent, "source", None)
 
     def __getitem__(self, key: Any) -> Any:  # noqa: ANN401
-        """A part, one number too, is noise."""
+        """Return a part, or one number, marked as noise of the same source."""
         part = super().__getitem__(key)
         return part if self.source is None else Drawn.of(part, self.source)
 
     def __round__(self, digits: int | None = None) -> Any:  # noqa: ANN401
-        """Rounded noise is noise, whole without digits."""
+        """Round; the result is noise of the same source, an integer if no digits are given."""
         rounded = np.round(np.asarray(self), digits or 0)
         whole = rounded.astype(np.int64) if digits is None else rounded
         return whole if self.source is None else Drawn.of(whole, self.source)

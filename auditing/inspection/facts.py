@@ -107,11 +107,11 @@ class Inspection:
 
     @property
     def kinds(self) -> frozenset[FactKind]:
-        """Which kinds of facts there are."""
+        """The kinds of facts that were found."""
         return frozenset(fact.kind for fact in self.facts)
 
     def __str__(self) -> str:
-        """A page."""
+        """Return the facts as text, one a line."""
         seed = "" if self.seed is None else f", seed {self.seed}"
         head = f"{_counted(len(self.facts), 'fact')} on {_counted(self.pairs, 'pair')}{seed}"
         lines = [head, *map(str, self.facts), *map(str, self.movements)]
@@ -137,7 +137,7 @@ class Inspection:
         return plain
 
     def to_json(self) -> str:
-        """Everything as JSON."""
+        """Return the facts as JSON."""
         return json.dumps(self.to_dict(), indent=2, allow_nan=False)
 
 

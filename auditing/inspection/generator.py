@@ -48,7 +48,7 @@ class Listening:
     ignore: Collection[str]
 
     def primitive(self, method: str) -> Primitive:
-        """One method."""
+        """Wrap one method of the generator as a primitive."""
         declared = self.sensitivity
         if isinstance(declared, Mapping):
             declared = declared.get(method)
@@ -68,7 +68,7 @@ class RecordingGenerator(np.random.Generator):
         self._tape, self._listening = tape, listening
 
     def __getattribute__(self, name: str) -> Any:  # noqa: ANN401
-        """A public method comes wrapped."""
+        """Return a public method wrapped as a primitive, anything else as it is."""
         item = super().__getattribute__(name)
         if name.startswith("_"):
             return item

@@ -133,7 +133,7 @@ def permuted(data: Dataset) -> Iterator[Pair]:
 
 
 def _named(record: object) -> str:
-    """A record in a pair's name; numpy's as Python's."""
+    """Return a record as text for a pair's name; numpy's scalars like Python's."""
     return repr(record.tolist() if isinstance(record, np.ndarray | np.generic) else record)
 
 

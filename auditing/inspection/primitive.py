@@ -60,7 +60,7 @@ class Primitive:
 def _bound(
     call: Callable[..., Any], args: Sequence[Any], named: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Arguments by the names of their parameters, by their places where these are unknown."""
+    """Bind arguments to parameter names, or to positions if the names are unknown."""
     try:
         return dict(inspect.signature(call).bind(*args, **named).arguments)
     except (TypeError, ValueError):

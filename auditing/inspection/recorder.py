@@ -134,7 +134,7 @@ class Recorder:
         return Inspection(len(looked), tuple(facts), largest.movements(), chosen)
 
     def _run(self, sampler: Sampler, data: object, seed: int, before: Tape | None) -> Run:
-        """One output."""
+        """Run the implementation once and record it."""
         tape = Tape(before)
         rng = RecordingGenerator(np.random.default_rng(seed), tape, self._listening)
         with self._on(tape):

@@ -75,7 +75,7 @@ class Tape:
         self._depth += 1
 
     def __exit__(self, *_: object) -> None:
-        """Leave it."""
+        """Leave the primitive."""
         self._depth -= 1
 
     def answer(self, call: Call, own: Any) -> Any:  # noqa: ANN401  # whatever the primitive returns

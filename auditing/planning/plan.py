@@ -76,7 +76,7 @@ class EpsilonPlan:
 
     @property
     def weight(self) -> float:
-        """The weight of the two-sample statistic."""
+        """Return the weight of the two-sample statistic."""
         return math.exp(min(max(self.epsilon, 0.0), 50.0))
 
     def lower_bound(self, counts: PrefixCounts, claim: Claim, significance: float) -> float:
@@ -159,7 +159,7 @@ def plan_epsilon(
 
 
 def _scaled(counts: EventCounts, trials: int) -> EventCounts:
-    """The same frequencies for another number of trials."""
+    """Scale counts to another number of trials."""
     ratio = trials / counts.total
     first, second = round(counts.trials * ratio), round(counts.other_trials * ratio)
     return EventCounts(
@@ -199,7 +199,7 @@ def best_event(
 
 
 def _methods(claim: Claim, trials: int) -> tuple[Method, ...]:
-    """What is worth trying, judged by what is known before any trial is drawn."""
+    """Yield the methods worth trying, judged before any trial is drawn."""
     thinned = trials * claim.delta_up / 2
     if thinned > _MOST_THINNED:
         return (Method.TWO_SAMPLE,)
@@ -222,7 +222,7 @@ def clearness(counts: PrefixCounts) -> float:
 def _promises(
     ranked: Sequence[Ranked], delta: float, trials: int, method: Method, cautions: Sequence[float]
 ) -> list[Floats]:
-    """What each event is likely to show on fresh samples, in units of epsilon; -inf for nothing.
+    """Return the epsilon that each event is likely to show on fresh samples, or -inf. Heuristic.
 
     A lower limit that takes off the standard errors of the training and of a test of ``trials``
     samples: exact limits, so that an event without hits on one side is judged rightly. All events
@@ -252,7 +252,7 @@ def _promises(
 @final
 @dataclass(frozen=True, slots=True)
 class _Events:
-    """Training counts of many events, an entry each."""
+    """Training counts of many events, one entry an event."""
 
     hits: Floats
     inside: Floats
@@ -268,12 +268,12 @@ def _by_label(counts: PrefixCounts, delta: float, method: Method) -> bool:
 
 
 def _test_error(counts: PrefixCounts, trials: int) -> float:
-    """What the test will be wrong by, in standard errors of the training."""
+    """Return the error of the test in standard errors of the training. Heuristic."""
     return _TEST * math.sqrt(counts.total / max(trials, 1))
 
 
 def _log_odds_of_labels(events: _Events, delta: float, errors: Floats) -> Floats:
-    """The odds that are explained by epsilon alone."""
+    """Return the log-odds of labels inside each event, minus what delta explains."""
     right = lower_limit(events.hits, events.inside, _normal_tails(errors)) * events.inside
     explained = right - delta * (events.trials + events.other_trials)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -282,7 +282,7 @@ def _log_odds_of_labels(events: _Events, delta: float, errors: Floats) -> Floats
 
 
 def _log_ratio_of_probabilities(events: _Events, delta: float, errors: Floats) -> Floats:
-    """The ratio of the two probabilities."""
+    """Return the log ratio of the two probabilities of each event."""
     each = _normal_tails(errors / math.sqrt(2.0))
     p = lower_limit(events.hits, events.trials, each)
     q = upper_limit(events.inside - events.hits, events.other_trials, each)
@@ -314,7 +314,7 @@ def clearest_tangent(
     claim: Claim,
     close: float,
 ) -> CurvePlan | None:
-    """The event and tangent to test.
+    """Return the event and the tangent of the claimed curve to test.
 
     For each event the tangent that says most about it; of an event and its complement with D and
     D' exchanged, which are bound by tangents at epsilon and -epsilon, the rarer. Among the

@@ -84,7 +84,7 @@ def detectable_mu(tangent: Tangent, counts: PrefixCounts, significance: float) -
 
 
 def _unlucky(counts: PrefixCounts, p: float, q: float) -> EventCounts:
-    """Counts that are worse for the auditor with probability at most 5 %."""
+    """Return counts such that worse ones have probability at most 5 %."""
     hits = quantile(1 - _SURE, counts.trials, p)
     others = quantile(_SURE, counts.other_trials, q)
     return EventCounts(hits, counts.trials, others, counts.other_trials)
@@ -99,7 +99,7 @@ def _unlucky_guesses(counts: PrefixCounts, frequency: float, right: float) -> Ev
 
 
 def _smallest(finds: Callable[[float], bool], start: float) -> float:
-    """Smallest value above ``start`` that is found, to 1 %; inf when none up to 60 is."""
+    """Return the smallest refuted value above ``start``, to 1 %, or inf if none up to 60 is."""
     low, step = start, max(start, 0.1) / 16
     while not finds(low + step):
         low, step = low + step, step * 2

@@ -67,7 +67,7 @@ def widened(part: Features, width: int) -> Features:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawing:
-    """How tasks become chunks.
+    """How tasks become chunks: which executor draws them, and which store keeps them.
 
     A chunk is a function of its task, and chunks are delivered in the order of their tasks: an
     audit sees the same whatever the executor, its number of workers, and what finishes first.
@@ -83,7 +83,7 @@ class Drawing:
     deadline: float = math.inf
 
     def chunks(self, tasks: Iterable[Task], ahead: Callable[[], int]) -> Iterator[Chunk]:
-        """The tasks' chunks, in order.
+        """Yield the chunks of the tasks, in order.
 
         Args:
             tasks: taken one at a time.

@@ -82,7 +82,7 @@ def _column(values: NDArray[Any], size: int) -> Features:
 
 
 def _row(item: object) -> Features:
-    """The numbers of one output."""
+    """Return the numbers of one output."""
     item = _plain(item)
     try:
         array = np.asarray(float(item)) if isinstance(item, int | float) else _as_array(item)

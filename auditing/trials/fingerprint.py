@@ -111,7 +111,7 @@ class _State:
                 yield self.digest(constant)
 
     def _state(self, value: Any) -> Iterator[bytes]:  # noqa: ANN401  # anything
-        """What pickling would keep."""
+        """Return the state that pickling would keep."""
         self.modules.add(type(value).__module__)
         registered = copyreg.dispatch_table.get(type(value))
         try:

@@ -16,7 +16,7 @@ _LONGEST = 200
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Attempt:
-    """What a call came to.
+    """The outcome of a call: its value, or the error it raised.
 
     Attributes:
         value: what it returned; None after an error.
@@ -41,7 +41,7 @@ class Attempt:
 
 
 def short_text(item: object) -> str:
-    """An item in a line."""
+    """Return the text of an item, cut to one line."""
     plain = item.tolist() if isinstance(item, np.ndarray | np.generic) else item
     text = " ".join((plain if isinstance(plain, str) else repr(plain)).split())
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."

@@ -38,11 +38,11 @@ class ObjectFeatures:
     width: int = 64
 
     def __post_init__(self) -> None:
-        """Refuse no columns."""
+        """Raise ParameterError if there are no columns."""
         arguments.count(width=self.width)
 
     def __call__(self, outputs: Iterable[object]) -> NDArray[np.float64]:
-        """One row an output."""
+        """Return one row of numbers for every output."""
         return np.array([self._row(output) for output in outputs]).reshape(-1, self.width)
 
     def _row(self, output: object) -> NDArray[np.float64]:

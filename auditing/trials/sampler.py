@@ -43,7 +43,7 @@ class OneAtATime:
     errors_are_outputs: bool = True
 
     def __call__(self, data: object, size: int, rng: np.random.Generator) -> list[object]:
-        """``size`` outputs, one call each."""
+        """Return ``size`` outputs, one call each."""
         return [self._one(data, rng) for _ in range(size)]
 
     def _one(self, data: object, rng: np.random.Generator) -> object:

@@ -53,7 +53,7 @@ def _is_standard(name: str) -> bool:
 
 
 def _origin(name: str) -> Path | None:
-    """The file of a module, None when there is none."""
+    """Return the file of a module, or None if there is none."""
     loaded = getattr(sys.modules.get(name), "__file__", None)
     if loaded is not None:
         return Path(loaded)

@@ -25,7 +25,7 @@ class Training:
     labels: Labels
 
     def __len__(self) -> int:
-        """How many trials."""
+        """The number of trials."""
         return len(self.labels)
 
     def halves(self) -> tuple[Training, Training]:
@@ -36,7 +36,7 @@ class Training:
         )
 
     def joined(self, other: Training) -> Training:
-        """Both together."""
+        """Return both sets of trials together."""
         return Training(
             np.concatenate([self.features, other.features]),
             np.concatenate([self.labels, other.labels]),

@@ -83,7 +83,7 @@ class Trials:
         self.drawn = 0
 
     def training(self, count: int) -> Training:
-        """Fresh trials to look at."""
+        """Draw fresh trials that may be looked at."""
         chunks = list(self._chunks(count))
         return _stacked(chunks)
 

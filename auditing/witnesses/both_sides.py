@@ -34,17 +34,17 @@ class BothSides:
 
     @property
     def score(self) -> Score:
-        """The score."""
+        """The score whose two ends are used."""
         return self.first.score
 
     @property
     def thresholds(self) -> Floats:
-        """One for each pair of events."""
+        """The thresholds of the first question, one for each pair of events."""
         return self.first.thresholds
 
     @property
     def sides(self) -> tuple[Question, ...]:
-        """Both questions."""
+        """The two questions, one for each end."""
         return self.first, self.second
 
     @property
@@ -53,7 +53,7 @@ class BothSides:
         return self.first.swapped
 
     def only(self, position: int | slice) -> BothSides:
-        """Some of the pairs of events."""
+        """Return the question with some of its pairs of events."""
         return BothSides(self.first.only(position), self.second.only(position), self.fitted)
 
     def overview(self, training: Floats) -> Question:
@@ -61,7 +61,7 @@ class BothSides:
         return self.first.overview(training)
 
     def describe(self, position: int) -> str:
-        """One of the pairs of events in words."""
+        """Return one of the pairs of events in words."""
         return f"{self.first.describe(position)} or {self.second.describe(position)}"
 
     def count(
@@ -74,7 +74,7 @@ class BothSides:
     def counts(
         self, inside: NDArray[np.int64], hits: NDArray[np.int64], on_data: int, on_neighbour: int
     ) -> PrefixCounts:
-        """What ``count`` found in all."""
+        """Return the counts that ``count`` found in all."""
         wrong = int((inside - hits).max(initial=0))
         total = on_data + on_neighbour
         return PrefixCounts(

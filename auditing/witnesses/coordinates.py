@@ -23,7 +23,7 @@ class Coordinate:
     index: int
 
     def __call__(self, features: Floats) -> Floats:
-        """Score every row."""
+        """Return the score of every row."""
         return without_nan(column(features, self.index))
 
     def __str__(self) -> str:
@@ -36,7 +36,7 @@ class Largest:
     """The largest coordinate, nan left out."""
 
     def __call__(self, features: Floats) -> Floats:
-        """Score every row."""
+        """Return the score of every row."""
         return np.asarray(np.max(without_nan(features), axis=1))
 
     def __str__(self) -> str:
@@ -49,7 +49,7 @@ class Smallest:
     """Minus the smallest coordinate, nan left out."""
 
     def __call__(self, features: Floats) -> Floats:
-        """Score every row."""
+        """Return the score of every row."""
         return np.asarray(np.max(without_nan(-features), axis=1))
 
     def __str__(self) -> str:
@@ -65,7 +65,7 @@ class FarFrom:
     centre: float
 
     def __call__(self, features: Floats) -> Floats:
-        """Score every row."""
+        """Return the score of every row."""
         return without_nan(np.abs(column(features, self.index) - self.centre))
 
     def __str__(self) -> str:
@@ -82,7 +82,7 @@ class Thresholds(Witness):
     most: int = MOST_COORDINATES
 
     def scores(self, training: Training) -> Iterator[Score]:
-        """The scores named above."""
+        """Yield the scores named in the class docstring."""
         width = training.features.shape[1]
         for index in range(min(width, self.most)):
             yield Coordinate(index)
@@ -102,5 +102,5 @@ def column(features: Floats, index: int) -> Floats:
 
 
 def without_nan(values: Floats) -> Floats:
-    """Nan replaced by -inf."""
+    """Replace nan by -inf."""
     return np.where(np.isnan(values), -np.inf, values)

@@ -26,7 +26,7 @@ class AtomOdds:
     odds: Floats
 
     def __call__(self, features: Floats) -> Floats:
-        """Score every row."""
+        """Return the score of every row."""
         rows = _keys(features, self.keys.dtype.itemsize // 8)
         place = np.minimum(np.searchsorted(self.keys, rows), len(self.keys) - 1)
         return np.where(self.keys[place] == rows, self.odds[place], 0.0)
@@ -45,7 +45,7 @@ class BinOdds:
     odds: Floats
 
     def __call__(self, features: Floats) -> Floats:
-        """Score every row."""
+        """Return the score of every row."""
         return np.asarray(self.odds[_bins(column(features, self.index), self.edges)])
 
     def __str__(self) -> str:

@@ -27,7 +27,7 @@ class SumOfOdds:
     bends: tuple[tuple[int, Floats, Floats], ...]
 
     def __call__(self, features: Floats) -> Floats:
-        """Score every row."""
+        """Return the score of every row."""
         total = np.zeros(len(features))
         for index, places, odds in self.bends:
             total += np.nan_to_num(np.interp(column(features, index), places, odds))

@@ -34,7 +34,7 @@ class LearnedScore:
     classifier: Any
 
     def __call__(self, features: Floats) -> Floats:
-        """Score every row."""
+        """Return the score of every row."""
         design = _design(self.standard, features, self.degree)
         with _one_thread():
             odds = np.asarray(self.classifier.decision_function(design), dtype=np.float64)
@@ -62,11 +62,11 @@ class Logistic(Witness):
     strength: float = 1.0
 
     def __post_init__(self) -> None:
-        """Say early that there is no scikit-learn."""
+        """Raise MissingDependency early if scikit-learn is not installed."""
         _library("linear_model")
 
     def scores(self, training: Training) -> Iterator[Score]:
-        """Two scores."""
+        """Yield a linear and a quadratic logistic regression."""
         model = _library("linear_model").LogisticRegression
         for degree, name in ((1, "logistic regression"), (2, "quadratic logistic regression")):
             yield from _fitted(name, model(C=self.strength, max_iter=1_000), training, degree)
@@ -90,11 +90,11 @@ class Boosting(Witness):
     leaves: int = 15
 
     def __post_init__(self) -> None:
-        """Say early that there is no scikit-learn."""
+        """Raise MissingDependency early if scikit-learn is not installed."""
         _library("ensemble")
 
     def scores(self, training: Training) -> Iterator[Score]:
-        """One score."""
+        """Yield boosted trees."""
         model = _library("ensemble").HistGradientBoostingClassifier(
             max_iter=self.rounds,
             max_leaf_nodes=self.leaves,
@@ -118,7 +118,7 @@ def learned() -> tuple[Witness, ...]:
 
 
 def _fitted(name: str, classifier: Any, training: Training, degree: int) -> Iterator[Score]:  # noqa: ANN401
-    """The classifier after training; nothing where there is too little to learn from."""
+    """Yield the trained classifier, if there are enough samples to learn from."""
     if len(training) < _LEAST_TRAINING or len(set(training.labels.tolist())) < 2:
         return
     width = min(training.features.shape[1], _MOST_COORDINATES)

@@ -30,7 +30,7 @@ class LinearScore:
     weights: Floats
 
     def __call__(self, features: Floats) -> Floats:
-        """Score every row."""
+        """Return the score of every row."""
         design = _design(self.standard(features), len(self.weights))
         return np.asarray(np.round(design @ self.weights, 6))
 

@@ -91,12 +91,12 @@ class Question:
         return replace(self, thresholds=np.unique(values[ranks])[::-1])
 
     def only(self, position: int | slice) -> Question:
-        """Some of the events."""
+        """Return the question with some of its events."""
         chosen = position if isinstance(position, slice) else slice(position, position + 1)
         return replace(self, thresholds=self.thresholds[chosen])
 
     def describe(self, position: int) -> str:
-        """One of the events in words."""
+        """Return one of the events in words."""
         threshold = float(self.thresholds[position])
         sign = ">=" if self.upwards else "<="
         return f"{self.score} {sign} {threshold if self.upwards else 0.0 - threshold!r}"

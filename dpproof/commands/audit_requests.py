@@ -49,7 +49,7 @@ AN_OBJECT = 'an import path such as "package.module:name"'
 @final
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One audit, ready to run."""
+    """One audit with everything it needs to run."""
 
     sampler: Any
     pair: Any
@@ -58,7 +58,7 @@ class Request:
     workers: Callable[[], AbstractContextManager[Executor | None]]
 
     def run(self, progress: Callable[[int, int], None] | None = None) -> auditing.Report:
-        """Draw and test.
+        """Run the audit and return its report.
 
         Raises:
             InputError: the arguments do not fit; the sampler's own errors are its own.
@@ -115,7 +115,7 @@ def from_table(section: Section, folder: Path) -> Request:
 
 
 def _workers(section: Section) -> Callable[[], AbstractContextManager[Executor | None]]:
-    """This process, so many others, or an executor that an import path leads to."""
+    """Return the executor for a number of worker processes, or the one at an import path."""
     if "executor" in section.values:
         if "workers" in section.values:
             raise section.refuse("workers", "expected either workers or an executor, not both")
@@ -132,7 +132,7 @@ def _workers(section: Section) -> Callable[[], AbstractContextManager[Executor |
 
 
 def _pair(section: Section) -> object:
-    """Two values written in the file, or an import path to a pair or to a function giving one."""
+    """Return the two datasets: values in the file, or an import path to a pair or to a function."""
     value = section.required("pair", f"two datasets, or {AN_OBJECT}")
     if isinstance(value, list):
         if len(value) != 2:
@@ -143,7 +143,7 @@ def _pair(section: Section) -> object:
 
 
 def _claim(section: Section, folder: Path) -> object:
-    """(epsilon, delta), or the total of a pipeline file."""
+    """Return the claim: (epsilon, delta), or the total of a pipeline file."""
     if "pipeline" in section.values:
         if "epsilon" in section.values:
             raise section.refuse("epsilon", "expected either a pipeline or epsilon, not both")

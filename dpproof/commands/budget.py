@@ -27,7 +27,7 @@ Step = Callable[[str], None]
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageCost:
-    """What one stage costs.
+    """The privacy cost of one stage by itself, and its share of the total.
 
     Attributes:
         stage: the stage.
@@ -55,7 +55,7 @@ class StageCost:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """What a pipeline costs.
+    """The privacy cost of a pipeline: of every stage and of all together.
 
     Attributes:
         pipeline: the pipeline.
@@ -138,7 +138,7 @@ def _power(whole: Guarantee[Relation], rate: Fraction) -> Bound:
 
 
 def _or_nothing(question: Callable[[], Bound], nothing: Bound) -> Bound:
-    """The answer, or the bracket that holds without knowing anything: only epsilon has to be."""
+    """Return the answer, or the trivial bracket if there is none. Not used for epsilon."""
     try:
         return question()
     except NotCertified:
@@ -146,7 +146,7 @@ def _or_nothing(question: Callable[[], Bound], nothing: Bound) -> Bound:
 
 
 def _shares(guarantees: Sequence[Guarantee[Relation]]) -> list[float | None]:
-    """Each guarantee's part of the sum of Renyi divergences at one order: for orientation only.
+    """Return each guarantee's part of the sum of Renyi divergences at one order. Heuristic.
 
     A low order looks at the bulk of the loss; a high one would see rare large losses alone.
     """

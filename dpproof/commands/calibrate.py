@@ -21,7 +21,7 @@ from dpproof.pipeline.free_parameter import Free
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Solved:
-    """A number that meets the budget.
+    """A parameter value at which the pipeline meets its budget.
 
     Attributes:
         free: which number.
@@ -88,7 +88,7 @@ def _builder(
 
 
 def _largest(free: Free) -> int | None:
-    """The largest value that makes sense, None where there is no end."""
+    """Return the largest allowed value of a parameter, or None if there is none."""
     sampling = free.stage.sampling
     if free.address == "rate":
         return 1

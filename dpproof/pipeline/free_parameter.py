@@ -31,20 +31,20 @@ class Free:
 
     @property
     def parameter(self) -> Parameter:
-        """What kind of number it is."""
+        """The kind of number that the parameter is: its range and direction."""
         return PARAMETERS[self.address.rpartition(".")[2]]
 
     @property
     def others(self) -> tuple[Stage, ...]:
-        """Every other stage."""
+        """All stages but the one that has the free parameter."""
         return tuple(stage for stage in self.pipeline.stages if stage.name != self.stage.name)
 
     def at(self, value: Fraction) -> Stage:
-        """The stage with this number."""
+        """Return the stage with the free parameter set to this number."""
         return self.stage.replaced(self.address, value)
 
     def solved(self, value: Fraction) -> Pipeline:
-        """The pipeline with this number."""
+        """Return the pipeline with the free parameter set to this number."""
         stages = tuple(
             self.at(value) if stage.name == self.stage.name else stage
             for stage in self.pipeline.stages
@@ -111,7 +111,7 @@ def _completed_stage(table: Document, address: str) -> Document:
 
 
 def _completed_release(table: Document, name: str) -> Document:
-    """Only where that completes the one form of the mechanism that the table uses."""
+    """Add the free parameter if that completes the form of the mechanism that the table uses."""
     kind = KINDS.get(str(table.get("mechanism")))
     if kind is None or name in table:
         return table

@@ -27,7 +27,7 @@ Document = Mapping[str, object]
 
 
 def read(path: str) -> Document:
-    """The TOML document of a file.
+    """Read a file and return its TOML document.
 
     Raises:
         InputError: no such file, no file at all, not text, not TOML, or absurdly large.
@@ -59,7 +59,7 @@ def shown_path(path: str) -> str:
 
 
 def parse(document: Document, file: str) -> Pipeline:
-    """The pipeline that a document describes.
+    """Check a TOML document and return the pipeline that it describes.
 
     Args:
         document: the parsed TOML.
@@ -86,7 +86,7 @@ def load(path: str) -> Pipeline:
 
 
 def _stages(outer: Section, prefix: str, relation: Relation, *, depth: int) -> tuple[Stage, ...]:
-    """The [[stage]] tables of the file or of a stage; refusals begin with the prefix."""
+    """Read the [[stage]] tables of the file or of a stage. Errors begin with the prefix."""
     stages: dict[str, Stage] = {}
     for position, table in enumerate(outer.tables("stage", A_STAGE), start=1):
         stage = _stage(prefix, position, table, relation, depth=depth)
@@ -130,7 +130,7 @@ def _stage(prefix: str, position: int, table: Document, relation: Relation, *, d
 
 
 def _wrapped(section: Section, relation: Relation, *, depth: int) -> tuple[Stage, ...]:
-    """The stages that are run together and selected from: nested [[stage.stage]] tables."""
+    """Read nested [[stage.stage]] tables: stages that run together and are selected from."""
     section.only(["name", "select", "stage"])
     section.required("select", f"{A_SELECTION}, for what the [[stage.stage]] tables run together")
     if depth == DEEPEST:
@@ -139,7 +139,7 @@ def _wrapped(section: Section, relation: Relation, *, depth: int) -> tuple[Stage
 
 
 def _group(section: Section) -> tuple[Release, ...]:
-    """Several releases on one sample: the nested [[stage.release]] tables."""
+    """Read nested [[stage.release]] tables: several releases on one sample."""
     if "mechanism" in section.values:
         problem = "expected either mechanism, or [[stage.release]] tables, not both"
         raise section.refuse("mechanism", problem)
@@ -161,7 +161,7 @@ def _release_keys() -> list[str]:
 
 
 def _release(section: Section, name: str, others: tuple[str, ...]) -> Release:
-    """The mechanism and parameters that stand in a table, beside some other keys."""
+    """Read the mechanism and its parameters from a table that may hold other keys."""
     section.only([*_release_keys(), *others, *(["release", "stage"] if "count" in others else [])])
     mechanism = section.choice("mechanism", KINDS)
     kind = KINDS[mechanism]
@@ -180,7 +180,7 @@ def _release(section: Section, name: str, others: tuple[str, ...]) -> Release:
 
 
 def _sensitivity(section: Section, kind: Kind) -> tuple[str, Fraction]:
-    """A number in the mechanism's usual norm, or a table that names the norm."""
+    """Read a sensitivity: a number in the mechanism's first norm, or a table with a norm."""
     norm, table, key = kind.norms[0], section, "sensitivity"
     if isinstance(section.values[key], Mapping):
         table = section.table(key, "a number or a table")
@@ -192,7 +192,7 @@ def _sensitivity(section: Section, kind: Kind) -> tuple[str, Fraction]:
 
 
 def _form(section: Section, kind: Kind, takes: str) -> tuple[str, ...]:
-    """The parameters to read: those of the one form that the table uses, and given defaults."""
+    """Return the names to read: of the form that the table uses, and of defaults it sets."""
     present = [key for key in kind.parameters if key in section.values]
     given = [key for key in present if key not in kind.defaults]
     forms = [form for form in kind.forms if set(given) & set(form)]
@@ -207,7 +207,7 @@ def _form(section: Section, kind: Kind, takes: str) -> tuple[str, ...]:
 
 
 def _sampling(section: Section, relation: Relation) -> SamplingScheme:
-    """The scheme of a ``sampling = { … }`` table."""
+    """Read the sampling scheme of a ``sampling = { … }`` table."""
     table = section.table("sampling", A_SCHEME)
     table.only(["scheme", *(key for keys in SCHEMES.values() for key in keys)])
     scheme = table.choice("scheme", SCHEMES)

@@ -66,7 +66,7 @@ class Stage:
     runs: RunLaw | None = None
 
     def build(self, relation: Relation) -> Mechanism[Relation]:
-        """The mechanism of the whole stage.
+        """Return the mechanism of the stage, all its runs included.
 
         Raises:
             PrivacyError: a mechanism or a combination of them is refused.
@@ -75,7 +75,7 @@ class Stage:
         return once if self.runs is None else once.select(self.runs)
 
     def once(self, relation: Relation) -> Mechanism[Relation]:
-        """The mechanism of one run.
+        """Return the mechanism of one run of the stage.
 
         Raises:
             PrivacyError: a mechanism or a combination of them is refused.
@@ -87,7 +87,7 @@ class Stage:
         return sampled if self.count == 1 else sampled.repeat(self.count)
 
     def guarantee(self, relation: Relation) -> Guarantee[Relation]:
-        """What the whole stage satisfies.
+        """Return the guarantee of the stage, all its runs included.
 
         Raises:
             PrivacyError: as ``build``, or no theorem covers the stage.
@@ -118,7 +118,7 @@ class Stage:
         return found
 
     def _inner_numbers(self) -> Mapping[str, Fraction]:
-        """Those of the stages inside, each after the name of its stage and a point."""
+        """Return the numbers of the inner stages, named "stage.parameter"."""
         return {
             f"{stage.name}.{address}": value
             for stage in self.stages
@@ -157,7 +157,7 @@ class Stage:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pipeline:
-    """A whole pipeline file.
+    """The content of a pipeline file.
 
     Attributes:
         file: its name, as it begins a refusal.

@@ -70,7 +70,7 @@ def listed(names: Iterable[str]) -> str:
 @final
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One table of the file.
+    """One table of a pipeline file, whose keys are read one by one.
 
     Attributes:
         place: the file and the table, as they begin every refusal.
@@ -128,14 +128,14 @@ class Section:
         return value
 
     def table(self, key: str, expected: str) -> Section:
-        """A nested table."""
+        """Return a nested table."""
         value = self.required(key, expected)
         if not isinstance(value, Mapping):
             raise self.refuse(key, f"expected {expected}, got {quoted(value)}")
         return Section(self.place, value, f"{self.prefix}{key}.")
 
     def tables(self, key: str, expected: str) -> list[Mapping[str, object]]:
-        """A non-empty array of tables."""
+        """Return a non-empty array of tables."""
         value = self.required(key, expected)
         if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
             raise self.refuse(key, f"expected {expected}, got {quoted(value)}")

@@ -16,12 +16,12 @@ Json = dict[str, object]
 
 
 def bound(value: Bound) -> Json:
-    """Both ends of a bracket."""
+    """Return both ends of a bracket as JSON."""
     return {"lower": _end(value.lower), "upper": _end(value.upper)}
 
 
 def budget(spent: Budget) -> Json:
-    """The answer of ``dpproof budget --json``."""
+    """Return the answer of ``dpproof budget --json``."""
     pipeline = spent.pipeline
     return {
         "epsilon": bound(spent.epsilon),
@@ -49,7 +49,7 @@ def budget(spent: Budget) -> Json:
 
 
 def solved(answer: Solved) -> Json:
-    """The answer of ``dpproof calibrate --json``."""
+    """Return the answer of ``dpproof calibrate --json``."""
     return {
         "stage": answer.free.stage.name,
         "parameter": answer.free.address,

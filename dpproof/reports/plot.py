@@ -100,20 +100,20 @@ def draw(figure: Figure, report: Report, claim: object) -> None:
 
 
 def _rates(trials: int) -> Floats:
-    """False-alarm rates from end to end, as dense in the tails as the trials reach."""
+    """Return false-alarm rates in (0, 1), dense in the tails as far as the trials reach."""
     steps = np.linspace(-1.0, 1.0, POINTS) * np.log(10.0 * max(trials, 10))
     return np.concatenate([1 / (1 + np.exp(-steps)), np.linspace(0.0, 1.0, POINTS)])
 
 
 def _normally(rates: Any) -> Floats:  # noqa: ANN401  # anything like an array
-    """Normal quantiles, with the ends far outside of any axis."""
+    """Return normal quantiles; 0 and 1 go to points outside of the axes."""
     normal = NormalDist()
     inside = np.clip(np.asarray(rates, dtype=np.float64), 1e-15, 1 - 1e-15)
     return np.array([normal.inv_cdf(float(rate)) for rate in inside])
 
 
 def _curves(axes: Axes, rates: Floats, claimed: Floats, edge: Floats, ends: Floats) -> None:
-    """What the claim and the measurement exclude, and their edges."""
+    """Draw what the claim and the measurement exclude, and their edges."""
     bottom, top = ends
     axes.fill_between(rates, bottom, claimed, color=CLAIM, alpha=0.13, linewidth=0)
     axes.fill_between(rates, edge, top, color=EDGE, alpha=0.12, linewidth=0)
@@ -134,7 +134,7 @@ def _curves(axes: Axes, rates: Floats, claimed: Floats, edge: Floats, ends: Floa
 
 
 def _observed(axes: Axes, overview: Overview, place: Callable[[Any], Floats]) -> None:
-    """The rates that were counted, one dot a threshold."""
+    """Draw the observed rates, one dot a threshold."""
     counts = overview.counts
     inside, hits = np.array(counts.inside), np.array(counts.hits)
     alarms = (inside - hits) / max(counts.other_trials, 1)
@@ -152,7 +152,7 @@ def _observed(axes: Axes, overview: Overview, place: Callable[[Any], Floats]) ->
 
 
 def _axes(figure: Figure, order: str, smallest: float) -> None:
-    """Titles, limits and ticks."""
+    """Set titles, limits and ticks of the axes."""
     mine, other = ("D", "D'") if order == "data" else ("D'", "D")
     titles = ("Trade-off curve", "The same on axes of a normal distribution: the tails")
     for axes, title in zip(figure.axes, titles, strict=True):
@@ -178,7 +178,7 @@ def _axes(figure: Figure, order: str, smallest: float) -> None:
 
 
 def _words(figure: Figure, report: Report) -> None:
-    """What the audit says, and what the colours mean."""
+    """Write what the audit found and what the colours mean."""
     colour = CLASH if report.outcome is Outcome.VIOLATION else INK
     at = f" at δ = {report.delta:.4g}" if report.delta else ""
     lines = (

@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # a budget does not wait for the search
 
 
 def show(budget: Budget, console: Console) -> None:
-    """Print the whole page."""
+    """Print a budget."""
     console.print(Group(*_page(budget)), highlight=False)
 
 
@@ -69,7 +69,7 @@ def _costs(budget: Budget) -> Table:
 
 
 def _selected(cost: StageCost) -> list[str]:
-    """``one run ε 1.06, selecting 1.47 times that``."""
+    """Return text like ``one run ε 1.06, selecting 1.47 times that``."""
     if cost.one_run is None:
         return []
     one = f"one run ε {above(cost.one_run.upper)}"
@@ -89,7 +89,7 @@ def _verdict(budget: Budget) -> Text:
 
 
 def _meaning(budget: Budget) -> Iterator[tuple[str, str]]:
-    """What the numbers mean for the person whose record it is."""
+    """Return lines that say what the numbers mean for the person whose record it is."""
     pipeline, advantage = budget.pipeline, budget.advantage.upper
     yield "neighbours", f"{words.NEIGHBOURS[type(pipeline.relation)]} ({pipeline.relation})"
     yield "attack risk", f"an attacker who must tell {words.QUESTION[type(pipeline.relation)]}"
@@ -109,7 +109,7 @@ def _meaning(budget: Budget) -> Iterator[tuple[str, str]]:
 
 
 def _grounds(budget: Budget) -> Iterator[tuple[str, str]]:
-    """Why the numbers hold."""
+    """Return lines with the theorems, assumptions and exactness behind the numbers."""
     for position, (rule, source) in enumerate(words.theorems(budget.derivation)):
         yield "carried by" if position == 0 else "", f"{rule}: {source}"
     yield "assumed", "sensitivities, sampling and counts as the file states them, fixed in advance"

@@ -29,7 +29,7 @@ def number(value: Fraction) -> str:
 
 
 def release(one: Release) -> str:
-    """``Gaussian noise, noise multiplier 1.1``."""
+    """Return text like ``Gaussian noise, noise multiplier 1.1``."""
     words = {name: PARAMETERS[name].words for name in one.values}
     if one.norm:
         words["sensitivity"] = NORM_WORDS[one.norm]
@@ -50,7 +50,7 @@ def sampling(scheme: SamplingScheme | None) -> str:
 
 
 def times(count: int) -> str:
-    """``14,062 times``."""
+    """Return text like ``14,062 times``."""
     return "once" if count == 1 else f"{grouped(count)} times"
 
 

@@ -67,7 +67,7 @@ class Selected(Rerun[R]):
         return select(self.base.guarantee(), self.runs)
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Fresh runs for every output.
+        """Draw the number of runs and the runs themselves anew for every output.
 
         Raises:
             ParameterError: a score is not a number, or there is none and the output is not one.
@@ -79,7 +79,7 @@ class Selected(Rerun[R]):
         return join([np.stack([found[0] for found in drawn]), best], axes=2)
 
     def _best(self, data: object, numbers_of_runs: Outputs, rng: Rng) -> tuple[Outputs, Outputs]:
-        """Whether anything ran, and the best output or zeros, for each number of runs."""
+        """Return for each number of runs whether there was one, and the best output, or zeros."""
         total = int(numbers_of_runs.sum())
         outputs = self.base.draw([data], max(total, 1), rng)[0]
         best = np.zeros((numbers_of_runs.size, *outputs.shape[1:]), dtype=outputs.dtype)

@@ -44,7 +44,7 @@ class Composed(Mechanism[R]):
 
     @property
     def acts_on_records(self) -> bool:
-        """Whether every part does."""
+        """Whether every part acts on records."""
         return all(part.acts_on_records for part in self.parts)
 
     def guarantee(self) -> Guarantee[R]:

@@ -76,7 +76,7 @@ class Thresholded(Rerun[R]):
         return join([np.stack(parts) for parts in zip(*drawn, strict=True)], axes=2)
 
     def _first(self, data: object, most: Outputs, rng: Rng) -> tuple[Outputs, Outputs]:
-        """Whether a run was good enough, and its output or zeros, for each number of runs."""
+        """Return per number of runs whether one reached the threshold, and its output or zeros."""
         found = np.zeros(most.size, dtype=bool)
         like = self.base.draw([data], 1, rng)[0]  # only its shape is used
         kept = np.zeros((most.size, *like.shape[1:]), dtype=like.dtype)

@@ -19,11 +19,11 @@ class Rerun(Mechanism[R], ABC):
     @property
     @final
     def relation(self) -> R:
-        """The base's relation."""
+        """The neighbouring relation of the base mechanism."""
         return self.base.relation
 
     @property
     @final
     def acts_on_records(self) -> bool:
-        """Whether the base does."""
+        """Whether the base mechanism acts on records."""
         return self.base.acts_on_records

@@ -60,12 +60,12 @@ class Subsampled(Mechanism[R]):
 
     @property
     def relation(self) -> R:
-        """The base's relation."""
+        """The neighbouring relation of the base mechanism."""
         return self.base.relation
 
     @property
     def acts_on_records(self) -> bool:
-        """A sample is drawn from records."""
+        """True: a sample is drawn from records."""
         return True
 
     def guarantee(self) -> Guarantee[R]:

@@ -122,7 +122,7 @@ class RandomizedResponse(Mechanism[R]):
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Categories, int64 of shape (datasets, count)."""
+        """Return categories as int64 of shape (datasets, count)."""
         truth = whole_values(self.query, datasets)
         if truth.ndim != 1 or truth.min() < 0 or truth.max() >= self.categories:
             raise ParameterError(

@@ -155,6 +155,6 @@ class DiscreteGaussian(Mechanism[R]):
 
 
 def _units(sensitivity: Sensitivity) -> int:
-    """The whole part of k for L1(k), otherwise of the square."""
+    """Return floor(k) for L1(k), and the floor of the square for L2."""
     value = sensitivity.value
     return parameters.whole_part(value if isinstance(sensitivity, L1) else value**2)

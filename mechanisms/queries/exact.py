@@ -28,7 +28,7 @@ class Count:
     """
 
     def __call__(self, records: Sized) -> int:
-        """The number of records."""
+        """Return the number of records."""
         return len(records)
 
 
@@ -76,7 +76,7 @@ class ClippedSum:
         object.__setattr__(self, "granularity", grain)
 
     def __call__(self, records: Sequence[float]) -> float:
-        """The sum, in the records' unit."""
+        """Return the sum of the clipped records, in their unit."""
         values = np.asarray(records, dtype=np.float64)
         low, high = float(self.lower), float(self.upper)
         clipped = np.clip(np.where(np.isnan(values), low, values), low, high)
@@ -111,5 +111,5 @@ class Scores:
         object.__setattr__(self, "score", score)
 
     def __call__(self, records: object) -> list[float]:
-        """One score per candidate, in order."""
+        """Return one score per candidate, in order."""
         return [self.score(records, candidate) for candidate in self.candidates]

@@ -26,7 +26,7 @@ _EXACT = 2.0**53
 
 
 def require_query(query: object) -> Query | None:
-    """Accept a callable or None.
+    """Return the argument if it is a callable or None, else raise ParameterError.
 
     Raises:
         ParameterError: anything else.
@@ -76,7 +76,7 @@ def _stacked(values: list[NDArray[Any]]) -> NDArray[Any]:
 
 
 def _array(value: object, allowed: str) -> NDArray[Any]:
-    """The value as an array of the numbers it holds, none of them converted yet."""
+    """Return the value as an array of the numbers it holds, without converting them."""
     if isinstance(value, np.ndarray | np.generic | int | float) and not isinstance(value, bool):
         array = np.asarray(value)
     else:

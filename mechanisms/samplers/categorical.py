@@ -125,7 +125,7 @@ def _block_sums(terms: NDArray[np.float64], width: int) -> NDArray[np.float64]:
 
 @final
 class _Sums:
-    """Partial sums of e^-gap as integer brackets, computed once for each precision."""
+    """Partial sums of e^-gap as integer brackets, cached for each precision."""
 
     __slots__ = ("_gaps", "_known")
 

@@ -78,7 +78,7 @@ def _first_success(probabilities: tuple[Fraction, ...], size: int, rng: Rng) -> 
 
 
 def _geometric(ratio: Fraction, size: int, rng: Rng) -> Integers:
-    """Heads before the first tail."""
+    """Draw the number of heads before the first tail."""
     heads, still = np.zeros(size, dtype=np.int64), np.arange(size)
     while still.size:
         still = still[bernoulli(ratio, still.size, rng)]
@@ -114,7 +114,7 @@ def _thinned(
     size: int,
     rng: Rng,
 ) -> Integers:
-    """Proposals k at or above ``least`` that survive a coin for each step from there to k."""
+    """Redraw proposals until k >= ``least`` and a coin for every step up to k shows heads."""
     drawn, still = np.zeros(size, dtype=np.int64), np.arange(size)
     while still.size:
         k = propose(still.size)

@@ -17,7 +17,7 @@ _EXACT_INTEGER: Final = 2**53
 
 
 def scale(**argument: object) -> Fraction:
-    """A number in [2^-300, 2^300]."""
+    """Return the argument as an exact number, which must be in [2^-300, 2^300]."""
     ((name, value),) = argument.items()
     exact = arguments.positive(**argument)
     if not Fraction(1, WIDEST) <= exact <= WIDEST:
@@ -26,7 +26,7 @@ def scale(**argument: object) -> Fraction:
 
 
 def squared_scale(**argument: object) -> Fraction:
-    """A number in [2^-600, 2^600]."""
+    """Return the argument as an exact number, which must be in [2^-600, 2^600]."""
     ((name, value),) = argument.items()
     exact = arguments.positive(**argument)
     if not Fraction(1, WIDEST**2) <= exact <= WIDEST**2:

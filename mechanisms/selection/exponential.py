@@ -123,7 +123,7 @@ class ExponentialMechanism(Mechanism[R]):
         return self.query is not None
 
     def guarantee(self) -> BoundedRange[R]:
-        """epsilon-bounded-range."""
+        """State epsilon-bounded range."""
         assumptions = (
             *parameters.assumptions(self.sensitivity, self.relation),
             SAME_CANDIDATES(),

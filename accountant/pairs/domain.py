@@ -35,6 +35,21 @@ def required_square(**argument: Fraction) -> None:
     _required(argument, *_SQUARES, "from 1e-200 to 1e+200")
 
 
+def required_rate(**argument: Fraction) -> None:
+    """Refuse a sampling rate whose float, or that of its complement, has no log to all digits.
+
+    Raises:
+        ParameterError: closer than 1e-100 to 0 or to 1.
+    Example:
+        >>> required_rate(sampling_rate=Fraction(1, 100))
+    """
+    ((name, value),) = argument.items()
+    if not _LEAST <= value <= 1 - _LEAST:
+        hint = "round it up" if value < _LEAST else "sample with rate 1, which is no more private"
+        said = "from 1e-100 to 1 - 1e-100, or 1, for its pair to be computed"
+        raise ParameterError(name, value, said, hint)
+
+
 def _required(argument: dict[str, Fraction], least: Fraction, largest: Fraction, said: str) -> None:
     ((name, value),) = argument.items()
     if not least <= value <= largest:

@@ -28,7 +28,7 @@ from accountant.arithmetic.enclosure import (
 )
 from accountant.bound import Bound
 from accountant.errors import NotCertified
-from accountant.pairs.domain import required_square
+from accountant.pairs.domain import required_rate, required_square
 from accountant.pairs.opposite_profile import opposite_profile
 from accountant.pairs.opposite_quadrature import OppositeRule, choose_opposite_rule
 from accountant.pairs.opposite_smoothness import OppositeCells
@@ -70,6 +70,7 @@ class OppositeGaussiansPair(SmoothPair):
     def __post_init__(self) -> None:
         """Refuse parameters that are not representable as floats."""
         required_square(mu_squared=self.mu_squared)
+        required_rate(sampling_rate=self.sampling_rate)
 
     def swapped(self) -> OppositeGaussiansPair:
         """Return the pair itself: z -> -z exchanges the mixtures."""

@@ -29,6 +29,7 @@ from accountant.arithmetic.enclosure import (
 )
 from accountant.bound import Bound
 from accountant.errors import NotCertified
+from accountant.pairs.domain import required_rate
 from accountant.pairs.gaussian import gaussian_profile
 from accountant.pairs.gaussian_mixtures import GaussianMixtures
 from accountant.pairs.mixture_quadrature import TrapezoidRules, choose_rule
@@ -75,6 +76,10 @@ class SubsampledGaussianPair(SmoothPair):
     sampling_rate: Fraction
     removal: bool
     extended: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse rates whose logs floats do not hold."""
+        required_rate(sampling_rate=self.sampling_rate)
 
     def swapped(self) -> SubsampledGaussianPair:
         """The other direction."""

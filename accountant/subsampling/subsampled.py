@@ -18,6 +18,7 @@ from accountant.engine.profile import deltas, epsilon, infinite_mass, log_ends, 
 from accountant.engine.quick_bounds import chernoff
 from accountant.engine.saddle_point import total_cgf
 from accountant.errors import NotCertified
+from accountant.pairs.domain import required_rate
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.pair import Pair
 from accountant.pairs.product import Product
@@ -58,6 +59,10 @@ class SubsampledPair(TabulatedPair):
     base: Product
     sampling_rate: Fraction
     direction: Direction
+
+    def __post_init__(self) -> None:
+        """Refuse rates whose logs floats do not hold."""
+        required_rate(sampling_rate=self.sampling_rate)
 
     def swapped(self) -> SubsampledPair:
         """The other direction with the base swapped; replacement is its own swap."""
@@ -175,7 +180,11 @@ class SubsampledPair(TabulatedPair):
     def _tails(self, s: Reals, end: float) -> tuple[Reals, Reals]:
         """Orders c beyond each s, and logs of Chernoff's bounds of H_a(base), over c - s."""
         log_rate = math.log(self.sampling_rate)
-        argument = end + math.log1p(-float(1 - self.sampling_rate) * math.exp(-end)) - log_rate
+        if end < 1.0:  # 1 - (1 - q) e^-end would lose the digits of a small q
+            argument = math.log1p(math.expm1(end) / float(self.sampling_rate))
+        else:
+            kept = math.log1p(-float(1 - self.sampling_rate) * math.exp(-end))
+            argument = end + kept - log_rate
         ahead = (1.0 + s)[:, None] * _AHEAD
         c = s[:, None] + ahead
         found = total_cgf(self.base.above(), c.ravel() + 0j)

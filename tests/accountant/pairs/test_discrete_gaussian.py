@@ -8,8 +8,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import flint
+import numpy as np
+import pytest
 
+from accountant import answers
+from accountant.bound import Bound
 from accountant.pairs.discrete_gaussian import DiscreteGaussianPair
+from accountant.pairs.product import Product
 from tests.contracts.definition import Outcomes, ball
 from tests.contracts.pair_contract import Case, PairContract, flipped
 
@@ -48,3 +53,27 @@ class TestDiscreteGaussian(PairContract):
             pair = DiscreteGaussianPair(sigma_squared=sigma_squared, shift=shift)
             found.append(Case(pair, definition, flipped(definition)))
         return found
+
+
+@pytest.mark.parametrize("sigma", [16, 17.3, 250])
+def test_wide_laws_have_a_closed_form_for_neighbours(sigma: float) -> None:
+    """Twice the sum of products of neighbouring masses, at tilts that move the center."""
+    pair = DiscreteGaussianPair(sigma_squared=Fraction(sigma) ** 2, shift=3)
+    for tilt in (0.0, 0.1, 2.77):
+        x = np.arange(-40 * math.ceil(sigma), 60 * math.ceil(sigma), dtype=float)
+        weight = np.exp(-((x - (tilt + 1.0) * 3) ** 2) / (2 * sigma**2))
+        weight /= weight.sum()
+        true = 2.0 * math.fsum(weight[:-1] * weight[1:])
+        found = pair.lattice(tilt).adjacency
+
+        assert true * (1 - 1e-11) <= found <= true
+
+
+@pytest.mark.parametrize("sigma", [10**8, 10**20, 2**300])
+def test_fixed_point_encodings_are_answered(sigma: int) -> None:
+    """A query in units of 1e-8 has what a continuous Gaussian has, without a table of the noise."""
+    pair = Product.of(DiscreteGaussianPair(sigma_squared=Fraction(sigma) ** 2, shift=sigma))
+    found = answers.epsilon(pair, Bound.exactly(1e-6))
+
+    assert found.lower <= 4.886554117462 <= found.upper
+    assert found.upper - found.lower < 1e-4

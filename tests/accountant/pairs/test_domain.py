@@ -15,6 +15,8 @@ from accountant.guarantees.pure_dp import PureDP
 from accountant.pairs.domain import required_loss, required_square
 from accountant.pairs.laplace import LaplacePair
 from accountant.relation import AddRemove
+from accountant.sampling.schemes import Poisson
+from accountant.theorems.subsampling.poisson import subsample_poisson
 
 TINY, HUGE = Fraction(1, 10**400), Fraction(10**400)
 
@@ -58,3 +60,20 @@ def test_small_guarantees_are_never_none(epsilon: Fraction) -> None:
         assert guarantee.gdp().upper > 0.5 * float(epsilon)
         assert guarantee.rdp(order=2).upper > 0.2 * float(epsilon) ** 2
         assert guarantee.zcdp().upper > 0.1 * float(epsilon) ** 2
+
+
+@pytest.mark.parametrize("rate", [TINY, 1 - TINY, Fraction(1e-310), Fraction(1, 10**101)])
+def test_samples_are_not_answered_beyond_floats(rate: Fraction) -> None:
+    """A rate closer than 1e-100 to an end is refused by name, where logs of 0 were taken."""
+    for base in (GDP(mu=1), PureDP(epsilon=1)):
+        with pytest.raises(ParameterError, match="sampling_rate must be from 1e-100"):
+            subsample_poisson(base, Poisson(sampling_rate=rate))
+
+
+@pytest.mark.parametrize("rate", [Fraction(1, 10**100), 1 - Fraction(1, 10**100)])
+def test_samples_next_to_the_ends_are_answered(rate: Fraction) -> None:
+    """By brackets that hold what total variation distances of the base allow."""
+    for base in (GDP(mu=1), PureDP(epsilon=1)):
+        found = subsample_poisson(base, Poisson(sampling_rate=rate)).delta(epsilon=0)
+        true = float(rate) * base.delta(epsilon=0).lower
+        assert found.lower * (1 - 1e-9) <= true <= found.upper * (1 + 1e-9)

@@ -65,6 +65,7 @@ _SAME_NAME: Final = frozenset(
         "parallel",
         "post-process",
         "subsample/poisson",
+        "subsample/gaussian-sum",
         "select/pure",
         "subsample/without-replacement",
         "group/pure-dp",

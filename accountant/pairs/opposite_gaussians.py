@@ -30,7 +30,7 @@ from accountant.bound import Bound
 from accountant.errors import NotCertified
 from accountant.pairs.domain import required_rate, required_square
 from accountant.pairs.opposite_profile import opposite_profile
-from accountant.pairs.opposite_quadrature import OppositeRule, choose_opposite_rule
+from accountant.pairs.opposite_quadrature import OppositeRule, choose_opposite_rule, log_size
 from accountant.pairs.opposite_smoothness import OppositeCells
 from accountant.pairs.pair import Smoothness
 from accountant.pairs.smooth import SmoothPair
@@ -38,11 +38,11 @@ from accountant.pairs.subsampling_formulas import log_unsampled
 
 _LARGE = -4.0  # log of a term beyond which M - 1 is no smaller than M: a plain sum is as good
 _SPREAD = 80.0  # difference of logs of M above which arguments do not share a rule
-_BLOCK = 1 << 20  # terms evaluated at once
+_BLOCK = 1 << 23  # nodes times arguments at once, most of which are products of matrices
 _RAREST = 1e-100  # a sampling rate whose square is a float
 _FAR_LOSS = 300.0  # a loss of the whole Gaussian whose exponential is a float
 _UNREACHABLE = 1 << 40
-_DIRECT = 3.0  # |s loss| from which ``exp_minus_linear`` does not sum a Taylor series
+_TAYLOR = 3.0  # |s loss| up to which ``exp_minus_linear`` sums a Taylor series
 _ALIKE = 4.0  # how many times as large one argument of a group may be as another
 
 
@@ -104,7 +104,7 @@ class OppositeGaussiansPair(SmoothPair):
             return _UNREACHABLE
 
     def cgf(self, s: Complexes) -> Enclosure:
-        """Log of the expectation by the trapezoid rule, at most 2^20 terms at once."""
+        """Log of the expectation by the trapezoid rule, at most 2^23 terms at once."""
         mixtures = _mixtures(self)
         if s.size > 1 and mixtures.spread_out(s):
             return self._halved(s)
@@ -148,13 +148,9 @@ class _Mixtures:
 
     def spread_out(self, s: Complexes) -> bool:
         """Whether M at the largest and at the smallest Re s differ by too many digits."""
-        low, high = self._log_size(float(s.real.min())), self._log_size(float(s.real.max()))
+        ends = (float(s.real.min()), float(s.real.max()))
+        low, high = (log_size(self.mu, math.log(self.q), c) for c in ends)
         return high - low > _SPREAD
-
-    def _log_size(self, c: float) -> float:
-        """About log M from below: E[(q e^{mu z - mu^2/2})^{1+c}] for c > 0."""
-        raised = (1.0 + c) * math.log(self.q) + 0.5 * c * (c + 1.0) * self.mu * self.mu
-        return max(raised, 0.0) if c > 0 else 0.0
 
     def at(self, rule: OppositeRule) -> _Nodes:
         """Losses and weights at the nodes.
@@ -241,34 +237,43 @@ class _Nodes:
         for one in range(int(kind.min()), int(kind.max()) + 1):
             some = kind == one
             if some.any():
-                excess[some] = exp_minus_linear(s[some], self.growth, self.log_weights)
-                error[some] = self._error(s[some])
+                excess[some], error[some] = self._second_order(s[some])
         excess += s * self.divergence.sum()
         flat = self.divergence @ (self.slip + self.drift + 2.0 * summing(self.growth.size))
         error += size * flat
         return log1p_enclosure(excess, UNIT_ROUNDOFF * error + math.exp(self.log_truncation))
 
-    def _error(self, s: Complexes) -> Reals:
-        """How far, in u, the sum of second-order terms may be off for arguments of like size.
+    def _second_order(self, s: Complexes) -> tuple[Complexes, Reals]:
+        """The sum of w (e^v - 1 - v), v = s loss, for arguments of like size; its error in u.
 
-        With v = s loss, a term errs by at most |v|^2 w e^{max(Re v, 0)} times 13 c + 88 + 14 |log
-        w| + blur + slip (what ``exp_minus_linear`` says, and what its input errs by: the derivative
-        of e^v - 1 - v is at most |v| e^{max(Re v, 0)}). Where |v| > 3 for all of them, e^v, 1 and v
-        are computed apart: each is at most |v| e^{max(Re v, 0)}, and errs by 4 c + 64 + 2 |log w| +
-        blur + 8 |v| + slip times that or less.
+        Where |v| <= 3 for all of them, by ``exp_minus_linear``: a term errs by at most
+        |v|^2 w e^{max(Re v, 0)} times 13 c + 88 + 14 |log w| + blur + slip, as the derivative of
+        e^v - 1 - v is at most |v| e^{max(Re v, 0)}. Elsewhere e^v, 1 and v are summed apart, each
+        to within 16 c + 64 + 2 ``summing`` + 8 |log w| + blur of itself; e^v errs by 8 |v| +
+        slip |v| besides, and v by slip |v|.
         """
         size, grown, logs = np.abs(s), np.abs(self.growth), np.abs(self.log_weights)
+        apart = float(size.max()) * grown > _TAYLOR
+        near, weights = ~apart, np.exp(self.log_weights[apart])
+        total = exp_minus_linear(s, self.growth[near], self.log_weights[near])
         tilts = distinct(s.real)
         exponent = np.maximum(np.multiply.outer(tilts, self.growth), 0.0) + self.log_weights
-        apart = float(size.min()) * grown > _DIRECT
         close = 13.0 * ELEMENTARY_ULPS + 88.0 + 14.0 * logs + self.blur + self.slip
-        square = np.where(apart, 0.0, close * grown * grown)
-        whole = 4.0 * ELEMENTARY_ULPS + 64.0 + 2.0 * logs + self.blur
-        constant = np.where(apart, 3.0 * whole, 0.0)
-        linear = np.where(apart, grown * (whole + 24.0 + 2.0 * self.slip), 0.0)
-        sums = np.exp(exponent) @ np.column_stack([constant, linear, square])
-        sums = sums[np.searchsorted(tilts, s.real)]
-        return np.asarray(sums[:, 0] + size * (sums[:, 1] + size * sums[:, 2]))
+        whole = 16.0 * ELEMENTARY_ULPS + 64.0 + 8.0 * logs + self.blur
+        whole += 2.0 * summing(self.growth.size)
+        columns = [
+            np.where(apart, 2.0 * whole, 0.0),
+            np.where(apart, grown * (whole + 8.0 + 2.0 * self.slip), 0.0),
+            np.where(apart, 0.0, close * grown * grown),
+        ]
+        sums = (np.exp(exponent) @ np.column_stack(columns))[np.searchsorted(tilts, s.real)]
+        error = sums[:, 0] + size * (sums[:, 1] + size * sums[:, 2])
+        if apart.any():
+            loss, log_weights = self.growth[apart], self.log_weights[apart]
+            powers, cut, peak = turned_sums(s, loss, log_weights, np.zeros((loss.size, 1)))
+            total += np.exp(peak) * powers - (weights.sum() + s * (weights * loss).sum())
+            error += np.exp(peak) * cut[..., 0] / UNIT_ROUNDOFF
+        return total, error
 
 
 @lru_cache(maxsize=256)

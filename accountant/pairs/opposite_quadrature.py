@@ -133,14 +133,15 @@ def choose_opposite_rule(
         float(np.abs(s).max()),
     )
     wanted = _DIGITS - 2.0 * (log_q + min(math.log(mu), 0.0))
+    wanted -= log_size(mu, log_q, float(s.real.min()))
     step = half = edge = 0.0
     for scale, widest in _STRIPS:
         strip = short(min(scale / mu, widest))
         log_edge = one.log_edge(strip)
-        wide = short(2 * math.pi * strip / (log_edge + wanted))
+        wide = short(2 * math.pi * strip / max(log_edge + wanted, 1.0))
         if wide > step:
             step, half, edge = wide, strip, log_edge
-    left = one.mu + 1.0 + math.sqrt(2.0 * wanted)
+    left = one.mu + 1.0 + math.sqrt(2.0 * max(wanted, 8.0))
     while one.log_left(left) > -wanted:
         left *= _FURTHER
     right = max(left, one.mu * (1.0 + 2.0 * one.tilt) + 1.0)
@@ -158,6 +159,14 @@ def choose_opposite_rule(
     beyond = _log_sum(one.log_left(left), one.log_right(right))
     z: Reals = step * np.arange(float(first), last + 1.0)
     return OppositeRule(z, step, _log_sum(between, beyond) + _ROUNDING)
+
+
+def log_size(mu: float, log_q: float, c: float) -> float:
+    """Return E[(q e^{mu z - mu^2/2})^{1+c}] in logs, below log M, or 0 if that is more.
+
+    Heuristic: it chooses how much a rule may leave out, and is in no error bound.
+    """
+    return max((1.0 + c) * (log_q + 0.5 * c * mu * mu), 0.0) if c > 0 else 0.0
 
 
 def _log_sum(one: float, other: float) -> float:

@@ -14,6 +14,7 @@ from proofs.pairs.finite import FinitePair
 from proofs.pairs.gaussian import GaussianPair
 from proofs.pairs.laplace import LaplacePair
 from proofs.pairs.logistic import LogisticPair
+from proofs.pairs.opposite_gaussians import OppositeGaussiansPair
 from proofs.pairs.pair import Pair, Product
 from proofs.pairs.randomized_response import RandomizedResponsePair
 from proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
@@ -51,6 +52,9 @@ KINDS: Final[dict[str, Callable[[Fields], Pair]]] = {
         f.positive("sigma_squared"), f.whole("shift")
     ),
     "subsampled-gaussian": _subsampled_gaussian,
+    "opposite-gaussians": lambda fields: OppositeGaussiansPair(
+        fields.positive("mu_squared"), rate(fields)
+    ),
     "sampled": _sampled,
 }
 

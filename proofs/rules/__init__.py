@@ -56,6 +56,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "parallel": compose.parallel,
         "post-process": compose.post_process,
         "subsample/poisson": subsample.poisson,
+        "subsample/gaussian-sum": subsample.gaussian_sum,
         "select/pure": select.pure,
         "select/rdp": select.renyi,
         "select/profile": select_shifted_mixture.profile,

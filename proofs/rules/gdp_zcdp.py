@@ -17,6 +17,7 @@ from proofs.logic.rule import Application
 from proofs.logic.statement import GDP, ZCDP, Pairs, Profile
 from proofs.pairs.discrete_gaussian import DiscreteGaussianPair
 from proofs.pairs.gaussian import GaussianPair, gaussian_profile
+from proofs.pairs.opposite_gaussians import OppositeGaussiansPair
 from proofs.pairs.pair import Pair, Product
 from proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
 from proofs.rules.hockey_stick import finite_moment, largest_loss, profile_work, spend
@@ -134,6 +135,9 @@ def _by_parts(product: Product, parts: tuple[Fraction, ...], squared: Fraction) 
         if isinstance(pair, GaussianPair | SubsampledGaussianPair):
             if part < pair.mu_squared:
                 raise RefusedError("a part is below the mu^2 of its Gaussian")
+        elif isinstance(pair, OppositeGaussiansPair):
+            if part < 4 * pair.mu_squared:
+                raise RefusedError("a part is below the (2 mu)^2 of its opposite Gaussians")
         else:
             tail = partial(_half_tail, part)
             guess = partial(_least_error, pair)
@@ -212,11 +216,15 @@ def _beyond(product: Product, last: Fraction) -> arb:
 
 
 def _own_rho(pair: Pair, last: Fraction) -> arb:
-    """Of one pair: mu^2/2 of Gaussians; the smaller of pure DP's and largest loss/(s + 1); or that
-    of what is sampled.
-    """  # noqa: D205  # one sentence
+    """Bound K(s)/(s(s+1)) of one pair for every s from the last on.
+
+    By mu^2/2 of Gaussians, (2 mu)^2/2 of opposite ones, the smaller of pure DP's and largest
+    loss/(s + 1) of bounded losses, and by the bases of samples.
+    """
     if isinstance(pair, GaussianPair | SubsampledGaussianPair):
         return ball(pair.mu_squared / 2)
+    if isinstance(pair, OppositeGaussiansPair):
+        return ball(2 * pair.mu_squared)
     if isinstance(pair, DiscreteGaussianPair):
         return ball(pair.shift**2 / (2 * pair.sigma_squared))
     if isinstance(pair, SampledPair):

@@ -25,7 +25,9 @@ from proofs.logic.statement import HockeyStick
 from proofs.pairs.discrete_gaussian import MAX_REACH, DiscreteGaussianPair, reach
 from proofs.pairs.discrete_laplace import MAX_LOSSES, DiscreteLaplacePair
 from proofs.pairs.finite import FinitePair
+from proofs.pairs.opposite_gaussians import OppositeGaussiansPair
 from proofs.pairs.pair import Moments, Product
+from proofs.pairs.quadrature import quadrature_work
 from proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
 from proofs.sampled.sampled import TABLES, SampledPair
 from proofs.sampled.table import read_beyond, read_table
@@ -258,13 +260,8 @@ def _work(pair: object, hint: object) -> tuple[int, int]:
     if isinstance(pair, SampledPair):
         found = read_table(read_beyond(hint)[1])
         return found.turning, found.work(profile_work(pair.base)) + 2 * cells(pair.base)
-    if isinstance(pair, SubsampledGaussianPair):
-        fields = Fields(hint, "the quadrature of a subsampled Gaussian")
-        lengths = []
-        for name in ("nodes", "tail"):
-            line = Fields(fields.take(name), name)
-            lengths.append(line.whole("left") + line.whole("right") + 1)
-        return lengths[0], 8 * sum(lengths)
+    if isinstance(pair, SubsampledGaussianPair | OppositeGaussiansPair):
+        return quadrature_work(hint)
     return (4 * len(pair.p) + 4 if isinstance(pair, FinitePair) else 8), 0
 
 

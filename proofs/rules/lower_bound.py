@@ -30,6 +30,7 @@ from proofs.pairs.finite import FinitePair
 from proofs.pairs.gaussian import GaussianPair
 from proofs.pairs.laplace import LaplacePair
 from proofs.pairs.logistic import LogisticPair
+from proofs.pairs.opposite_gaussians import OppositeGaussiansPair
 from proofs.pairs.pair import Moments, Pair, Product
 from proofs.pairs.randomized_response import RandomizedResponsePair
 from proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
@@ -47,6 +48,7 @@ EXACT: Final = (
     DiscreteLaplacePair,
     DiscreteGaussianPair,
     SubsampledGaussianPair,
+    OppositeGaussiansPair,
 )
 """Pairs whose M, infinite mass and profile are enclosed, not bounded from above."""
 

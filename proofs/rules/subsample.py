@@ -10,6 +10,7 @@ from proofs.logic.read_pairs import rate
 from proofs.logic.rule import Application
 from proofs.logic.statement import Pairs
 from proofs.pairs.gaussian import GaussianPair
+from proofs.pairs.opposite_gaussians import OppositeGaussiansPair
 from proofs.pairs.pair import Pair, Product
 from proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
 from proofs.sampled.sampled import Direction, SampledPair
@@ -37,6 +38,27 @@ def poisson(step: Application) -> tuple[str, ...]:
     if step.conclusion.relation == "zero-out":
         return drawn, "treats a blank record as if it were not there"
     return (drawn,)
+
+
+def gaussian_sum(step: Application) -> tuple[str, ...]:
+    """Opposite Gaussians with mu = contribution/sigma dominate a sampled sum, under replace-one.
+
+    Source: proofs/theory/replace_one.md.
+    """
+    step.axiom()
+    if step.conclusion.relation != "replace-one":
+        raise RefusedError("the rule is about replace-one")
+    contribution, sigma = step.witness.positive("contribution"), step.witness.positive("sigma")
+    q = rate(step.witness)
+    pair = OppositeGaussiansPair((contribution / sigma) ** 2, q)
+    step.expect(Pairs(((pair, 1),), ((pair, 1),)))
+    released = (
+        f"draws every record independently with probability {show(q)}, releases a function of the "
+        f"sum of the drawn records' contributions, each of which is at most {show(contribution)} "
+        "in L2 norm and depends on no other record, plus independent Gaussian noise of standard "
+        f"deviation {show(sigma)}, and of nothing else"
+    )
+    return (released,)
 
 
 def without_replacement(step: Application) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from accountant import (
     ZCDP,
     ApproxDP,
     Guarantee,
+    L2Contribution,
     LInf,
     Poisson,
     PrivacyProfile,
@@ -129,6 +130,12 @@ def _subsets() -> Guarantee[Any]:
     return noise.subsample(WithoutReplacement(sample_size=5, population_size=40)).guarantee()
 
 
+def _replaced() -> Guarantee[Any]:
+    """A training run on Poisson samples under replace-one."""
+    noise = Gaussian(sigma=0.875, sensitivity=L2Contribution(1), relation=NEIGHBOURS)
+    return noise.subsample(Poisson(sampling_rate=1 / 128)).repeat(120).guarantee()
+
+
 def _restated() -> Guarantee[Any]:
     answers = RandomizedResponse(epsilon=1, categories=4).repeat(10).guarantee()
     curve = TradeOff(points=((0, 1), (0.25, 0.25), (1, 0)))
@@ -154,5 +161,6 @@ COMPUTATIONS: dict[str, Callable[[], Guarantee[Any]]] = {
     "sample": lambda: two_releases().guarantee(),
     "samples": _samples,
     "subsets": _subsets,
+    "replaced": _replaced,
 }
 DELTA = 1e-6

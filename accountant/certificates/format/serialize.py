@@ -22,6 +22,7 @@ from accountant.pairs.finite import FinitePair
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.laplace import LaplacePair
 from accountant.pairs.logistic import LogisticPair
+from accountant.pairs.opposite_gaussians import OppositeGaussiansPair
 from accountant.pairs.pair import Pair
 from accountant.pairs.product import Product
 from accountant.pairs.randomized_response import RandomizedResponsePair
@@ -145,6 +146,12 @@ def pair(one: Pair) -> Object:
                 "mu_squared": show_rational(one.mu_squared),
                 "sampling_rate": show_rational(one.sampling_rate),
                 "removal": one.removal,
+            }
+        case OppositeGaussiansPair():
+            return {
+                "kind": "opposite-gaussians",
+                "mu_squared": show_rational(one.mu_squared),
+                "sampling_rate": show_rational(one.sampling_rate),
             }
         case SubsampledPair():
             return _sampled(one)

@@ -19,6 +19,7 @@ from accountant.pairs.finite import FinitePair
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.laplace import LaplacePair
 from accountant.pairs.logistic import LogisticPair
+from accountant.pairs.opposite_gaussians import OppositeGaussiansPair
 from accountant.pairs.pair import Pair
 from accountant.pairs.product import Product
 from accountant.pairs.randomized_response import RandomizedResponsePair
@@ -40,6 +41,7 @@ _CLOSED = (
     | LogisticPair
     | RandomizedResponsePair
     | SubsampledGaussianPair
+    | OppositeGaussiansPair
 )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from accountant.arithmetic.enclosure import Reals, short
 from accountant.certificates.format.serialize import Object
 from accountant.certificates.hockey_stick.proof import fact_step
-from accountant.certificates.hockey_stick.quadrature import EXACT, Rule, Sampled
+from accountant.certificates.hockey_stick.quadrature import EXACT, Mixture, Rule, Sampled
 from accountant.certificates.hockey_stick.table import Subject, table_cgf
 from accountant.engine.aliases import RealBounds, alias_step, real_bounds
 from accountant.engine.contour import Contour
@@ -24,6 +24,7 @@ from accountant.guarantees.point_lists import Points
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.laplace import LaplacePair
 from accountant.pairs.logistic import LogisticPair
+from accountant.pairs.opposite_gaussians import OppositeGaussiansPair
 from accountant.pairs.pair import Pair
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from proofs.certificate import Json, Step, show_rational
@@ -99,7 +100,7 @@ def quadratures(
     for factor, table, hint in zip(subject.said.factors, subject.tables, known, strict=True):
         if table is not None:
             listed.append(table.witness(hint if isinstance(hint, float) else 0.0))
-        elif isinstance(factor.pair, SubsampledGaussianPair):
+        elif isinstance(factor.pair, Mixture):
             nodes = Sampled.at(factor.pair, c, factor.count).nodes(accuracy)
             if max(nodes.left, nodes.right) > _MOST_NODES:
                 raise NotCertified(
@@ -136,7 +137,7 @@ def work_at(subject: Subject, c: float) -> int:
     rules = [
         Sampled.at(factor.pair, c, factor.count).nodes()
         for factor in subject.said.factors
-        if isinstance(factor.pair, SubsampledGaussianPair)
+        if isinstance(factor.pair, Mixture)
     ]
     return subject.work + sum(rule.left + rule.right for rule in rules)
 
@@ -268,7 +269,7 @@ def _decay(pair: Pair, c: float, count: int) -> Callable[[float], tuple[float, H
             bound = _laplace if isinstance(pair, LaplacePair) else _logistic
             a = float(pair.epsilon)
             return lambda y: (count * min(bound(a, c, y) - moment, 0.0), None)
-        case SubsampledGaussianPair():
+        case SubsampledGaussianPair() | OppositeGaussiansPair():
             sampled = Sampled.at(pair, c, count)
             return lambda y: _best(sampled, y, count)
         case _:

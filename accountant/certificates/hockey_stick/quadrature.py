@@ -1,8 +1,8 @@
-"""Witnesses for M of a subsampled Gaussian: two trapezoid rules on shifted lines.
+"""Witnesses for M of Gaussian mixtures: two trapezoid rules on shifted lines.
 
 With b = shift and h = step, the checker bounds what the rule misses by
-2 e^{2 b^2} B / (e^{2 pi b/h} - 1) plus tails, B a bound of E|1+u|^a: see
-proofs/theory/subsampled_gaussian.md.
+2 e^{2 b^2} S / (e^{2 pi b/h} - 1) plus tails, S a bound of E|1+u|^a: see
+proofs/theory/subsampled_gaussian.md, and proofs/theory/replace_one.md of opposite mixtures.
 Nothing here is trusted: a poor rule makes a certificate that is rejected.
 """
 
@@ -17,6 +17,7 @@ import numpy as np
 
 from accountant.arithmetic.enclosure import Complexes, Reals, short
 from accountant.errors import NotCertified
+from accountant.pairs.opposite_gaussians import OppositeGaussiansPair
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from proofs.certificate import Json, show_rational
 
@@ -24,6 +25,9 @@ _LARGEST_TURN = 1.49  # mu times shift: the checker allows 3/2
 _SHIFTS = 8
 _MAX_NODES, _LONGEST = 8_000, 1 << 14
 EXACT, _ROUGH = 30.0, 5.0  # log of how far below 1/count the error of M is to be
+_LARGEST_LOSS = 600.0  # a loss whose exponential is a float
+
+Mixture = SubsampledGaussianPair | OppositeGaussiansPair
 
 
 @final
@@ -45,43 +49,57 @@ class Rule:
             "right": self.right,
         }
 
-    def samples(self, pair: SubsampledGaussianPair) -> tuple[Reals, Complexes]:
-        """Logs of the weights' absolute values, and log(1 + u), at the nodes."""
-        mu, q = math.sqrt(pair.mu_squared), float(pair.sampling_rate)
+    def samples(self, pair: Mixture) -> tuple[Reals, Complexes]:
+        """Logs of the weights' absolute values, and what grows with the power, at the nodes."""
         x = self.step * np.arange(-self.left, self.right + 1)
-        loss = np.minimum(mu * x - 0.5 * mu * mu, 600.0) + 1j * mu * self.shift
         log_weight = math.log(self.step / math.sqrt(2 * math.pi)) + 0.5 * self.shift**2
-        return log_weight - 0.5 * x * x, np.log1p(q * np.expm1(loss))
+        above = self._log_ratio(pair, x, 1.0)
+        if isinstance(pair, SubsampledGaussianPair):
+            return log_weight - 0.5 * x * x, above
+        return log_weight - 0.5 * x * x + above.real, above - self._log_ratio(pair, x, -1.0)
+
+    def _log_ratio(self, pair: Mixture, x: Reals, sign: float) -> Complexes:
+        """Log of 1-q + q e^{sign mu z - mu^2/2} at the nodes z = x + i shift."""
+        mu, q = math.sqrt(pair.mu_squared), float(pair.sampling_rate)
+        real = np.minimum(sign * mu * x - 0.5 * mu * mu, _LARGEST_LOSS)
+        return np.asarray(np.log1p(q * np.expm1(real + 1j * sign * mu * self.shift)))
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """A subsampled Gaussian at one abscissa, with the rules to compute and to bound M.
+    """A mixture at one abscissa, with the rules to compute and to bound M.
 
     Attributes:
         pair: the pair.
-        power: real part of the exponent of 1 + u, c + 1 or -c.
-        log_size: log of B over M(c).
+        power: real part of the exponent: of 1 + u, c + 1 or -c; of opposite mixtures, c.
+        centre: how many mu right of 0 the integrand is centred.
+        fall: the power of cos(mu shift) that the checker's bound is divided by.
+        log_size: log of S over M(c), without the cosine.
         log_moment: log M(c).
         count: how often the pair occurs.
     """
 
-    pair: SubsampledGaussianPair
+    pair: Mixture
     power: float
+    centre: float
+    fall: float
     log_size: float
     log_moment: float
     count: int
 
     @staticmethod
-    def at(pair: SubsampledGaussianPair, c: float, count: int) -> Sampled:
+    def at(pair: Mixture, c: float, count: int) -> Sampled:
         """Everything that does not depend on where the contour is cut."""
         mu2, q = float(pair.mu_squared), float(pair.sampling_rate)
         moment = float(pair.cgf(np.array([c + 0j])).value.real[0])
+        lifted = -c * math.log1p(-q) - moment
+        grown = float(np.logaddexp(0.0, math.log(q) + 0.5 * c * (c + 1) * mu2))
+        if isinstance(pair, OppositeGaussiansPair):
+            return Sampled(pair, c, c + 1, c, lifted + grown, moment, count)
         if pair.removal:
-            raised = math.log(q) + 0.5 * c * (c + 1) * mu2
-            return Sampled(pair, c + 1, float(np.logaddexp(0.0, raised)) - moment, moment, count)
-        return Sampled(pair, -c, -c * math.log1p(-q) - moment, moment, count)
+            return Sampled(pair, c + 1, c + 1, 0.0, grown - moment, moment, count)
+        return Sampled(pair, -c, 0.0, c, lifted, moment, count)
 
     def nodes(self, accuracy: float = EXACT) -> Rule:
         """The rule for M itself: few nodes, error far below 1/count.
@@ -117,9 +135,9 @@ class Sampled:
         b = short(shift)
         mu = math.sqrt(self.pair.mu_squared)
         lost = accuracy + math.log(self.count) + self.log_size + 2.0
-        if not self.pair.removal:
-            lost -= max(-self.power, 0.0) * math.log(math.cos(mu * b))
+        if self.fall:
+            lost -= self.fall * math.log(math.cos(mu * b))
         step = short(2 * math.pi * b / (lost + 2 * b * b))
         reach = math.sqrt(2 * lost + b * b)
-        right = reach + mu * max(self.power, 0.0)
+        right = reach + mu * self.centre
         return Rule(b, step, math.ceil(reach / step), math.ceil(right / step))

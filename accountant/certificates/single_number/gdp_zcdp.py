@@ -18,6 +18,7 @@ from accountant.engine.saddle_point import total_cgf
 from accountant.errors import NotCertified
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.pairs.gaussian import GaussianPair, gaussian_tangent
+from accountant.pairs.opposite_gaussians import OppositeGaussiansPair
 from accountant.pairs.pair import Pair
 from accountant.pairs.product import Factor, Product
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
@@ -172,6 +173,8 @@ def refined(
 def _part(pair: Pair) -> Fraction:
     if isinstance(pair, GaussianPair | SubsampledGaussianPair):
         return pair.mu_squared
+    if isinstance(pair, OppositeGaussiansPair):
+        return 4 * pair.mu_squared
     bound = pair.gdp_bound
     return Fraction(bound) ** 2 if np.isfinite(bound) else Fraction(10**30)
 

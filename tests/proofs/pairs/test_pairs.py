@@ -17,6 +17,7 @@ from proofs.pairs.finite import FinitePair
 from proofs.pairs.gaussian import GaussianPair
 from proofs.pairs.laplace import LaplacePair
 from proofs.pairs.logistic import LogisticPair
+from proofs.pairs.opposite_gaussians import OppositeGaussiansPair
 from proofs.pairs.pair import Pair
 from proofs.pairs.randomized_response import RandomizedResponsePair
 from proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
@@ -53,6 +54,10 @@ def _normal(mean: Any = 0) -> Callable[[Any], Any]:  # noqa: ANN401
 
 def _mixture(x: Any) -> Any:  # noqa: ANN401
     return mpmath.mpf("0.9") * mpmath.npdf(x) + mpmath.npdf(x, 1, 1) / 10
+
+
+def _mirrored(x: Any) -> Any:  # noqa: ANN401
+    return _mixture(-x)
 
 
 def _logistic(shift: Any) -> Callable[[Any], Any]:  # noqa: ANN401
@@ -100,6 +105,10 @@ CASES: list[tuple[Pair, object, Callable[[Any], Any]]] = [
     (
         SubsampledGaussianPair(F(1), TENTH, removal=True), WITNESS,
         _integral(_mixture, _normal(), LINE),
+    ),
+    (
+        OppositeGaussiansPair(F(1), TENTH), WITNESS,
+        _integral(_mixture, _mirrored, LINE),
     ),
     (
         SubsampledGaussianPair(F(1), TENTH, removal=False), WITNESS,
@@ -154,7 +163,8 @@ def test_a_long_line_stays_narrow() -> None:
 def test_infinite_mass_completes_the_law(pair: Pair) -> None:
     """M(0) and the infinite mass add up to 1: M near 0 is at most 1 - infinite."""
     with ctx.workprec(96):
-        witness = WITNESS if isinstance(pair, SubsampledGaussianPair) else None
+        sampled = isinstance(pair, SubsampledGaussianPair | OppositeGaussiansPair)
+        witness = WITNESS if sampled else None
         (ball,) = pair.moments(witness).along(F(1, 10**12), arb(0), 1)
 
         assert abs(float(ball.real.mid()) + float(pair.infinite) - 1) < 1e-9
@@ -178,6 +188,21 @@ def test_profiles_of_samples(pair: SubsampledGaussianPair, epsilon: Fraction) ->
         value = mpmath.quad(lambda x: first(x) - t * second(x), ends)
 
         assert _close(acb(pair.profile(arb_of(epsilon))), value)
+
+
+@pytest.mark.parametrize("epsilon", [F(0), F(1, 5), F(3)])
+def test_profiles_of_opposite_mixtures(epsilon: Fraction) -> None:
+    """The closed profile is the integral of (p - t q)_+."""
+    with mpmath.workdps(25), ctx.workprec(96):
+        t = mpmath.e ** (mpmath.mpf(epsilon.numerator) / epsilon.denominator)
+        edge = mpmath.findroot(
+            lambda x: mpmath.log(_mixture(x) / _mirrored(x) / t), (-1, 20), solver="anderson"
+        )
+        value = mpmath.quad(
+            lambda x: _mixture(x) - t * _mirrored(x), [edge, edge + 2, edge + 6, edge + 20]
+        )
+
+        assert _close(acb(OppositeGaussiansPair(F(1), TENTH).profile(arb_of(epsilon))), value)
 
 
 @pytest.mark.parametrize("shift", [1, 2, 3])

@@ -23,6 +23,7 @@ SUBSAMPLED = [
     factor("subsampled-gaussian", mu_squared="1", sampling_rate="1/10", removal=way)
     for way in (True, False)
 ]
+OPPOSITE = factor("opposite-gaussians", 2, mu_squared="1", sampling_rate="1/10")
 WHOLE = factor("discrete-gaussian", 3, sigma_squared="2", shift=2)
 TOLD = response("1", "1/8")
 LOPSIDED = (finite(["1/2", "1/2"], ["1/4", "3/4"]), finite(["1/4", "3/4"], ["1/2", "1/2"]))
@@ -83,6 +84,8 @@ CASES = [
     Case(GDP, mu("3"), [pairs([gaussian("1", 3)])], by(["9/10"]), "mu^2 of its Gaussian"),
     Case(GDP, mu("3"), [pairs([gaussian("1", 3)])], by(["1", "1"]), "one part for each"),
     Case(GDP, mu("1"), [pairs(SUBSAMPLED[:1], SUBSAMPLED[1:])], by(["1"])),
+    Case(GDP, mu("8"), [pairs([OPPOSITE])], by(["4"])),
+    Case(GDP, mu("8"), [pairs([OPPOSITE])], by(["39/10"]), "of its opposite Gaussians"),
     Case(GDP, mu("1"), [pairs([LAPLACE, gaussian("1/2")])], by(["39/100", "1/2"])),
     Case(GDP, mu("1"), [pairs([LAPLACE, gaussian("1/2")])], by(["389/1000", "1/2"]), "Phi(-mu/2)"),
     Case(GDP, mu("1"), [pairs([LAPLACE, gaussian("1/2")])], by(["-1", "1/2"]), "square of a mu"),
@@ -135,6 +138,8 @@ CASES = [
     Case(ZCDP, rho("1/8"), [pairs([LAPLACE])], at("1/9", names=["forward", "backward"]), "unknown"),
     Case(ZCDP, rho("1/2"), [pairs(SUBSAMPLED[:1], SUBSAMPLED[1:])], at()),
     Case(ZCDP, rho("12/25"), [pairs(SUBSAMPLED[:1], SUBSAMPLED[1:])], at(), "beyond"),
+    Case(ZCDP, rho("4"), [pairs([OPPOSITE])], at()),
+    Case(ZCDP, rho("39/10"), [pairs([OPPOSITE])], at(), "beyond"),
     Case(ZCDP, rho("3"), [pairs([WHOLE])], at()),
     Case(ZCDP, rho("29/10"), [pairs([WHOLE])], at(), "beyond"),
     Case(ZCDP, rho("9"), [pairs([TOLD])], at(), "infinite where"),

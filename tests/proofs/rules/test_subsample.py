@@ -38,7 +38,30 @@ WHOLE = {**pairs(BASES), "relation": "replace-one"}
 SIZES = {"sample_size": 3, "population_size": 30}
 FIXED = "subsample/without-replacement"
 
+OPPOSITE = factor("opposite-gaussians", mu_squared="1/4", sampling_rate="1/10")
+SUM = {**pairs([OPPOSITE]), "relation": "replace-one"}
+NOISE = {"sigma": "6", "contribution": "3", **RATE}
+SUMMED = "subsample/gaussian-sum"
+
 CASES = [
+    Case(SUMMED, SUM, [], NOISE),
+    Case(SUMMED, pairs([OPPOSITE]), [], NOISE, "about replace-one"),
+    Case(SUMMED, {**pairs([OPPOSITE]), "relation": "zero-out"}, [], NOISE, "about replace-one"),
+    Case(SUMMED, {**SUM, "steps": 2}, [], NOISE, "one step apart"),
+    Case(SUMMED, SUM, [{**BASE, "relation": "replace-one"}], NOISE, "no premise"),
+    Case(SUMMED, SUM, [], {**NOISE, "sigma": "5"}, OTHER),
+    Case(SUMMED, SUM, [], {**NOISE, "contribution": "6"}, OTHER),
+    Case(SUMMED, SUM, [], {**NOISE, "sampling_rate": "1/9"}, OTHER),
+    Case(SUMMED, SUM, [], {**NOISE, "sampling_rate": "1"}, "below 1"),
+    Case(SUMMED, SUM, [], {**NOISE, "sigma": "0"}, "above 0"),
+    Case(
+        SUMMED,
+        {**pairs([{**OPPOSITE, "count": 2}]), "relation": "replace-one"},
+        [],
+        NOISE,
+        OTHER,
+    ),
+    Case(SUMMED, {**pairs([sampled(True, "1/4")]), "relation": "replace-one"}, [], NOISE, OTHER),
     Case(FIXED, REPLACED, [WHOLE], SIZES),
     Case(FIXED, REPLACED, [WHOLE], {"sample_size": 1, "population_size": 10}),
     Case(FIXED, REPLACED, [WHOLE], {**SIZES, "sample_size": 2}, OTHER),

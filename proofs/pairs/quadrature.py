@@ -1,0 +1,139 @@
+"""M of Gaussian mixtures by trapezoid rules on shifted lines; proofs in proofs/theory."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isqrt
+from typing import Final, final
+
+from flint import acb, acb_mat, arb
+
+from proofs.balls.arithmetic import ball
+from proofs.errors import RefusedError
+from proofs.fields import Fields
+
+MAX_NODES: Final = 1 << 14
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The nodes step * j + i shift, j = -left, ..., right, of a trapezoid rule."""
+
+    shift: Fraction
+    step: Fraction
+    left: int
+    right: int
+
+    def nodes(self) -> Iterator[tuple[acb, acb]]:
+        """Every node z, with its weight step * phi(z)."""
+        scale = ball(self.step) / (2 * arb.pi()).sqrt()
+        for j in range(-self.left, self.right + 1):
+            z = acb(ball(self.step * j), ball(self.shift))
+            yield z, scale * (-z * z / 2).exp()
+
+
+class Integrand(ABC):
+    """What is summed at the nodes for M(s): weights times e^{growth * power}.
+
+    The imaginary part of the growth is at or above 0, so that no term grows with y = Im s >= 0.
+    """
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def mirrored(self) -> bool:
+        """Whether Im power = -Im s, so that the sums are conjugates of M."""
+
+    @abstractmethod
+    def power(self, c: Fraction) -> arb:
+        """The exponent of M(c), its real part on the line through c."""
+
+    @abstractmethod
+    def terms(self, line: Line) -> Iterator[tuple[acb, acb]]:
+        """Weight and growth at every node."""
+
+    @abstractmethod
+    def missed(self, c: Fraction, line: Line) -> arb:
+        """What the rule misses, for every y >= 0: between the nodes, and beyond them."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Quadrature:
+    """M by the trapezoid rule: on one line for its values, on another for its decay."""
+
+    integrand: Integrand
+    nodes: Line
+    tail: Line
+
+    def along(self, c: Fraction, step: arb, count: int) -> list[acb]:
+        """Every sum at once: with k = n a + b, e^{i k x} is e^{i n a x} e^{i b x}."""
+        power, radius = self.integrand.power(c), self.integrand.missed(c, self.nodes).upper()
+        error, n = acb(arb(0, radius), arb(0, radius)), isqrt(count - 1) + 1
+        samples, turn = list(self.integrand.terms(self.nodes)), acb(0, step)
+        small = acb_mat([[(growth * turn * b).exp() for b in range(n)] for _, growth in samples])
+        large = acb_mat(
+            [
+                [weight * (growth * (power + turn * a)).exp() for weight, growth in samples]
+                for a in range(0, count, n)
+            ]
+        )
+        sums = large * small
+        found = [sums[k // n, k % n] + error for k in range(count)]
+        return [moment.conjugate() for moment in found] if self.integrand.mirrored else found
+
+    @property
+    def infinite(self) -> arb:
+        """Return 0: mixtures of Gaussians have full support."""
+        return arb(0)
+
+    @property
+    def top(self) -> Fraction | None:
+        """Return None: the bound falls for ever."""
+        return None
+
+    def ceiling(self, c: Fraction, y: arb, top: Fraction | None) -> arb:  # noqa: ARG002  # any
+        """The sum of the terms' absolute values, which fall as y grows."""
+        a = self.integrand.power(c)
+        sizes = (
+            weight.abs_upper() * (a * growth.real - y * growth.imag).exp()
+            for weight, growth in self.integrand.terms(self.tail)
+        )
+        return sum(sizes, self.integrand.missed(c, self.tail))
+
+
+def read_quadrature(witness: object, integrand: Integrand, mu_squared: Fraction) -> Quadrature:
+    """Two rules, ``nodes`` for M and ``tail`` for its decay, on lines with 2 mu shift below pi."""
+    fields = Fields(witness, "the quadrature of a subsampled Gaussian")
+    lines = [_line(fields, name, mu_squared) for name in ("nodes", "tail")]
+    fields.close()
+    return Quadrature(integrand, *lines)
+
+
+def quadrature_work(witness: object) -> tuple[int, int]:
+    """How many terms one value of M takes, and how many operations all of them need once."""
+    fields = Fields(witness, "the quadrature of a subsampled Gaussian")
+    lengths = []
+    for name in ("nodes", "tail"):
+        line = Fields(fields.take(name), name)
+        lengths.append(line.whole("left") + line.whole("right") + 1)
+    return lengths[0], 8 * sum(lengths)
+
+
+def _line(fields: Fields, name: str, mu_squared: Fraction) -> Line:
+    given = Fields(fields.take(name), name)
+    line = Line(
+        given.positive("shift"),
+        given.positive("step"),
+        given.whole("left", most=MAX_NODES),
+        given.whole("right", most=MAX_NODES),
+    )
+    given.close()
+    if 4 * mu_squared * line.shift**2 > 9:
+        raise RefusedError(f"{name}: 2 mu shift must be at most 3, which is below pi")
+    return line

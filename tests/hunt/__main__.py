@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import secrets
+import signal
 import sys
 import time
+from contextlib import suppress
 
 import click
 from rich.console import Console
@@ -38,9 +40,14 @@ def main(
     violations = list(_replay())
     tallies: dict[str, Tally] = {}
     start = time.monotonic()
-    with Progress(
-        SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console
-    ) as progress:
+    for stop in (signal.SIGINT, signal.SIGTERM):  # either ends it with the table
+        signal.signal(stop, signal.default_int_handler)
+    with (
+        suppress(KeyboardInterrupt),
+        Progress(
+            SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console
+        ) as progress,
+    ):
         task = progress.add_task("")
         for done, name in enumerate(seeds(number, chosen or tuple(FAMILIES))):
             late = time.monotonic() - start > 60 * minutes

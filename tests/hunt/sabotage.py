@@ -1,0 +1,147 @@
+"""``python -m tests.hunt.sabotage``: break the library on purpose, and see the hunt notice.
+
+Each break runs in a process of its own; what it leaves in caches ends with it.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import sys
+import time
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from tests.hunt import _one_core  # noqa: F401  # first
+from tests.hunt.case import Outcome, run
+from tests.hunt.hunter import drawn
+
+Change = Callable[[Any], Any]
+MOST_CASES = 3000
+
+
+def _replace(home: str, name: str, change: Change) -> None:
+    """Give a name in a module, or in a class of one, another value."""
+    module, _, owner = home.partition(":")
+    place = getattr(import_module(module), owner) if owner else import_module(module)
+    setattr(place, name, change(getattr(place, name, None)))
+
+
+def _smaller_upper(profile: Any) -> Any:  # noqa: ANN401  # any function
+    """A profile whose upper end is a thousandth too small."""
+
+    def broken(*arguments: Any) -> Any:  # noqa: ANN401
+        lower, upper = profile(*arguments)
+        return lower * 0.999, upper * 0.999
+
+    return broken
+
+
+def _scaled(factor: float) -> Change:
+    """A function whose value is multiplied."""
+    return lambda function: lambda *arguments: function(*arguments) * factor
+
+
+BREAKS: dict[str, tuple[str, str, str, Change]] = {
+    "a part that is repeated counts once": (
+        "products",
+        "accountant.pairs.product:Product",
+        "times",
+        lambda _: lambda product, _: product,
+    ),
+    "delta of Laplace noise is a thousandth too small": (
+        "formulas",
+        "accountant.pairs.laplace:LaplacePair",
+        "profile",
+        _smaller_upper,
+    ),
+    "delta of a removal from a sample is a thousandth too small": (
+        "samples",
+        "accountant.subsampling.subsampled",
+        "removal_profile",
+        _smaller_upper,
+    ),
+    "delta of an addition to a sample is a thousandth too small": (
+        "sampled-formulas",
+        "accountant.subsampling.subsampled",
+        "addition_profile",
+        _smaller_upper,
+    ),
+    "the slope of a Poisson law is 1e-10 too small": (
+        "run-laws",
+        "accountant.run_counts.poisson:PoissonRuns",
+        "derivative",
+        _scaled(1 - 1e-10),
+    ),
+    "the cost of all binomial runs is 1e-3 too small": (
+        "renyi-selections",
+        "accountant.run_counts.binomial:BinomialRuns",
+        "log_moment_up",
+        _scaled(0.999),
+    ),
+    "the worst order of a selection costs a tenth less": (
+        "selections",
+        "accountant.selection.profile",
+        "worst_case",
+        _scaled(0.9),
+    ),
+    "the best of disjoint parts counts": (
+        "data",
+        "accountant.theorems.composition.parallel",
+        "max",
+        lambda _: min,
+    ),
+    "a group of pure DP is one record": (
+        "converted-groups",
+        "accountant.theorems.group.group",
+        "group_pure",
+        lambda _: lambda guarantee, **_: guarantee,
+    ),
+    "delta of a Renyi curve is a fifth too small": (
+        "conversions",
+        "accountant.guarantees.renyi_bounds",
+        "log_delta_terms",
+        lambda function: lambda *arguments: function(*arguments) - 0.25,
+    ),
+    "the checker compares nothing": (
+        "certificates",
+        "proofs.rules.hockey_stick",
+        "require_at_most",
+        lambda _: lambda *_: None,
+    ),
+    "an epsilon of pure DP that is large divides by zero": (
+        "extremes",
+        "accountant.pairs.randomized_response:RandomizedResponsePair",
+        "max_loss",
+        lambda _: property(lambda pair: 1.0 / (pair.epsilon < 50)),
+    ),
+}
+
+
+def _hunt(name: str) -> None:
+    """Break one thing and exit with 0 if a case of its family is violated."""
+    family, home, attribute, change = BREAKS[name]
+    _replace(home, attribute, change)
+    start = time.process_time()
+    for number in range(MOST_CASES):
+        case, _ = drawn(f"{family}:{number}")
+        if run(case).outcome is Outcome.VIOLATED:
+            spent = time.process_time() - start
+            print(f"{family}: {name}: case {number + 1}, {spent:.1f} s", flush=True)  # noqa: T201
+            sys.exit(0)
+    sys.exit(1)
+
+
+def caught(name: str, seconds: float = 120.0) -> bool:
+    """Whether the hunt notices a break in time."""
+    process = multiprocessing.get_context("spawn").Process(target=_hunt, args=(name,))
+    process.start()
+    process.join(seconds)
+    if process.is_alive():
+        process.kill()
+    return process.exitcode == 0
+
+
+if __name__ == "__main__":
+    missed = [name for name in BREAKS if not caught(name)]
+    sys.exit(f"not noticed: {missed}" if missed else 0)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mechanisms.learning.batch_perceptron import BatchPerceptron
     from mechanisms.learning.kesler_perceptron import KeslerPerceptron
     from mechanisms.learning.records import Records
+    from mechanisms.learning.stops import ChooseIterate, GaussianStop, LaplaceStop, NormStop
     from mechanisms.local.randomized_response import RandomizedResponse
     from mechanisms.mechanism import Mechanism, MechanismSampler
     from mechanisms.noise.discrete_gaussian import DiscreteGaussian
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "BatchPerceptron": "mechanisms.learning.batch_perceptron",
+    "ChooseIterate": "mechanisms.learning.stops",
     "ClippedSum": "mechanisms.queries.exact",
     "Composed": "mechanisms.combinators.composed",
     "Count": "mechanisms.queries.exact",
@@ -37,10 +39,13 @@ _HOMES = {
     "DiscreteLaplace": "mechanisms.noise.discrete_laplace",
     "ExponentialMechanism": "mechanisms.selection.exponential",
     "Gaussian": "mechanisms.noise.gaussian",
+    "GaussianStop": "mechanisms.learning.stops",
     "KeslerPerceptron": "mechanisms.learning.kesler_perceptron",
     "Laplace": "mechanisms.noise.laplace",
+    "LaplaceStop": "mechanisms.learning.stops",
     "Mechanism": "mechanisms.mechanism",
     "MechanismSampler": "mechanisms.mechanism",
+    "NormStop": "mechanisms.learning.stops",
     "RandomizedResponse": "mechanisms.local.randomized_response",
     "Records": "mechanisms.learning.records",
     "Repeated": "mechanisms.combinators.repeated",
@@ -55,6 +60,7 @@ _HOMES = {
 
 __all__ = [
     "BatchPerceptron",
+    "ChooseIterate",
     "ClippedSum",
     "Composed",
     "Count",
@@ -62,10 +68,13 @@ __all__ = [
     "DiscreteLaplace",
     "ExponentialMechanism",
     "Gaussian",
+    "GaussianStop",
     "KeslerPerceptron",
     "Laplace",
+    "LaplaceStop",
     "Mechanism",
     "MechanismSampler",
+    "NormStop",
     "RandomizedResponse",
     "Records",
     "Repeated",

@@ -17,6 +17,7 @@ from mechanisms.learning.bounded_updates import Contributions, Totals
 from mechanisms.learning.grid import PRODUCT_BITS, STATE_BITS, unit_rows
 from mechanisms.learning.perceptron import Perceptron, checked
 from mechanisms.learning.records import GridRecords
+from mechanisms.learning.stops import Stop
 
 
 @final
@@ -33,8 +34,8 @@ class BatchPerceptron(Perceptron[R]):
         mu = sqrt(steps) sensitivity / sigma; below 1 it is dominated by the pair of one
         Poisson-sampled Gaussian sum, ``steps`` times.
     Source: the algorithm is Ghazi, Kumar, Manurangsi & Nguyen, "Robust and Private Learning of
-        Halfspaces", arXiv:2011.14580, Algorithm 1 without its stopping test, as in their
-        experiments; the accounting is Theorem A of proofs/theory/learners.md.
+        Halfspaces", arXiv:2011.14580, Algorithm 1; without a test as in their experiments;
+        the accounting is Theorem A of proofs/theory/learners.md.
 
     Args:
         margin: at least 0, in data units: a record less far inside its halfspace is a mistake.
@@ -46,14 +47,19 @@ class BatchPerceptron(Perceptron[R]):
         norm: rows are clipped to this Euclidean norm, in data units. None scales every row to
             norm 1; the margin is then the cosine of an angle.
         relation: which datasets are neighbours.
-        average: whether the weights are the mean of the last half of the states, or the last one;
-            neither costs anything.
+        stop: a test that may end the run before its last step, or ``ChooseIterate``; None makes
+            all steps. All steps are paid for.
+        average: whether the weights of a run that was not stopped are the mean of the last half of
+            its states, or the last one; neither costs anything. A stopped run returns the state
+            that its test approved.
         features: how wide a row is; None takes it from the array.
     Outputs:
-        A record with fields ``stopped`` (False), ``steps`` and ``weights`` of shape (features,).
+        A record with fields ``stopped``, ``steps`` (made before it stopped, or the number of the
+        state picked) and ``weights`` of shape (features,).
     Raises:
         ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
             A record that is not finite, or whose label is neither 1 nor -1, contributes nothing.
+        NotImplied: on guarantee, a Laplace test on samples under replace-one.
     Example:
         >>> learner = BatchPerceptron(margin=0.1, steps=100, sigma=40, features=2)
         >>> learner.guarantee().mu
@@ -68,6 +74,7 @@ class BatchPerceptron(Perceptron[R]):
     sigma: Fraction
     norm: Fraction | None
     relation: R
+    stop: Stop | None
     average: bool
     features: int | None
 
@@ -80,6 +87,7 @@ class BatchPerceptron(Perceptron[R]):
         sigma: Number,
         rate: Number = 1,
         norm: Number | None = 1,
+        stop: Stop | None = None,
         average: bool = True,
         features: int | None = None,
     ) -> None: ...
@@ -94,6 +102,7 @@ class BatchPerceptron(Perceptron[R]):
         rate: Number = 1,
         norm: Number | None = 1,
         relation: R,
+        stop: Stop | None = None,
         average: bool = True,
         features: int | None = None,
     ) -> None: ...
@@ -107,6 +116,7 @@ class BatchPerceptron(Perceptron[R]):
         rate: Number = 1,
         norm: Number | None = 1,
         relation: Relation = parameters.DEFAULT_RELATION,
+        stop: Stop | None = None,
         average: bool = True,
         features: int | None = None,
     ) -> None:
@@ -117,6 +127,7 @@ class BatchPerceptron(Perceptron[R]):
             sigma=sigma,
             norm=norm,
             relation=relation,
+            stop=stop,
             average=average,
             features=features,
         )

@@ -9,6 +9,7 @@ sensitivity C (2 C under replace-one) on such a sample.
 
 from __future__ import annotations
 
+import functools
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
@@ -22,8 +23,10 @@ from accountant.guarantees.rounding import sqrt_up
 from accountant.relation import R
 from accountant.sampling.schemes import Poisson
 from accountant.sensitivity import L2Contribution
+from accountant.theorems.composition.compose import compose
 from accountant.theorems.composition.post_process import post_process
 from mechanisms.learning.grid import RECORD_BITS
+from mechanisms.learning.stops import ChooseIterate, Stop
 from mechanisms.mechanism import Mechanism
 from mechanisms.noise.broadcast import on_grid
 from mechanisms.noise.gaussian import Gaussian
@@ -87,6 +90,7 @@ class NoisySums(Generic[R]):
         norm: largest norm of a record, in data units.
         squared_bound: bound of the squared norm of a contribution, in units of norm^2.
         relation: which datasets are neighbours.
+        stop: when a run ends early, or which state it picks; None to make all steps.
     """
 
     rate: Fraction
@@ -95,6 +99,7 @@ class NoisySums(Generic[R]):
     norm: Fraction
     squared_bound: int
     relation: R
+    stop: Stop | None
 
     @property
     def contribution(self) -> L2Contribution:
@@ -102,13 +107,22 @@ class NoisySums(Generic[R]):
         return L2Contribution(sqrt_up(self.squared_bound * self.norm**2))
 
     def step(self) -> Mechanism[R]:
-        """One noisy sum as a mechanism, for accounting."""
+        """One noisy sum, with what a test releases beside it, as a mechanism for accounting."""
+        sampled = self.rate < 1
         noise = Gaussian(sigma=self.sigma, sensitivity=self.contribution, relation=self.relation)
-        return noise if self.rate == 1 else noise.subsample(Poisson(sampling_rate=self.rate))
+        step = noise if self.stop is None else self.stop.step(noise, sampled=sampled)
+        return step.subsample(Poisson(sampling_rate=self.rate)) if sampled else step
 
     def guarantee(self, description: str) -> Guarantee[R]:
-        """What all noisy sums together satisfy, and so every function of them."""
-        return post_process(self.step().repeat(self.steps).guarantee(), description=description)
+        """What all noisy sums together satisfy, and so every function of them.
+
+        Raises:
+            NotImplied: no theorem covers a sample of the sum and the test under the relation.
+        """
+        steps = self.step().repeat(self.steps).guarantee()
+        beside = None if self.stop is None else self.stop.beside(self.relation)
+        joint = steps if beside is None else compose(steps, beside)
+        return post_process(joint, description=description)
 
     def run(self, contributions: Contributions, count: int, *, average: bool, rng: Rng) -> Outputs:
         """Run the learner ``count`` times on one dataset.
@@ -121,24 +135,64 @@ class NoisySums(Generic[R]):
         Returns:
             Records with fields ``stopped``, ``steps`` and ``weights``, shape (count,).
         """
+        run = self._run
+        if isinstance(self.stop, ChooseIterate):
+            run = functools.partial(self._choose, self.stop)
         size = max(1, contributions.records * int(np.prod(contributions.shape[:-1])))
         batch = max(1, _ENTRIES // size)
         parts = [
-            self._run(contributions, min(batch, count - start), average=average, rng=rng)
+            run(contributions, min(batch, count - start), average=average, rng=rng)
             for start in range(0, count, batch)
         ]
         return np.concatenate(parts)
 
     def _run(self, contributions: Contributions, runs: int, *, average: bool, rng: Rng) -> Outputs:
+        """Make the steps, each run until it is stopped; a stopped run keeps the state it tested."""
         states = np.zeros((runs, *contributions.shape))
-        late = np.zeros_like(states)
+        late, kept = np.zeros_like(states), np.zeros_like(states)
+        stopped, taken = np.zeros(runs, dtype=np.bool_), np.full(runs, self.steps)
         for step in range(self.steps):
-            chosen = self._chosen(contributions.records, runs, rng)
-            states = states + self._noisy(contributions.totals(states, chosen).sums, rng)
+            totals = contributions.totals(states, self._chosen(contributions.records, runs, rng))
+            noisy = self._noisy(totals.sums, rng)
+            if self.stop is not None:
+                sums = noisy * float(self.norm)
+                now = self.stop.now(sums, totals.counts, float(self.sigma), rng) & ~stopped
+                kept[now], taken[now] = states[now], step
+                stopped |= now
+                if stopped.all():
+                    break
+            states = states + noisy
             if step >= self.steps // 2:
                 late += states
-        weights = late / (self.steps - self.steps // 2) if average else states
-        return learned(np.zeros(runs, bool), np.full(runs, self.steps), weights * float(self.norm))
+        last = late / (self.steps - self.steps // 2) if average else states
+        kept[~stopped] = last[~stopped]
+        return learned(stopped, taken, kept * float(self.norm))
+
+    def _choose(
+        self,
+        rule: ChooseIterate,
+        contributions: Contributions,
+        runs: int,
+        *,
+        average: bool,
+        rng: Rng,
+    ) -> Outputs:
+        """Make all steps, and let the rule pick among the states, and their means if asked."""
+        states = np.zeros((runs, self.steps, *contributions.shape))
+        state = np.zeros((runs, *contributions.shape))
+        for step in range(self.steps):
+            chosen = self._chosen(contributions.records, runs, rng)
+            state = state + self._noisy(contributions.totals(state, chosen).sums, rng)
+            states[:, step] = state
+        if average:
+            count = np.arange(1, self.steps + 1).reshape(-1, *[1] * len(contributions.shape))
+            states = np.concatenate([states, states.cumsum(axis=1) / count], axis=1)
+        mistakes = [
+            contributions.totals(candidates, None).counts for candidates in states.swapaxes(0, 1)
+        ]
+        picked = rule.choose(np.stack(mistakes, axis=1), self.relation, rng)
+        weights = states[np.arange(runs), picked] * float(self.norm)
+        return learned(np.zeros(runs, dtype=np.bool_), picked % self.steps + 1, weights)
 
     def _chosen(self, records: int, runs: int, rng: Rng) -> NDArray[np.bool_] | None:
         if self.rate == 1:

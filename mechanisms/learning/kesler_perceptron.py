@@ -18,6 +18,7 @@ from mechanisms.learning.bounded_updates import Contributions, Totals
 from mechanisms.learning.grid import RECORD_BITS, STATE_BITS, unit_rows
 from mechanisms.learning.perceptron import Perceptron, checked
 from mechanisms.learning.records import GridRecords
+from mechanisms.learning.stops import Stop
 
 MOST_CLASSES = 2**16
 
@@ -40,9 +41,10 @@ class KeslerPerceptron(Perceptron[R]):
 
     Args:
         classes: k, from 2; labels are the class numbers 0 to k - 1.
-        margin, steps, sigma, rate, norm, relation, average, features: as for ``BatchPerceptron``.
+        margin, steps, sigma, rate, norm, relation, stop, average, features: as for
+            ``BatchPerceptron``.
     Outputs:
-        A record with fields ``stopped`` (False), ``steps``, ``weights`` of shape (k, features).
+        A record with fields ``stopped``, ``steps``, ``weights`` of shape (k, features).
     Raises:
         ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
             A record that is not finite, or of an unknown class, contributes nothing.
@@ -61,6 +63,7 @@ class KeslerPerceptron(Perceptron[R]):
     sigma: Fraction
     norm: Fraction | None
     relation: R
+    stop: Stop | None
     average: bool
     features: int | None
 
@@ -74,6 +77,7 @@ class KeslerPerceptron(Perceptron[R]):
         sigma: Number,
         rate: Number = 1,
         norm: Number | None = 1,
+        stop: Stop | None = None,
         average: bool = True,
         features: int | None = None,
     ) -> None: ...
@@ -89,6 +93,7 @@ class KeslerPerceptron(Perceptron[R]):
         rate: Number = 1,
         norm: Number | None = 1,
         relation: R,
+        stop: Stop | None = None,
         average: bool = True,
         features: int | None = None,
     ) -> None: ...
@@ -103,6 +108,7 @@ class KeslerPerceptron(Perceptron[R]):
         rate: Number = 1,
         norm: Number | None = 1,
         relation: Relation = parameters.DEFAULT_RELATION,
+        stop: Stop | None = None,
         average: bool = True,
         features: int | None = None,
     ) -> None:
@@ -117,6 +123,7 @@ class KeslerPerceptron(Perceptron[R]):
             sigma=sigma,
             norm=norm,
             relation=relation,
+            stop=stop,
             average=average,
             features=features,
         )

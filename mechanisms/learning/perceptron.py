@@ -18,6 +18,7 @@ from mechanisms import parameters
 from mechanisms.learning.bounded_updates import Contributions, NoisySums
 from mechanisms.learning.grid import WIDEST
 from mechanisms.learning.records import GridRecords, on_grid
+from mechanisms.learning.stops import Stop
 from mechanisms.mechanism import Mechanism
 from mechanisms.outputs import Outputs
 from mechanisms.samplers.rng import Rng
@@ -38,6 +39,7 @@ class Perceptron(Mechanism[R], ABC):
     sigma: Fraction
     norm: Fraction | None
     relation: R
+    stop: Stop | None
     average: bool
     features: int | None
 
@@ -97,6 +99,7 @@ class Perceptron(Mechanism[R], ABC):
             norm=Fraction(1) if self.norm is None else self.norm,
             squared_bound=self._squared_bound(),
             relation=self.relation,
+            stop=self.stop,
         )
 
     @final
@@ -113,6 +116,7 @@ def checked(
     sigma: object,
     norm: object,
     relation: object,
+    stop: object,
     average: object,
     features: object,
 ) -> dict[str, object]:
@@ -123,6 +127,9 @@ def checked(
     """
     if not isinstance(average, bool):
         raise ParameterError("average", average, "True or False")
+    if stop is not None and not isinstance(stop, Stop):
+        allowed = "LaplaceStop(...), GaussianStop(...), NormStop(...), ChooseIterate(...) or None"
+        raise ParameterError("stop", stop, allowed)
     width = None if features is None else check.count(features=features)
     if width is not None and width > WIDEST:
         raise ParameterError("features", features, f"at most {WIDEST}")
@@ -133,6 +140,7 @@ def checked(
         "sigma": scale(sigma=sigma),
         "norm": None if norm is None else scale(norm=norm),
         "relation": parameters.require_relation(relation),
+        "stop": stop,
         "average": average,
         "features": width,
     }

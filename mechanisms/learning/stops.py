@@ -1,0 +1,230 @@
+"""When a perceptron stops before its last step, and what that costs beside the noisy sums.
+
+A test looks at noisy values only, so where it stops is a function of what was released. All steps
+are paid for, whether they are made or not: ending early is no refund.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant import arguments
+from accountant.arguments import Number
+from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.rounding import sqrt_up
+from accountant.relation import R, ReplaceOne
+from accountant.sensitivity import L1, L2, L2Contribution, LInf
+from mechanisms.combinators.composed import compose
+from mechanisms.mechanism import Mechanism
+from mechanisms.noise.broadcast import on_grid
+from mechanisms.noise.gaussian import Gaussian
+from mechanisms.noise.laplace import Laplace
+from mechanisms.samplers import default_granularity, gaussian_rounded, laplace_rounded
+from mechanisms.samplers.rng import Rng
+from mechanisms.samplers.sampler_arguments import scale as noise_scale
+from mechanisms.selection.exponential import ExponentialMechanism
+
+
+class Stop(ABC):
+    """A rule that ends a run, or picks one of its states."""
+
+    __slots__ = ()
+
+    def step(self, noise: Gaussian[R], *, sampled: bool) -> Mechanism[R]:
+        """One step, on its sample, as a mechanism: the noisy sum and what the test releases.
+
+        Args:
+            noise: on the sum, with a bound C of one record's contribution.
+            sampled: whether the step sees a sample of the records, not all.
+        """
+        return noise
+
+    def beside(self, relation: R) -> Guarantee[R] | None:
+        """What is released once, beside the steps; None if nothing is."""
+        return None
+
+    @abstractmethod
+    def now(
+        self, sums: NDArray[np.float64], counts: NDArray[np.int64], sigma: float, rng: Rng
+    ) -> NDArray[np.bool_]:
+        """Whether each run stops at its present state.
+
+        Args:
+            sums: the noisy sums, in data units, shape (runs, ...).
+            counts: of the sampled mistakes, shape (runs,); a rule adds noise before it looks.
+            sigma: standard deviation of the noise on the sums.
+            rng: source of words.
+        """
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaplaceStop(Stop):
+    """Stop when the number of sampled mistakes, with Laplace noise, is below a constant.
+
+    Statement: the sum moves by at most C in L2 norm and the count by 1 in L1 norm, on one sample.
+    Source: Ghazi, Kumar, Manurangsi & Nguyen, arXiv:2011.14580, Algorithm 1, with a constant in
+        place of a threshold proportional to the number of records, which under add-remove would
+        make records count that are not in the sample.
+
+    Args:
+        scale: of the Laplace noise, in records.
+        below: the constant, in records; never computed from the number of records.
+    Example:
+        >>> LaplaceStop(scale=5, below=20).below
+        Fraction(20, 1)
+    """
+
+    scale: Number
+    below: Number
+
+    def __post_init__(self) -> None:
+        """Keep exact values; refuse others."""
+        object.__setattr__(self, "scale", noise_scale(scale=self.scale))
+        object.__setattr__(self, "below", arguments.real(below=self.below))
+
+    def step(self, noise: Gaussian[R], *, sampled: bool) -> Mechanism[R]:
+        """The sum and the count on one sample."""
+        return compose(noise, Laplace(scale=self.scale, sensitivity=L1(1), relation=noise.relation))
+
+    def now(
+        self, sums: NDArray[np.float64], counts: NDArray[np.int64], sigma: float, rng: Rng
+    ) -> NDArray[np.bool_]:
+        """Compare the noisy counts with the constant."""
+        scale = Fraction(self.scale)
+        grain = default_granularity(scale)
+        noisy = on_grid(laplace_rounded(counts.astype(np.float64), scale, grain, rng), grain)
+        return noisy < float(self.below)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GaussianStop(Stop):
+    """Stop when the number of sampled mistakes, with Gaussian noise, is below a constant.
+
+    Statement: a mistake contributes to the sum and to the count at once; with the count scaled by
+        a = sigma / sigma_c, one record contributes a vector of norm at most sqrt(C^2 + a^2) to one
+        Gaussian release. If a record is replaced and all records are sampled, the scaled vector
+        moves by at most max(2 C, sqrt(C^2 + a^2)): if both records are mistakes, the count stays.
+    Source: proofs/theory/learners.md, Lemma 4.
+
+    Args:
+        sigma: standard deviation of the noise on the count, in records.
+        below: the constant, in records; never computed from the number of records.
+    Example:
+        >>> GaussianStop(sigma=5, below=20).sigma
+        Fraction(5, 1)
+    """
+
+    sigma: Number
+    below: Number
+
+    def __post_init__(self) -> None:
+        """Keep exact values; refuse others."""
+        object.__setattr__(self, "sigma", noise_scale(sigma=self.sigma))
+        object.__setattr__(self, "below", arguments.real(below=self.below))
+
+    def step(self, noise: Gaussian[R], *, sampled: bool) -> Mechanism[R]:
+        """The sum and the scaled count, as one Gaussian release."""
+        one = noise.contribution.value if noise.contribution else noise.sensitivity.value
+        joint = sqrt_up(one**2 + (noise.sigma / Fraction(self.sigma)) ** 2)
+        bound: L2 | L2Contribution = L2Contribution(joint)
+        if isinstance(noise.relation, ReplaceOne) and not sampled:
+            bound = L2(max(noise.sensitivity.value, joint))
+        return Gaussian(sigma=noise.sigma, sensitivity=bound, relation=noise.relation)
+
+    def now(
+        self, sums: NDArray[np.float64], counts: NDArray[np.int64], sigma: float, rng: Rng
+    ) -> NDArray[np.bool_]:
+        """Compare the noisy counts with the constant."""
+        scale = Fraction(self.sigma)
+        grain = default_granularity(scale)
+        noisy = on_grid(gaussian_rounded(counts.astype(np.float64), scale, grain, rng), grain)
+        return noisy < float(self.below)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NormStop(Stop):
+    """Stop when the noisy sum is short: its squared norm, less that of the noise, is below below^2.
+
+    It costs nothing, as it looks at the noisy sum alone. If all records have margin gamma, the sum
+    of m mistakes has norm at least gamma m. Heuristic: the noise hides sums shorter than
+    approximately sigma d^(1/4).
+
+    Args:
+        below: a length in data units.
+    Example:
+        >>> NormStop(below=30).below
+        Fraction(30, 1)
+    """
+
+    below: Number
+
+    def __post_init__(self) -> None:
+        """Keep the exact value; refuse others."""
+        object.__setattr__(self, "below", arguments.positive(below=self.below))
+
+    def now(
+        self, sums: NDArray[np.float64], counts: NDArray[np.int64], sigma: float, rng: Rng
+    ) -> NDArray[np.bool_]:
+        """Compare the squared norms with their mean if there were no mistakes."""
+        flat = sums.reshape(len(sums), -1)
+        excess = np.square(flat).sum(axis=1) - flat.shape[1] * sigma**2
+        return np.asarray(excess < float(self.below) ** 2)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChooseIterate(Stop):
+    """Make all steps, then pick the state with few mistakes on all records.
+
+    Statement: given the states, which are paid for, the counts of mistakes move by at most 1, under
+        add-remove and zero-out all in the same direction; the exponential mechanism on them is
+        epsilon-bounded-range. Candidates are the states after each step and, if averages are asked
+        for, the mean of the states up to each step.
+    Source: proofs/theory/learners.md, Lemma 5.
+
+    Args:
+        epsilon: of the choice, in nats; the pick has at most log(2 T / beta) / epsilon mistakes
+            more than the best candidate, except with probability beta (twice that under
+            replace-one).
+    Example:
+        >>> ChooseIterate(epsilon=0.1).epsilon == 0.1
+        True
+    """
+
+    epsilon: Number
+
+    def __post_init__(self) -> None:
+        """Keep the exact value; refuse others."""
+        object.__setattr__(self, "epsilon", arguments.positive(epsilon=self.epsilon))
+
+    def beside(self, relation: R) -> Guarantee[R]:
+        """The choice, once."""
+        return self._mechanism(relation).guarantee()
+
+    def now(
+        self, sums: NDArray[np.float64], counts: NDArray[np.int64], sigma: float, rng: Rng
+    ) -> NDArray[np.bool_]:
+        """Never stop."""
+        return np.zeros(len(counts), dtype=np.bool_)
+
+    def choose(self, counts: NDArray[np.int64], relation: R, rng: Rng) -> NDArray[np.int64]:
+        """Pick a candidate for every run, by counts of shape (runs, candidates)."""
+        picked = self._mechanism(relation).draw(list(-counts), 1, rng)
+        return np.asarray(picked[:, 0], dtype=np.int64)
+
+    def _mechanism(self, relation: R) -> ExponentialMechanism[R]:
+        return ExponentialMechanism(
+            epsilon=self.epsilon,
+            sensitivity=LInf(1),
+            monotone=not isinstance(relation, ReplaceOne),
+            relation=relation,
+        )

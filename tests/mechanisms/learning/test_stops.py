@@ -1,0 +1,182 @@
+"""Tests that stop a perceptron, and the choice among its states."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import auditing
+import proofs
+from accountant import GDP, AddRemove, BoundedRange, ReplaceOne, compose
+from accountant.errors import NotImplied, ParameterError
+from mechanisms import (
+    BatchPerceptron,
+    ChooseIterate,
+    GaussianStop,
+    KeslerPerceptron,
+    LaplaceStop,
+    NormStop,
+    Records,
+)
+from tests.contracts.mechanism_contract import AUDIT_ALARM
+
+TESTS = [
+    LaplaceStop(scale=5, below=3),
+    GaussianStop(sigma=5, below=3),
+    NormStop(below=3),
+    ChooseIterate(epsilon=0.1),
+]
+DATA = Records([[1.0, 0.0], [0.6, 0.8], [-1.0, 0.0], [0.6, -0.8]], [1, 1, -1, 1])
+
+
+def perceptron(**changes: Any) -> BatchPerceptron[Any]:  # noqa: ANN401
+    """Four steps on all records."""
+    return BatchPerceptron(**{"margin": 0.1, "steps": 4, "sigma": 3, **changes})
+
+
+@pytest.mark.parametrize(
+    ("stop", "sigma", "rate", "steps", "within"),
+    [
+        (GaussianStop(sigma=5 * 3.88833, below=0), 3.88833, 0.01, 10_000, 3e-6),
+        (GaussianStop(sigma=5.39214, below=0), 5.39214, 0.01, 10_000, 3e-6),
+        (GaussianStop(sigma=5 * 0.888452, below=0), 0.888452, 1 / 120, 120, 3e-6),
+        (LaplaceStop(scale=5 * 0.886004, below=0), 0.886004, 1 / 120, 120, 1e-4),
+    ],
+)
+def test_tests_cost_what_the_literature_says(
+    stop: Any,  # noqa: ANN401
+    sigma: float,
+    rate: float,
+    steps: int,
+    within: float,
+) -> None:
+    """The noise multipliers that meet (1, 1e-5) with a test in every step."""
+    learner = BatchPerceptron(margin=0.1, steps=steps, sigma=sigma, rate=rate, stop=stop)
+
+    assert learner.guarantee().epsilon(delta=1e-5).upper == pytest.approx(1, abs=within)
+
+
+def test_a_gaussian_test_of_all_records_is_gdp() -> None:
+    """With all records mu^2 = T (1/sigma^2 + 1/sigma_c^2); under replace-one it can be free."""
+    joint = perceptron(sigma=4, stop=GaussianStop(sigma=3, below=0)).guarantee()
+    plain = perceptron(relation=ReplaceOne()).guarantee()
+    free = perceptron(
+        relation=ReplaceOne(), stop=GaussianStop(sigma=3 / math.sqrt(3) + 1e-9, below=0)
+    ).guarantee()
+    dear = perceptron(relation=ReplaceOne(), stop=GaussianStop(sigma=1.7, below=0)).guarantee()
+
+    assert joint == GDP(mu_squared=4 * (GDP(mu=1 / 4).mu_squared + 1 / GDP(mu=3).mu_squared))
+    assert free == plain
+    assert dear.gdp().lower > plain.gdp().upper
+
+
+def test_a_norm_test_is_free_and_a_choice_is_bounded_range() -> None:
+    """One looks at the noisy sum alone, the other is composed once."""
+    plain = perceptron().guarantee()
+    chosen = perceptron(stop=ChooseIterate(epsilon=0.5)).guarantee()
+
+    assert perceptron(stop=NormStop(below=3)).guarantee() == plain
+    assert chosen == compose(plain, BoundedRange(epsilon=0.5))
+
+
+def test_a_laplace_test_on_samples_under_replace_one_is_refused() -> None:
+    """No theorem covers it; the Gaussian test has one."""
+    with pytest.raises(NotImplied):
+        perceptron(rate=0.5, relation=ReplaceOne(), stop=TESTS[0]).guarantee()
+    gaussian = perceptron(rate=0.5, relation=ReplaceOne(), stop=TESTS[1])
+    assert gaussian.guarantee().epsilon(delta=1e-5).upper < 100
+
+
+@pytest.mark.parametrize("stop", TESTS, ids=lambda stop: type(stop).__name__)
+@pytest.mark.parametrize("rate", [1, 0.5])
+def test_every_rule_keeps_its_promise(stop: Any, rate: float) -> None:  # noqa: ANN401
+    """Runs on worst neighbours do not refute the guarantee; certificates are verified."""
+    learner = perceptron(stop=stop, rate=rate, sigma=1, steps=2)
+    claim = learner.guarantee()
+    row = Records([[1.0, 0.0]], [1])
+    report = auditing.audit(
+        learner.sampler(), (row, row[:0]), claim, samples=2_000, significance=AUDIT_ALARM
+    )
+
+    assert report.outcome is not auditing.Outcome.VIOLATION, str(report)
+    if rate == 1:
+        assert isinstance(proofs.check(claim.certify(delta=1e-5)), proofs.VerifiedUnder)
+
+
+@pytest.mark.parametrize("stop", [LaplaceStop(scale=1, below=2), GaussianStop(sigma=1, below=2)])
+def test_an_uncounted_test_is_caught(stop: Any) -> None:  # noqa: ANN401
+    """Priced without its test, a learner that stops is refuted by two records."""
+    claim = perceptron(steps=1, sigma=9).guarantee()
+    learner = perceptron(steps=1, sigma=9, stop=stop)
+    rows = Records([[1.0, 0.0]] * 2, [1, -1])
+    report = auditing.audit(
+        learner.sampler(), (rows, rows[:0]), claim, samples=4_000, significance=AUDIT_ALARM
+    )
+
+    assert report.outcome is auditing.Outcome.VIOLATION
+
+
+def test_where_a_run_stops() -> None:
+    """With next to no noise: stop when no mistake is left, and return the state without one."""
+    sharp = 2.0**-30
+    for stop in (
+        LaplaceStop(scale=sharp, below=0.5),
+        GaussianStop(sigma=sharp, below=0.5),
+        NormStop(below=0.5),
+    ):
+        released = perceptron(sigma=sharp, stop=stop, steps=9).release(DATA)
+
+        assert released.stopped
+        assert released.steps == 1
+        assert released.weights == pytest.approx([3.2, 0], abs=1e-6)
+    never = perceptron(sigma=sharp, stop=GaussianStop(sigma=sharp, below=-1)).release(DATA)
+    assert not never.stopped
+    assert never.steps == 4
+
+
+def test_a_run_that_stopped_keeps_its_state() -> None:
+    """Many runs at once, some stopped: each has as many steps and the state of its own test."""
+    learner = perceptron(stop=GaussianStop(sigma=2, below=2), average=False, steps=6)
+    runs = learner.release_many(DATA, 400)
+
+    assert 0 < runs["stopped"].sum() < 400
+    assert (runs["steps"][~runs["stopped"]] == 6).all()
+    first = runs["weights"][runs["stopped"] & (runs["steps"] == 0)]
+    assert len(first) > 0
+    assert not first.any()
+
+
+def test_the_choice_has_few_mistakes() -> None:
+    """At a large epsilon the pick is a state without mistakes, though the last one has some."""
+    learner = KeslerPerceptron(
+        classes=2, margin=0, steps=20, sigma=2, stop=ChooseIterate(epsilon=500)
+    )
+    rows = np.eye(4)[:2]
+    released = learner.release_many(Records(rows, [0, 1]), 50)
+    right = [(rows @ w.T).argmax(axis=1).tolist() == [0, 1] for w in released["weights"]]
+
+    assert np.mean(right) > 0.9
+    assert len(set(released["steps"].tolist())) > 1
+    assert released["steps"].max() <= 20
+
+
+@pytest.mark.parametrize(
+    ("kind", "bad"),
+    [
+        (LaplaceStop, {"scale": 0, "below": 1}),
+        (LaplaceStop, {"scale": 1, "below": math.nan}),
+        (GaussianStop, {"sigma": -1, "below": 1}),
+        (GaussianStop, {"sigma": 1, "below": None}),
+        (NormStop, {"below": 0}),
+        (ChooseIterate, {"epsilon": 0}),
+    ],
+)
+def test_refusals(kind: Any, bad: dict[str, Any]) -> None:  # noqa: ANN401
+    """Bad arguments are refused, and so is what is no rule."""
+    with pytest.raises(ParameterError, match="must be"):
+        kind(**bad)
+    with pytest.raises(ParameterError, match="stop must be"):
+        perceptron(stop="early", relation=AddRemove())

@@ -16,9 +16,14 @@ if TYPE_CHECKING:
     from mechanisms.combinators.repeated import Repeated
     from mechanisms.combinators.subsampled import Subsampled
     from mechanisms.learning.batch_perceptron import BatchPerceptron
+    from mechanisms.learning.class_means import ClassMeans
     from mechanisms.learning.kesler_perceptron import KeslerPerceptron
+    from mechanisms.learning.mean_halfspace import MeanHalfspace
+    from mechanisms.learning.noisy_hinge import NoisyHinge
+    from mechanisms.learning.one_vs_rest import OneVsRest
     from mechanisms.learning.records import Records
     from mechanisms.learning.stops import ChooseIterate, GaussianStop, LaplaceStop, NormStop
+    from mechanisms.learning.subsampled_hinge import SubsampledHinge
     from mechanisms.local.randomized_response import RandomizedResponse
     from mechanisms.mechanism import Mechanism, MechanismSampler
     from mechanisms.noise.discrete_gaussian import DiscreteGaussian
@@ -32,6 +37,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "BatchPerceptron": "mechanisms.learning.batch_perceptron",
     "ChooseIterate": "mechanisms.learning.stops",
+    "ClassMeans": "mechanisms.learning.class_means",
     "ClippedSum": "mechanisms.queries.exact",
     "Composed": "mechanisms.combinators.composed",
     "Count": "mechanisms.queries.exact",
@@ -43,9 +49,12 @@ _HOMES = {
     "KeslerPerceptron": "mechanisms.learning.kesler_perceptron",
     "Laplace": "mechanisms.noise.laplace",
     "LaplaceStop": "mechanisms.learning.stops",
+    "MeanHalfspace": "mechanisms.learning.mean_halfspace",
     "Mechanism": "mechanisms.mechanism",
     "MechanismSampler": "mechanisms.mechanism",
+    "NoisyHinge": "mechanisms.learning.noisy_hinge",
     "NormStop": "mechanisms.learning.stops",
+    "OneVsRest": "mechanisms.learning.one_vs_rest",
     "RandomizedResponse": "mechanisms.local.randomized_response",
     "Records": "mechanisms.learning.records",
     "Repeated": "mechanisms.combinators.repeated",
@@ -53,6 +62,7 @@ _HOMES = {
     "Scores": "mechanisms.queries.exact",
     "Selected": "mechanisms.combinators.best_of_runs",
     "Subsampled": "mechanisms.combinators.subsampled",
+    "SubsampledHinge": "mechanisms.learning.subsampled_hinge",
     "SystemRng": "mechanisms.samplers.rng",
     "Thresholded": "mechanisms.combinators.first_above",
     "compose": "mechanisms.combinators.composed",
@@ -61,6 +71,7 @@ _HOMES = {
 __all__ = [
     "BatchPerceptron",
     "ChooseIterate",
+    "ClassMeans",
     "ClippedSum",
     "Composed",
     "Count",
@@ -72,9 +83,12 @@ __all__ = [
     "KeslerPerceptron",
     "Laplace",
     "LaplaceStop",
+    "MeanHalfspace",
     "Mechanism",
     "MechanismSampler",
+    "NoisyHinge",
     "NormStop",
+    "OneVsRest",
     "RandomizedResponse",
     "Records",
     "Repeated",
@@ -82,6 +96,7 @@ __all__ = [
     "Scores",
     "Selected",
     "Subsampled",
+    "SubsampledHinge",
     "SystemRng",
     "Thresholded",
     "compose",

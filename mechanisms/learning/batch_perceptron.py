@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import final, overload
@@ -13,8 +14,9 @@ from numpy.typing import NDArray
 from accountant.arguments import Number
 from accountant.relation import AddRemove, R, Relation
 from mechanisms import parameters
-from mechanisms.learning.bounded_updates import Contributions, Totals
-from mechanisms.learning.grid import PRODUCT_BITS, STATE_BITS, unit_rows
+from mechanisms.learning.bounded_updates import Contributions
+from mechanisms.learning.grid import PRODUCT_BITS
+from mechanisms.learning.halfspace import HalfspaceMistakes, signed, signs
 from mechanisms.learning.perceptron import Perceptron, checked
 from mechanisms.learning.records import GridRecords
 from mechanisms.learning.stops import Stop
@@ -140,37 +142,10 @@ class BatchPerceptron(Perceptron[R]):
 
     def _encode(self, labels: NDArray[np.float64]) -> NDArray[np.int64]:
         """Class 1 for the label 1, class 0 for the label -1."""
-        return np.where(labels == 1, 1, np.where(labels == -1, 0, -1))
+        return signs(labels)
 
     def _contributions(self, records: GridRecords) -> Contributions:
-        signed = records.vectors * (2.0 * records.classes[:, np.newaxis] - 1.0)
-        return _Mistakes(signed, float(math.floor(self._relative_margin() * 2**PRODUCT_BITS)))
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class _Mistakes(Contributions):
-    """Records on the wrong side of a halfspace, or too near its border.
-
-    Attributes:
-        signed: y x on the grid, shape (records, features).
-        limit: the margin in units of 2^-52, rounded down: products are integers there.
-    """
-
-    signed: NDArray[np.float64]
-    limit: float
-
-    @property
-    def records(self) -> int:
-        return len(self.signed)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return (self.signed.shape[1],)
-
-    def totals(self, states: NDArray[np.float64], chosen: NDArray[np.bool_] | None) -> Totals:
-        directions = unit_rows(states, STATE_BITS)
-        mistakes = (directions @ self.signed.T) <= self.limit
-        if chosen is not None:
-            mistakes &= chosen
-        return Totals(mistakes.astype(np.float64) @ self.signed, mistakes.sum(axis=1))
+        limit = float(math.floor(self._relative_margin() * 2**PRODUCT_BITS))
+        return HalfspaceMistakes(
+            signed(records), lambda states: np.full(len(states), limit), operator.add
+        )

@@ -77,6 +77,12 @@ class Contributions(ABC):
         Laws: exact; what one record adds depends on the state and that record alone.
         """
 
+    def advance(
+        self, states: NDArray[np.float64], noisy: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """The next states, from the states and the noisy sums: by default their sum."""
+        return states + noisy
+
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +167,7 @@ class NoisySums(Generic[R]):
                 stopped |= now
                 if stopped.all():
                     break
-            states = states + noisy
+            states = contributions.advance(states, noisy)
             if step >= self.steps // 2:
                 late += states
         last = late / (self.steps - self.steps // 2) if average else states
@@ -182,7 +188,8 @@ class NoisySums(Generic[R]):
         state = np.zeros((runs, *contributions.shape))
         for step in range(self.steps):
             chosen = self._chosen(contributions.records, runs, rng)
-            state = state + self._noisy(contributions.totals(state, chosen).sums, rng)
+            noisy = self._noisy(contributions.totals(state, chosen).sums, rng)
+            state = contributions.advance(state, noisy)
             states[:, step] = state
         if average:
             count = np.arange(1, self.steps + 1).reshape(-1, *[1] * len(contributions.shape))

@@ -17,7 +17,7 @@ from mechanisms import parameters
 from mechanisms.learning.bounded_updates import Contributions, Totals
 from mechanisms.learning.grid import RECORD_BITS, STATE_BITS, unit_rows
 from mechanisms.learning.perceptron import Perceptron, checked
-from mechanisms.learning.records import GridRecords
+from mechanisms.learning.records import GridRecords, class_numbers
 from mechanisms.learning.stops import Stop
 
 MOST_CLASSES = 2**16
@@ -136,8 +136,7 @@ class KeslerPerceptron(Perceptron[R]):
 
     def _encode(self, labels: NDArray[np.float64]) -> NDArray[np.int64]:
         """The labels are class numbers."""
-        known = (labels >= 0) & (labels < self.classes) & (labels == np.trunc(labels))
-        return np.where(known, labels, -1).astype(np.int64)
+        return class_numbers(labels, self.classes)
 
     def _contributions(self, records: GridRecords) -> Contributions:
         limit = float(self._relative_margin() * 2**RECORD_BITS)

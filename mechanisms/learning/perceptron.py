@@ -1,34 +1,24 @@
-"""What the private perceptrons have in common: their parameters, their accounting, their run."""
+"""What the private perceptrons have in common: their parameters and their noisy sums."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from accountant import arguments as check
 from accountant.errors import ParameterError
-from accountant.guarantees.guarantee import Guarantee
 from accountant.relation import R
-from mechanisms import parameters
-from mechanisms.learning.bounded_updates import Contributions, NoisySums
-from mechanisms.learning.grid import WIDEST
-from mechanisms.learning.records import GridRecords, on_grid
+from mechanisms.learning.bounded_updates import NoisySums
 from mechanisms.learning.stops import Stop
-from mechanisms.mechanism import Mechanism
-from mechanisms.outputs import Outputs
-from mechanisms.samplers.rng import Rng
-from mechanisms.samplers.sampler_arguments import scale
+from mechanisms.learning.sum_learner import SumLearner
+from mechanisms.learning.sum_learner import checked as shared
 
 # Only utility depends on it: no product of a record and a state reaches this many times the norm.
 _UNREACHABLE = 2
 
 
-class Perceptron(Mechanism[R], ABC):
+class Perceptron(SumLearner[R], ABC):
     """A learner that adds up margin mistakes with Gaussian noise, a fixed number of times."""
 
     __slots__ = ()
@@ -37,66 +27,20 @@ class Perceptron(Mechanism[R], ABC):
     rate: Fraction
     steps: int
     sigma: Fraction
-    norm: Fraction | None
-    relation: R
     stop: Stop | None
-    average: bool
-    features: int | None
 
     @abstractmethod
     def _squared_bound(self) -> int:
         """Bound of the squared norm of one record's contribution, in units of norm^2."""
 
-    @abstractmethod
-    def _encode(self, labels: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Class numbers of the labels, -1 for an unknown one."""
-
-    @abstractmethod
-    def _contributions(self, records: GridRecords) -> Contributions:
-        """What the records of one dataset contribute in a given state."""
-
-    @property
-    @final
-    def acts_on_records(self) -> bool:
-        """A learner learns from records."""
-        return True
-
-    @final
-    def guarantee(self) -> Guarantee[R]:
-        """What the noisy sums of all steps satisfy, and so every function of them."""
-        return self.sums().guarantee("the perceptron's rule for its next state")
-
-    @final
-    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Run ``count`` times on each dataset: records of shape (len(datasets), count)."""
-        found = [self.contributions(data) for data in datasets]
-        sums = self.sums()
-        return np.stack(
-            [
-                sums.run(contributions, count, average=self.average, rng=rng)
-                for contributions in found
-            ]
-        )
-
-    @final
-    def contributions(self, data: object) -> Contributions:
-        """What the records of one dataset contribute in a given state, for tests and audits.
-
-        Raises:
-            ParameterError: the data is not labelled rows of the right width.
-        """
-        norm = None if self.norm is None else float(self.norm)
-        records = on_grid(data, self._encode, norm=norm, features=self.features)
-        return self._contributions(records)
-
     @final
     def sums(self) -> NoisySums[R]:
-        """The noisy sums that a run releases, with their sensitivity."""
+        """The noisy sums that a run releases, with what one record contributes at most."""
         return NoisySums(
             rate=self.rate,
             steps=self.steps,
             sigma=self.sigma,
-            norm=Fraction(1) if self.norm is None else self.norm,
+            norm=self._unit,
             squared_bound=self._squared_bound(),
             relation=self.relation,
             stop=self.stop,
@@ -105,42 +49,16 @@ class Perceptron(Mechanism[R], ABC):
     @final
     def _relative_margin(self) -> Fraction:
         """The margin in units of the norm bound, at most a value that no record reaches."""
-        return min(self.margin / (1 if self.norm is None else self.norm), Fraction(_UNREACHABLE))
+        return min(self.margin / self._unit, Fraction(_UNREACHABLE))
 
 
-def checked(
-    *,
-    margin: object,
-    rate: object,
-    steps: object,
-    sigma: object,
-    norm: object,
-    relation: object,
-    stop: object,
-    average: object,
-    features: object,
-) -> dict[str, object]:
+def checked(*, margin: object, stop: object, **others: object) -> dict[str, object]:
     """The parameters of a perceptron by their field names, each in its domain.
 
     Raises:
         ParameterError: one of them is not.
     """
-    if not isinstance(average, bool):
-        raise ParameterError("average", average, "True or False")
     if stop is not None and not isinstance(stop, Stop):
         allowed = "LaplaceStop(...), GaussianStop(...), NormStop(...), ChooseIterate(...) or None"
         raise ParameterError("stop", stop, allowed)
-    width = None if features is None else check.count(features=features)
-    if width is not None and width > WIDEST:
-        raise ParameterError("features", features, f"at most {WIDEST}")
-    return {
-        "margin": check.non_negative(margin=margin),
-        "rate": check.rate(rate=rate),
-        "steps": check.count(steps=steps),
-        "sigma": scale(sigma=sigma),
-        "norm": None if norm is None else scale(norm=norm),
-        "relation": parameters.require_relation(relation),
-        "stop": stop,
-        "average": average,
-        "features": width,
-    }
+    return {"margin": check.non_negative(margin=margin), "stop": stop, **shared(**others)}

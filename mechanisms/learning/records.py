@@ -113,7 +113,7 @@ def on_grid(
         >>> records.vectors / 2**24
         array([[0.5, 0. ]])
     """
-    records = _records(data, features)
+    records = as_records(data, features)
     if len(records) > MOST_RECORDS:
         raise ParameterError("data", len(records), f"at most {MOST_RECORDS} records")
     width = records.rows.shape[1]
@@ -127,8 +127,26 @@ def on_grid(
     return GridRecords(np.ascontiguousarray(steps[present]), classes[present])
 
 
-def _records(data: object, features: int | None) -> Records:
-    """The data in one form, still real numbers."""
+def class_numbers(labels: NDArray[np.float64], classes: int) -> NDArray[np.int64]:
+    """The labels that are class numbers from 0 to classes - 1, and -1 for all others.
+
+    Example:
+        >>> class_numbers(np.array([0.0, 2.0, 0.5, 3.0]), 3).tolist()
+        [0, 2, -1, -1]
+    """
+    known = (labels >= 0) & (labels < classes) & (labels == np.trunc(labels))
+    return np.where(known, labels, -1).astype(np.int64)
+
+
+def as_records(data: object, features: int | None) -> Records:
+    """The data in one form, still real numbers; a malformed pair of a sequence becomes nan.
+
+    Args:
+        data: as for ``on_grid``.
+        features: how wide a row is; needed for a sequence of pairs.
+    Raises:
+        ParameterError: not labelled rows.
+    """
     if isinstance(data, Records):
         return data
     if isinstance(data, tuple) and len(data) == 2 and getattr(data[0], "ndim", 0) == 2:

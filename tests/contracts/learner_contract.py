@@ -20,7 +20,7 @@ from auditing import Recorder
 from mechanisms import Records, ReplayRng
 from mechanisms.learning.bounded_updates import Contributions
 from mechanisms.learning.grid import RECORD_BITS
-from mechanisms.learning.perceptron import Perceptron
+from mechanisms.learning.sum_learner import SumLearner
 from mechanisms.outputs import flatten
 from tests.contracts.mechanism_contract import AUDIT_ALARM, MechanismContract
 
@@ -36,14 +36,14 @@ class LearnerContract(MechanismContract):
     """The battery; a test class names its learner, its labels and its worst records."""
 
     @abstractmethod
-    def learner(self, **changes: Any) -> Perceptron[Any]:  # noqa: ANN401  # whatever it takes
+    def learner(self, **changes: Any) -> SumLearner[Any]:  # noqa: ANN401  # whatever it takes
         """A learner of two features with norm 1; arguments are as given, or typical."""
 
     @abstractmethod
     def labels(self) -> list[float]:
         """All labels that the learner knows."""
 
-    def mechanism(self) -> Perceptron[AddRemove]:
+    def mechanism(self) -> SumLearner[AddRemove]:
         """The typical learner."""
         return self.learner()
 
@@ -52,7 +52,7 @@ class LearnerContract(MechanismContract):
         rows = [[0.6, 0.8], [-0.5, 0.5], [1.0, 0.0], [0.0, -1.0], [0.6, -0.8]]
         return Records(rows, list(itertools.islice(itertools.cycle(self.labels()), len(rows))))
 
-    def increasing_noise(self) -> list[Perceptron[AddRemove]]:
+    def increasing_noise(self) -> list[SumLearner[AddRemove]]:
         """Standard deviations from half the norm to fifty times."""
         return [self.learner(sigma=sigma) for sigma in (0.5, 1, 2.5, 50)]
 
@@ -211,7 +211,7 @@ class LearnerContract(MechanismContract):
         one, many = learner.release(data), learner.release_many(data, 7)
 
         assert not one.stopped
-        assert one.steps == learner.steps
+        assert one.steps == learner.sums().steps
         assert one.weights.shape == learner.contributions(data).shape
         assert many["weights"].shape == (7, *one.weights.shape)
         assert flatten(many).shape == (7, 2 + one.weights.size)

@@ -1,0 +1,181 @@
+"""The noisy means of all classes: one Gaussian release."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final, overload
+
+import numpy as np
+
+from accountant import arguments as check
+from accountant.arguments import Number
+from accountant.errors import ParameterError
+from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.rounding import sqrt_up
+from accountant.relation import AddRemove, R, Relation, ReplaceOne
+from accountant.sensitivity import L2
+from accountant.theorems.composition.post_process import post_process
+from mechanisms import parameters
+from mechanisms.learning.grid import RECORD_BITS, Vectors
+from mechanisms.learning.kesler_perceptron import MOST_CLASSES
+from mechanisms.learning.records import GridRecords, class_numbers, on_grid
+from mechanisms.learning.sum_learner import checked
+from mechanisms.mechanism import Mechanism
+from mechanisms.noise.broadcast import on_grid as in_data_units
+from mechanisms.noise.broadcast import repeated_values
+from mechanisms.noise.gaussian import Gaussian
+from mechanisms.outputs import Outputs
+from mechanisms.samplers import default_granularity, gaussian_rounded
+from mechanisms.samplers.rng import Rng
+from mechanisms.samplers.sampler_arguments import scale
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class ClassMeans(Mechanism[R]):
+    """Release the sum of the rows and the number of records of every class, once, with noise.
+
+    Classify a row x by the class of largest <mean, x> - ||mean||^2 / 2, the nearest mean.
+
+    Statement: with the counts scaled by a = sigma / count_sigma, a record contributes (x, a) to
+        one class, of norm at most sqrt(norm^2 + a^2). Under replace-one a record that changes its
+        class moves two of them: max(2 norm, sqrt(2) sqrt(norm^2 + a^2)).
+    Source: proofs/theory/learners.md, Lemma 6.
+
+    Args:
+        classes: k, from 2; labels are the class numbers 0 to k - 1.
+        sigma: standard deviation of the noise on the sums, in data units.
+        count_sigma: standard deviation of the noise on the counts, in records; by default sigma /
+            norm, which makes a = norm.
+        norm, relation, features: as for ``BatchPerceptron``.
+    Outputs:
+        A record with fields ``means``, shape (k, features), and ``counts``, shape (k,): a noisy sum
+        divided by its noisy count, taken as at least 1, and the noisy count.
+    Raises:
+        ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
+            A record that is not finite, or of an unknown class, contributes nothing.
+    Example:
+        >>> round(float(ClassMeans(classes=10, sigma=4).guarantee().mu), 6)
+        0.353553
+    """
+
+    classes: int
+    sigma: Fraction
+    count_sigma: Fraction
+    norm: Fraction | None
+    relation: R
+    features: int | None
+
+    @overload
+    def __init__(
+        self: ClassMeans[AddRemove],
+        *,
+        classes: int,
+        sigma: Number,
+        count_sigma: Number | None = None,
+        norm: Number | None = 1,
+        features: int | None = None,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        *,
+        classes: int,
+        sigma: Number,
+        count_sigma: Number | None = None,
+        norm: Number | None = 1,
+        relation: R,
+        features: int | None = None,
+    ) -> None: ...
+
+    def __init__(
+        self,
+        *,
+        classes: int,
+        sigma: Number,
+        count_sigma: Number | None = None,
+        norm: Number | None = 1,
+        relation: Relation = parameters.DEFAULT_RELATION,
+        features: int | None = None,
+    ) -> None:
+        fields = checked(
+            rate=1,
+            steps=1,
+            sigma=sigma,
+            norm=norm,
+            relation=relation,
+            average=False,
+            features=features,
+        )
+        for name in ("sigma", "norm", "relation", "features"):
+            object.__setattr__(self, name, fields[name])
+        number = check.count(classes=classes)
+        if not 2 <= number <= MOST_CLASSES:
+            raise ParameterError("classes", number, f"at least 2 and at most {MOST_CLASSES}")
+        object.__setattr__(self, "classes", number)
+        noise = self.sigma / self._unit if count_sigma is None else scale(count_sigma=count_sigma)
+        object.__setattr__(self, "count_sigma", noise)
+
+    @property
+    def acts_on_records(self) -> bool:
+        """A learner learns from records."""
+        return True
+
+    @property
+    def sensitivity(self) -> L2:
+        """How far the sums and the scaled counts move together, in data units."""
+        squared = self._unit**2 + (self.sigma / self.count_sigma) ** 2
+        if isinstance(self.relation, ReplaceOne):
+            return L2(sqrt_up(max(4 * self._unit**2, 2 * squared)))
+        return L2(sqrt_up(squared))
+
+    def guarantee(self) -> Guarantee[R]:
+        """mu-GDP with mu = sensitivity / sigma."""
+        noise = Gaussian(sigma=self.sigma, sensitivity=self.sensitivity, relation=self.relation)
+        return post_process(noise.guarantee(), description="dividing noisy sums by noisy counts")
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Release ``count`` times on each dataset: records of shape (len(datasets), count)."""
+        totals = [self.totals(data) for data in datasets]
+        sums = np.stack([total for total, _ in totals]) * 2.0**-RECORD_BITS
+        counts = np.stack([number for _, number in totals])
+        noisy = _noisy(repeated_values(sums, count), self.sigma / self._unit, rng)
+        numbers = _noisy(repeated_values(counts, count), self.count_sigma, rng)
+        fields = [
+            ("means", np.float64, sums.shape[1:]),
+            ("counts", np.float64, counts.shape[1:]),
+        ]
+        outputs = np.recarray(noisy.shape[:2], dtype=fields)
+        outputs["means"] = noisy * float(self._unit) / np.maximum(numbers, 1.0)[..., np.newaxis]
+        outputs["counts"] = numbers
+        return np.asarray(outputs)
+
+    def totals(self, data: object) -> tuple[Vectors, Vectors]:
+        """The exact sums on the grid, in units of norm 2^-24, and the exact counts.
+
+        Raises:
+            ParameterError: the data is not labelled rows of the right width.
+        """
+        norm = None if self.norm is None else float(self.norm)
+        records: GridRecords = on_grid(
+            data,
+            lambda labels: class_numbers(labels, self.classes),
+            norm=norm,
+            features=self.features,
+        )
+        member = (records.classes == np.arange(self.classes)[:, np.newaxis]).astype(np.float64)
+        return member @ records.vectors, member.sum(axis=1)
+
+    @property
+    def _unit(self) -> Fraction:
+        """The bound of the rows' norms, in data units: 1 if every row is scaled to norm 1."""
+        return Fraction(1) if self.norm is None else self.norm
+
+
+def _noisy(values: Vectors, sigma: Fraction, rng: Rng) -> Vectors:
+    """Values with Gaussian noise, rounded to a grid that sigma decides."""
+    grain = default_granularity(sigma)
+    return in_data_units(gaussian_rounded(values, sigma, grain, rng), grain)

@@ -1,0 +1,88 @@
+"""Records on the wrong side of a halfspace, or too near its border: their sum, exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.learning.bounded_updates import Contributions, Totals
+from mechanisms.learning.grid import PRODUCT_BITS, STATE_BITS, Vectors, unit_rows
+from mechanisms.learning.records import GridRecords
+
+# From states of shape (runs, features) to one number each, shape (runs,).
+Limits = Callable[[Vectors], NDArray[np.float64]]
+# From states and noisy sums of one step to the next states.
+Update = Callable[[Vectors, Vectors], Vectors]
+
+
+def signs(labels: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Class 1 for the label 1, class 0 for the label -1, and -1 for every other label.
+
+    Example:
+        >>> signs(np.array([1.0, -1.0, 0.5])).tolist()
+        [1, 0, -1]
+    """
+    return np.where(labels == 1, 1, np.where(labels == -1, 0, -1))
+
+
+def signed(records: GridRecords) -> Vectors:
+    """The products y x of labels and rows."""
+    return records.vectors * (2.0 * records.classes[:, np.newaxis] - 1.0)
+
+
+def hinge_limits(threshold: float) -> Limits:
+    """Limits such that a record is a mistake if and only if y <w, x> < threshold, up to rounding.
+
+    Args:
+        threshold: above 0, where states and rows are in units whose product is 1.
+    """
+
+    def limits(states: Vectors) -> NDArray[np.float64]:
+        lengths = np.linalg.norm(states, axis=1)
+        with np.errstate(divide="ignore", over="ignore"):
+            reach = threshold / lengths
+        return np.asarray(np.ceil(np.minimum(reach, 2.0) * 2.0**PRODUCT_BITS) - 1)
+
+    return limits
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class HalfspaceMistakes(Contributions):
+    """Every record contributes y x if y <w / ||w||, x> is at most a limit that the state decides.
+
+    Attributes:
+        signed: y x on the grid, shape (records, features).
+        limits: from states to limits, in units of 2^-52, in which products are integers.
+        update: the next states.
+    """
+
+    signed: Vectors
+    limits: Limits
+    update: Update
+
+    @property
+    def records(self) -> int:
+        """How many records there are."""
+        return len(self.signed)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """One weight per feature."""
+        return (self.signed.shape[1],)
+
+    def totals(self, states: Vectors, chosen: NDArray[np.bool_] | None) -> Totals:
+        """Add up the mistakes: one matrix product finds them, one adds them, both exact."""
+        products = unit_rows(states, STATE_BITS) @ self.signed.T
+        mistakes = products <= self.limits(states)[:, np.newaxis]
+        if chosen is not None:
+            mistakes &= chosen
+        return Totals(mistakes.astype(np.float64) @ self.signed, mistakes.sum(axis=1))
+
+    def advance(self, states: Vectors, noisy: Vectors) -> Vectors:
+        """The learner's update."""
+        return self.update(states, noisy)

@@ -1,0 +1,111 @@
+"""The noisy mean as a halfspace: one Gaussian release."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant.arguments import Number
+from accountant.relation import AddRemove, R, Relation
+from mechanisms import parameters
+from mechanisms.learning.bounded_updates import Contributions, NoisySums
+from mechanisms.learning.halfspace import HalfspaceMistakes, signed, signs
+from mechanisms.learning.records import GridRecords
+from mechanisms.learning.sum_learner import SumLearner, checked
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class MeanHalfspace(SumLearner[R]):
+    """Learn a halfspace from the noisy sum of y x over all records, released once.
+
+    A perceptron of margin norm or more makes every record a mistake in every step, so it is this
+    sum with more noise.
+
+    Statement: the sum moves by at most ``norm``, twice that under replace-one, so the weights are
+        mu-GDP with mu = norm / sigma, or twice that.
+    Source: Theorem A of proofs/theory/learners.md with one step.
+
+    Args:
+        sigma, norm, relation, features: as for ``BatchPerceptron``.
+    Outputs:
+        A record with fields ``stopped`` (False), ``steps`` (1) and ``weights``, shape (features,).
+    Raises:
+        ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
+            A record that is not finite, or whose label is neither 1 nor -1, contributes nothing.
+    Example:
+        >>> MeanHalfspace(sigma=4).guarantee().mu
+        Fraction(1, 4)
+    """
+
+    sigma: Fraction
+    norm: Fraction | None
+    relation: R
+    average: bool
+    features: int | None
+
+    @overload
+    def __init__(
+        self: MeanHalfspace[AddRemove],
+        *,
+        sigma: Number,
+        norm: Number | None = 1,
+        features: int | None = None,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        *,
+        sigma: Number,
+        norm: Number | None = 1,
+        relation: R,
+        features: int | None = None,
+    ) -> None: ...
+
+    def __init__(
+        self,
+        *,
+        sigma: Number,
+        norm: Number | None = 1,
+        relation: Relation = parameters.DEFAULT_RELATION,
+        features: int | None = None,
+    ) -> None:
+        fields = checked(
+            rate=1,
+            steps=1,
+            sigma=sigma,
+            norm=norm,
+            relation=relation,
+            average=False,
+            features=features,
+        )
+        for name in ("sigma", "norm", "relation", "average", "features"):
+            object.__setattr__(self, name, fields[name])
+
+    def sums(self) -> NoisySums[R]:
+        """The one noisy sum that a run releases."""
+        return NoisySums(
+            rate=Fraction(1),
+            steps=1,
+            sigma=self.sigma,
+            norm=self._unit,
+            squared_bound=1,
+            relation=self.relation,
+            stop=None,
+        )
+
+    def _encode(self, labels: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Class 1 for the label 1, class 0 for the label -1."""
+        return signs(labels)
+
+    def _contributions(self, records: GridRecords) -> Contributions:
+        """Every record counts, whatever the state."""
+        return HalfspaceMistakes(
+            signed(records), lambda states: np.full(len(states), np.inf), operator.add
+        )

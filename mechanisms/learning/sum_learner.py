@@ -1,0 +1,122 @@
+"""What all learners that add up bounded contributions have in common: accounting, data, runs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant import arguments as check
+from accountant.errors import ParameterError
+from accountant.guarantees.guarantee import Guarantee
+from accountant.relation import R
+from mechanisms import parameters
+from mechanisms.learning.bounded_updates import Contributions, NoisySums
+from mechanisms.learning.grid import WIDEST
+from mechanisms.learning.records import GridRecords, on_grid
+from mechanisms.mechanism import Mechanism
+from mechanisms.outputs import Outputs
+from mechanisms.samplers.rng import Rng
+from mechanisms.samplers.sampler_arguments import scale
+
+
+class SumLearner(Mechanism[R], ABC):
+    """A learner whose states follow from noisy sums of contributions, a fixed number of times."""
+
+    __slots__ = ()
+
+    norm: Fraction | None
+    relation: R
+    average: bool
+    features: int | None
+
+    @abstractmethod
+    def sums(self) -> NoisySums[R]:
+        """The noisy sums that a run releases, with what one record contributes at most."""
+
+    @abstractmethod
+    def _encode(self, labels: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Class numbers of the labels, -1 for an unknown one."""
+
+    @abstractmethod
+    def _contributions(self, records: GridRecords) -> Contributions:
+        """What the records of one dataset contribute in a given state."""
+
+    @property
+    @final
+    def acts_on_records(self) -> bool:
+        """A learner learns from records."""
+        return True
+
+    @final
+    def guarantee(self) -> Guarantee[R]:
+        """What the noisy sums of all steps satisfy, and so every function of them.
+
+        Raises:
+            NotImplied: no theorem covers a sample of a step under the relation.
+        """
+        return self.sums().guarantee("the learner's rule for its next state")
+
+    @final
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Run ``count`` times on each dataset: records of shape (len(datasets), count)."""
+        found = [self.contributions(data) for data in datasets]
+        sums = self.sums()
+        return np.stack(
+            [
+                sums.run(contributions, count, average=self.average, rng=rng)
+                for contributions in found
+            ]
+        )
+
+    @final
+    def contributions(self, data: object) -> Contributions:
+        """What the records of one dataset contribute in a given state, for tests and audits.
+
+        Raises:
+            ParameterError: the data is not labelled rows of the right width.
+        """
+        norm = None if self.norm is None else float(self.norm)
+        records = on_grid(data, self._encode, norm=norm, features=self.features)
+        return self._contributions(records)
+
+    @property
+    @final
+    def _unit(self) -> Fraction:
+        """The bound of the rows' norms, in data units: 1 if every row is scaled to norm 1."""
+        return Fraction(1) if self.norm is None else self.norm
+
+
+def checked(
+    *,
+    rate: object,
+    steps: object,
+    sigma: object,
+    norm: object,
+    relation: object,
+    average: object,
+    features: object,
+) -> dict[str, object]:
+    """The parameters that learners share, by their field names, each in its domain.
+
+    Raises:
+        ParameterError: one of them is not.
+    """
+    if not isinstance(average, bool):
+        raise ParameterError("average", average, "True or False")
+    width = None if features is None else check.count(features=features)
+    if width is not None and width > WIDEST:
+        raise ParameterError("features", features, f"at most {WIDEST}")
+    return {
+        "rate": check.rate(rate=rate),
+        "steps": check.count(steps=steps),
+        "sigma": scale(sigma=sigma),
+        "norm": None if norm is None else scale(norm=norm),
+        "relation": parameters.require_relation(relation),
+        "average": average,
+        "features": width,
+    }

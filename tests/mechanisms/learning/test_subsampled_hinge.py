@@ -1,0 +1,61 @@
+"""The private support vector machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from accountant import Poisson
+from mechanisms import BatchPerceptron, Records, SubsampledHinge
+from tests.contracts.learner_contract import LearnerContract
+from tests.contracts.mechanism_contract import NOT_POSITIVE, one_bad
+from tests.mechanisms.learning.test_batch_perceptron import BAD
+
+GOOD: dict[str, Any] = {"learning_rate": 0.25, "decay": 0.5, "steps": 2, "sigma": 2}
+
+
+class TestSubsampledHinge(LearnerContract):
+    """On all records in every step."""
+
+    def learner(self, **changes: Any) -> SubsampledHinge[Any]:  # noqa: ANN401
+        """Two steps."""
+        return SubsampledHinge(**{**GOOD, **changes})
+
+    def labels(self) -> list[float]:
+        """Both signs."""
+        return [1.0, -1.0]
+
+    def invalid(self) -> Sequence[Callable[[], object]]:
+        """One bad argument each."""
+        bad = {name: values for name, values in BAD.items() if name != "margin"}
+        bad |= {"learning_rate": NOT_POSITIVE, "decay": (-1, None, float("nan"))}
+        return one_bad(SubsampledHinge, good=GOOD, bad=bad)
+
+
+def test_costs_what_the_same_sums_of_a_perceptron_cost() -> None:
+    """The price is that of the noisy sums, whatever is made of them."""
+    hinge = SubsampledHinge(learning_rate=0.1, steps=30, sigma=4, rate=0.25, norm=2)
+    perceptron = BatchPerceptron(margin=0, steps=30, sigma=4, rate=0.25, norm=2)
+
+    assert hinge.guarantee() == perceptron.guarantee()
+    assert hinge.sums().step() == perceptron.sums().step()
+    assert perceptron.sums().step().scheme == Poisson(sampling_rate=0.25)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("norm", [1, 4])
+def test_steps_follow_the_subgradient_in_data_units(norm: int) -> None:
+    """With next to no noise the states are those of plain subgradient descent, by hand."""
+    rows, labels = np.array([[0.5, 0.0], [0.0, 1.0], [-1.0, 0.0]]) * norm, np.array([1, 1, -1])
+    rate, decay, w = 0.125, 0.5, np.zeros(2)
+    for _ in range(7):
+        inside = labels * (rows @ w) < 1
+        w = (1 - rate * decay) * w + rate * (labels * inside) @ rows
+    learner = SubsampledHinge(
+        learning_rate=rate, decay=decay, steps=7, sigma=2.0**-40, norm=norm, average=False
+    )
+    released = learner.release(Records(rows, labels)).weights
+
+    assert released == pytest.approx(w, abs=1e-6)

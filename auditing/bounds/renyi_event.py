@@ -15,6 +15,7 @@ from auditing.bounds.rectangle import Rectangle
 from auditing.counts.counts import EventCounts
 
 _MARGIN = 1e-12
+_FAR = 600.0  # e^x is a float for x up to here
 
 
 @final
@@ -45,13 +46,7 @@ class RenyiEvent:
         low, high = Rectangle(significance=self.significance).limits(counts)
         if low <= high:
             return 0.0
-        first = exact * math.log(low) + (1 - exact) * math.log(high)
-        misses = (
-            exact * math.log1p(-low) + (1 - exact) * math.log1p(-high) if low < 1 else -math.inf
-        )
-        largest = max(first, misses)
-        value = largest + math.log(math.exp(first - largest) + math.exp(misses - largest))
-        return max(0.0, value / (exact - 1) - _MARGIN * (1 + abs(value)))
+        return _of_coins(low, high, exact - 1.0)
 
     def rho(self, counts: EventCounts, *, orders: Sequence[Number] = (1.01, 1.5, 2, 4, 8)) -> float:
         """Lower confidence bound of rho for a claim of zCDP: the best of the orders."""
@@ -59,3 +54,20 @@ class RenyiEvent:
             raise ParameterError("orders", orders, "at least one order above 1")
         shares = [self.rdp(counts, order=order) / float(order) for order in orders]
         return max(shares) * (1 - _MARGIN)
+
+
+def _of_coins(p: float, q: float, excess: float) -> float:
+    """d_a(p, q) for p > q and a = 1 + excess, rounded down.
+
+    As log(1 + p (e^(s l) - 1) + (1-p) (e^(s m) - 1))/s, s = a - 1, with l = log p/q and
+    m = log (1-p)/(1-q): next to order 1 the terms are as small as s, and so is their rounding. Far
+    out the first of them alone is enough.
+    """
+    hit = math.log1p((p - q) / q)
+    if excess * hit > _FAR:
+        value, size = math.log(p) + excess * hit, abs(math.log(p)) + excess * hit
+    else:
+        missed = math.log1p(-(p - q) / (1.0 - q)) if p < 1.0 else -math.inf
+        terms = p * math.expm1(excess * hit), (1.0 - p) * math.expm1(excess * missed)
+        size = value = math.log1p(max(sum(terms) - _MARGIN * sum(map(abs, terms)), 0.0))
+    return max(0.0, (value - _MARGIN * size) / excess)

@@ -14,7 +14,7 @@ from accountant import arguments
 from accountant.arguments import Number
 from accountant.guarantees.rounding import floats_around
 from auditing.bounds.event_bound import significance_of
-from auditing.counts.binomial import lower_limit, upper_limit
+from auditing.counts.binomial import complement_up, lower_limit, upper_limit
 from auditing.counts.claim import Claim
 from auditing.counts.counts import PrefixCounts
 
@@ -63,7 +63,7 @@ class TradeOffRegion:
         level = self.significance / (2 * max(1, len(counts.inside)))
         hits, inside = np.array(counts.hits, int), np.array(counts.inside, int)
         alarms = upper_limit(inside - hits, counts.other_trials, level)
-        misses = 1.0 - lower_limit(hits, counts.trials, level)
+        misses = complement_up(lower_limit(hits, counts.trials, level))
         return tuple(zip(alarms.tolist(), misses.tolist(), strict=True))
 
     def vertices(self, counts: PrefixCounts) -> tuple[Rates, ...]:

@@ -30,7 +30,7 @@ def tail_up(k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
     k, n, p = np.broadcast_arrays(np.asarray(k, float), np.asarray(n, float), np.asarray(p, float))
     inside = (k > 0) & (k <= n)
     a, b = np.where(inside, k, 1.0), np.where(inside, n - k + 1.0, 1.0)
-    value = special().betainc(a, b, p) * (1 + MARGIN)
+    value = np.nextafter(special().betainc(a, b, p) * (1 + MARGIN), 2.0)  # no tail is 0
     return np.asarray(np.where(k <= 0, 1.0, np.where(k > n, 0.0, np.minimum(value, 1.0))))
 
 
@@ -50,7 +50,12 @@ def lower_limit(k: ArrayLike, n: ArrayLike, significance: ArrayLike) -> Floats:
 def upper_limit(k: ArrayLike, n: ArrayLike, significance: ArrayLike) -> Floats:
     """The p with Pr(Bin(n, p) <= k) = significance, rounded up; 1 where k >= n."""
     k, n = np.broadcast_arrays(np.asarray(k, float), np.asarray(n, float))
-    return np.asarray(1.0 - lower_limit(n - k, n, significance))
+    return complement_up(lower_limit(n - k, n, significance))
+
+
+def complement_up(limit: Floats) -> Floats:
+    """1 - limit, rounded up: next to 1 a limit's own margin is less than a float's width."""
+    return np.asarray(np.where(limit > 0.0, np.minimum(np.nextafter(1.0 - limit, 2.0), 1.0), 1.0))
 
 
 def masses_up(n: int, p: Floats) -> Floats:

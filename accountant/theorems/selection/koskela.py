@@ -54,5 +54,6 @@ def koskela_redberg_wang(guarantee: PairGuarantee[R], runs: RunLaw, *, delta: Nu
     points = np.linspace(0.0, max(alone, 1e-9), _POINTS)
     heights = np.maximum(deltas(pair.forward, points)[1], deltas(pair.backward, points)[1])
     odds = float((1 - runs.gamma) / runs.gamma)
-    shift = float(runs.eta + 1) * float(np.log(np.exp(points) + odds * heights).min())
+    logs = points + np.log1p(odds * heights * np.exp(-points))  # digits next to 0, too
+    shift = float(runs.eta + 1) * float(logs.min())
     return (alone + shift) * (1 + 1e-12)

@@ -104,3 +104,17 @@ def test_quantile_is_the_smallest(n: int, p: float) -> None:
     """As scipy's statistics have it."""
     for probability in (0.025, 0.5, 0.975):
         assert quantile(probability, n, p) == max(stats.binom.ppf(probability, n, p), 0)
+
+
+def test_limits_next_to_one_are_rounded_up() -> None:
+    """The complement of a limit of 1e-12 is rounded by more than the limit's margin."""
+    for trials in range(100_000, 100_200):
+        limit = float(upper_limit(trials - 1, trials, 1e-7))
+        with mpmath.workdps(50):
+            few = -mpmath.expm1(trials * mpmath.log(mpmath.mpf(limit)))
+        assert few <= 1e-7
+
+
+def test_no_tail_is_zero() -> None:
+    """Pr(Bin(10, 1e-100) >= 9) is 1e-899, which is not 0."""
+    assert float(tail_up(9, 10, 1e-100)) > 0.0

@@ -15,7 +15,7 @@ from accountant.arithmetic.arrays import distinct
 from accountant.arithmetic.enclosure import Reals
 from accountant.arithmetic.tiny import LEAST_DELTA
 from accountant.bound import Bound
-from accountant.engine.profile import deltas, epsilon, infinite_mass, max_loss
+from accountant.engine.profile import closed_form, deltas, epsilon, infinite_mass, max_loss
 from accountant.engine.saddle_point import find_saddle
 from accountant.errors import NotCertified
 from accountant.pairs.gaussian import GaussianPair, gaussian_profile, gaussian_tangent
@@ -23,12 +23,14 @@ from accountant.pairs.product import Product
 
 _GRID = 32
 _MOST = 4000
-_ROW = 65
+_ROW = 17
 _ROUNDS = 12
 _STEPS = 44
 _LARGEST = 700.0  # an epsilon whose exponential is a float
 _NARROW = 18  # 2**-22 is close enough
 _CLOSE = 1e-8
+_GAPS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1e-8)
+_PLACES = np.arange(-3.0, 4.0)
 _SHORT = 1.0 - np.geomspace(1e-9, 0.1, 9)  # of where delta is the smallest: it is more there
 _HALVINGS = 10
 _NEWTON = 6
@@ -43,7 +45,7 @@ def larger_power(forward: Product, backward: Product, rate: float) -> Bound:
     if backward == forward or first.lower >= 1.0:
         return first
     if rate > 0.0 and backward.factors:
-        above = backward.above()
+        above = _asked(backward)[1]
         x, width = _start(above, rate)
         if float(_heights(above, rate, _row(x, width)).min()) <= first.lower:
             return first
@@ -53,31 +55,39 @@ def larger_power(forward: Product, backward: Product, rate: float) -> Bound:
 def true_positive_rate(product: Product, false_positive_rate: float) -> Bound:
     """Largest P(S) over tests S with Q(S) = rate: the minimum over t of delta(t) + t rate.
 
-    Any t gives an upper bound. As h(t) = delta(t) + t rate is convex, three points around the
-    minimum give a lower one: between two of them h lies above the line through the others.
+    Any t gives an upper bound. As h(t) = delta(t) + t rate is convex, points around the minimum
+    give a lower one: ``_below_minimum``.
     """
     rate = false_positive_rate
     if rate <= 0.0:
         return Bound(infinite_mass(product.below()).lower, infinite_mass(product.above()).upper)
-    if rate >= 1.0 or infinite_mass(product.below()).lower >= 1.0:
+    below, above = _asked(product)
+    if rate >= 1.0 or infinite_mass(below).lower >= 1.0:
         return Bound.exactly(1.0)
 
     if not product.factors:
         return Bound.exactly(rate)
-    above = product.above()
     x = best_threshold(product, rate)
     upper = min(float(_heights(above, rate, np.array([x]))[0]), 1.0)
-    for gap in (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1):
-        lower = _below_minimum(product, rate, x, gap)
-        if lower is not None:
-            return Bound(max(min(lower, upper), rate), upper)
-    return Bound(rate, upper)
+    lower = rate
+    for gap in _GAPS:
+        lower = max(lower, min(_below_minimum(below, rate, x, gap), upper))
+        if upper - lower <= _CLOSE * upper:
+            break
+    return Bound(lower, upper)
+
+
+def _asked(product: Product) -> tuple[Product, Product]:
+    """Products below and above whose profiles can be asked; the same one if it is exact."""
+    alone = closed_form(product)
+    if alone is not None and alone.is_quick and alone.profile(np.zeros(1)) is not None:
+        return product, product
+    return product.below(), product.above()
 
 
 def best_threshold(product: Product, false_positive_rate: float) -> float:
     """The loss beyond which the best test at a rate says yes, approximately. Heuristic."""
-    above = product.above()
-    rate = false_positive_rate
+    above, rate = _asked(product)[1], false_positive_rate
     return _minimise(lambda x: _heights(above, rate, x), *_start(above, rate))
 
 
@@ -129,20 +139,51 @@ def _row(x: float, width: float) -> Reals:
     return np.linspace(x - width, x + width, _ROW)
 
 
-def _below_minimum(product: Product, rate: float, x: float, gap: float) -> float | None:
-    """Lower bound of the minimum of h from three points, None if they do not enclose it."""
-    points = [x - gap, x, x + gap]
+def _below_minimum(product: Product, rate: float, x: float, gap: float) -> float:
+    """Lower bound of the minimum of h from points around x, -inf if they do not enclose it.
+
+    Statement: let h be convex, and known at increasing points. If its first chord falls and its
+        last one rises, h is at least its first (last) value before (after) the points; on a cell
+        it is at least the line through the two points up to its left end and the line through the
+        two points from its right end on, if there are two.
+    Rounds: a line through (a, h_a) and (b, h_b), continued beyond b by a share r of b - a, is at
+        (1 + r) h_b - r h_a, which falls with h_a and grows with h_b.
+    """
+    points = x + gap * _PLACES
     if points[-1] > _LARGEST:
-        return None
-    t = [math.exp(point) for point in points]
-    found = deltas(product, np.array(points))
-    low = [b + one * rate for b, one in zip(found[0].tolist(), t, strict=True)]
-    high = [b + one * rate for b, one in zip(found[1].tolist(), t, strict=True)]
-    if high[1] > low[0] or high[1] > low[2]:
-        return None
-    from_right = low[1] - (high[2] - low[1]) / (t[2] - t[1]) * (t[1] - t[0])
-    from_left = low[1] - (high[0] - low[1]) / (t[1] - t[0]) * (t[2] - t[1])
-    return float(min(low[1], from_right, from_left) * (1 - 1e-14))
+        return -math.inf
+    t = np.exp(points)
+    width = t[:-1] * np.expm1(np.diff(points))
+    low, high = deltas(product, points)
+    low, high = low + t * rate * (1 - 2e-15), high + t * rate * (1 + 2e-15)
+    if not (high[1] <= low[0] and high[-2] <= low[-1]):
+        return -math.inf
+    least = min(float(low[0]), float(low[-1]))
+    for cell in range(width.size):
+        least = min(least, _lowest(low, high, width, cell))
+    return least * (1 - 1e-14)
+
+
+def _lowest(low: Reals, high: Reals, width: Reals, cell: int) -> float:
+    """Return a lower bound, on a cell, of the larger of the lines through its neighbours.
+
+    Statement: the larger of two lines is at least any mixture of them, which is least at an end.
+    """
+    left, right = float(low[cell]), float(low[cell + 1])
+    after = before = -math.inf
+    if cell > 0:
+        share = width[cell] / width[cell - 1]
+        after = float((1 + share) * low[cell] - share * high[cell - 1])
+    if cell + 2 < low.size:
+        share = width[cell] / width[cell + 1]
+        before = float((1 + share) * low[cell + 1] - share * high[cell + 2])
+    best = max(min(left, after), min(before, right))
+    fall, rise = left - after, right - before
+    if 0.0 < fall < math.inf and 0.0 < rise < math.inf:  # the mixture that is level
+        share = rise / (fall + rise)
+        ends = (share * left + (1 - share) * before, share * after + (1 - share) * right)
+        best = max(best, min(ends))
+    return best
 
 
 def larger_mu(forward: Product, backward: Product, smallest_delta: float) -> Bound:

@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 
 import flint
+import mpmath
 import numpy as np
 import pytest
 from scipy import special
@@ -192,3 +193,32 @@ def test_power_where_likelihood_ratios_are_no_floats(mu: int) -> None:
     """Next to no noise every test is nearly perfect, whatever its false alarms."""
     found = true_positive_rate(Product.of(GaussianPair(mu_squared=Fraction(mu) ** 2)), 1e-300)
     assert found.upper == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("loss", [Fraction(1, 2), Fraction(2), Fraction(7)])
+@pytest.mark.parametrize("rate", [1e-9, 1e-6, 1e-3, 0.1, 0.3, 0.6, 0.999])
+def test_one_laplace_release_has_its_exact_power(loss: Fraction, rate: float) -> None:
+    """e^a r up to e^{-a}/2, then 1 - e^{-a}/(4 r) up to 1/2, then 1 - e^{-a} (1 - r)."""
+    with mpmath.workdps(40):
+        a, r = mpmath.mpf(loss.numerator) / loss.denominator, mpmath.mpf(rate)
+        if r <= mpmath.exp(-a) / 2:
+            true = mpmath.exp(a) * r
+        else:
+            true = 1 - mpmath.exp(-a) * (1 / (4 * r) if r < 0.5 else 1 - r)
+        found = true_positive_rate(Product.of(LaplacePair(epsilon=loss)), rate)
+        assert found.lower <= true <= found.upper
+        assert found.relative_width < 1e-4
+
+
+@pytest.mark.parametrize("rate", [1e-9, 1e-4, 0.05, 0.7])
+def test_the_power_of_finite_pairs_at_a_corner(rate: float) -> None:
+    """Against the best test of Neyman and Pearson, outcome by outcome."""
+    p = (Fraction(1, 2), Fraction(1, 4), Fraction(1, 8), Fraction(1, 8))
+    q = (Fraction(1, 10**6), Fraction(1, 10), Fraction(1, 2), Fraction(399999, 10**6))
+    left, true = Fraction(rate), Fraction(0)
+    for a, b in sorted(zip(p, q, strict=True), key=lambda one: one[0] / one[1], reverse=True):
+        true += a * min(left / b, Fraction(1))
+        left = max(left - b, Fraction(0))
+    found = true_positive_rate(Product.of(FinitePair(p=p, q=q)), rate)
+    assert Fraction(found.lower) <= true <= Fraction(found.upper)
+    assert found.relative_width < 1e-7

@@ -10,19 +10,14 @@ import contextlib
 from collections.abc import Callable
 
 from accountant.bound import Bound
-from accountant.engine import profile
+from accountant.engine import profile, trade_off
 from accountant.engine.profile import deltas
 from accountant.engine.quick_bounds import certainly_below, epsilon_is_zero
 from accountant.engine.renyi import renyi, smallest_rho
-from accountant.engine.trade_off import (
-    larger_mu,
-    larger_power,
-    smallest_mu,
-    true_positive_rate,
-)
 from accountant.errors import NotCertified
 from accountant.pairs.product import Factor, Product
 from accountant.selection.selected_pair import SelectedPair
+from accountant.subsampling.released_twice import ReleasedTwice, released_twice
 from accountant.subsampling.subsampled import SubsampledPair, tabulated
 
 __all__ = [
@@ -105,10 +100,38 @@ def larger_epsilon(forward: Product, backward: Product, delta: float | Bound) ->
     return first.maximum(epsilon(backward, delta))
 
 
-def _alone(product: Product) -> SelectedPair | SubsampledPair | None:
-    """One selection or one sample by itself, which answers without a table."""
+def true_positive_rate(product: Product, false_positive_rate: float) -> Bound:
+    """Largest P(S) over tests S with Q(S) = the rate."""
+    return trade_off.true_positive_rate(_paired(product), false_positive_rate)
+
+
+def larger_power(forward: Product, backward: Product, rate: float) -> Bound:
+    """The larger power of two directions."""
+    return trade_off.larger_power(_paired(forward), _paired(backward), rate)
+
+
+def smallest_mu(product: Product, smallest_delta: float = 0.0) -> Bound:
+    """Smallest mu whose profile covers that of one direction where it is above a delta."""
+    return trade_off.smallest_mu(_paired(product), smallest_delta)
+
+
+def larger_mu(forward: Product, backward: Product, smallest_delta: float) -> Bound:
+    """The larger of both directions' smallest mu."""
+    return trade_off.larger_mu(_paired(forward), _paired(backward), smallest_delta)
+
+
+def _paired(product: Product) -> Product:
+    """Two samples as the one pair that has their profile."""
+    pair = released_twice(product)
+    return product if pair is None else Product.of(pair)
+
+
+def _alone(product: Product) -> SelectedPair | SubsampledPair | ReleasedTwice | None:
+    """One selection or one sample by itself, or two samples, which answer without sums over K."""
     pair = profile.closed_form(product)
-    return pair if isinstance(pair, SelectedPair | SubsampledPair) else None
+    if isinstance(pair, SelectedPair | SubsampledPair):
+        return pair
+    return released_twice(product)
 
 
 def _tabulated(product: Product) -> Product:

@@ -1,0 +1,96 @@
+r"""The profile of the product of two finite pairs whose losses lie anywhere.
+
+With p_i the masses of the first pair under P, l_i its losses and G the second pair's profile,
+
+    H_t(P x P' | Q x Q') = sum_i p_i G(e^{eps - l_i}) + p_inf,    t = e^eps,
+
+as P x P' - t Q x Q' on the outcome i of the first is p_i (P' - (t e^{-l_i}) Q'), and on outcomes
+that Q misses nothing is subtracted. G is linear in t between the losses: with Q_k the mass of Q'
+from the k-th loss on and h_k = G at that loss,
+
+    h_k = h_{k+1} + (e^{l_{k+1}} - e^{l_k}) Q_{k+1},    G(e^x) = h_k + (e^{l_k} - e^x) Q_k
+
+where l_k is the first loss at or above x: sums of positive terms.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant.arithmetic.atoms import Atoms
+from accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Reals
+
+_SLACK = 1e-12  # what tables leave of total masses of 1, and the roundings of single terms
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PiecewiseLinear:
+    """A finite pair, ready to be asked for its profile at many places.
+
+    Attributes:
+        loss: shape (n,), increasing, n >= 1.
+        mass: shape (n,), under P.
+        rest: P's mass where Q has none.
+        beyond: shape (n,), Q's mass from each loss on.
+        height: shape (n,), the profile of the finite losses at each of them.
+        rounding: relative error of ``beyond`` and ``height``.
+    """
+
+    loss: Reals
+    mass: Reals
+    rest: float
+    beyond: Reals
+    height: Reals
+    rounding: float
+
+    @staticmethod
+    def of(atoms: Atoms) -> PiecewiseLinear:
+        """Sum up from the largest loss."""
+        order = np.argsort(atoms.loss)
+        loss, log_p = atoms.loss[order], atoms.log_p[order]
+        beyond = _summed_back(np.exp(log_p.astype(np.longdouble) - loss))
+        steps = loss[:-1].astype(np.longdouble)
+        width = np.exp(steps) * np.expm1(np.diff(loss.astype(np.longdouble)))
+        height = np.append(_summed_back(width * beyond[1:]), np.longdouble(0.0))
+        return PiecewiseLinear(
+            loss=loss,
+            mass=np.exp(log_p),
+            rest=atoms.infinite_mass,
+            beyond=beyond.astype(float),
+            height=height.astype(float),
+            rounding=8.0 * (loss.size + 64.0) * float(np.finfo(np.longdouble).eps),
+        )
+
+    def profile(self, epsilon: Reals) -> Reals:
+        """The profile of the finite losses, with a relative error of about ``rounding``."""
+        place = np.searchsorted(self.loss, epsilon)
+        at = np.minimum(place, self.loss.size - 1)
+        gap = np.minimum(epsilon - self.loss[at], 0.0)
+        value = self.height[at] - np.exp(self.loss[at]) * np.expm1(gap) * self.beyond[at]
+        return np.asarray(np.where(place < self.loss.size, value, 0.0))
+
+
+def product_profile(
+    first: PiecewiseLinear, second: PiecewiseLinear, epsilon: Reals, sign: float
+) -> Reals:
+    """The profile of a product at increasing epsilons, rounded up for sign = 1, down for -1.
+
+    Rounds: profiles fall, so the second one is asked a little to one side of eps - l_i.
+    """
+    found = np.empty(epsilon.shape)
+    relative = sign * (_SLACK + second.rounding + 4.0 * UNIT_ROUNDOFF * first.mass.size)
+    for index, one in enumerate(epsilon.tolist()):
+        place = one - first.loss
+        place -= sign * 4.0 * UNIT_ROUNDOFF * (abs(one) + np.abs(first.loss))
+        total = float((first.mass * (second.profile(place) + second.rest)).sum()) + first.rest
+        found[index] = total * (1.0 + relative)
+    return found
+
+
+def _summed_back(terms: NDArray[Any]) -> NDArray[Any]:
+    return np.asarray(np.cumsum(terms[::-1])[::-1])

@@ -1,0 +1,50 @@
+"""Profiles of products of two finite pairs, against exact enumeration."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from accountant.arithmetic.two_tables import PiecewiseLinear, product_profile
+from accountant.pairs.finite import FinitePair
+
+FIRST = FinitePair(
+    p=(Fraction(1, 2), Fraction(1, 3), Fraction(1, 6), Fraction(0)),
+    q=(Fraction(1, 10), Fraction(2, 5), Fraction(1, 4), Fraction(1, 4)),
+)
+SECOND = FinitePair(
+    p=(Fraction(5, 8), Fraction(1, 1000), Fraction(124, 1000), Fraction(1, 4)),
+    q=(Fraction(5, 8), Fraction(1, 8000), Fraction(2999, 8000), Fraction(0)),
+)
+SAME = FinitePair(p=(Fraction(1),), q=(Fraction(1),))
+
+
+def exact(first: FinitePair, second: FinitePair, t: Fraction) -> Fraction:
+    """The hockey-stick divergence of the product."""
+    total = Fraction(0)
+    for (a, b), (c, d) in itertools.product(
+        zip(first.p, first.q, strict=True), zip(second.p, second.q, strict=True)
+    ):
+        total += max(a * c - t * b * d, Fraction(0))
+    return total
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), list(itertools.product((FIRST, SECOND, SECOND.swapped(), SAME), repeat=2))
+)
+def test_products_of_two_finite_pairs(first: FinitePair, second: FinitePair) -> None:
+    """Ends rounded down and up enclose the exact divergence at every t, and are next to it."""
+    tables = PiecewiseLinear.of(first.atoms), PiecewiseLinear.of(second.atoms)
+    t = [Fraction(k, 64) for k in (0, 1, 5, 40, 64, 65, 80, 200, 319, 320, 321, 10**4)][1:]
+    epsilon = np.array([math.log(one) for one in t])
+    low, high = (product_profile(*tables, epsilon, sign) for sign in (-1.0, 1.0))
+    for one, below, above in zip(t, low.tolist(), high.tolist(), strict=True):
+        true = exact(first, second, one)
+        slack = Fraction(1, 10**15)  # log t is rounded
+        assert Fraction(below) <= true + slack
+        assert true - slack <= Fraction(above)
+        assert above - below <= 1e-11

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import final, overload
+from typing import Final, final, overload
 
 from accountant import arguments
 from accountant.arguments import Number
@@ -15,11 +15,18 @@ from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee
 from accountant.guarantees.point_lists import Points
 from accountant.guarantees.provenance import derived, stated
 from accountant.guarantees.rounding import show
+from accountant.guarantees.theorem import Theorem, dominate_again
 from accountant.pairs.finite import FinitePair
 from accountant.pairs.pair import Pair
 from accountant.pairs.product import Product
 from accountant.pairs.randomized_response import RandomizedResponsePair
 from accountant.relation import AddRemove, R, Relation
+
+DOMINATE_APPROX_DP: Final = Theorem(
+    rule="dominate/approx-dp",
+    source="Dong, Roth & Su, arXiv:1905.02383, Proposition 2.5",
+    again=dominate_again,
+)
 
 
 @final
@@ -97,9 +104,8 @@ class ApproxDP(FaithfulPairGuarantee[R]):
         if self.stated_epsilon > 0 or self.stated_delta > 0:
             product = Product.of(self._pair())
         derivation = Derivation(
-            rule="dominate/approx-dp",
+            theorem=DOMINATE_APPROX_DP,
             statement=f"dominated by the pair of {self.describe()}",
-            source="Dong, Roth & Su, arXiv:1905.02383, Proposition 2.5",
             premises=(self.derivation,),
         )
         return DominatingPair(

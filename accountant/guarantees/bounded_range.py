@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
-from typing import final, overload
+from typing import Final, final, overload
 
 from accountant import arguments
 from accountant.arguments import Number
@@ -20,6 +20,7 @@ from accountant.guarantees.pair_guarantee import PairGuarantee
 from accountant.guarantees.point_lists import Points
 from accountant.guarantees.provenance import derived, stated
 from accountant.guarantees.rounding import epsilon_tanh_up, floats_around, show
+from accountant.guarantees.theorem import Theorem, dominate_again
 from accountant.pairs.logistic import LogisticPair
 from accountant.pairs.product import Product
 from accountant.relation import AddRemove, R, Relation
@@ -27,6 +28,14 @@ from accountant.relation import AddRemove, R, Relation
 _ORDERS = tuple(1.0 + 10.0 ** (k / 60) for k in range(-360, 361))
 _PLAIN = Fraction(1, 1000), 10**6  # epsilons: below epsilon^2/8 and above epsilon are rho to 1e-6
 _SOURCE = "odds ratio of an event, proved in BoundedRange.to_pair"
+
+
+DOMINATE_BOUNDED_RANGE: Final = Theorem(
+    rule="dominate/bounded-range",
+    source=_SOURCE,
+    again=dominate_again,
+    lossless=False,
+)
 
 
 @final
@@ -145,11 +154,9 @@ class BoundedRange(PairGuarantee[R]):
         if self.stated_epsilon > 0:
             product = Product.of(LogisticPair(epsilon=self.stated_epsilon))
         derivation = Derivation(
-            rule="dominate/bounded-range",
+            theorem=DOMINATE_BOUNDED_RANGE,
             statement=f"dominated by logistic distributions {show(self.stated_epsilon)} apart",
-            source=_SOURCE,
             premises=(self.derivation,),
-            lossless=False,
         )
         return DominatingPair(
             forward=product, backward=product, relation=self.relation, derivation=derivation

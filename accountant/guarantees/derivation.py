@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import final
 
+from accountant.guarantees.theorem import Theorem
 from accountant.run_counts.law import RunLaw
 
 
@@ -16,24 +17,20 @@ class Derivation:
     """One application of one theorem.
 
     Attributes:
-        rule: the theorem's identifier, ``verb/notion`` ("compose/gdp").
+        theorem: what was applied.
         statement: the conclusion in words and numbers.
-        source: the numbered item the theorem comes from, or where its proof is.
         premises: what it was applied to.
         assumptions: what the mathematics takes for granted here (a sensitivity, a sampler).
-        lossless: whether the conclusion says as much as the premises.
         parameters: what the theorem was applied with, exactly (a count, a sampling rate,
             the law of a number of runs).
         conclusion: the guarantee that follows, set by its constructor; None before.
         apart: how many steps of the relation the datasets that it speaks of are apart.
     """
 
-    rule: str
+    theorem: Theorem
     statement: str
-    source: str
     premises: tuple[Derivation, ...] = ()
     assumptions: tuple[str, ...] = ()
-    lossless: bool = field(default=True)
     parameters: tuple[tuple[str, Fraction | int | str | bool | RunLaw], ...] = ()
     conclusion: object = field(default=None, compare=False, repr=False)
     apart: int = field(init=False, compare=False, repr=False)
@@ -44,6 +41,21 @@ class Derivation:
         if self.rule.startswith("group/"):
             apart *= int(str(dict(self.parameters).get("size", 1)))
         object.__setattr__(self, "apart", apart)
+
+    @property
+    def rule(self) -> str:
+        """The theorem's identifier, ``verb/notion``."""
+        return self.theorem.rule
+
+    @property
+    def source(self) -> str:
+        """The numbered item that the theorem comes from, or where its proof is."""
+        return self.theorem.source
+
+    @property
+    def lossless(self) -> bool:
+        """Whether the conclusion says as much as the premises."""
+        return self.theorem.lossless
 
     def explain(self) -> str:
         """The derivation as indented text, one line a step; a shared step is printed once."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import final, overload
+from typing import Final, final, overload
 
 from accountant import arguments
 from accountant.arguments import Number
@@ -16,9 +16,16 @@ from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee
 from accountant.guarantees.point_lists import Points
 from accountant.guarantees.provenance import derived, stated
 from accountant.guarantees.rounding import show, sqrt_up
+from accountant.guarantees.theorem import Theorem, dominate_again
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.product import Product
 from accountant.relation import AddRemove, R, Relation
+
+DOMINATE_GDP: Final = Theorem(
+    rule="dominate/gdp",
+    source="Dong, Roth & Su, arXiv:1905.02383, Definition 2.6",
+    again=dominate_again,
+)
 
 
 @final
@@ -96,9 +103,8 @@ class GDP(FaithfulPairGuarantee[R]):
         if self.mu_squared > 0:
             product = Product.of(GaussianPair(mu_squared=self.mu_squared))
         derivation = Derivation(
-            rule="dominate/gdp",
+            theorem=DOMINATE_GDP,
             statement=f"dominated by Gaussians {show(self.mu)} standard deviations apart",
-            source="Dong, Roth & Su, arXiv:1905.02383, Definition 2.6",
             premises=(self.derivation,),
         )
         return DominatingPair(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from typing import final, overload
+from typing import Final, final, overload
 
 from accountant import arguments
 from accountant.arguments import Number
@@ -18,9 +18,16 @@ from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee
 from accountant.guarantees.point_lists import Points, checked_points, lower_hull, pair_of_profile
 from accountant.guarantees.provenance import derived, stated
 from accountant.guarantees.rounding import MAX_EXPONENT, exp_up, show
+from accountant.guarantees.theorem import Theorem, dominate_again
 from accountant.pairs.finite import FinitePair
 from accountant.pairs.product import Product
 from accountant.relation import AddRemove, R, Relation
+
+DOMINATE_PRIVACY_PROFILE: Final = Theorem(
+    rule="dominate/privacy-profile",
+    source="Doroshenko et al., arXiv:2207.04380, Section 3; PrivacyProfile.vertices",
+    again=dominate_again,
+)
 
 
 @final
@@ -99,9 +106,8 @@ class PrivacyProfile(FaithfulPairGuarantee[R]):
         """The finite pair with the profile of ``vertices``, for both directions."""
         product = Product.of(_pair(self.points))
         derivation = Derivation(
-            rule="dominate/privacy-profile",
+            theorem=DOMINATE_PRIVACY_PROFILE,
             statement=f"dominated by a pair of {len(self.vertices())} outcomes or fewer",
-            source="Doroshenko et al., arXiv:2207.04380, Section 3; PrivacyProfile.vertices",
             premises=(self.derivation,),
         )
         return DominatingPair(

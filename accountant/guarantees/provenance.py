@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.theorem import Theorem
 
 N = TypeVar("N", bound=Guarantee[Any])
 
@@ -16,9 +17,8 @@ def stated(notion: str, guarantee: Guarantee[Any]) -> Derivation:
     """A leaf: the guarantee itself is the assumption."""
     statement = f"{guarantee.describe()} under {guarantee.relation}"
     return Derivation(
-        rule=f"state/{notion}",
+        theorem=Theorem(rule=f"state/{notion}", source="stated by the caller"),
         statement=statement,
-        source="stated by the caller",
         assumptions=(f"the mechanism is {statement}",),
     )
 

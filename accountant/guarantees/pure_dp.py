@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import final, overload
+from typing import Final, final, overload
 
 from accountant import arguments
 from accountant.arguments import Number
@@ -15,9 +15,16 @@ from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee
 from accountant.guarantees.point_lists import Points
 from accountant.guarantees.provenance import derived, stated
 from accountant.guarantees.rounding import show
+from accountant.guarantees.theorem import Theorem, dominate_again
 from accountant.pairs.product import Product
 from accountant.pairs.randomized_response import RandomizedResponsePair
 from accountant.relation import AddRemove, R, Relation
+
+DOMINATE_PURE_DP: Final = Theorem(
+    rule="dominate/pure-dp",
+    source="Dong, Roth & Su, arXiv:1905.02383, Proposition 2.5",
+    again=dominate_again,
+)
 
 
 @final
@@ -80,9 +87,8 @@ class PureDP(FaithfulPairGuarantee[R]):
             pair = RandomizedResponsePair(epsilon=self.stated_epsilon, categories=2)
             product = Product.of(pair)
         derivation = Derivation(
-            rule="dominate/pure-dp",
+            theorem=DOMINATE_PURE_DP,
             statement=f"dominated by binary randomised response at {show(self.stated_epsilon)}",
-            source="Dong, Roth & Su, arXiv:1905.02383, Proposition 2.5",
             premises=(self.derivation,),
         )
         return DominatingPair(

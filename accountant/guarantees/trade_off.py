@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
-from typing import final, overload
+from typing import Final, final, overload
 
 from accountant import arguments
 from accountant.arguments import Number
@@ -24,9 +24,16 @@ from accountant.guarantees.point_lists import (
     symmetric,
 )
 from accountant.guarantees.provenance import derived, stated
+from accountant.guarantees.theorem import Theorem, dominate_again
 from accountant.pairs.finite import FinitePair
 from accountant.pairs.product import Product
 from accountant.relation import AddRemove, R, Relation
+
+DOMINATE_TRADE_OFF: Final = Theorem(
+    rule="dominate/trade-off",
+    source="Dong, Roth & Su, arXiv:1905.02383, Proposition 2.2",
+    again=dominate_again,
+)
 
 
 @final
@@ -102,9 +109,8 @@ class TradeOff(FaithfulPairGuarantee[R]):
         """
         product = Product.of(_pair(self.points))
         derivation = Derivation(
-            rule="dominate/trade-off",
+            theorem=DOMINATE_TRADE_OFF,
             statement=f"dominated by a pair of {len(self.points) + 1} outcomes or fewer",
-            source="Dong, Roth & Su, arXiv:1905.02383, Proposition 2.2",
             premises=(self.derivation,),
         )
         return DominatingPair(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final, overload
+from typing import Final, final, overload
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from accountant.errors import ParameterError
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.rounding import show
+from accountant.guarantees.theorem import Theorem
 from accountant.pairs.product import Product
 from accountant.pairs.randomized_response import RandomizedResponsePair
 from accountant.relation import AddRemove, R, Relation
@@ -29,6 +30,11 @@ from mechanisms.samplers.rng import Rng
 
 _MOST_EPSILON = 1024
 _MOST_CATEGORIES = 2**62
+
+MECHANISM_RANDOMIZED_RESPONSE: Final = Theorem(
+    rule="mechanism/randomized-response",
+    source="by definition, all pairs of categories being alike",
+)
 
 
 @final
@@ -105,10 +111,9 @@ class RandomizedResponse(Mechanism[R]):
     def guarantee(self) -> DominatingPair[R]:
         """The laws of the output at two different categories, the same in both directions."""
         derivation = Derivation(
-            rule="mechanism/randomized-response",
+            theorem=MECHANISM_RANDOMIZED_RESPONSE,
             statement=f"randomised response at epsilon {show(self.epsilon)} on {self.categories} "
             f"categories is dominated by its laws at two of them ({self.relation})",
-            source="by definition, all pairs of categories being alike",
             assumptions=(
                 CATEGORIES(categories=self.categories),
                 RANDOM_BITS(),

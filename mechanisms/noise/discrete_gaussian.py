@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final, overload
+from typing import Final, final, overload
 
 from accountant.arguments import Number
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.rounding import show
+from accountant.guarantees.theorem import Theorem
 from accountant.guarantees.zcdp import ZCDP
 from accountant.pairs.discrete_gaussian import DiscreteGaussianPair
 from accountant.pairs.product import Factor, Product
@@ -26,6 +27,11 @@ from mechanisms.samplers.rng import Rng
 from mechanisms.samplers.sampler_arguments import scale as noise_scale
 
 _CANONNE = "Canonne, Kamath & Steinke 2020, arXiv:2004.00010"
+
+MECHANISM_DISCRETE_GAUSSIAN_ZCDP: Final = Theorem(
+    rule="mechanism/discrete-gaussian-zcdp",
+    source=f"{_CANONNE}, Theorem 14",
+)
 
 
 @final
@@ -119,10 +125,9 @@ class DiscreteGaussian(Mechanism[R]):
             return self._dominated(factor, f"by {units} independent shifts by 1", "Corollary 2")
         rho = units / (2 * variance)
         derivation = Derivation(
-            rule="mechanism/discrete-gaussian-zcdp",
+            theorem=MECHANISM_DISCRETE_GAUSSIAN_ZCDP,
             statement=f"discrete Gaussian noise of sigma {show(self.sigma)} on an integer query of "
             f"squared L2 sensitivity {units} is {show(rho)}-zCDP ({self.relation})",
-            source=f"{_CANONNE}, Theorem 14",
             assumptions=parameters.assumptions(self.sensitivity, self.relation),
             parameters=(("sigma", self.sigma), ("units", units)),
         )
@@ -131,11 +136,12 @@ class DiscreteGaussian(Mechanism[R]):
     def _dominated(self, factor: Factor, how: str, item: str) -> DominatingPair[R]:
         norm = type(self.sensitivity).__name__
         derivation = Derivation(
-            rule="mechanism/discrete-gaussian",
+            theorem=Theorem(
+                rule="mechanism/discrete-gaussian", source=f"docs/shift-lemma.md, {item}"
+            ),
             statement=f"discrete Gaussian noise of sigma {show(self.sigma)} on an integer query of "
             f"{norm} sensitivity {show(self.sensitivity.value)} is dominated {how} "
             f"({self.relation})",
-            source=f"docs/shift-lemma.md, {item}",
             assumptions=parameters.assumptions(self.sensitivity, self.relation),
             parameters=(
                 ("sigma", self.sigma),

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final, overload
+from typing import Final, final, overload
 
 from accountant.arguments import Number
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.rounding import show
+from accountant.guarantees.theorem import Theorem
 from accountant.pairs.discrete_laplace import DiscreteLaplacePair
 from accountant.pairs.product import Product
 from accountant.relation import AddRemove, R, Relation
@@ -23,6 +24,11 @@ from mechanisms.queries.query import Query, require_query, whole_values
 from mechanisms.samplers import discrete_laplace
 from mechanisms.samplers.rng import Rng
 from mechanisms.samplers.sampler_arguments import scale as noise_scale
+
+MECHANISM_DISCRETE_LAPLACE: Final = Theorem(
+    rule="mechanism/discrete-laplace",
+    source="docs/shift-lemma.md, Corollary 1",
+)
 
 
 @final
@@ -99,10 +105,9 @@ class DiscreteLaplace(Mechanism[R]):
         """The discrete Laplace pair at the whole part of the sensitivity, in both directions."""
         shift = parameters.whole_part(self.sensitivity.value)
         derivation = Derivation(
-            rule="mechanism/discrete-laplace",
+            theorem=MECHANISM_DISCRETE_LAPLACE,
             statement=f"discrete Laplace noise of scale {show(self.scale)} on an integer query of "
             f"L1 sensitivity {shift} is dominated by its shift by {shift} ({self.relation})",
-            source="docs/shift-lemma.md, Corollary 1",
             assumptions=parameters.assumptions(self.sensitivity, self.relation),
             parameters=(("scale", self.scale), ("shift", shift)),
         )

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final, overload
+from typing import Final, final, overload
 
 from accountant.arguments import Number
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.gdp import GDP
 from accountant.guarantees.rounding import show
+from accountant.guarantees.theorem import Theorem
 from accountant.relation import AddRemove, R, Relation, ReplaceOne
 from accountant.sampling.schemes import Poisson
 from accountant.sensitivity import L2, L2Contribution
@@ -27,6 +28,11 @@ from mechanisms.samplers import default_granularity, gaussian_rounded
 from mechanisms.samplers.rng import Rng
 from mechanisms.samplers.sampler_arguments import granularity as power_of_two
 from mechanisms.samplers.sampler_arguments import scale as noise_scale
+
+MECHANISM_GAUSSIAN: Final = Theorem(
+    rule="mechanism/gaussian",
+    source="Dong, Roth & Su 2019, arXiv:1905.02383, Theorem 2.7",
+)
 
 
 @final
@@ -128,10 +134,9 @@ class Gaussian(Mechanism[R]):
         """mu-GDP with mu = sensitivity / sigma, exactly."""
         mu = self.sensitivity.value / self.sigma
         derivation = Derivation(
-            rule="mechanism/gaussian",
+            theorem=MECHANISM_GAUSSIAN,
             statement=f"Gaussian noise of standard deviation {show(self.sigma)} on a query of L2 "
             f"sensitivity {show(self.sensitivity.value)} is {show(mu)}-GDP ({self.relation})",
-            source="Dong, Roth & Su 2019, arXiv:1905.02383, Theorem 2.7",
             assumptions=self._assumptions(),
             parameters=(("sigma", self.sigma), ("sensitivity", self.sensitivity.value)),
         )

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final, overload
+from typing import Final, final, overload
 
 from accountant.arguments import Number
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.rounding import show
+from accountant.guarantees.theorem import Theorem
 from accountant.pairs.laplace import LaplacePair
 from accountant.pairs.product import Product
 from accountant.relation import AddRemove, R, Relation
@@ -24,6 +25,11 @@ from mechanisms.samplers import default_granularity, laplace_rounded
 from mechanisms.samplers.rng import Rng
 from mechanisms.samplers.sampler_arguments import granularity as power_of_two
 from mechanisms.samplers.sampler_arguments import scale as noise_scale
+
+MECHANISM_LAPLACE: Final = Theorem(
+    rule="mechanism/laplace",
+    source="docs/shift-lemma.md, Corollary 1",
+)
 
 
 @final
@@ -109,11 +115,10 @@ class Laplace(Mechanism[R]):
         """The Laplace pair at sensitivity / scale, the same in both directions."""
         epsilon = self.sensitivity.value / self.scale
         derivation = Derivation(
-            rule="mechanism/laplace",
+            theorem=MECHANISM_LAPLACE,
             statement=f"Laplace noise of scale {show(self.scale)} on a query of L1 sensitivity "
             f"{show(self.sensitivity.value)} is dominated by Laplace variables {show(epsilon)} "
             f"scales apart ({self.relation})",
-            source="docs/shift-lemma.md, Corollary 1",
             assumptions=parameters.assumptions(self.sensitivity, self.relation),
             parameters=(("scale", self.scale), ("sensitivity", self.sensitivity.value)),
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final, overload
+from typing import Final, final, overload
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from accountant.errors import ParameterError
 from accountant.guarantees.bounded_range import BoundedRange
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.rounding import show
+from accountant.guarantees.theorem import Theorem
 from accountant.relation import AddRemove, R, Relation, ReplaceOne
 from accountant.sensitivity import LInf
 from accountant.side_conditions import MONOTONE, SAME_CANDIDATES
@@ -24,6 +25,11 @@ from mechanisms.outputs import Outputs
 from mechanisms.queries.query import Query, real_values, require_query
 from mechanisms.samplers import categorical_exp
 from mechanisms.samplers.rng import Rng
+
+MECHANISM_EXPONENTIAL: Final = Theorem(
+    rule="mechanism/exponential",
+    source="Dong, Durfee & Rogers 2020, arXiv:1909.13830, and the class's docstring",
+)
 
 
 @final
@@ -131,11 +137,10 @@ class ExponentialMechanism(Mechanism[R]):
         if self.monotone:
             assumptions += (MONOTONE(),)
         derivation = Derivation(
-            rule="mechanism/exponential",
+            theorem=MECHANISM_EXPONENTIAL,
             statement=f"the exponential mechanism with factor {show(self.factor)} on scores of "
             f"sensitivity {show(self.sensitivity.value)} is {show(self.epsilon)}-bounded-range "
             f"({self.relation})",
-            source="Dong, Durfee & Rogers 2020, arXiv:1909.13830, and the class's docstring",
             assumptions=assumptions,
             parameters=(
                 ("factor", self.factor),

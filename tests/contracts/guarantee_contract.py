@@ -23,6 +23,7 @@ from accountant.guarantees.privacy_profile import PrivacyProfile
 from accountant.guarantees.provenance import rederived
 from accountant.guarantees.pure_dp import PureDP
 from accountant.guarantees.rdp import RDP
+from accountant.guarantees.theorem import Theorem
 from accountant.guarantees.trade_off import TradeOff
 from accountant.relation import AddRemove, ReplaceOne
 from accountant.theorems.composition.compose import compose, self_compose
@@ -106,7 +107,7 @@ class GuaranteeContract(ABC):
     def test_is_a_frozen_value(self) -> None:
         """Equal to its copies, hashable, picklable, immutable; its derivation does not count."""
         for instance in self.instances():
-            other = Derivation(rule="x", statement="y", source="z")
+            other = Derivation(theorem=Theorem(rule="x", source="z"), statement="y")
             assert rederived(instance, other) == instance
             assert copy.deepcopy(instance) == instance
             assert pickle.loads(pickle.dumps(instance)) == instance  # noqa: S301

@@ -15,6 +15,7 @@ from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.pair_guarantee import PairGuarantee
 from accountant.guarantees.preconditions import required, required_guarantee
 from accountant.guarantees.rdp import RDP
+from accountant.guarantees.theorem import Parameters, Premises, Theorem
 from accountant.guarantees.zcdp import ZCDP
 from accountant.relation import R
 from accountant.side_conditions import FIXED, OWN_RANDOMNESS
@@ -141,10 +142,17 @@ def _repeat_pair(pair: DominatingPair[R], times: int) -> DominatingPair[R]:
 
 def _repeated(guarantee: Guarantee[Any], times: int, notion: str, source: str) -> Derivation:
     return Derivation(
-        rule=f"repeat/{notion}",
+        theorem=Theorem(
+            rule=f"repeat/{notion}",
+            source=source,
+            again=_again,
+        ),
         statement=f"{guarantee.describe()}, {times} times",
-        source=source,
         premises=(guarantee.derivation,),
         assumptions=(FIXED(), OWN_RANDOMNESS()),
         parameters=(("count", times),),
     )
+
+
+def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
+    return self_compose(premises[0], given["count"])

@@ -4,13 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any, Final
 
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.gdp import GDP
+from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.preconditions import required
 from accountant.guarantees.rounding import show, sqrt_up
+from accountant.guarantees.theorem import Parameters, Premises, Theorem
 from accountant.relation import R
 from accountant.side_conditions import FIXED, OWN_RANDOMNESS
+
+
+def _again(premises: Premises, _: Parameters) -> Guarantee[Any]:
+    return compose_gdp(premises)
+
+
+COMPOSE_GDP: Final = Theorem(
+    rule="compose/gdp",
+    source="Dong, Roth & Su, arXiv:1905.02383, Corollary 3.3",
+    again=_again,
+)
 
 
 def compose_gdp(parts: Sequence[GDP[R]]) -> GDP[R]:
@@ -41,9 +55,8 @@ def compose_gdp(parts: Sequence[GDP[R]]) -> GDP[R]:
     relation = required(parts, "compose")
     total = sum((part.mu_squared for part in parts), Fraction(0))
     derivation = Derivation(
-        rule="compose/gdp",
+        theorem=COMPOSE_GDP,
         statement=f"{show(sqrt_up(total))}-GDP from {len(parts)} parts",
-        source="Dong, Roth & Su, arXiv:1905.02383, Corollary 3.3",
         premises=tuple(part.derivation for part in parts),
         assumptions=(FIXED(), OWN_RANDOMNESS()),
     )

@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, Final
 
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.pair_guarantee import PairGuarantee
 from accountant.guarantees.preconditions import required
+from accountant.guarantees.theorem import Parameters, Premises, Theorem
 from accountant.pairs.product import Product
 from accountant.relation import R
 from accountant.side_conditions import FIXED, OWN_RANDOMNESS
+
+
+def _again(premises: Premises, _: Parameters) -> Guarantee[Any]:
+    return compose_pair(premises)
+
+
+COMPOSE_PAIR: Final = Theorem(
+    rule="compose/pair",
+    source="Zhu, Dong & Wang, arXiv:2106.08567, Theorem 10",
+    again=_again,
+)
 
 
 def compose_pair(parts: Sequence[PairGuarantee[R]]) -> DominatingPair[R]:
@@ -45,9 +59,8 @@ def compose_pair(parts: Sequence[PairGuarantee[R]]) -> DominatingPair[R]:
     relation = required(parts, "compose")
     pairs = [part.to_pair() for part in parts]
     derivation = Derivation(
-        rule="compose/pair",
+        theorem=COMPOSE_PAIR,
         statement=f"dominated by the product of the pairs of {len(parts)} parts",
-        source="Zhu, Dong & Wang, arXiv:2106.08567, Theorem 10",
         premises=tuple(pair.derivation for pair in pairs),
         assumptions=(FIXED(), OWN_RANDOMNESS()),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from accountant.arguments import Number
 from accountant.errors import NotImplied
@@ -19,6 +19,7 @@ from accountant.guarantees.provenance import rederived
 from accountant.guarantees.pure_dp import PureDP
 from accountant.guarantees.rdp import RDP, shared_orders
 from accountant.guarantees.renyi_guarantee import RenyiGuarantee
+from accountant.guarantees.theorem import Parameters, Premises, Theorem
 from accountant.guarantees.zcdp import ZCDP
 from accountant.relation import R, ZeroOut
 from accountant.side_conditions import APART, FIXED, OWN_RANDOMNESS, SPLIT, SPLIT_KEPT
@@ -26,6 +27,17 @@ from accountant.theorems.conversion.notion_to_profile import notion_to_profile
 from accountant.theorems.conversion.notion_to_rdp import notion_to_rdp
 
 _SOURCE = "McSherry, SIGMOD 2009, Theorem 4; proofs/theory/parallel.md for every notion"
+
+
+def _again(premises: Premises, _: Parameters) -> Guarantee[Any]:
+    return parallel_compose(*premises)
+
+
+PARALLEL: Final = Theorem(
+    rule="parallel",
+    source=_SOURCE,
+    again=_again,
+)
 
 
 def parallel_compose(
@@ -93,9 +105,8 @@ def parallel_compose(
             "their profiles, or convert the parts to one notion first"
         )
     derivation = Derivation(
-        rule="parallel",
+        theorem=PARALLEL,
         statement=f"{worst.describe()}, the worst of {len(parts)} disjoint parts",
-        source=_SOURCE,
         premises=tuple(part.derivation for part in compared),
         assumptions=(
             SPLIT_KEPT() if isinstance(relation, ZeroOut) else SPLIT(),

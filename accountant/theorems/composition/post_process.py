@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from accountant.errors import ParameterError
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.preconditions import required_guarantee
 from accountant.guarantees.provenance import rederived
+from accountant.guarantees.theorem import Parameters, Premises, Theorem
 from accountant.side_conditions import OUTPUTS_ALONE
 
 N = TypeVar("N", bound=Guarantee[Any])
+
+
+def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
+    return post_process(premises[0], description=given["description"])
+
+
+POST_PROCESS: Final = Theorem(
+    rule="post-process",
+    source="Dong, Roth & Su, arXiv:1905.02383, Proposition 2.8",
+    again=_again,
+)
 
 
 def post_process(guarantee: N, *, description: str) -> N:
@@ -47,9 +59,8 @@ def post_process(guarantee: N, *, description: str) -> N:
     if not isinstance(given, str) or not given.strip():
         raise ParameterError("description", description, "a few words on what is computed")
     derivation = Derivation(
-        rule="post-process",
+        theorem=POST_PROCESS,
         statement=f"{guarantee.describe()} after {description.strip()}",
-        source="Dong, Roth & Su, arXiv:1905.02383, Proposition 2.8",
         premises=(guarantee.derivation,),
         parameters=(("description", description.strip()),),
         assumptions=(OUTPUTS_ALONE(description=description.strip()),),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any, Final
 
 from accountant.arguments import Number
 from accountant.errors import NotCertified, NotImplied
@@ -13,10 +14,22 @@ from accountant.guarantees.gdp import GDP
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.preconditions import required
 from accountant.guarantees.rdp import RDP, shared_orders
+from accountant.guarantees.theorem import Parameters, Premises, Theorem
 from accountant.relation import R
 from accountant.side_conditions import FIXED, OWN_RANDOMNESS
 from accountant.theorems.conversion.gdp_to_rdp import gdp_to_rdp
 from accountant.theorems.conversion.notion_to_rdp import notion_to_rdp
+
+
+def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
+    return compose_rdp(premises, orders=given["orders"])
+
+
+COMPOSE_RDP: Final = Theorem(
+    rule="compose/rdp",
+    source="Mironov, arXiv:1702.07476, Proposition 1",
+    again=_again,
+)
 
 
 def compose_rdp(parts: Sequence[Guarantee[R]], *, orders: Sequence[Number] | None = None) -> RDP[R]:
@@ -63,9 +76,8 @@ def compose_rdp(parts: Sequence[Guarantee[R]], *, orders: Sequence[Number] | Non
         )
     points = [(order, sum((curve[order] for curve in known), Fraction(0))) for order in shared]
     derivation = Derivation(
-        rule="compose/rdp",
+        theorem=COMPOSE_RDP,
         statement=f"the Renyi curves of {len(parts)} parts added at {len(points)} orders",
-        source="Mironov, arXiv:1702.07476, Proposition 1",
         premises=tuple(curve.derivation for curve in curves),
         assumptions=(FIXED(), OWN_RANDOMNESS()),
     )

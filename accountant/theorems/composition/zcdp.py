@@ -4,13 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any, Final
 
 from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.preconditions import required
 from accountant.guarantees.rounding import show
+from accountant.guarantees.theorem import Parameters, Premises, Theorem
 from accountant.guarantees.zcdp import ZCDP
 from accountant.relation import R
 from accountant.side_conditions import FIXED, OWN_RANDOMNESS
+
+
+def _again(premises: Premises, _: Parameters) -> Guarantee[Any]:
+    return compose_zcdp(premises)
+
+
+COMPOSE_ZCDP: Final = Theorem(
+    rule="compose/zcdp",
+    source="Bun & Steinke, arXiv:1605.02065, Lemma 2.3",
+    again=_again,
+)
 
 
 def compose_zcdp(parts: Sequence[ZCDP[R]]) -> ZCDP[R]:
@@ -41,9 +55,8 @@ def compose_zcdp(parts: Sequence[ZCDP[R]]) -> ZCDP[R]:
     relation = required(parts, "compose")
     total = sum((part.rho for part in parts), Fraction(0))
     derivation = Derivation(
-        rule="compose/zcdp",
+        theorem=COMPOSE_ZCDP,
         statement=f"{show(total)}-zCDP from {len(parts)} parts",
-        source="Bun & Steinke, arXiv:1605.02065, Lemma 2.3",
         premises=tuple(part.derivation for part in parts),
         assumptions=(FIXED(), OWN_RANDOMNESS()),
     )

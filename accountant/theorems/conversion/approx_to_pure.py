@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any, Final
+
 from accountant.errors import NotImplied
 from accountant.guarantees.approx_dp import ApproxDP
 from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.pure_dp import PureDP
+from accountant.guarantees.theorem import Parameters, Premises, Theorem
 from accountant.relation import R
+
+
+def _again(premises: Premises, _: Parameters) -> Guarantee[Any]:
+    return approx_to_pure(premises[0])
+
+
+CONVERT_APPROX_PURE: Final = Theorem(
+    rule="convert/approx-pure",
+    source="Dwork et al., EUROCRYPT 2006, Definition 1",
+    again=_again,
+)
 
 
 def approx_to_pure(guarantee: ApproxDP[R]) -> PureDP[R]:
@@ -38,9 +53,8 @@ def approx_to_pure(guarantee: ApproxDP[R]) -> PureDP[R]:
             "keep it as ApproxDP"
         )
     derivation = Derivation(
-        rule="convert/approx-pure",
+        theorem=CONVERT_APPROX_PURE,
         statement=f"{guarantee.describe()} without delta",
-        source="Dwork et al., EUROCRYPT 2006, Definition 1",
         premises=(guarantee.derivation,),
     )
     return PureDP(

@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any, Final
+
 from accountant.guarantees.bounded_range import BoundedRange
 from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.pure_dp import PureDP
+from accountant.guarantees.theorem import Parameters, Premises, Theorem
 from accountant.relation import R
+
+
+def _again(premises: Premises, _: Parameters) -> Guarantee[Any]:
+    return bounded_range_to_pure(premises[0])
+
+
+CONVERT_BOUNDED_RANGE_PURE: Final = Theorem(
+    rule="convert/bounded-range-pure",
+    source="Dong, Durfee & Rogers, arXiv:1909.13830, Lemma 2.3",
+    again=_again,
+    lossless=False,
+)
 
 
 def bounded_range_to_pure(guarantee: BoundedRange[R]) -> PureDP[R]:
@@ -31,11 +47,9 @@ def bounded_range_to_pure(guarantee: BoundedRange[R]) -> PureDP[R]:
         Fraction(1, 1)
     """
     derivation = Derivation(
-        rule="convert/bounded-range-pure",
+        theorem=CONVERT_BOUNDED_RANGE_PURE,
         statement=f"loss at most the range of {guarantee.describe()}",
-        source="Dong, Durfee & Rogers, arXiv:1909.13830, Lemma 2.3",
         premises=(guarantee.derivation,),
-        lossless=False,
     )
     return PureDP(
         epsilon=guarantee.stated_epsilon, relation=guarantee.relation, derivation=derivation

@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any, Final
+
 from accountant.guarantees.bounded_range import BoundedRange
 from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.rounding import epsilon_tanh_up
+from accountant.guarantees.theorem import Parameters, Premises, Theorem
 from accountant.guarantees.zcdp import ZCDP
 from accountant.relation import R
+
+
+def _again(premises: Premises, _: Parameters) -> Guarantee[Any]:
+    return bounded_range_to_zcdp(premises[0])
+
+
+CONVERT_BOUNDED_RANGE_ZCDP: Final = Theorem(
+    rule="convert/bounded-range-zcdp",
+    source="Cesar & Rogers, arXiv:2004.07223, Lemma 3.4; proved in bounded_range_to_zcdp",
+    again=_again,
+    lossless=False,
+)
 
 
 def bounded_range_to_zcdp(guarantee: BoundedRange[R]) -> ZCDP[R]:
@@ -35,11 +51,9 @@ def bounded_range_to_zcdp(guarantee: BoundedRange[R]) -> ZCDP[R]:
     """
     epsilon = guarantee.stated_epsilon
     derivation = Derivation(
-        rule="convert/bounded-range-zcdp",
+        theorem=CONVERT_BOUNDED_RANGE_ZCDP,
         statement=f"rho = epsilon^2/8 of {guarantee.describe()}",
-        source="Cesar & Rogers, arXiv:2004.07223, Lemma 3.4; proved in bounded_range_to_zcdp",
         premises=(guarantee.derivation,),
-        lossless=False,
     )
     rho = min(epsilon * epsilon / 8, epsilon_tanh_up(epsilon))
     return ZCDP(rho=rho, relation=guarantee.relation, derivation=derivation)

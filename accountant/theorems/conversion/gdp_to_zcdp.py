@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any, Final
+
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.gdp import GDP
+from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.rounding import show
+from accountant.guarantees.theorem import Parameters, Premises, Theorem
 from accountant.guarantees.zcdp import ZCDP
 from accountant.relation import R
+
+
+def _again(premises: Premises, _: Parameters) -> Guarantee[Any]:
+    return gdp_to_zcdp(premises[0])
+
+
+CONVERT_GDP_ZCDP: Final = Theorem(
+    rule="convert/gdp-zcdp",
+    source="Bun & Steinke, arXiv:1605.02065, Lemma 2.4",
+    again=_again,
+    lossless=False,
+)
 
 
 def gdp_to_zcdp(guarantee: GDP[R]) -> ZCDP[R]:
@@ -34,10 +50,8 @@ def gdp_to_zcdp(guarantee: GDP[R]) -> ZCDP[R]:
     """
     rho = guarantee.mu_squared / 2
     derivation = Derivation(
-        rule="convert/gdp-zcdp",
+        theorem=CONVERT_GDP_ZCDP,
         statement=f"{show(rho)}-zCDP",
-        source="Bun & Steinke, arXiv:1605.02065, Lemma 2.4",
         premises=(guarantee.derivation,),
-        lossless=False,
     )
     return ZCDP(rho=rho, relation=guarantee.relation, derivation=derivation)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Final
 
 from accountant import arguments
 from accountant.arguments import Number
@@ -11,7 +12,14 @@ from accountant.errors import NotImplied
 from accountant.guarantees.approx_dp import ApproxDP
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.theorem import Theorem
 from accountant.relation import R
+
+CONVERT_NOTION_APPROX: Final = Theorem(
+    rule="convert/notion-approx",
+    source="Zhu, Dong & Wang, Definition 7; Canonne, Kamath & Steinke, Proposition 12",
+    lossless=False,
+)
 
 
 def notion_to_approx(guarantee: Guarantee[R], *, delta: Number) -> ApproxDP[R]:
@@ -52,11 +60,9 @@ def notion_to_approx(guarantee: Guarantee[R], *, delta: Number) -> ApproxDP[R]:
             "try a larger delta"
         )
     derivation = Derivation(
-        rule="convert/notion-approx",
+        theorem=CONVERT_NOTION_APPROX,
         statement=f"({epsilon:.6g}, {float(exact):g})-DP from {guarantee.describe()}",
-        source="Zhu, Dong & Wang, Definition 7; Canonne, Kamath & Steinke, Proposition 12",
         premises=(guarantee.derivation,),
-        lossless=False,
     )
     return ApproxDP(
         epsilon=Fraction(epsilon), delta=exact, relation=guarantee.relation, derivation=derivation

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Final
 
 from accountant.arguments import Number
 from accountant.errors import ParameterError
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.privacy_profile import PrivacyProfile
+from accountant.guarantees.theorem import Theorem
 from accountant.relation import R
+
+CONVERT_NOTION_PROFILE: Final = Theorem(
+    rule="convert/notion-profile",
+    source="Zhu, Dong & Wang, arXiv:2106.08567, Definition 7",
+    lossless=False,
+)
 
 
 def notion_to_profile(guarantee: Guarantee[R], *, epsilons: Sequence[Number]) -> PrivacyProfile[R]:
@@ -49,10 +57,8 @@ def notion_to_profile(guarantee: Guarantee[R], *, epsilons: Sequence[Number]) ->
         raise ParameterError("epsilons", epsilons, "one epsilon or more, each >= 0")
     points = [(epsilon, Fraction(guarantee.delta(epsilon=epsilon).upper)) for epsilon in epsilons]
     derivation = Derivation(
-        rule="convert/notion-profile",
+        theorem=CONVERT_NOTION_PROFILE,
         statement=f"privacy profile at {len(points)} points",
-        source="Zhu, Dong & Wang, arXiv:2106.08567, Definition 7",
         premises=(guarantee.derivation,),
-        lossless=False,
     )
     return PrivacyProfile(points=points, relation=guarantee.relation, derivation=derivation)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any, Final
 
 from accountant.arguments import Number
 from accountant.errors import NotImplied, ParameterError
@@ -12,7 +13,20 @@ from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.guarantee import Guarantee, renyi_order
 from accountant.guarantees.rdp import RDP
 from accountant.guarantees.renyi_guarantee import RenyiGuarantee
+from accountant.guarantees.theorem import Parameters, Premises, Theorem
 from accountant.relation import R
+
+
+def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
+    return notion_to_rdp(premises[0], orders=given["orders"])
+
+
+CONVERT_NOTION_RDP: Final = Theorem(
+    rule="convert/notion-rdp",
+    source="Dong, Roth & Su, arXiv:1905.02383, Theorem 2.10 (Blackwell)",
+    again=_again,
+    lossless=False,
+)
 
 
 def notion_to_rdp(guarantee: Guarantee[R], *, orders: Sequence[Number]) -> RDP[R]:
@@ -57,11 +71,9 @@ def notion_to_rdp(guarantee: Guarantee[R], *, orders: Sequence[Number]) -> RDP[R
             "with to=PrivacyProfile (at epsilons)"
         )
     derivation = Derivation(
-        rule="convert/notion-rdp",
+        theorem=CONVERT_NOTION_RDP,
         statement=f"Renyi divergence at {len(points)} orders",
-        source="Dong, Roth & Su, arXiv:1905.02383, Theorem 2.10 (Blackwell)",
         premises=(guarantee.derivation,),
-        lossless=False,
     )
     return RDP(points=points, relation=guarantee.relation, derivation=derivation)
 

@@ -4,12 +4,27 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any, Final
 
 from accountant.errors import NotImplied
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.gdp import GDP
+from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.pair_guarantee import PairGuarantee
+from accountant.guarantees.theorem import Parameters, Premises, Theorem
 from accountant.relation import R
+
+
+def _again(premises: Premises, _: Parameters) -> Guarantee[Any]:
+    return pair_to_gdp(premises[0])
+
+
+CONVERT_PAIR_GDP: Final = Theorem(
+    rule="convert/pair-gdp",
+    source="Dong, Roth & Su, arXiv:1905.02383, Corollary 2.13",
+    again=_again,
+    lossless=False,
+)
 
 
 def pair_to_gdp(guarantee: PairGuarantee[R]) -> GDP[R]:
@@ -46,10 +61,8 @@ def pair_to_gdp(guarantee: PairGuarantee[R]) -> GDP[R]:
             "to=PrivacyProfile (at epsilons) keeps what is known"
         )
     derivation = Derivation(
-        rule="convert/pair-gdp",
+        theorem=CONVERT_PAIR_GDP,
         statement=f"{mu:.6g}-GDP",
-        source="Dong, Roth & Su, arXiv:1905.02383, Corollary 2.13",
         premises=(guarantee.derivation,),
-        lossless=False,
     )
     return GDP(mu=Fraction(mu), relation=guarantee.relation, derivation=derivation)

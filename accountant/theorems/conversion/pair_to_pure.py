@@ -4,12 +4,27 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any, Final
 
 from accountant.errors import NotImplied
 from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.pair_guarantee import PairGuarantee
 from accountant.guarantees.pure_dp import PureDP
+from accountant.guarantees.theorem import Parameters, Premises, Theorem
 from accountant.relation import R
+
+
+def _again(premises: Premises, _: Parameters) -> Guarantee[Any]:
+    return pair_to_pure(premises[0])
+
+
+CONVERT_PAIR_PURE: Final = Theorem(
+    rule="convert/pair-pure",
+    source="Zhu, Dong & Wang, arXiv:2106.08567, Definition 7",
+    again=_again,
+    lossless=False,
+)
 
 
 def pair_to_pure(guarantee: PairGuarantee[R]) -> PureDP[R]:
@@ -44,10 +59,8 @@ def pair_to_pure(guarantee: PairGuarantee[R]) -> PureDP[R]:
             "convert with to=ApproxDP at a delta above 0"
         )
     derivation = Derivation(
-        rule="convert/pair-pure",
+        theorem=CONVERT_PAIR_PURE,
         statement=f"largest loss {epsilon:.6g}",
-        source="Zhu, Dong & Wang, arXiv:2106.08567, Definition 7",
         premises=(guarantee.derivation,),
-        lossless=False,
     )
     return PureDP(epsilon=Fraction(epsilon), relation=guarantee.relation, derivation=derivation)

@@ -4,12 +4,27 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any, Final
 
 from accountant.errors import NotImplied
 from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.pair_guarantee import PairGuarantee
+from accountant.guarantees.theorem import Parameters, Premises, Theorem
 from accountant.guarantees.zcdp import ZCDP
 from accountant.relation import R
+
+
+def _again(premises: Premises, _: Parameters) -> Guarantee[Any]:
+    return pair_to_zcdp(premises[0])
+
+
+CONVERT_PAIR_ZCDP: Final = Theorem(
+    rule="convert/pair-zcdp",
+    source="Bun & Steinke, arXiv:1605.02065, Definition 1.1",
+    again=_again,
+    lossless=False,
+)
 
 
 def pair_to_zcdp(guarantee: PairGuarantee[R]) -> ZCDP[R]:
@@ -46,10 +61,8 @@ def pair_to_zcdp(guarantee: PairGuarantee[R]) -> ZCDP[R]:
             "to=PrivacyProfile (at epsilons) or to=ApproxDP (at a delta)"
         )
     derivation = Derivation(
-        rule="convert/pair-zcdp",
+        theorem=CONVERT_PAIR_ZCDP,
         statement=f"{rho:.6g}-zCDP",
-        source="Bun & Steinke, arXiv:1605.02065, Definition 1.1",
         premises=(guarantee.derivation,),
-        lossless=False,
     )
     return ZCDP(rho=Fraction(rho), relation=guarantee.relation, derivation=derivation)

@@ -4,11 +4,25 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any, Final
 
 from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.privacy_profile import PrivacyProfile
+from accountant.guarantees.theorem import Parameters, Premises, Theorem
 from accountant.guarantees.trade_off import TradeOff
 from accountant.relation import R
+
+
+def _again(premises: Premises, _: Parameters) -> Guarantee[Any]:
+    return profile_to_trade_off(premises[0])
+
+
+CONVERT_PROFILE_TRADE_OFF: Final = Theorem(
+    rule="convert/profile-trade-off",
+    source="Dong, Roth & Su, arXiv:1905.02383, Proposition 2.12",
+    again=_again,
+)
 
 
 def profile_to_trade_off(guarantee: PrivacyProfile[R]) -> TradeOff[R]:
@@ -44,9 +58,8 @@ def profile_to_trade_off(guarantee: PrivacyProfile[R]) -> TradeOff[R]:
         type_ii -= vertices[k][0] * mass
         points.append((type_i, type_ii))
     derivation = Derivation(
-        rule="convert/profile-trade-off",
+        theorem=CONVERT_PROFILE_TRADE_OFF,
         statement=f"f-DP with f linear between {len(points)} points",
-        source="Dong, Roth & Su, arXiv:1905.02383, Proposition 2.12",
         premises=(guarantee.derivation,),
     )
     return TradeOff(points=points, relation=guarantee.relation, derivation=derivation)

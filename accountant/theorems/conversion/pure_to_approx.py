@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any, Final
+
 from accountant.guarantees.approx_dp import ApproxDP
 from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.pure_dp import PureDP
+from accountant.guarantees.theorem import Parameters, Premises, Theorem
 from accountant.relation import R
+
+
+def _again(premises: Premises, _: Parameters) -> Guarantee[Any]:
+    return pure_to_approx(premises[0])
+
+
+CONVERT_PURE_APPROX: Final = Theorem(
+    rule="convert/pure-approx",
+    source="Dwork et al., EUROCRYPT 2006, Definition 1",
+    again=_again,
+)
 
 
 def pure_to_approx(guarantee: PureDP[R]) -> ApproxDP[R]:
@@ -29,9 +44,8 @@ def pure_to_approx(guarantee: PureDP[R]) -> ApproxDP[R]:
         Fraction(0, 1)
     """
     derivation = Derivation(
-        rule="convert/pure-approx",
+        theorem=CONVERT_PURE_APPROX,
         statement=f"{guarantee.describe()} with delta = 0",
-        source="Dwork et al., EUROCRYPT 2006, Definition 1",
         premises=(guarantee.derivation,),
     )
     return ApproxDP(

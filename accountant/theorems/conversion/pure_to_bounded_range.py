@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any, Final
+
 from accountant.guarantees.bounded_range import BoundedRange
 from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.pure_dp import PureDP
+from accountant.guarantees.theorem import Parameters, Premises, Theorem
 from accountant.relation import R
+
+
+def _again(premises: Premises, _: Parameters) -> Guarantee[Any]:
+    return pure_to_bounded_range(premises[0])
+
+
+CONVERT_PURE_BOUNDED_RANGE: Final = Theorem(
+    rule="convert/pure-bounded-range",
+    source="Dong, Durfee & Rogers, arXiv:1909.13830, Lemma 2.3",
+    again=_again,
+    lossless=False,
+)
 
 
 def pure_to_bounded_range(guarantee: PureDP[R]) -> BoundedRange[R]:
@@ -30,11 +46,9 @@ def pure_to_bounded_range(guarantee: PureDP[R]) -> BoundedRange[R]:
         Fraction(2, 1)
     """
     derivation = Derivation(
-        rule="convert/pure-bounded-range",
+        theorem=CONVERT_PURE_BOUNDED_RANGE,
         statement=f"range at most twice that of {guarantee.describe()}",
-        source="Dong, Durfee & Rogers, arXiv:1909.13830, Lemma 2.3",
         premises=(guarantee.derivation,),
-        lossless=False,
     )
     return BoundedRange(
         epsilon=2 * guarantee.stated_epsilon, relation=guarantee.relation, derivation=derivation

@@ -4,14 +4,29 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any, Final
 
 from accountant.errors import NotImplied
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.gdp import GDP
+from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.pure_dp import PureDP
 from accountant.guarantees.rounding import floats_around
+from accountant.guarantees.theorem import Parameters, Premises, Theorem
 from accountant.pairs.gaussian import pure_mu
 from accountant.relation import R
+
+
+def _again(premises: Premises, _: Parameters) -> Guarantee[Any]:
+    return pure_to_gdp(premises[0])
+
+
+CONVERT_PURE_GDP: Final = Theorem(
+    rule="convert/pure-gdp",
+    source="Liu, Sun, Jiang & Kong, arXiv:2210.09269; proved in pure_to_gdp",
+    again=_again,
+    lossless=False,
+)
 
 
 def pure_to_gdp(guarantee: PureDP[R]) -> GDP[R]:
@@ -43,11 +58,9 @@ def pure_to_gdp(guarantee: PureDP[R]) -> GDP[R]:
         1.232035
     """
     derivation = Derivation(
-        rule="convert/pure-gdp",
+        theorem=CONVERT_PURE_GDP,
         statement=f"mu = 2 Phi^-1(e^epsilon/(1 + e^epsilon)) of {guarantee.describe()}",
-        source="Liu, Sun, Jiang & Kong, arXiv:2210.09269; proved in pure_to_gdp",
         premises=(guarantee.derivation,),
-        lossless=False,
     )
     mu = _mu(guarantee.stated_epsilon)
     return GDP(mu=mu, relation=guarantee.relation, derivation=derivation)

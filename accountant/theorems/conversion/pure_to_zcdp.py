@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any, Final
+
 from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.pure_dp import PureDP
 from accountant.guarantees.rounding import epsilon_tanh_up
+from accountant.guarantees.theorem import Parameters, Premises, Theorem
 from accountant.guarantees.zcdp import ZCDP
 from accountant.relation import R
+
+
+def _again(premises: Premises, _: Parameters) -> Guarantee[Any]:
+    return pure_to_zcdp(premises[0])
+
+
+CONVERT_PURE_ZCDP: Final = Theorem(
+    rule="convert/pure-zcdp",
+    source="Steinke 2024; proved in pure_to_zcdp",
+    again=_again,
+    lossless=False,
+)
 
 
 def pure_to_zcdp(guarantee: PureDP[R]) -> ZCDP[R]:
@@ -37,10 +53,8 @@ def pure_to_zcdp(guarantee: PureDP[R]) -> ZCDP[R]:
     """
     epsilon = guarantee.stated_epsilon
     derivation = Derivation(
-        rule="convert/pure-zcdp",
+        theorem=CONVERT_PURE_ZCDP,
         statement=f"rho = epsilon tanh(epsilon/2) of {guarantee.describe()}",
-        source="Steinke 2024; proved in pure_to_zcdp",
         premises=(guarantee.derivation,),
-        lossless=False,
     )
     return ZCDP(rho=epsilon_tanh_up(epsilon), relation=guarantee.relation, derivation=derivation)

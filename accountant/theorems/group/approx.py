@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any, Final
 
 from accountant import arguments
 from accountant.guarantees.approx_dp import ApproxDP
 from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.rounding import MAX_EXPONENT, exp_up
+from accountant.guarantees.theorem import Parameters, Premises, Theorem
 from accountant.relation import R
+
+
+def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
+    return group_approx(premises[0], size=given["size"])
+
+
+GROUP_APPROX_DP: Final = Theorem(
+    rule="group/approx-dp",
+    source="Vadhan 2017, Lemma 2.2; proved in group_approx",
+    again=_again,
+    lossless=False,
+)
 
 
 def group_approx(guarantee: ApproxDP[R], *, size: int) -> ApproxDP[R]:
@@ -39,12 +54,10 @@ def group_approx(guarantee: ApproxDP[R], *, size: int) -> ApproxDP[R]:
     """
     times = arguments.count(size=size)
     derivation = Derivation(
-        rule="group/approx-dp",
+        theorem=GROUP_APPROX_DP,
         statement=f"{guarantee.describe()}, for groups of {times}",
-        source="Vadhan 2017, Lemma 2.2; proved in group_approx",
         premises=(guarantee.derivation,),
         parameters=(("size", times),),
-        lossless=False,
     )
     return ApproxDP(
         epsilon=times * guarantee.stated_epsilon,

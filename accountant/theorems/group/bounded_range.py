@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any, Final
+
 from accountant import arguments
 from accountant.guarantees.bounded_range import BoundedRange
 from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.theorem import Parameters, Premises, Theorem
 from accountant.relation import R
+
+
+def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
+    return group_bounded_range(premises[0], size=given["size"])
+
+
+GROUP_BOUNDED_RANGE: Final = Theorem(
+    rule="group/bounded-range",
+    source="proved in group_bounded_range",
+    again=_again,
+)
 
 
 def group_bounded_range(guarantee: BoundedRange[R], *, size: int) -> BoundedRange[R]:
@@ -34,9 +49,8 @@ def group_bounded_range(guarantee: BoundedRange[R], *, size: int) -> BoundedRang
     """
     times = arguments.count(size=size)
     derivation = Derivation(
-        rule="group/bounded-range",
+        theorem=GROUP_BOUNDED_RANGE,
         statement=f"{guarantee.describe()}, for groups of {times}",
-        source="proved in group_bounded_range",
         premises=(guarantee.derivation,),
         parameters=(("size", times),),
     )

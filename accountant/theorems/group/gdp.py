@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any, Final
+
 from accountant import arguments
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.gdp import GDP
+from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.theorem import Parameters, Premises, Theorem
 from accountant.relation import R
+
+
+def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
+    return group_gdp(premises[0], size=given["size"])
+
+
+GROUP_GDP: Final = Theorem(
+    rule="group/gdp",
+    source="Dong, Roth & Su, arXiv:1905.02383, Theorem 2.14",
+    again=_again,
+)
 
 
 def group_gdp(guarantee: GDP[R], *, size: int) -> GDP[R]:
@@ -32,9 +47,8 @@ def group_gdp(guarantee: GDP[R], *, size: int) -> GDP[R]:
     """
     times = arguments.count(size=size)
     derivation = Derivation(
-        rule="group/gdp",
+        theorem=GROUP_GDP,
         statement=f"{guarantee.describe()}, for groups of {times}",
-        source="Dong, Roth & Su, arXiv:1905.02383, Theorem 2.14",
         premises=(guarantee.derivation,),
         parameters=(("size", times),),
     )

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any, Final
+
 from accountant import arguments
 from accountant.errors import NotImplied
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.theorem import Parameters, Premises, Theorem
 from accountant.pairs.discrete_gaussian import DiscreteGaussianPair
 from accountant.pairs.discrete_laplace import DiscreteLaplacePair
 from accountant.pairs.gaussian import GaussianPair
@@ -14,6 +18,17 @@ from accountant.pairs.logistic import LogisticPair
 from accountant.pairs.pair import Pair
 from accountant.pairs.product import Factor, Product
 from accountant.relation import R
+
+
+def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
+    return group_pair(premises[0], size=given["size"])
+
+
+GROUP_PAIR: Final = Theorem(
+    rule="group/pair",
+    source="Dong, Roth & Su, arXiv:1905.02383, Theorem 2.14; proved in group_pair",
+    again=_again,
+)
 
 
 def group_pair(guarantee: DominatingPair[R], *, size: int) -> DominatingPair[R]:
@@ -60,9 +75,8 @@ def group_pair(guarantee: DominatingPair[R], *, size: int) -> DominatingPair[R]:
             "compose, or convert with to=TradeOff (at epsilons) and group that"
         )
     derivation = Derivation(
-        rule="group/pair",
+        theorem=GROUP_PAIR,
         statement=f"{guarantee.describe()}, for groups of {times}",
-        source="Dong, Roth & Su, arXiv:1905.02383, Theorem 2.14; proved in group_pair",
         premises=(guarantee.derivation,),
         parameters=(("size", times),),
     )

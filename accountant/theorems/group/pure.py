@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any, Final
+
 from accountant import arguments
 from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.pure_dp import PureDP
+from accountant.guarantees.theorem import Parameters, Premises, Theorem
 from accountant.relation import R
+
+
+def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
+    return group_pure(premises[0], size=given["size"])
+
+
+GROUP_PURE_DP: Final = Theorem(
+    rule="group/pure-dp",
+    source="Dwork & Roth 2014, Theorem 2.2",
+    again=_again,
+)
 
 
 def group_pure(guarantee: PureDP[R], *, size: int) -> PureDP[R]:
@@ -32,9 +47,8 @@ def group_pure(guarantee: PureDP[R], *, size: int) -> PureDP[R]:
     """
     times = arguments.count(size=size)
     derivation = Derivation(
-        rule="group/pure-dp",
+        theorem=GROUP_PURE_DP,
         statement=f"{guarantee.describe()}, for groups of {times}",
-        source="Dwork & Roth 2014, Theorem 2.2",
         premises=(guarantee.derivation,),
         parameters=(("size", times),),
     )

@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any, Final
 
 from accountant import arguments
 from accountant.errors import NotImplied
 from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.rdp import RDP
+from accountant.guarantees.theorem import Parameters, Premises, Theorem
 from accountant.relation import R
 
 _MAX_SIZE = 10_000
+
+
+def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
+    return group_rdp(premises[0], size=given["size"])
+
+
+GROUP_RDP: Final = Theorem(
+    rule="group/rdp",
+    source="Bun & Steinke, arXiv:1605.02065, Lemma 5.2, iterated in group_rdp",
+    again=_again,
+    lossless=False,
+)
 
 
 def group_rdp(guarantee: RDP[R], *, size: int) -> RDP[R]:
@@ -55,12 +70,10 @@ def group_rdp(guarantee: RDP[R], *, size: int) -> RDP[R]:
         )
     points = [(order, _summed(guarantee, order, times)) for order in orders]
     derivation = Derivation(
-        rule="group/rdp",
+        theorem=GROUP_RDP,
         statement=f"{guarantee.describe()}, for groups of {times}",
-        source="Bun & Steinke, arXiv:1605.02065, Lemma 5.2, iterated in group_rdp",
         premises=(guarantee.derivation,),
         parameters=(("size", times),),
-        lossless=False,
     )
     return RDP(points=points, relation=guarantee.relation, derivation=derivation)
 

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Any, Final
+
 from accountant import arguments
 from accountant.errors import NotImplied
 from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.point_lists import chained
+from accountant.guarantees.theorem import Parameters, Premises, Theorem
 from accountant.guarantees.trade_off import TradeOff
 from accountant.relation import R
 
 _MAX_SIZE = 1000
+
+
+def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
+    return group_trade_off(premises[0], size=given["size"])
+
+
+GROUP_TRADE_OFF: Final = Theorem(
+    rule="group/trade-off",
+    source="Dong, Roth & Su, arXiv:1905.02383, Theorem 2.14",
+    again=_again,
+)
 
 
 def group_trade_off(guarantee: TradeOff[R], *, size: int) -> TradeOff[R]:
@@ -55,9 +70,8 @@ def group_trade_off(guarantee: TradeOff[R], *, size: int) -> TradeOff[R]:
         if len(points) == 1:
             break  # everything can be told: nothing is left to lose
     derivation = Derivation(
-        rule="group/trade-off",
+        theorem=GROUP_TRADE_OFF,
         statement=f"f-DP for groups of {times}, f linear between {len(points)} points",
-        source="Dong, Roth & Su, arXiv:1905.02383, Theorem 2.14",
         premises=(guarantee.derivation,),
         parameters=(("size", times),),
     )

@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any, Final
+
 from accountant import arguments
 from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.theorem import Parameters, Premises, Theorem
 from accountant.guarantees.zcdp import ZCDP
 from accountant.relation import R
+
+
+def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
+    return group_zcdp(premises[0], size=given["size"])
+
+
+GROUP_ZCDP: Final = Theorem(
+    rule="group/zcdp",
+    source="Bun & Steinke, arXiv:1605.02065, Proposition 1.9",
+    again=_again,
+)
 
 
 def group_zcdp(guarantee: ZCDP[R], *, size: int) -> ZCDP[R]:
@@ -32,9 +47,8 @@ def group_zcdp(guarantee: ZCDP[R], *, size: int) -> ZCDP[R]:
     """
     times = arguments.count(size=size)
     derivation = Derivation(
-        rule="group/zcdp",
+        theorem=GROUP_ZCDP,
         statement=f"{guarantee.describe()}, for groups of {times}",
-        source="Bun & Steinke, arXiv:1605.02065, Proposition 1.9",
         premises=(guarantee.derivation,),
         parameters=(("size", times),),
     )

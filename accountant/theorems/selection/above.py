@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any, Final
+
 from accountant.errors import NotImplied
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.pair_guarantee import PairGuarantee
 from accountant.guarantees.preconditions import required_guarantee
+from accountant.guarantees.theorem import Parameters, Premises, Theorem
 from accountant.pairs.product import Product
 from accountant.relation import R
 from accountant.run_counts.law import RunLaw, required_runs
@@ -17,6 +20,18 @@ from accountant.side_conditions import (
     OWN_RANDOMNESS,
     RUNS_AT_NOTHING,
     SCORE_AND_THRESHOLD,
+)
+
+
+def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
+    return select_above(premises[0], given["runs"])
+
+
+SELECT_ABOVE: Final = Theorem(
+    rule="select/above",
+    source="proofs/theory/threshold.md, Theorem 1, or Theorem 2 where it rounds to less",
+    again=_again,
+    lossless=False,
 )
 
 
@@ -64,9 +79,8 @@ def select_above(guarantee: Guarantee[R], runs: RunLaw) -> DominatingPair[R]:
         backward=_thresholded(pair.backward, runs),
         relation=guarantee.relation,
         derivation=Derivation(
-            rule="select/above",
+            theorem=SELECT_ABOVE,
             statement=f"first of {runs.describe()} above a threshold, for the worst score",
-            source="proofs/theory/threshold.md, Theorem 1, or Theorem 2 where it rounds to less",
             premises=(pair.derivation,),
             assumptions=(
                 RUNS_AT_NOTHING(),
@@ -74,7 +88,6 @@ def select_above(guarantee: Guarantee[R], runs: RunLaw) -> DominatingPair[R]:
                 SCORE_AND_THRESHOLD(),
                 FIRST_ALONE(),
             ),
-            lossless=False,
             parameters=(("runs", runs),),
         ),
     )

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+from typing import Any, Final
+
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.pair_guarantee import PairGuarantee
 from accountant.guarantees.pure_dp import PureDP
+from accountant.guarantees.theorem import Parameters, Premises, Theorem
 from accountant.pairs.product import Product
 from accountant.relation import R
 from accountant.run_counts.law import RunLaw
 from accountant.selection.selected_pair import SelectedPair
 from accountant.side_conditions import selection_of_the_best
 from accountant.theorems.selection.pure import select_pure
+
+
+def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
+    return select_pair(premises[0], given["runs"])
+
+
+SELECT_PAIR: Final = Theorem(
+    rule="select/pair",
+    source="proofs/theory/selection.md, Theorem 1, or Theorem 2 where it rounds to less",
+    again=_again,
+)
 
 
 def select_pair(guarantee: PairGuarantee[R], runs: RunLaw) -> DominatingPair[R]:
@@ -53,9 +68,8 @@ def select_pair(guarantee: PairGuarantee[R], runs: RunLaw) -> DominatingPair[R]:
         backward=_selected(pair.backward, runs),
         relation=guarantee.relation,
         derivation=Derivation(
-            rule="select/pair",
+            theorem=SELECT_PAIR,
             statement=f"best of {runs.describe()}, for the worst score",
-            source="proofs/theory/selection.md, Theorem 1, or Theorem 2 where it rounds to less",
             premises=tuple(premises),
             assumptions=selection_of_the_best(),
             parameters=(("runs", runs),),

@@ -4,13 +4,28 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any, Final
 
 from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.pure_dp import PureDP
 from accountant.guarantees.rounding import floats_around, show
+from accountant.guarantees.theorem import Parameters, Premises, Theorem
 from accountant.relation import R
 from accountant.run_counts.law import RunLaw
 from accountant.side_conditions import selection_of_the_best
+
+
+def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
+    return select_pure(premises[0], given["runs"])
+
+
+SELECT_PURE: Final = Theorem(
+    rule="select/pure",
+    source="proofs/theory/selection.md, Corollary 3",
+    again=_again,
+    lossless=False,
+)
 
 
 def select_pure(guarantee: PureDP[R], runs: RunLaw) -> PureDP[R]:
@@ -45,12 +60,10 @@ def select_pure(guarantee: PureDP[R], runs: RunLaw) -> PureDP[R]:
         epsilon=epsilon,
         relation=guarantee.relation,
         derivation=Derivation(
-            rule="select/pure",
+            theorem=SELECT_PURE,
             statement=f"best of {runs.describe()} is {show(epsilon)}-DP",
-            source="proofs/theory/selection.md, Corollary 3",
             premises=(guarantee.derivation,),
             assumptions=selection_of_the_best(),
-            lossless=False,
             parameters=(("runs", runs),),
         ),
     )

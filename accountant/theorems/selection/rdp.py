@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any, Final
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.rdp import RDP, listed_curve
 from accountant.guarantees.renyi_guarantee import RenyiGuarantee
 from accountant.guarantees.rounding import floats_around
+from accountant.guarantees.theorem import Parameters, Premises, Theorem
 from accountant.relation import R
 from accountant.run_counts.law import FARTHEST, LOG_ERROR, RunLaw
 from accountant.run_counts.poisson import PoissonRuns
@@ -27,6 +29,18 @@ _NAMES = {
     "all": "all runs released",
     "ratio": "bounded ratio",
 }
+
+
+def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
+    return select_rdp(premises[0], given["runs"])
+
+
+SELECT_RDP: Final = Theorem(
+    rule="select/rdp",
+    source="Papernot & Steinke, arXiv:2110.03620, Theorems 2 and 6; proofs/theory/selection.md",
+    again=_again,
+    lossless=False,
+)
 
 
 def select_rdp(guarantee: RenyiGuarantee[R], runs: RunLaw) -> RDP[R]:
@@ -83,13 +97,10 @@ def select_rdp(guarantee: RenyiGuarantee[R], runs: RunLaw) -> RDP[R]:
         points=points,
         relation=guarantee.relation,
         derivation=Derivation(
-            rule="select/rdp",
+            theorem=SELECT_RDP,
             statement=f"best of {runs.describe()}; smallest bound: {said}",
-            source="Papernot & Steinke, arXiv:2110.03620, Theorems 2 and 6; "
-            "proofs/theory/selection.md",
             premises=(guarantee.derivation,),
             assumptions=selection_of_the_best(),
-            lossless=False,
             parameters=(("runs", runs), ("bounds", " ".join(winners))),
         ),
     )

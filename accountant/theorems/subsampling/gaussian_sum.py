@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from accountant import arguments
 from accountant.arguments import Number
 from accountant.errors import NotImplied, ParameterError
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.rounding import show
+from accountant.guarantees.theorem import Theorem
 from accountant.pairs.opposite_gaussians import OppositeGaussiansPair
 from accountant.pairs.product import Product
 from accountant.relation import R, ReplaceOne
@@ -19,6 +22,11 @@ from accountant.side_conditions import (
     RANDOM_BITS,
     SAMPLE_HIDDEN,
     SUM_OF_CONTRIBUTIONS,
+)
+
+SUBSAMPLE_GAUSSIAN_SUM: Final = Theorem(
+    rule="subsample/gaussian-sum",
+    source="proofs/theory/replace_one.md",
 )
 
 
@@ -83,10 +91,9 @@ def subsample_gaussian_sum(
         backward=product,
         relation=relation,
         derivation=Derivation(
-            rule="subsample/gaussian-sum",
+            theorem=SUBSAMPLE_GAUSSIAN_SUM,
             statement=f"Gaussian noise of standard deviation {show(noise)} on a sum of "
             f"contributions of norm at most {bound} over a Poisson sample of rate {shown}",
-            source="proofs/theory/replace_one.md",
             parameters=(
                 ("sigma", noise),
                 ("contribution", contribution.value),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any, Final
 
 from accountant.errors import NotImplied
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.preconditions import require_single
+from accountant.guarantees.theorem import Parameters, Premises, Theorem
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.product import Product
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
@@ -17,7 +19,16 @@ from accountant.sampling.schemes import Poisson
 from accountant.side_conditions import BLANK_IGNORED, POISSON_SAMPLE, SAMPLE_HIDDEN
 from accountant.subsampling.subsampled import Direction, SubsampledPair
 
-_RULE = "subsample/poisson"
+
+def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
+    return subsample_poisson(premises[0], Poisson(**given))
+
+
+SUBSAMPLE_POISSON: Final = Theorem(
+    rule="subsample/poisson",
+    source="Zhu, Dong & Wang, arXiv:2106.08567, Theorem 11",
+    again=_again,
+)
 
 
 def subsample_poisson(guarantee: Guarantee[R], scheme: Poisson) -> DominatingPair[R]:
@@ -76,9 +87,8 @@ def subsample_poisson(guarantee: Guarantee[R], scheme: Poisson) -> DominatingPai
         backward=_subsampled(pair.backward, scheme, Direction.ADDITION),
         relation=guarantee.relation,
         derivation=Derivation(
-            rule=_RULE,
+            theorem=SUBSAMPLE_POISSON,
             statement=f"Poisson sample of rate {float(scheme.sampling_rate):g}",
-            source="Zhu, Dong & Wang, arXiv:2106.08567, Theorem 11",
             premises=(pair.derivation,),
             parameters=(("sampling_rate", scheme.sampling_rate),),
             assumptions=(
@@ -93,7 +103,7 @@ def subsample_poisson(guarantee: Guarantee[R], scheme: Poisson) -> DominatingPai
 def _sampled_before(pair: DominatingPair[R]) -> tuple[Guarantee[R], Fraction] | None:
     """Return what a Poisson sample was drawn for, and its rate, if the pair was made by one."""
     node = pair.derivation
-    if node.rule != _RULE:
+    if node.theorem is not SUBSAMPLE_POISSON:
         return None
     base, rate = node.premises[0].conclusion, dict(node.parameters)["sampling_rate"]
     if not (isinstance(base, Guarantee) and isinstance(rate, Fraction)):

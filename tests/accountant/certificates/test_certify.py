@@ -36,6 +36,8 @@ from accountant import (
 )
 from accountant.certificates.hockey_stick import closed_form
 from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.theorem import Theorem
+from accountant.theorems.composition.gdp import COMPOSE_GDP
 from accountant.theorems.conversion.profile_to_trade_off import profile_to_trade_off
 from mechanisms import DiscreteGaussian, Gaussian, Laplace, RandomizedResponse
 from mechanisms import compose as mechanism_compose
@@ -295,7 +297,7 @@ def test_one_number(make: Callable[[], Guarantee[Any]], notions: tuple[Any, ...]
 
 def test_what_no_rule_covers_is_refused() -> None:
     """A theorem without a rule is named; nothing is certified around it."""
-    node = Derivation(rule="magic/gdp", statement="a trick", source="nowhere")
+    node = Derivation(theorem=Theorem(rule="magic/gdp", source="nowhere"), statement="a trick")
 
     with pytest.raises(NotCertified, match="magic/gdp"):
         GDP(mu=1, derivation=node).certify(delta=DELTA)
@@ -325,7 +327,7 @@ def test_a_table_whose_masses_are_too_far_apart() -> None:
 def test_groups_are_not_mixed_with_records() -> None:
     """A statement about groups and one about single records have no common claim."""
     parts = (group(GDP(mu=1), size=2).derivation, GDP(mu=1).derivation)
-    node = Derivation(rule="compose/gdp", statement="both", source="nowhere", premises=parts)
+    node = Derivation(theorem=COMPOSE_GDP, statement="both", premises=parts)
     both = GDP(mu_squared=5, derivation=node)
 
     with pytest.raises(NotCertified, match="groups"):

@@ -14,14 +14,10 @@ from fractions import Fraction
 from typing import Final, NoReturn, TypeAlias, final
 
 from proofs.errors import CertificateError
+from proofs.limits import MAX_CHARACTERS, MAX_DEPTH, MAX_DIGITS, MAX_NAME, MAX_STEPS
 
 FORMAT: Final = "dpproof-certificate"
 VERSION: Final = 1
-MAX_CHARACTERS: Final = 4_000_000
-MAX_STEPS: Final = 20_000
-MAX_DIGITS: Final = 1_100
-MAX_DEPTH: Final = 32
-MAX_NAME: Final = 60
 
 Json: TypeAlias = "str | int | bool | Sequence[Json] | Mapping[str, Json] | None"
 

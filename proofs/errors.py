@@ -3,6 +3,7 @@
 CheckError
 ├─ CertificateError   the text is not a certificate of this format
 └─ RefusedError       a step does not follow by its rule
+   └─ UndecidedError  enclosures overlap at this precision; a higher one may decide
 
 Neither leaves the checker: both become the verdict ``Rejected``.
 """
@@ -20,3 +21,7 @@ class CertificateError(CheckError):
 
 class RefusedError(CheckError):
     """A step does not follow from its premises by its rule."""
+
+
+class UndecidedError(RefusedError):
+    """Two numbers are too close to be told apart at the current precision."""

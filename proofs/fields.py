@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Final, final
+from typing import final
 
 from proofs.certificate import read_rational
 from proofs.errors import CertificateError, RefusedError
-
-MAX_COUNT: Final = 10**12
-MAX_WORDS: Final = 300
-MAX_POINTS: Final = 2_000
+from proofs.limits import MAX_COUNT, MAX_POINTS, MAX_WORDS
 
 
 @final

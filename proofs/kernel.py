@@ -7,16 +7,22 @@ of a new mechanism says in its own words what that mechanism does; the kernel na
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import final
 
+from flint import ctx
+
 from proofs.certificate import Certificate, Step
-from proofs.errors import CertificateError, RefusedError
+from proofs.contents import told
+from proofs.errors import CertificateError, RefusedError, UndecidedError
 from proofs.fields import Fields
+from proofs.limits import PER_STEP, PRECISIONS
 from proofs.logic.rule import Application, Budget, Rule
 from proofs.logic.statement import Statement, read_statement
-from proofs.rules import RULES
+from proofs.rules import ALL_SETS, RULES, sets_of
 from proofs.verdict import Rejected, Verdict, Verified, VerifiedUnder
 
 
@@ -28,77 +34,138 @@ class Proved:
     Attributes:
         statement: its conclusion.
         mechanism: the name of what the statement is about, empty for a fact about pairs.
+        size: characters of the statement.
     """
 
     statement: Statement
     mechanism: str
+    size: int
 
 
-def check(certificate: Certificate, rules: Mapping[str, Rule] = RULES) -> Verdict:
+def check(
+    certificate: Certificate,
+    rules: Mapping[str, Rule] = RULES,
+    accepted: Collection[str] = ALL_SETS,
+) -> Verdict:
     """Verify a certificate.
 
     Args:
         certificate: the steps, each citing earlier ones.
         rules: every rule there is, by name.
+        accepted: the rule sets that steps may need.
     """
+    needed: set[str] = set()
     proved: list[Proved] = []
     assumptions: list[str] = []
     cited, mechanisms, budget = {len(certificate.steps) - 1}, 0, Budget()
     for position, step in enumerate(certificate.steps):
         premises = tuple(proved[place] for place in step.premises)
         try:
-            statement, taken = _apply(step, premises, rules, budget)
+            needed |= _accepted(step, accepted)
+            statement, size = _read(step, premises, budget)
+            taken = _apply(step, statement, premises, rules, budget)
         except RefusedError as refusal:
-            return Rejected(position, step.rule, str(refusal))
+            return Rejected(position, step.rule, told(str(refusal))[0])
         except Exception as error:  # noqa: BLE001  # whatever stops a rule, nothing is proved
             return Rejected(position, step.rule, f"the rule stopped with {type(error).__name__}")
         mechanisms += bool(taken)
         name = f"M{mechanisms}" if taken else _inherited(premises)
-        proved.append(Proved(statement, name))
+        proved.append(Proved(statement, name, size))
         assumptions.extend(f"{name} {text}" for text in taken)
         cited.update(step.premises)
     unused = set(range(len(proved))) - cited
     if unused:
         first = min(unused)
         return Rejected(first, certificate.steps[first].rule, "no later step uses this one")
-    claim, name = proved[-1].statement.describe(), proved[-1].mechanism
-    return VerifiedUnder(f"{name} is {claim}", tuple(assumptions)) if name else Verified(claim)
+    return _verdict(proved[-1], assumptions, tuple(one for one in ALL_SETS if one in needed))
 
 
-def check_text(text: str) -> Verdict:
-    """Verify a certificate from its JSON."""
+def _accepted(step: Step, accepted: Collection[str]) -> set[str]:
+    """The rule sets that a step needs, if all are accepted."""
+    needed = sets_of(step.rule, step.conclusion)
+    if not needed <= set(accepted):
+        others = ", ".join(sorted(needed - set(accepted)))
+        raise RefusedError(f"the step needs rule sets that are not accepted here: {others}")
+    return needed
+
+
+def _verdict(last: Proved, assumptions: list[str], sets: tuple[str, ...]) -> Verdict:
+    """The claim and what it rests on, with long contents by their digests."""
+    claim, details = told(last.statement.describe())
+    if not last.mechanism:
+        return Verified(claim, sets, details)
+    listed = []
+    for text in assumptions:
+        sentence, found = told(text)
+        listed.append(sentence)
+        details |= found
+    return VerifiedUnder(f"{last.mechanism} is {claim}", tuple(listed), sets, details)
+
+
+def check_text(text: str, accepted: Collection[str] = ALL_SETS) -> Verdict:
+    """Verify a certificate from its JSON, by rules of the accepted sets."""
     try:
         certificate = Certificate.from_json(text)
     except CertificateError as error:
         return Rejected(None, "format", str(error))
-    return check(certificate)
+    return check(certificate, accepted=accepted)
 
 
-def _apply(
-    step: Step, premises: tuple[Proved, ...], rules: Mapping[str, Rule], budget: Budget
-) -> tuple[Statement, tuple[str, ...]]:
-    """The conclusion of one step, if it follows, and what its rule takes for granted."""
-    rule = rules.get(step.rule)
-    if rule is None:
-        raise RefusedError("there is no such rule")
+def _read(step: Step, premises: tuple[Proved, ...], budget: Budget) -> tuple[Statement, int]:
+    """The conclusion of one step, and its length; reading counts, and so does citing."""
+    size = len(json.dumps(step.conclusion))
+    budget.precision = PRECISIONS[0]
+    budget.spend(PER_STEP + size + len(json.dumps(step.witness)))
+    budget.spend(sum(premise.size for premise in premises))
     conclusion = read_statement(step.conclusion)
     relations = {premise.statement.relation for premise in premises} - {""}
     if relations - {conclusion.relation}:
         raise RefusedError(f"premises under {sorted(relations)}, conclusion under another relation")
-    application = Application(
-        conclusion=conclusion,
-        premises=tuple(premise.statement for premise in premises),
-        witness=Fields(step.witness, "the witness"),
-        mechanisms=tuple(premise.mechanism for premise in premises),
-        budget=budget,
-    )
-    taken = rule(application)
-    application.witness.close()
+    return conclusion, size
+
+
+def _apply(
+    step: Step,
+    conclusion: Statement,
+    premises: tuple[Proved, ...],
+    rules: Mapping[str, Rule],
+    budget: Budget,
+) -> tuple[str, ...]:
+    """What one step takes for granted, if it follows; precision is raised until that is decided."""
+    rule = rules.get(step.rule)
+    if rule is None:
+        raise RefusedError("there is no such rule")
+    taken = _decided(step, conclusion, premises, rule, budget)
     if conclusion.steps and not (taken or _inherited(premises)):
         raise RefusedError("the conclusion is about no mechanism")
     if not conclusion.steps and (taken or _inherited(premises)):
         raise RefusedError("a fact about pairs is about no mechanism")
-    return conclusion, taken
+    return taken
+
+
+def _decided(
+    step: Step, conclusion: Statement, premises: tuple[Proved, ...], rule: Rule, budget: Budget
+) -> tuple[str, ...]:
+    """The rule's answer at the first precision that has one."""
+
+    def asked(precision: int) -> tuple[str, ...]:
+        budget.precision = precision
+        application = Application(
+            conclusion=conclusion,
+            premises=tuple(premise.statement for premise in premises),
+            witness=Fields(step.witness, "the witness"),
+            mechanisms=tuple(premise.mechanism for premise in premises),
+            budget=budget,
+        )
+        with ctx.workprec(precision):
+            taken = rule(application)
+        application.witness.close()
+        return taken
+
+    for precision in PRECISIONS[:-1]:
+        with suppress(UndecidedError):
+            return asked(precision)
+    return asked(PRECISIONS[-1])
 
 
 def _inherited(premises: tuple[Proved, ...]) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TypeAlias, final
 
 
@@ -13,9 +14,13 @@ class Verified:
 
     Attributes:
         claim: in words.
+        rule_sets: those that the certificate needs.
+        details: by digest, the contents that the claim names by their digests.
     """
 
     claim: str
+    rule_sets: tuple[str, ...] = field(default=(), compare=False)
+    details: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
 
 @final
@@ -26,10 +31,14 @@ class VerifiedUnder:
     Attributes:
         claim: in words.
         assumptions: everything taken for granted, each once, in words that the checker chose.
+        rule_sets: those that the certificate needs.
+        details: by digest, the contents that the claim and assumptions name by their digests.
     """
 
     claim: str
     assumptions: tuple[str, ...]
+    rule_sets: tuple[str, ...] = field(default=(), compare=False)
+    details: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
 
 @final

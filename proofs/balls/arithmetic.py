@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from flint import arb, ctx, fmpq
 
-from proofs.errors import RefusedError
-
-PRECISIONS: Final = (64, 128, 256, 512)
-MAX_BITS: Final = 1 << 16
+from proofs.contents import openable
+from proofs.errors import RefusedError, UndecidedError
+from proofs.limits import MAX_SUM_BITS, PRECISIONS
 
 T = TypeVar("T")
 
@@ -21,7 +20,7 @@ def ball(value: Fraction | int) -> arb:
     return arb(fmpq(value.numerator, value.denominator))
 
 
-def exact_sum(values: Iterable[Fraction], most: int = MAX_BITS) -> Fraction:
+def exact_sum(values: Iterable[Fraction], most: int = MAX_SUM_BITS) -> Fraction:
     """The sum of rationals, if its denominator stays short enough to handle, ``most`` bits."""
     total = Fraction(0)
     for value in values:
@@ -46,30 +45,38 @@ def each_precision(make: Callable[[], T]) -> Callable[[], T]:
 def require_at_most(value: Callable[[], arb], limit: Callable[[], arb], what: str) -> None:
     """Accept if one number is certainly at most another, both given by enclosures.
 
-    Precision is raised until the two enclosures are apart or touch in the right order.
-
     Raises:
-        RefusedError: the value is certainly larger, or the largest precision does not decide.
+        RefusedError: the value is certainly larger.
+        UndecidedError: the enclosures overlap at the current precision.
     """
-    for precision in PRECISIONS:
-        with ctx.workprec(precision):
-            left, right = value(), limit()
-            if left <= right:
-                return
-            if left > right:
-                raise RefusedError(f"{what} is at least {_show(left)}, above {_show(right)}")
-    raise RefusedError(f"{what}: {PRECISIONS[-1]} bits of precision do not decide")
+    left, right = value(), limit()
+    if left > right:
+        raise RefusedError(f"{what} is at least {_show(left)}, above {_show(right)}")
+    if not left <= right:
+        raise UndecidedError(f"{what}: {ctx.prec} bits of precision do not decide")
+
+
+def exact(value: Fraction) -> str:
+    """A rational for readers: 17 digits and, if those are not its exact value, that."""
+    shown = _short(value)
+    return shown or f"{show(value)} (exactly {openable(str(value))})"
 
 
 def show(value: Fraction) -> str:
     """A rational for readers: exact where it is a binary64 number or short, else 17 digits."""
+    shown = _short(value)
+    if shown:
+        return shown
+    with ctx.workprec(PRECISIONS[0]):
+        return _show(ball(value))
+
+
+def _short(value: Fraction) -> str:
+    """What names one rational only: a binary64 number, or a few digits; else empty."""
     if value.denominator > 1 and abs(value) < 1 << 53 and Fraction(float(value)) == value:
         return repr(float(value))
     short = max(abs(value.numerator), value.denominator) < 10**12
-    if short and len(str(value)) <= 12:
-        return str(value)
-    with ctx.workprec(PRECISIONS[0]):
-        return _show(ball(value))
+    return str(value) if short and len(str(value)) <= 12 else ""
 
 
 def _show(value: arb) -> str:

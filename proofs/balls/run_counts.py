@@ -11,12 +11,11 @@ from typing import Final, final
 
 from flint import arb
 
-from proofs.balls.arithmetic import ball, each_precision, exact_sum, show
+from proofs.balls.arithmetic import ball, each_precision, exact, exact_sum
+from proofs.contents import openable
 from proofs.errors import RefusedError
 from proofs.fields import Fields
-
-MAX_TRIALS: Final = 100_000
-MAX_RUNS: Final = 1_000
+from proofs.limits import MAX_RUNS, MAX_TRIALS, law_work
 
 
 class Runs(ABC):
@@ -36,8 +35,8 @@ class Runs(ABC):
 
     @property
     def work(self) -> int:
-        """About how many multiplications one value of phi takes."""
-        return 8
+        """About how many units one value of phi takes."""
+        return law_work(0)
 
     @abstractmethod
     def phi(self, order: int, z: arb) -> arb:
@@ -87,7 +86,7 @@ class TruncatedNegativeBinomial(Runs):
 
     def describe(self) -> str:
         """Both parameters."""
-        shown = f"eta = {show(self.eta)} and gamma = {show(self.gamma)}"
+        shown = f"eta = {exact(self.eta)} and gamma = {exact(self.gamma)}"
         return f"truncated negative binomial with {shown}"
 
 
@@ -105,7 +104,7 @@ class Poisson(Runs):
 
     def describe(self) -> str:
         """The mean."""
-        return f"Poisson of mean {show(self.rate)}"
+        return f"Poisson of mean {exact(self.rate)}"
 
 
 @final
@@ -131,7 +130,7 @@ class Binomial(Runs):
         """Trials and probability."""
         if self.probability == 1:
             return f"always {self.trials}"
-        return f"binomial of {self.trials} trials with probability {show(self.probability)}"
+        return f"binomial of {self.trials} trials with probability {exact(self.probability)}"
 
 
 @final
@@ -164,7 +163,7 @@ class Finite(Runs):
     @property
     def work(self) -> int:
         """Of the sum."""
-        return 4 * len(self.probabilities)
+        return law_work(len(self.probabilities))
 
     def phi(self, order: int, z: arb) -> arb:
         """By Horner's rule, for every z."""
@@ -180,7 +179,8 @@ class Finite(Runs):
 
     def describe(self) -> str:
         """Every probability."""
-        return f"0, 1, 2, ... with probabilities {', '.join(map(show, self.probabilities))}"
+        listed = ", ".join(map(str, self.probabilities))
+        return f"0, 1, 2, ... with probabilities {openable(listed)}"
 
 
 def _truncated(fields: Fields) -> Runs:

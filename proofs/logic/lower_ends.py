@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
-from proofs.balls.arithmetic import show
+from proofs.balls.arithmetic import exact
 from proofs.logic.wording import product_words
 from proofs.pairs.pair import Product
 
@@ -24,8 +24,8 @@ class PowerAtLeast:
         """The claim in words and numbers."""
         return (
             f"a test of {product_words(self.product)} with a true-positive rate of at least "
-            f"{show(self.true_positive_rate)} at a false-positive rate of "
-            f"{show(self.false_positive_rate)}"
+            f"{exact(self.true_positive_rate)} at a false-positive rate of "
+            f"{exact(self.false_positive_rate)}"
         )
 
 
@@ -40,5 +40,5 @@ class RenyiAtLeast:
 
     def describe(self) -> str:
         """The claim in words and numbers."""
-        what = f"Renyi divergence of order {show(self.order)} of {product_words(self.product)}"
-        return f"{what} at least {show(self.value)}"
+        what = f"Renyi divergence of order {exact(self.order)} of {product_words(self.product)}"
+        return f"{what} at least {exact(self.value)}"

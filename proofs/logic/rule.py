@@ -4,36 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, TypeAlias, TypeVar, final
+from typing import TypeAlias, TypeVar, final
 
-from proofs.certificate import MAX_STEPS
 from proofs.errors import RefusedError
 from proofs.fields import Fields
+from proofs.limits import MAX_STEPS, MAX_WORK, PRECISIONS, at_precision
 from proofs.logic.statement import Claim, Statement
 
 C = TypeVar("C")
 
 
-MAX_WORK: Final = 1 << 24
-
-
 @final
 class Budget:
-    """How much work the steps of one certificate may still cause."""
+    """How much work the steps of one certificate may still cause; proofs/limits.py."""
 
-    __slots__ = ("_left",)
+    __slots__ = ("_left", "precision")
 
     def __init__(self, amount: int = MAX_WORK) -> None:
-        """Allow so many multiplications, about."""
+        """Allow so many units, to begin with at the lowest precision."""
         self._left = amount
+        self.precision = PRECISIONS[0]
 
     def spend(self, amount: int) -> None:
-        """Take some of it.
+        """Take some of it, priced at 64 bits; at the present precision it counts for more.
 
         Raises:
             RefusedError: the certificate asks for more than the checker does.
         """
-        self._left -= amount
+        self._left -= at_precision(amount, self.precision)
         if self._left < 0:
             raise RefusedError("checking this certificate is more work than the checker accepts")
 

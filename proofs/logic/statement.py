@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Final, TypeAlias, final
 
-from proofs.balls.arithmetic import show
+from proofs.balls.arithmetic import exact
 from proofs.errors import RefusedError
 from proofs.fields import Fields
 from proofs.logic.lower_ends import PowerAtLeast, RenyiAtLeast
@@ -29,7 +29,7 @@ class PureDP:
 
     def describe(self) -> str:
         """The claim in words and numbers."""
-        return f"{show(self.epsilon)}-DP"
+        return f"{exact(self.epsilon)}-DP"
 
 
 @final
@@ -42,7 +42,7 @@ class ApproxDP:
 
     def describe(self) -> str:
         """The claim in words and numbers."""
-        return f"({show(self.epsilon)}, {show(self.delta)})-DP"
+        return f"({exact(self.epsilon)}, {exact(self.delta)})-DP"
 
 
 @final
@@ -54,7 +54,7 @@ class BoundedRange:
 
     def describe(self) -> str:
         """The claim in words and numbers."""
-        return f"{show(self.epsilon)}-bounded-range"
+        return f"{exact(self.epsilon)}-bounded-range"
 
 
 @final
@@ -66,7 +66,7 @@ class GDP:
 
     def describe(self) -> str:
         """The claim in words and numbers."""
-        return f"mu-GDP with mu^2 = {show(self.mu_squared)}"
+        return f"mu-GDP with mu^2 = {exact(self.mu_squared)}"
 
 
 @final
@@ -78,7 +78,7 @@ class ZCDP:
 
     def describe(self) -> str:
         """The claim in words and numbers."""
-        return f"{show(self.rho)}-zCDP"
+        return f"{exact(self.rho)}-zCDP"
 
 
 @final
@@ -128,8 +128,8 @@ class Power:
     def describe(self) -> str:
         """The claim in words and numbers."""
         return (
-            f"open to true-positive rates of at most {show(self.true_positive_rate)} at a "
-            f"false-positive rate of {show(self.false_positive_rate)}"
+            f"open to true-positive rates of at most {exact(self.true_positive_rate)} at a "
+            f"false-positive rate of {exact(self.false_positive_rate)}"
         )
 
 
@@ -142,7 +142,7 @@ class Advantage:
 
     def describe(self) -> str:
         """The claim in words and numbers."""
-        return f"open to an advantage of at most {show(self.advantage)}"
+        return f"open to an advantage of at most {exact(self.advantage)}"
 
 
 @final
@@ -158,7 +158,10 @@ class Pairs:
 
     def describe(self) -> str:
         """The claim in words and numbers."""
-        return f"dominated by {product_words(self.forward)} and {product_words(self.backward)}"
+        forward, backward = product_words(self.forward), product_words(self.backward)
+        if self.forward == self.backward:
+            return f"dominated, forward and backward, by {forward}"
+        return f"dominated forward by {forward}, and backward by {backward}"
 
 
 @final
@@ -178,8 +181,8 @@ class HockeyStick:
             what = f"hockey-stick divergences of {product_words(self.product)}"
             return f"{what} at most {listed(self.points)}"
         ((epsilon, delta),) = self.points
-        what = f"hockey-stick divergence at {show(epsilon)} of {product_words(self.product)}"
-        return f"{what} at most {show(delta)}"
+        what = f"hockey-stick divergence at {exact(epsilon)} of {product_words(self.product)}"
+        return f"{what} at most {exact(delta)}"
 
 
 @final
@@ -193,9 +196,9 @@ class AtLeast:
 
     def describe(self) -> str:
         """The claim in words and numbers."""
-        what = f"hockey-stick divergence at {show(self.epsilon)} of {product_words(self.product)}"
-        less = f"({show(self.epsilon)}, less)-DP"
-        said = f"{what} at least {show(self.delta)}: two such outputs are not {less}"
+        what = f"hockey-stick divergence at {exact(self.epsilon)} of {product_words(self.product)}"
+        less = f"({exact(self.epsilon)}, less)-DP"
+        said = f"{what} at least {exact(self.delta)}: two such outputs are not {less}"
         return said if self.epsilon else f"{said}, and the advantage of attacks is no less"
 
 

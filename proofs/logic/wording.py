@@ -1,21 +1,21 @@
-"""Points and products of pairs in words and numbers."""
+"""Points and products of pairs in words and numbers, in full."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
 
-from proofs.balls.arithmetic import show
+from proofs.balls.arithmetic import exact
+from proofs.contents import openable
 from proofs.pairs.pair import Product
 
 
 def listed(points: Sequence[tuple[Fraction, Fraction]]) -> str:
-    """Points in words and numbers."""
-    shown = [f"({show(x)}, {show(y)})" for x, y in points]
-    return ", ".join(shown if len(shown) <= 4 else [*shown[:2], "...", shown[-1]])
+    """Every point."""
+    return openable(", ".join(f"({exact(x)}, {exact(y)})" for x, y in points))
 
 
 def product_words(product: Product) -> str:
-    """A product of pairs in words and numbers."""
-    shown = [f"{count} x {pair.describe()}" for pair, count in product]
-    return "; ".join(shown if len(shown) <= 4 else [*shown[:2], "...", shown[-1]]) or "nothing"
+    """Every pair with its count."""
+    shown = (f"{count} x {pair.describe()}" for pair, count in product)
+    return openable("; ".join(shown)) if product else "two equal laws"

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import isqrt
-from typing import Final, final
+from typing import final
 
 from flint import acb, arb, ctx
 
-from proofs.balls.arithmetic import ball, show
+from proofs.balls.arithmetic import ball, exact
+from proofs.limits import MAX_REACH
 from proofs.pairs.pair import Formula, Moments, Pair, no_profile, no_witness, unbounded
-
-MAX_REACH: Final = 1_000
 
 
 @final
@@ -75,7 +74,7 @@ class DiscreteGaussianPair(Pair):
 
     def describe(self) -> str:
         """Variance and shift."""
-        variance = show(self.sigma_squared)
+        variance = exact(self.sigma_squared)
         return f"discrete Gaussians of sigma^2 = {variance} shifted by {self.shift}"
 
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Final, final
+from typing import final
 
 from flint import acb, arb, ctx
 
-from proofs.balls.arithmetic import ball, show
+from proofs.balls.arithmetic import ball, exact
+from proofs.limits import MAX_SHIFT
 from proofs.pairs.loss_atoms import Terms
 from proofs.pairs.pair import Formula, Moments, Pair, no_profile, no_witness
-
-MAX_LOSSES: Final = 1_000
 
 
 @final
@@ -82,13 +81,13 @@ class DiscreteLaplacePair(Pair):
 
     def describe(self) -> str:
         """Scale and shift."""
-        return f"discrete Laplace of scale {show(self.scale)} shifted by {self.shift}"
+        return f"discrete Laplace of scale {exact(self.scale)} shifted by {self.shift}"
 
 
 @lru_cache(maxsize=8)
 def _terms(pair: DiscreteLaplacePair, precision: int) -> list[tuple[arb, arb]]:  # noqa: ARG001
     """Masses under P with e^{-l}, at one precision; the loss -m/b never counts."""
-    if pair.shift > MAX_LOSSES:
+    if pair.shift > MAX_SHIFT:
         raise no_profile("a discrete Laplace pair of so many losses")
     r = ball(-1 / pair.scale).exp()
     masses = [1 / (1 + r), *((1 - r) / (1 + r) * r**j for j in range(1, pair.shift))]

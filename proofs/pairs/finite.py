@@ -9,12 +9,11 @@ from typing import final
 from flint import arb
 
 from proofs.balls.arithmetic import ball, exact_sum
+from proofs.contents import openable
 from proofs.errors import RefusedError
+from proofs.limits import MAX_COMMON_BITS, MAX_OUTCOMES
 from proofs.pairs.loss_atoms import Terms
 from proofs.pairs.pair import Moments, Pair, no_witness
-
-MAX_OUTCOMES = 2_000
-MAX_BITS = 1 << 14  # of a common denominator
 
 
 @final
@@ -30,7 +29,7 @@ class FinitePair(Pair):
         if not 1 <= len(self.p) == len(self.q) <= MAX_OUTCOMES:
             raise RefusedError(f"p and q must have one length from 1 to {MAX_OUTCOMES}")
         for masses in (self.p, self.q):
-            if min(masses) < 0 or exact_sum(masses, MAX_BITS) != 1:
+            if min(masses) < 0 or exact_sum(masses, MAX_COMMON_BITS) != 1:
                 raise RefusedError("masses must be at or above 0 and sum to exactly 1")
 
     @property
@@ -91,5 +90,6 @@ class FinitePair(Pair):
         return FinitePair(self.q, self.p)
 
     def describe(self) -> str:
-        """The number of outcomes."""
-        return f"a pair of {len(self.p)} outcomes"
+        """Every mass."""
+        masses = (openable(", ".join(map(str, one))) for one in (self.p, self.q))
+        return "a pair of {} outcomes with P = ({}) and Q = ({})".format(len(self.p), *masses)

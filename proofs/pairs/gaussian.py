@@ -8,7 +8,7 @@ from typing import final
 
 from flint import acb, arb
 
-from proofs.balls.arithmetic import ball, normal_tail, show
+from proofs.balls.arithmetic import ball, exact, normal_tail
 from proofs.pairs.pair import Formula, Moments, Pair, no_witness, unbounded
 
 
@@ -53,7 +53,7 @@ class GaussianPair(Pair):
 
     def describe(self) -> str:
         """Mu squared."""
-        return f"Gaussians with mu^2 = {show(self.mu_squared)}"
+        return f"Gaussians with mu^2 = {exact(self.mu_squared)}"
 
 
 def gaussian_profile(mu_squared: Fraction, epsilon: arb) -> arb:

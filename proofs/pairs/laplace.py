@@ -8,7 +8,7 @@ from typing import final
 
 from flint import acb, arb
 
-from proofs.balls.arithmetic import ball, show
+from proofs.balls.arithmetic import ball, exact
 from proofs.pairs.pair import Formula, Moments, Pair, no_witness
 
 
@@ -62,4 +62,4 @@ class LaplacePair(Pair):
 
     def describe(self) -> str:
         """The distance."""
-        return f"Laplace variables {show(self.epsilon)} scales apart"
+        return f"Laplace variables {exact(self.epsilon)} scales apart"

@@ -8,7 +8,7 @@ from typing import final
 
 from flint import acb, arb
 
-from proofs.balls.arithmetic import ball, show
+from proofs.balls.arithmetic import ball, exact
 from proofs.pairs.pair import Formula, Moments, Pair, no_witness
 
 
@@ -62,4 +62,4 @@ class LogisticPair(Pair):
 
     def describe(self) -> str:
         """The distance."""
-        return f"logistic variables {show(self.epsilon)} apart"
+        return f"logistic variables {exact(self.epsilon)} apart"

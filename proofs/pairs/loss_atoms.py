@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import comb, isqrt, prod
-from typing import Final, TypeVar, final
+from math import comb, isqrt
+from typing import TypeVar, final
 
 from flint import acb, acb_mat, arb, arb_poly
 
 from proofs.balls.arithmetic import ball
-
-MAX_TERMS: Final = 2_000
-MAX_COUNT: Final = 100
 
 T = TypeVar("T", arb, arb_poly)
 
@@ -66,19 +63,6 @@ class Terms:
         more = power(other.losses, count)
         losses = [(a + b, p * q) for a, p in self.losses for b, q in more]
         return Terms(losses, 1 - (1 - self.infinite) * (1 - other.infinite) ** count)
-
-
-def length(parts: Sequence[tuple[int, int]]) -> int:
-    """How many terms a product of powers of sums has; 0 where one has none, or they are too many.
-
-    Args:
-        parts: of each sum how many terms it has, and the power.
-    """
-    short = all(0 < terms <= MAX_TERMS for terms, _ in parts)
-    if not short or sum(count for _, count in parts) > MAX_COUNT:
-        return 0
-    found = prod(comb(count + terms - 1, count) for terms, count in parts)
-    return found if found <= MAX_TERMS else 0
 
 
 def power(terms: Sequence[tuple[arb, T]], count: int) -> list[tuple[arb, T]]:

@@ -9,7 +9,7 @@ from typing import final
 
 from flint import acb, arb
 
-from proofs.balls.arithmetic import ball, normal_tail, show
+from proofs.balls.arithmetic import ball, exact, normal_tail
 from proofs.errors import RefusedError
 from proofs.pairs.pair import Moments, Pair, unbounded
 from proofs.pairs.quadrature import Integrand, Line, read_quadrature
@@ -62,8 +62,8 @@ class OppositeGaussiansPair(Pair):
 
     def describe(self) -> str:
         """Mu squared and rate."""
-        shown = f"opposite Gaussians with mu^2 = {show(self.mu_squared)}"
-        return f"{shown} sampled at rate {show(self.sampling_rate)}"
+        shown = f"opposite Gaussians with mu^2 = {exact(self.mu_squared)}"
+        return f"{shown} sampled at rate {exact(self.sampling_rate)}"
 
 
 @final

@@ -15,7 +15,8 @@ from flint import acb, arb
 
 from proofs.balls.arithmetic import ball
 from proofs.errors import RefusedError
-from proofs.pairs.loss_atoms import Terms, length
+from proofs.limits import atoms
+from proofs.pairs.loss_atoms import Terms
 
 Product: TypeAlias = "tuple[tuple[Pair, int], ...]"
 """Different pairs, each with how often it occurs."""
@@ -85,6 +86,10 @@ class Pair(ABC):
     def profile(self, epsilon: arb) -> arb:
         """The hockey-stick divergence at epsilon >= 0, in closed form."""
 
+    def profile_at(self) -> Callable[[arb], arb]:
+        """The same as a function, for many epsilons."""
+        return self.profile
+
     @abstractmethod
     def swapped(self) -> Pair:
         """The pair (Q, P), or one with the same profile."""
@@ -127,7 +132,7 @@ class Formula:
 
 def outcomes(product: Product) -> int:
     """How many finite losses a product has, about; 0 where they are not listed or too many."""
-    return length([(pair.outcomes, count) for pair, count in product])
+    return atoms([(pair.outcomes, count) for pair, count in product])
 
 
 def terms(product: Product) -> Terms:

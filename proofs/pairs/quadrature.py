@@ -7,15 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
-from typing import Final, final
+from typing import final
 
 from flint import acb, acb_mat, arb
 
 from proofs.balls.arithmetic import ball
 from proofs.errors import RefusedError
 from proofs.fields import Fields
-
-MAX_NODES: Final = 1 << 14
+from proofs.limits import MAX_QUADRATURE
 
 
 @final
@@ -115,23 +114,13 @@ def read_quadrature(witness: object, integrand: Integrand, mu_squared: Fraction)
     return Quadrature(integrand, *lines)
 
 
-def quadrature_work(witness: object) -> tuple[int, int]:
-    """How many terms one value of M takes, and how many operations all of them need once."""
-    fields = Fields(witness, "the quadrature of a subsampled Gaussian")
-    lengths = []
-    for name in ("nodes", "tail"):
-        line = Fields(fields.take(name), name)
-        lengths.append(line.whole("left") + line.whole("right") + 1)
-    return lengths[0], 8 * sum(lengths)
-
-
 def _line(fields: Fields, name: str, mu_squared: Fraction) -> Line:
     given = Fields(fields.take(name), name)
     line = Line(
         given.positive("shift"),
         given.positive("step"),
-        given.whole("left", most=MAX_NODES),
-        given.whole("right", most=MAX_NODES),
+        given.whole("left", most=MAX_QUADRATURE),
+        given.whole("right", most=MAX_QUADRATURE),
     )
     given.close()
     if 4 * mu_squared * line.shift**2 > 9:

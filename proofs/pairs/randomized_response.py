@@ -8,7 +8,7 @@ from typing import final
 
 from flint import acb, arb
 
-from proofs.balls.arithmetic import ball, show
+from proofs.balls.arithmetic import ball, exact
 from proofs.pairs.loss_atoms import Terms
 from proofs.pairs.pair import Formula, Moments, Pair, no_witness
 
@@ -76,5 +76,5 @@ class RandomizedResponsePair(Pair):
 
     def describe(self) -> str:
         """Epsilon and the number of categories."""
-        shown = f"randomised response at {show(self.epsilon)} on {self.categories} categories"
-        return f"{shown}, told with {show(self.infinite_mass)}" if self.infinite else shown
+        shown = f"randomised response at {exact(self.epsilon)} on {self.categories} categories"
+        return f"{shown}, told with {exact(self.infinite_mass)}" if self.infinite else shown

@@ -9,7 +9,7 @@ from typing import final
 
 from flint import acb, arb
 
-from proofs.balls.arithmetic import ball, normal_tail, show
+from proofs.balls.arithmetic import ball, exact, normal_tail
 from proofs.errors import RefusedError
 from proofs.pairs.gaussian import gaussian_profile
 from proofs.pairs.pair import Moments, Pair, unbounded
@@ -71,8 +71,8 @@ class SubsampledGaussianPair(Pair):
     def describe(self) -> str:
         """Mu squared, rate, direction."""
         way = "removal" if self.removal else "addition"
-        shown = f"Gaussians with mu^2 = {show(self.mu_squared)}"
-        return f"{shown} sampled at rate {show(self.sampling_rate)} ({way})"
+        shown = f"Gaussians with mu^2 = {exact(self.mu_squared)}"
+        return f"{shown} sampled at rate {exact(self.sampling_rate)} ({way})"
 
 
 @final

@@ -1,11 +1,12 @@
-"""Every rule there is, by the name that certificates use: the whole table on one screen."""
+"""Every rule there is, by the name that certificates use, in sets: a table to read at one go."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
+from proofs.certificate import Json
 from proofs.logic.rule import Rule
 from proofs.logic.statement import NOTION_TYPES
 from proofs.rules import (
@@ -27,88 +28,170 @@ from proofs.rules import (
     select_threshold_profile,
     subsample,
 )
+from proofs.rules.mechanisms import stated
 
-RULES: Final[Mapping[str, Rule]] = MappingProxyType(
+PLAIN: Final = ("pure-dp", "approx-dp", "gdp", "zcdp", "rdp", "dominating-pair")
+
+RULE_SETS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
     {
-        "mechanism/gaussian": mechanisms.gaussian,
-        "mechanism/laplace": mechanisms.laplace,
-        "mechanism/discrete-laplace": mechanisms.discrete_laplace,
-        "mechanism/discrete-gaussian": mechanisms.discrete_gaussian,
-        "mechanism/discrete-gaussian-zcdp": mechanisms.discrete_gaussian_zcdp,
-        "mechanism/randomized-response": mechanisms.randomized_response,
-        "mechanism/exponential": mechanisms.exponential,
-        **{f"state/{name}": mechanisms.stated(kind) for name, kind in NOTION_TYPES.items()},
-        "dominate/gdp": dominate.gdp,
-        "dominate/pure-dp": dominate.pure_dp,
-        "dominate/approx-dp": dominate.approx_dp,
-        "dominate/bounded-range": dominate.bounded_range,
-        "dominate/privacy-profile": dominate.privacy_profile,
-        "dominate/trade-off": dominate.trade_off,
-        "dominate/pair": finite_pair.above,
-        "compose/gdp": compose.compose_gdp,
-        "compose/zcdp": compose.compose_zcdp,
-        "compose/rdp": compose.compose_rdp,
-        "compose/pair": compose.compose_pair,
-        "repeat/gdp": compose.repeat_gdp,
-        "repeat/zcdp": compose.repeat_zcdp,
-        "repeat/rdp": compose.repeat_rdp,
-        "repeat/pair": compose.repeat_pair,
-        "parallel": compose.parallel,
-        "post-process": compose.post_process,
-        "subsample/poisson": subsample.poisson,
-        "subsample/gaussian-sum": subsample.gaussian_sum,
-        "select/pure": select.pure,
-        "select/rdp": select.renyi,
-        "select/profile": select_shifted_mixture.profile,
-        "select/pair": select_best_of_runs.pair,
-        "select/above": select_threshold_profile.above,
-        "select/above-pair": select_threshold.pair,
-        "subsample/without-replacement": subsample.without_replacement,
-        "group/pure-dp": group.pure_dp,
-        "group/approx-dp": group.approx_dp,
-        "group/bounded-range": group.bounded_range,
-        "group/gdp": group.gdp,
-        "group/zcdp": group.zcdp,
-        "group/rdp": group.rdp,
-        "group/pair": group.pair,
-        "group/trade-off": group.trade_off,
-        "convert/pure-approx": convert.pure_to_approx,
-        "convert/approx-pure": convert.approx_to_pure,
-        "convert/pure-bounded-range": convert.pure_to_bounded_range,
-        "convert/pure-zcdp": convert.pure_to_zcdp,
-        "convert/pure-gdp": convert.pure_to_gdp,
-        "convert/bounded-range-pure": convert.bounded_range_to_pure,
-        "convert/bounded-range-zcdp": convert.bounded_range_to_zcdp,
-        "convert/bounded-range-rdp": convert.bounded_range_to_rdp,
-        "convert/gdp-zcdp": convert.gdp_to_zcdp,
-        "convert/point": convert.point,
-        "convert/pair-approx": convert.pair_to_approx,
-        "convert/pair-profile": convert.pair_to_profile,
-        "convert/pair-pure": convert.pair_to_pure,
-        "convert/pair-rdp": convert.pair_to_rdp,
-        "convert/pair-unsampled": gdp_zcdp.forget_samples,
-        "convert/pair-gdp": gdp_zcdp.pair_to_gdp,
-        "convert/profile-gdp": gdp_zcdp.profile_to_gdp,
-        "convert/pair-zcdp": gdp_zcdp.pair_to_zcdp,
-        "convert/profile-trade-off": convert.profile_to_trade_off,
-        "convert/approx-true-positive-rate": attacks.true_positive_rate,
-        "convert/approx-advantage": attacks.advantage,
-        "convert/renyi-true-positive-rate": attacks.renyi_true_positive_rate,
-        "convert/zcdp-rdp": convert.zcdp_to_rdp,
-        "convert/rdp-rdp": convert.rdp_to_rdp,
-        "convert/renyi-approx": convert.renyi_to_approx,
-        "convert/renyi-profile": convert.renyi_to_profile,
-        "hockey-stick/bounded": hockey_stick.bounded,
-        "hockey-stick/closed": hockey_stick.closed,
-        "hockey-stick/contour": hockey_stick.contour,
-        "hockey-stick/lattice": hockey_stick.lattice,
-        "hockey-stick/sampled": hockey_stick.sampled,
-        "hockey-stick/chernoff": hockey_stick.chernoff,
-        "at-least/closed": lower_bound.closed,
-        "at-least/contour": lower_bound.contour,
-        "at-least/smoothed": lower_bound.smoothed,
-        "at-least/lattice": lower_bound.lattice,
-        "at-least/renyi": lower_bound.renyi,
-        "at-least/true-positive-rate": lower_power.true_positive_rate,
+        "core": {
+            **{
+                f"state/{name}": stated(kind)
+                for name, kind in NOTION_TYPES.items()
+                if name in PLAIN
+            },
+            "mechanism/gaussian": mechanisms.gaussian,
+            "mechanism/laplace": mechanisms.laplace,
+            "mechanism/randomized-response": mechanisms.randomized_response,
+            "dominate/gdp": dominate.gdp,
+            "dominate/pure-dp": dominate.pure_dp,
+            "dominate/approx-dp": dominate.approx_dp,
+            "compose/gdp": compose.compose_gdp,
+            "compose/zcdp": compose.compose_zcdp,
+            "compose/rdp": compose.compose_rdp,
+            "compose/pair": compose.compose_pair,
+            "repeat/gdp": compose.repeat_gdp,
+            "repeat/zcdp": compose.repeat_zcdp,
+            "repeat/rdp": compose.repeat_rdp,
+            "repeat/pair": compose.repeat_pair,
+            "post-process": compose.post_process,
+            "subsample/poisson": subsample.poisson,
+            "convert/pure-approx": convert.pure_to_approx,
+            "convert/approx-pure": convert.approx_to_pure,
+            "convert/pure-zcdp": convert.pure_to_zcdp,
+            "convert/gdp-zcdp": convert.gdp_to_zcdp,
+            "convert/point": convert.point,
+            "convert/pair-approx": convert.pair_to_approx,
+            "convert/pair-pure": convert.pair_to_pure,
+            "convert/pair-rdp": convert.pair_to_rdp,
+            "convert/zcdp-rdp": convert.zcdp_to_rdp,
+            "convert/rdp-rdp": convert.rdp_to_rdp,
+            "convert/renyi-approx": convert.renyi_to_approx,
+            "hockey-stick/bounded": hockey_stick.bounded,
+            "hockey-stick/closed": hockey_stick.closed,
+            "hockey-stick/contour": hockey_stick.contour,
+            "hockey-stick/chernoff": hockey_stick.chernoff,
+        },
+        "discrete": {
+            "mechanism/discrete-laplace": mechanisms.discrete_laplace,
+            "mechanism/discrete-gaussian": mechanisms.discrete_gaussian,
+            "mechanism/discrete-gaussian-zcdp": mechanisms.discrete_gaussian_zcdp,
+            "hockey-stick/lattice": hockey_stick.lattice,
+        },
+        "curves": {
+            **{
+                f"state/{name}": stated(kind)
+                for name, kind in NOTION_TYPES.items()
+                if name not in PLAIN
+            },
+            "mechanism/exponential": mechanisms.exponential,
+            "dominate/bounded-range": dominate.bounded_range,
+            "dominate/privacy-profile": dominate.privacy_profile,
+            "dominate/trade-off": dominate.trade_off,
+            "dominate/pair": finite_pair.above,
+            "convert/pure-bounded-range": convert.pure_to_bounded_range,
+            "convert/bounded-range-pure": convert.bounded_range_to_pure,
+            "convert/bounded-range-zcdp": convert.bounded_range_to_zcdp,
+            "convert/bounded-range-rdp": convert.bounded_range_to_rdp,
+            "convert/pair-profile": convert.pair_to_profile,
+            "convert/profile-trade-off": convert.profile_to_trade_off,
+            "convert/renyi-profile": convert.renyi_to_profile,
+        },
+        "samples": {
+            "subsample/without-replacement": subsample.without_replacement,
+            "subsample/gaussian-sum": subsample.gaussian_sum,
+            "convert/pair-unsampled": gdp_zcdp.forget_samples,
+            "hockey-stick/sampled": hockey_stick.sampled,
+        },
+        "selection": {
+            "select/pure": select.pure,
+            "select/rdp": select.renyi,
+            "select/profile": select_shifted_mixture.profile,
+            "select/pair": select_best_of_runs.pair,
+            "select/above": select_threshold_profile.above,
+            "select/above-pair": select_threshold.pair,
+        },
+        "groups": {
+            "parallel": compose.parallel,
+            "group/pure-dp": group.pure_dp,
+            "group/approx-dp": group.approx_dp,
+            "group/bounded-range": group.bounded_range,
+            "group/gdp": group.gdp,
+            "group/zcdp": group.zcdp,
+            "group/rdp": group.rdp,
+            "group/pair": group.pair,
+            "group/trade-off": group.trade_off,
+        },
+        "numbers": {
+            "convert/pure-gdp": convert.pure_to_gdp,
+            "convert/pair-gdp": gdp_zcdp.pair_to_gdp,
+            "convert/profile-gdp": gdp_zcdp.profile_to_gdp,
+            "convert/pair-zcdp": gdp_zcdp.pair_to_zcdp,
+        },
+        "attacks": {
+            "convert/approx-true-positive-rate": attacks.true_positive_rate,
+            "convert/approx-advantage": attacks.advantage,
+            "convert/renyi-true-positive-rate": attacks.renyi_true_positive_rate,
+        },
+        "lower": {
+            "at-least/closed": lower_bound.closed,
+            "at-least/contour": lower_bound.contour,
+            "at-least/smoothed": lower_bound.smoothed,
+            "at-least/lattice": lower_bound.lattice,
+            "at-least/renyi": lower_bound.renyi,
+            "at-least/true-positive-rate": lower_power.true_positive_rate,
+        },
     }
 )
+"""Every rule under the set that it belongs to; the rules of the first need no other."""
+
+RULES: Final[Mapping[str, Rule]] = MappingProxyType(
+    {name: rule for rules in RULE_SETS.values() for name, rule in rules.items()}
+)
+
+PAIRS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "gaussian": "core",
+        "laplace": "core",
+        "randomized-response": "core",
+        "subsampled-gaussian": "core",
+        "logistic": "curves",
+        "finite": "discrete",
+        "discrete-laplace": "discrete",
+        "discrete-gaussian": "discrete",
+        "sampled": "samples",
+        "opposite-gaussians": "samples",
+    }
+)
+"""The set of every kind of pair."""
+
+SUMS: Final = "sums"
+ALL_SETS: Final = (*RULE_SETS, SUMS)
+"""All sets; the last adds up the losses of several pairs that have a closed profile together."""
+
+_CLOSED: Final = ("hockey-stick/closed", "at-least/closed")
+_SET_OF: Final = {name: kind for kind, rules in RULE_SETS.items() for name in rules}
+
+
+def sets_of(rule: str, conclusion: Json) -> set[str]:
+    """The rule sets that a step needs: its rule's, and those of the pairs that it speaks of."""
+    factors = list(_factors(conclusion))
+    found = {_SET_OF[rule]} if rule in _SET_OF else set()
+    found |= {PAIRS[kind] for kind, _ in factors if kind in PAIRS}
+    several = sum(count for _, count in factors) > 1
+    if rule in _CLOSED and several and {kind for kind, _ in factors} != {"gaussian"}:
+        found.add(SUMS)
+    return found
+
+
+def _factors(value: Json) -> Iterator[tuple[str, int]]:
+    """The kind of every pair inside a conclusion, with its count."""
+    if isinstance(value, Mapping):
+        pair, count = value.get("pair"), value.get("count")
+        if isinstance(pair, Mapping) and isinstance(count, int):
+            yield str(pair.get("kind")), count
+        for one in value.values():
+            yield from _factors(one)
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        for one in value:
+            yield from _factors(one)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Callable
 from fractions import Fraction
-from itertools import pairwise
 from typing import Final
 
 from proofs.balls.arithmetic import exact_sum, show
+from proofs.contents import openable, quoted
 from proofs.errors import RefusedError
+from proofs.limits import look_up_work
 from proofs.logic.read_pairs import merged
 from proofs.logic.rule import Application
 from proofs.logic.statement import (
@@ -23,9 +26,11 @@ from proofs.logic.statement import (
     PureDP,
 )
 
-_LOOK_UP: Final = 8
-_WORD: Final = 256  # bits of what counts as one operation
-_FIXED: Final = "what runs being fixed before any output is seen, each with randomness of its own"
+_FIXED: Final = (
+    "what runs being fixed before any output is seen and the same for all "
+    "datasets, each with randomness of its own, and releases a function of their outputs alone "
+    "that is the same for all datasets, and nothing else"
+)
 
 
 def compose_gdp(step: Application) -> tuple[str, ...]:
@@ -47,7 +52,8 @@ def compose_rdp(step: Application) -> tuple[str, ...]:
     parts = step.every(RDP, least=2)
     orders = [order for order, _ in step.concludes(RDP).points]
     step.budget.spend(len(orders) * sum(look_up(part.points) for part in parts))
-    sums = [(a, exact_sum(divergence(part.points, a) for part in parts)) for a in orders]
+    curves = [divergences(part.points) for part in parts]
+    sums = [(a, exact_sum(curve(a) for curve in curves)) for a in orders]
     _at_least(step, tuple(sums))
     return _composed(step)
 
@@ -80,7 +86,8 @@ def repeat_rdp(step: Application) -> tuple[str, ...]:
     count, points = step.witness.whole("count", least=2), step.only(RDP).points
     orders = [order for order, _ in step.concludes(RDP).points]
     step.budget.spend(len(orders) * look_up(points))
-    _at_least(step, tuple((a, count * divergence(points, a)) for a in orders))
+    curve = divergences(points)
+    _at_least(step, tuple((a, count * curve(a)) for a in orders))
     return _repeated(step, count)
 
 
@@ -129,33 +136,44 @@ def post_process(step: Application) -> tuple[str, ...]:
     if step.conclusion.claim != claim:
         raise RefusedError("the conclusion is not the premise")
     (name,) = step.mechanisms
-    return (f"releases a function of what {name} releases ({description}) and of nothing else",)
+    said = f"which the certificate's author describes as {quoted(description)}"
+    alone = "that is the same for all datasets and depends on nothing else"
+    return (f"releases a function of what {name} releases {alone}, {said}",)
 
 
 def look_up(points: Points) -> int:
     """About how many operations ``divergence`` takes, long rationals counted as several."""
     bits = sum(x.denominator.bit_length() + y.denominator.bit_length() for x, y in points)
-    return _LOOK_UP * (len(points) + bits // _WORD)
+    return look_up_work(len(points), bits)
 
 
 def divergence(points: Points, order: Fraction) -> Fraction:
-    """What listed Renyi divergences imply at an order.
+    """What listed Renyi divergences imply at one order."""
+    return divergences(points)(order)
+
+
+def divergences(points: Points) -> Callable[[Fraction], Fraction]:
+    """What listed Renyi divergences imply, as a function of the order.
 
     (a - 1) R(a) is convex in a and 0 at a = 1, so below the lower hull of the listed points
     (van Erven & Harremoes, arXiv:1206.2459, Corollary 2).
     """
-    if not 1 < order <= points[-1][0]:
-        raise RefusedError("a Renyi order lies above all that are listed")
-    excess = order - 1
     scaled = [(Fraction(0), Fraction(0)), *((a - 1, (a - 1) * value) for a, value in points)]
     hull: list[tuple[Fraction, Fraction]] = []
     for x, y in scaled:
         while len(hull) > 1 and _above(hull[-2], hull[-1], (x, y)):
             hull.pop()
         hull.append((x, y))
-    edges = ((start, end) for start, end in pairwise(hull) if excess <= end[0])
-    (left, low), (right, high) = next(edges)
-    return (low + (high - low) * (excess - left) / (right - left)) / excess
+
+    def at(order: Fraction) -> Fraction:
+        if not 1 < order <= points[-1][0]:
+            raise RefusedError("a Renyi order lies above all that are listed")
+        excess = order - 1
+        place = bisect_left(hull, excess, key=lambda corner: corner[0])
+        (left, low), (right, high) = hull[place - 1], hull[place]
+        return (low + (high - low) * (excess - left) / (right - left)) / excess
+
+    return at
 
 
 def _above(
@@ -205,9 +223,10 @@ def _worst(step: Application) -> Claim:
 
 def _composed(step: Application) -> tuple[str, ...]:
     """What composition of several parts takes for granted."""
-    return (f"runs {' and '.join(step.mechanisms)}, {_FIXED}",)
+    names = openable(" and ".join(step.mechanisms))
+    return (f"runs {names} on the same data, {_FIXED}",)
 
 
 def _repeated(step: Application, count: int) -> tuple[str, ...]:
     """What repetition takes for granted."""
-    return (f"runs {step.mechanisms[0]} {count} times, {_FIXED}",)
+    return (f"runs {step.mechanisms[0]} {count} times on the same data, {_FIXED}",)

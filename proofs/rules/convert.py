@@ -11,6 +11,7 @@ from flint import arb
 from proofs.balls.arithmetic import ball, normal_tail, require_at_most
 from proofs.errors import RefusedError
 from proofs.fields import Fields
+from proofs.limits import PER_COMPARISON
 from proofs.logic.rule import Application
 from proofs.logic.statement import (
     GDP,
@@ -26,9 +27,10 @@ from proofs.logic.statement import (
     TradeOff,
 )
 from proofs.pairs.pair import Product
-from proofs.rules.compose import divergence, look_up
+from proofs.rules.compose import divergence, divergences, look_up
 from proofs.rules.dominate import certainly_below, lowest
-from proofs.rules.hockey_stick import finite_moment, largest_loss, spend
+from proofs.rules.hockey_stick import finite_moment, largest_loss
+from proofs.rules.prices import spend
 from proofs.rules.renyi_to_delta import delta_at, total_variation
 
 
@@ -83,6 +85,7 @@ def bounded_range_to_rdp(step: Application) -> tuple[str, ...]:
     8.
     """
     epsilon = step.only(BoundedRange).epsilon
+    step.budget.spend(PER_COMPARISON * len(step.concludes(RDP).points))
     for order, value in step.concludes(RDP).points:
         if value < min(epsilon, epsilon * epsilon * order / 8):
             ends = partial(_both_ends, epsilon, order)
@@ -146,7 +149,7 @@ def profile_to_trade_off(step: Application) -> tuple[str, ...]:
     Source: Dong, Roth & Su (arXiv:1905.02383), Proposition 2.12.
     """
     known, curve = lowest(step.only(Profile).points), step.concludes(TradeOff).points
-    step.budget.spend(4 * len(known) * len(curve))
+    step.budget.spend(PER_COMPARISON * (len(known) + 2 * len(curve)))
     for (left, high), (right, low) in pairwise(curve):
         slope = (high - low) / (right - left)
         if not slope or not certainly_below(known, slope, 1 - high - slope * left):
@@ -213,8 +216,9 @@ def rdp_to_rdp(step: Application) -> tuple[str, ...]:
     """Other orders of the same curve: (a - 1) R(a) is convex (arXiv:1206.2459, Corollary 2)."""
     points = step.only(RDP).points
     step.budget.spend(len(step.concludes(RDP).points) * look_up(points))
+    curve = divergences(points)
     for order, value in step.concludes(RDP).points:
-        if value < divergence(points, order):
+        if value < curve(order):
             raise RefusedError("a listed divergence is below what is known")
     return ()
 
@@ -235,6 +239,7 @@ def renyi_to_profile(step: Application) -> tuple[str, ...]:
     points, orders = step.concludes(Profile).points, step.witness.rationals("orders")
     if len(orders) != len(points):
         raise RefusedError("the rule takes one order a point")
+    step.budget.spend(PER_COMPARISON * len(points))
     for (epsilon, delta), order in zip(points, orders, strict=True):
         _renyi_delta(step, epsilon, delta, order)
     return ()

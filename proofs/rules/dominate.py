@@ -5,12 +5,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from fractions import Fraction
 from itertools import accumulate, pairwise
-from typing import Final
 
 from flint import ctx
 
-from proofs.balls.arithmetic import PRECISIONS, ball, show
+from proofs.balls.arithmetic import ball, show
 from proofs.errors import RefusedError
+from proofs.limits import PRECISIONS
 from proofs.logic.rule import Application
 from proofs.logic.statement import (
     GDP,
@@ -27,8 +27,7 @@ from proofs.pairs.gaussian import GaussianPair
 from proofs.pairs.logistic import LogisticPair
 from proofs.pairs.pair import Pair
 from proofs.pairs.randomized_response import RandomizedResponsePair
-
-_CORNER: Final = 64  # about how many operations one takes
+from proofs.rules.prices import corners_work
 
 
 def gdp(step: Application) -> tuple[str, ...]:
@@ -79,7 +78,7 @@ def privacy_profile(step: Application) -> tuple[str, ...]:
     ((pair, count),) = claim.forward
     if not isinstance(pair, FinitePair) or count != 1:
         raise RefusedError("the rule concludes one finite pair, once")
-    step.budget.spend(_CORNER * len(pair.p) + 4 * len(points))
+    step.budget.spend(corners_work(pair) + 4 * len(points))
     for corner, above in pair.corners():
         if not certainly_below(points, corner, above):
             what = f"the pair's profile is not above the points at ratio {show(corner)}"

@@ -12,15 +12,17 @@ from fractions import Fraction
 from functools import partial
 from typing import TypeAlias
 
-from flint import arb, ctx
+from flint import arb
 
 from proofs.balls.arithmetic import ball, require_at_most, show
 from proofs.errors import RefusedError
+from proofs.limits import LEVEL, PER_COMPARISON
 from proofs.logic.rule import Application
 from proofs.logic.statement import Pairs, Points
 from proofs.pairs.finite import FinitePair
 from proofs.pairs.pair import Product
-from proofs.rules.base_profile import Levels, height, known, levels
+from proofs.rules.base_profile import height, known, levels
+from proofs.rules.prices import corners_work
 
 Heights: TypeAlias = Callable[[list[Fraction]], dict[Fraction, Fraction]]
 """Bounds of a profile at growing ratios t >= 1."""
@@ -36,7 +38,7 @@ def above(step: Application) -> tuple[str, ...]:
     both = [ways["forward"], ways.get("backward", ways["forward"])]
     for product, points in zip((claim.forward, claim.backward), both, strict=True):
         pair = alone(product, "concludes")
-        step.budget.spend(32 * len(pair.p) + 8 * len(points))
+        step.budget.spend(corners_work(pair) + PER_COMPARISON * len(pair.p) + LEVEL * len(points))
         bound = _chords(points)
         for t, allowed in pair.corners():
             what = f"the profile at ratio {show(t)}"
@@ -46,24 +48,20 @@ def above(step: Application) -> tuple[str, ...]:
 
 def _chords(points: Points) -> Callable[[Fraction], arb]:
     """What bounds at some ratios say of every other."""
-    made: dict[int, Levels] = {}
-
-    def bound(t: Fraction) -> arb:
-        if ctx.prec not in made:
-            made[ctx.prec] = levels(points)
-        return height(made[ctx.prec], ball(t))
-
-    return bound
+    listed = levels(points)
+    return lambda t: height(listed, ball(t))
 
 
-def require_above(pair: FinitePair, ahead: Heights, behind: Heights) -> None:
+def require_above(step: Application, pair: FinitePair, ahead: Heights, behind: Heights) -> None:
     """Accept a pair above bounds, for t < 1 by H_t(P || Q) = 1 - t + t H_{1/t}(Q || P).
 
     Args:
+        step: whose conclusion the pair is.
         pair: P and Q.
         ahead: bounds of H_t(P || Q).
         behind: bounds of H_t(Q || P).
     """
+    step.budget.spend(corners_work(pair))
     corners = pair.corners()
     asked = sorted({max(t, 1 / t) for t, _ in corners})
     above = ahead(asked)

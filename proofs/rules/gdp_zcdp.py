@@ -20,10 +20,10 @@ from proofs.pairs.gaussian import GaussianPair, gaussian_profile
 from proofs.pairs.opposite_gaussians import OppositeGaussiansPair
 from proofs.pairs.pair import Pair, Product
 from proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
-from proofs.rules.hockey_stick import finite_moment, largest_loss, profile_work, spend
+from proofs.rules.hockey_stick import finite_moment, largest_loss
+from proofs.rules.prices import profile_making, profile_work, spend
 from proofs.sampled.sampled import SampledPair
 from proofs.sums.contour import closed_profile
-from proofs.sums.lattice import cells
 
 _TANGENTS: Final = 128  # about how many operations two of a Gaussian's profile take
 
@@ -170,7 +170,8 @@ def _by_cells(
         raise RefusedError("without parts the rule takes a profile in closed form")
     if not squared or epsilons[:1] != (Fraction(0),) or epsilons != tuple(sorted(set(epsilons))):
         raise RefusedError("the rule takes mu above 0 and epsilons that increase from 0")
-    step.budget.spend(8 * len(epsilons) * profile_work(product) + cells(product))
+    step.budget.spend(len(epsilons) * (2 * profile_work(product) + _TANGENTS))
+    step.budget.spend(profile_making(product))
     for left, right in pairwise(epsilons):
         for end in (left, right):
             require_at_most(

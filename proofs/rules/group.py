@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import pairwise
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from flint import arb
 
 from proofs.balls.arithmetic import ball, exact_sum, require_at_most, show
 from proofs.errors import RefusedError
+from proofs.limits import MAX_CHAIN
 from proofs.logic.rule import Application
 from proofs.logic.statement import (
     GDP,
@@ -30,10 +31,9 @@ from proofs.pairs.gaussian import GaussianPair
 from proofs.pairs.laplace import LaplacePair
 from proofs.pairs.logistic import LogisticPair
 from proofs.pairs.pair import Pair, Product
-from proofs.rules.compose import divergence, look_up
+from proofs.rules.compose import divergences, look_up
 
 C = TypeVar("C")
-MAX_CHAIN: Final = 1_000
 
 
 def pure_dp(step: Application) -> tuple[str, ...]:
@@ -94,17 +94,19 @@ def rdp(step: Application) -> tuple[str, ...]:
         raise RefusedError(f"the rule adds up at most {MAX_CHAIN} steps")
     found = step.concludes(RDP).points
     step.budget.spend(size * len(found) * look_up(claim.points))
-    known = tuple((order, _chain(claim.points, order, size)) for order, _ in found)
+    curve = divergences(claim.points)
+    known = tuple((order, _chain(curve, order, size)) for order, _ in found)
     step.budget.spend(len(found) * look_up(known))
-    if any(value < divergence(known, order) for order, value in found):
+    least = divergences(known)
+    if any(value < least(order) for order, value in found):
         raise RefusedError("a listed divergence is below what is known")
     return ()
 
 
-def _chain(points: Points, order: Fraction, size: int) -> Fraction:
+def _chain(curve: Callable[[Fraction], Fraction], order: Fraction, size: int) -> Fraction:
     """The sum at one order."""
     top = size * order
-    return exact_sum(top / (top - j) * divergence(points, top - j) for j in range(size))
+    return exact_sum(top / (top - j) * curve(top - j) for j in range(size))
 
 
 def pair(step: Application) -> tuple[str, ...]:

@@ -15,28 +15,21 @@ from functools import partial
 from math import floor
 from typing import Final, TypeAlias, final
 
-from flint import acb, arb, ctx
+from flint import acb, arb
 
-from proofs.balls.arithmetic import PRECISIONS, ball, require_at_most
+from proofs import limits
+from proofs.balls.arithmetic import ball, require_at_most
 from proofs.errors import RefusedError
 from proofs.fields import Fields
 from proofs.logic.rule import Application
 from proofs.logic.statement import HockeyStick
-from proofs.pairs.discrete_gaussian import MAX_REACH, DiscreteGaussianPair, reach
-from proofs.pairs.discrete_laplace import MAX_LOSSES, DiscreteLaplacePair
-from proofs.pairs.finite import FinitePair
-from proofs.pairs.opposite_gaussians import OppositeGaussiansPair
 from proofs.pairs.pair import Moments, Product
-from proofs.pairs.quadrature import quadrature_work
-from proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
-from proofs.sampled.sampled import TABLES, SampledPair
-from proofs.sampled.table import read_beyond, read_table
+from proofs.rules.prices import profile_making, profile_work, spend
+from proofs.sampled.sampled import SampledPair
+from proofs.sampled.table import read_table
 from proofs.sums.contour import closed_profile, moments, on_circle, outside, read_line, total
-from proofs.sums.lattice import cells
-from proofs.sums.residues import work
 
 WHAT: Final = "the hockey-stick divergence"
-_LOOK_UP: Final = 60  # of one value among sums of at most ``MAX_CELLS`` losses, which are made once
 Bound: TypeAlias = Callable[[Fraction], arb]
 """At or above H_eps, as a function of eps."""
 
@@ -53,7 +46,11 @@ class Period:
 
 def read_period(witness: Fields) -> Period:
     """The nodes of a folded sum."""
-    return Period(witness.positive("c"), witness.positive("span"), witness.whole("nodes"))
+    return Period(
+        witness.positive("c"),
+        witness.positive("span"),
+        witness.whole("nodes", most=limits.MAX_NODES),
+    )
 
 
 def contour(step: Application) -> tuple[str, ...]:
@@ -63,8 +60,9 @@ def contour(step: Application) -> tuple[str, ...]:
     """
     claim, line = _fact(step), read_line(step.witness)
     witnesses = step.witness.items("factors")
-    spend(step, line.nodes * (2 if line.tau else 1), claim.product, witnesses)
-    step.budget.spend(2 * line.nodes * len(claim.points))
+    spend(step, line.nodes, claim.product, witnesses)
+    step.budget.spend(limits.formula_work("gaussian", 1, line.nodes))
+    step.budget.spend(limits.line_work(line.nodes, len(claim.points)))
     return _at_most(lambda: _at_ball(line.bound(claim.product, witnesses)), claim)
 
 
@@ -77,7 +75,7 @@ def lattice(step: Application) -> tuple[str, ...]:
     claim, period = _fact(step), read_period(step.witness)
     product, witnesses = claim.product, step.witness.items("factors")
     spend(step, period.half, product, witnesses)
-    step.budget.spend(4 * period.half * len(claim.points))
+    step.budget.spend(2 * limits.line_work(period.half, len(claim.points)))
 
     def bounds() -> Bound:
         return folded(moments(product, witnesses), product, witnesses, period)
@@ -91,7 +89,8 @@ def closed(step: Application) -> tuple[str, ...]:
     profile = closed_profile(claim.product)
     if profile is None:
         raise RefusedError("the rule takes one pair, once, Gaussian pairs, or a few bounded ones")
-    step.budget.spend(len(claim.points) * profile_work(claim.product) + cells(claim.product))
+    step.budget.spend(len(claim.points) * profile_work(claim.product))
+    step.budget.spend(profile_making(claim.product))
     return _at_most(lambda: _at_ball(profile), claim)
 
 
@@ -103,7 +102,7 @@ def sampled(step: Application) -> tuple[str, ...]:
         raise RefusedError("the rule takes one sampled pair, once")
     (pair,) = pairs
     spend(step, line.nodes, pair.base, [None] * len(pair.base))
-    step.budget.spend(2 * line.nodes * len(claim.points))
+    step.budget.spend(limits.line_work(line.nodes, len(claim.points)))
 
     def bounds() -> Bound:
         profile = pair.sampled(pair.bases([line]))
@@ -117,6 +116,7 @@ def chernoff(step: Application) -> tuple[str, ...]:
     claim, c = _fact(step), step.witness.positive("c")
     witnesses = step.witness.items("factors")
     spend(step, 1, claim.product, witnesses)
+    step.budget.spend(limits.PER_COMPARISON * len(claim.points))
 
     def bounds() -> Bound:
         real, found = ball(c), moments(claim.product, witnesses)
@@ -174,30 +174,6 @@ def finite_moment(product: Product, witnesses: Sequence[object], c: Fraction) ->
     return value
 
 
-def spend(
-    step: Application,
-    nodes: int,
-    product: Product,
-    witnesses: Sequence[object],
-    before: Sequence[object] = (),
-) -> None:
-    """Account for M at some nodes; one witness for each pair of a product that is not empty.
-
-    Making a table is not counted again where the witnesses before were of the same, but its masses.
-    """
-    if not product or len(witnesses) != len(product):
-        raise RefusedError(
-            "the rule takes one witness for each pair of a product that is not empty"
-        )
-    known = list(map(_made, before)) if len(before) == len(product) <= TABLES else []
-    for place, ((pair, _), hint) in enumerate(zip(product, witnesses, strict=True)):
-        each, once = _work(pair, hint)
-        table = isinstance(pair, SampledPair) and hint is not None
-        if table and known[place : place + 1] == [_made(hint)]:
-            once = 2 * nodes * read_table(_made(hint)).size
-        step.budget.spend((nodes + 1) * each + once)
-
-
 def infinite(product: Product) -> arb:
     """P(L = inf) of a product, 1 - prod (1 - p_i)^{n_i}."""
     rest = arb(1)
@@ -214,14 +190,8 @@ def _fact(step: Application) -> HockeyStick:
 
 
 def _at_most(bounds: Callable[[], Bound], claim: HockeyStick) -> tuple[str, ...]:
-    """Accept if the bound, made once for every precision, shows every point."""
-    made: dict[int, Bound] = {}
-
-    def bound(epsilon: Fraction) -> arb:
-        if ctx.prec not in made:
-            made[ctx.prec] = bounds()
-        return made[ctx.prec](epsilon)
-
+    """Accept if the bound, made once, shows every point."""
+    bound = bounds()
     for epsilon, delta in claim.points:
         require_at_most(partial(bound, epsilon), partial(ball, delta), WHAT)
     return ()
@@ -246,37 +216,3 @@ def _offset(product: Product, witnesses: Sequence[object], span: Fraction) -> Fr
             )
         start += count * offset
     return start
-
-
-def _made(hint: object) -> object:
-    """What a sampled pair's table is made from."""
-    return read_beyond(hint)[1]
-
-
-def _work(pair: object, hint: object) -> tuple[int, int]:
-    """About how many operations one value of M takes, and all of them together need once."""
-    if isinstance(pair, SampledPair) and hint is None:
-        return 4 * pair.outcomes + 4, 8 * pair.outcomes
-    if isinstance(pair, SampledPair):
-        found = read_table(read_beyond(hint)[1])
-        return found.turning, found.work(profile_work(pair.base)) + 2 * cells(pair.base)
-    if isinstance(pair, SubsampledGaussianPair | OppositeGaussiansPair):
-        return quadrature_work(hint)
-    return (4 * len(pair.p) + 4 if isinstance(pair, FinitePair) else 8), 0
-
-
-def profile_work(product: Product) -> int:
-    """About how many operations one value of a closed profile takes."""
-    if sum(count for _, count in product) > 1:
-        return _LOOK_UP if cells(product) else 20 + work(product)
-    known = 20
-    for one, _ in product:
-        if isinstance(one, FinitePair):
-            known += len(one.p)
-        elif isinstance(one, DiscreteLaplacePair):
-            known += min(one.shift, MAX_LOSSES)
-        elif isinstance(one, DiscreteGaussianPair):
-            known += min(reach(one, PRECISIONS[0]), MAX_REACH)
-        elif isinstance(one, SampledPair):
-            known += profile_work(one.base) + cells(one.base)
-    return known

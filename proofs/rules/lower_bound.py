@@ -17,6 +17,7 @@ from typing import Final, TypeAlias
 
 from flint import arb
 
+from proofs import limits
 from proofs.balls.arithmetic import ball, require_at_most
 from proofs.balls.gaussian_smoothing import Tent
 from proofs.errors import RefusedError
@@ -34,10 +35,10 @@ from proofs.pairs.opposite_gaussians import OppositeGaussiansPair
 from proofs.pairs.pair import Moments, Pair, Product
 from proofs.pairs.randomized_response import RandomizedResponsePair
 from proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
-from proofs.rules.hockey_stick import folded, profile_work, read_period, spend
+from proofs.rules.hockey_stick import folded, read_period
+from proofs.rules.prices import profile_making, profile_work, spend
 from proofs.sampled.sampled import Direction, SampledPair
 from proofs.sums.contour import Line, closed_profile, total
-from proofs.sums.lattice import cells
 
 EXACT: Final = (
     GaussianPair,
@@ -63,7 +64,7 @@ def closed(step: Application) -> tuple[str, ...]:
     profile = closed_profile(claim.product)
     if profile is None:
         raise RefusedError("the rule takes one pair, once, Gaussian pairs, or a few bounded ones")
-    step.budget.spend(profile_work(claim.product) + cells(claim.product))
+    step.budget.spend(profile_work(claim.product) + profile_making(claim.product))
     return _at_least(lambda: profile(ball(claim.epsilon)), claim)
 
 
@@ -91,7 +92,8 @@ def smoothed(step: Application) -> tuple[str, ...]:
     tent = Tent(step.witness.positive("tau"), step.witness.positive("width"))
     product = ((GaussianPair(tent.tau * tent.tau), 1), *claim.product)
     line, listed = _line(step, claim.product)
-    step.budget.spend(16 * line.nodes)
+    step.budget.spend(limits.formula_work("gaussian", 1, line.nodes))
+    step.budget.spend(limits.line_work(line.nodes, 3))
     sides = [(b, [None, *own]) for b, own in _sides(step, claim.product, line.c, listed)]
     witnesses = [None, *listed]
 
@@ -118,6 +120,7 @@ def lattice(step: Application) -> tuple[str, ...]:
     claim, period = _fact(step, _has_moments), read_period(step.witness)
     witnesses = step.witness.items("factors")
     spend(step, period.half, claim.product, witnesses)
+    step.budget.spend(2 * limits.line_work(period.half, 1))
     sides = _sides(step, claim.product, period.c, witnesses)
     length = period.span * (2 * period.half + 1)
 
@@ -192,7 +195,10 @@ def _at_least(bound: Callable[[], arb], claim: AtLeast) -> tuple[str, ...]:
 def _line(step: Application, product: Product) -> tuple[Line, list[object]]:
     """A line without tau, and what M of every pair needs on it."""
     c, h = step.witness.positive("c"), step.witness.positive("step")
-    count, witnesses = step.witness.whole("nodes"), step.witness.items("factors")
+    count, witnesses = (
+        step.witness.whole("nodes", most=limits.MAX_NODES),
+        step.witness.items("factors"),
+    )
     spend(step, count, product, witnesses)
     return Line(c, h, count, Fraction(0)), witnesses
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Final
 
-from proofs.balls.arithmetic import show
+from proofs.balls.arithmetic import exact
 from proofs.errors import RefusedError
 from proofs.logic.rule import Application
 from proofs.logic.statement import GDP, ZCDP, BoundedRange, Claim, Pairs
@@ -14,6 +15,8 @@ from proofs.pairs.discrete_laplace import DiscreteLaplacePair
 from proofs.pairs.laplace import LaplacePair
 from proofs.pairs.pair import Pair
 from proofs.pairs.randomized_response import RandomizedResponsePair
+
+_LAPLACE: Final = "of mass proportional to e^(-|x|/scale) at every whole number x"
 
 
 def gaussian(step: Application) -> tuple[str, ...]:
@@ -24,8 +27,8 @@ def gaussian(step: Application) -> tuple[str, ...]:
     step.axiom()
     sensitivity, sigma = step.witness.positive("sensitivity"), step.witness.positive("sigma")
     step.expect(GDP((sensitivity / sigma) ** 2))
-    noise = f"independent Gaussian noise of standard deviation {show(sigma)}"
-    return _adds(step, noise, f"{show(sensitivity)} in L2 norm")
+    noise = f"Gaussian noise of mean 0 and standard deviation {exact(sigma)}"
+    return _adds(step, noise, f"{exact(sensitivity)} in L2 norm")
 
 
 def laplace(step: Application) -> tuple[str, ...]:
@@ -36,8 +39,8 @@ def laplace(step: Application) -> tuple[str, ...]:
     step.axiom()
     sensitivity, scale = step.witness.positive("sensitivity"), step.witness.positive("scale")
     step.expect(_both(LaplacePair(sensitivity / scale)))
-    noise = f"independent Laplace noise of scale {show(scale)}"
-    return _adds(step, noise, f"{show(sensitivity)} in L1 norm")
+    noise = f"Laplace noise of scale {exact(scale)}, of density proportional to e^(-|x|/scale)"
+    return _adds(step, noise, f"{exact(sensitivity)} in L1 norm")
 
 
 def discrete_laplace(step: Application) -> tuple[str, ...]:
@@ -48,8 +51,8 @@ def discrete_laplace(step: Application) -> tuple[str, ...]:
     step.axiom()
     scale, shift = step.witness.positive("scale"), step.witness.whole("shift")
     step.expect(_both(DiscreteLaplacePair(scale, shift)))
-    noise = f"independent discrete Laplace noise of scale {show(scale)}"
-    return _adds(step, noise, f"{shift} in L1 norm", "whole-numbered ")
+    noise = f"discrete Laplace noise of scale {exact(scale)}, {_LAPLACE}"
+    return _adds(step, noise, f"{shift} in L1 norm", "whole ")
 
 
 def discrete_gaussian(step: Application) -> tuple[str, ...]:
@@ -67,9 +70,9 @@ def discrete_gaussian(step: Application) -> tuple[str, ...]:
         step.expect(_both(DiscreteGaussianPair(variance, 1), units))
     else:
         raise RefusedError("the rule wants norm L1, or L2 with a squared sensitivity of at most 3")
-    noise = f"independent discrete Gaussian noise of sigma^2 = {show(variance)}"
+    noise = _discrete_gaussian(variance)
     moved = f"{units} in squared L2 norm" if norm == "L2" else f"{units} in L1 norm"
-    return _adds(step, noise, moved, "whole-numbered ")
+    return _adds(step, noise, moved, "whole ")
 
 
 def discrete_gaussian_zcdp(step: Application) -> tuple[str, ...]:
@@ -81,8 +84,8 @@ def discrete_gaussian_zcdp(step: Application) -> tuple[str, ...]:
     variance = step.witness.positive("sigma") ** 2
     units = step.witness.whole("units")
     step.expect(ZCDP(units / (2 * variance)))
-    noise = f"independent discrete Gaussian noise of sigma^2 = {show(variance)}"
-    return _adds(step, noise, f"{units} in squared L2 norm", "whole-numbered ")
+    noise = _discrete_gaussian(variance)
+    return _adds(step, noise, f"{units} in squared L2 norm", "whole ")
 
 
 def randomized_response(step: Application) -> tuple[str, ...]:
@@ -91,10 +94,12 @@ def randomized_response(step: Application) -> tuple[str, ...]:
     epsilon = step.witness.positive("epsilon")
     categories = step.witness.whole("categories", least=2)
     step.expect(_both(RandomizedResponsePair(epsilon, categories, Fraction(0))))
+    power = f"e^{exact(epsilon)}"
+    computed = f"one of {categories} categories, the same list for all datasets"
     released = (
-        f"releases one of {categories} categories, computed from the data, as it is with "
-        f"probability e^{show(epsilon)}/(e^{show(epsilon)} + {categories - 1}), else a uniform "
-        "other one, and nothing else"
+        f"computes from the data {computed}, and releases it with probability "
+        f"{power}/({power} + {categories - 1}), else one of the others, all equally likely, by a "
+        "draw that is independent of the data and of all other randomness, and nothing else"
     )
     return (released,)
 
@@ -113,12 +118,18 @@ def exponential(step: Application) -> tuple[str, ...]:
     step.expect(BoundedRange(factor * sensitivity * (1 if monotone else 2)))
     between = f"between {step.conclusion.relation} neighbours"
     draws = (
-        f"releases a candidate of score u with probability proportional to e^({show(factor)} u) "
-        "and nothing else, of candidates that are the same for all datasets, each score moving by "
-        f"at most {show(sensitivity)} {between}"
+        f"draws one candidate, of score u with probability proportional to e^({exact(factor)} u), "
+        "independently of all other randomness, from a list of candidates that is the same for all "
+        f"datasets, each score moving by at most {exact(sensitivity)} {between}, and releases "
+        "which candidate it drew and nothing else"
     )
-    together = "has no two scores that move in opposite directions between neighbours"
+    together = "has no two scores that move in opposite directions between two neighbours"
     return (draws, together) if monotone else (draws,)
+
+
+def _discrete_gaussian(variance: Fraction) -> str:
+    law = "of mass proportional to e^(-x^2/(2 sigma^2)) at every whole number x"
+    return f"discrete Gaussian noise of sigma^2 = {exact(variance)}, {law}"
 
 
 def stated(kind: type[Claim]) -> Callable[[Application], tuple[str, ...]]:
@@ -139,7 +150,10 @@ def _both(pair: Pair, count: int = 1) -> Pairs:
 
 
 def _adds(step: Application, noise: str, moves: str, kind: str = "") -> tuple[str, ...]:
-    """What a noise mechanism takes for granted: its sensitivity and its sampler."""
+    """What a noise mechanism takes for granted: its sensitivity, its sampler, what it releases."""
     between = f"between {step.conclusion.relation} neighbours"
-    value = f"the value of a {kind}query that moves by at most {moves} {between}"
-    return (f"releases a function of {value}, plus {noise}, and of nothing else",)
+    value = f"a list of {kind}numbers, as long for every dataset, that moves by at most {moves}"
+    drawn = "drawn anew for every coordinate and independent of the data and of all other noise"
+    released = "a function of the sum alone that is the same for all datasets, and nothing else"
+    query = f"adds to the value of a query, {value} {between}"
+    return (f"{query}, {noise}, {drawn}, and releases {released}",)

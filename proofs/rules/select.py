@@ -22,6 +22,7 @@ from proofs.logic.statement import RDP, ZCDP, PureDP
 from proofs.rules.compose import divergence, look_up
 from proofs.rules.renyi_to_delta import delta_at, total_variation
 
+HIDDEN: Final = "neither the number of runs, nor which of them it was, nor anything else"
 Curve: TypeAlias = Callable[[Fraction], Fraction]
 Bound: TypeAlias = Callable[[], arb]
 
@@ -77,9 +78,12 @@ def selects(step: Application, runs: Runs) -> tuple[str, ...]:
     """What selection takes for granted."""
     name = next(name for name in step.mechanisms if name)
     drawn = f"a number of times that is drawn independently of everything ({runs.describe()})"
-    drawn += ", each with randomness of its own,"
-    score = "the best by a score that looks at an output alone, ties broken at random"
-    return (f"runs {name} {drawn} and releases of the outputs only {score}",)
+    score = (
+        "the best by a score that is the same for all datasets and looks at an output alone, ties "
+        "broken at random whatever the data, or that there was none"
+    )
+    runs_made = f"runs {name} on the same data {drawn}, each with randomness of its own"
+    return (f"{runs_made}, and releases of the outputs only {score}, and {HIDDEN}",)
 
 
 def _by_shape(runs: Runs, a: Fraction, curve: Curve, hint: Fields) -> Bound:

@@ -17,6 +17,7 @@ from typing import Final, TypeAlias, final
 
 from flint import arb, ctx
 
+from proofs import limits
 from proofs.balls.arithmetic import ball
 from proofs.balls.run_counts import Runs, read_runs
 from proofs.errors import RefusedError
@@ -59,12 +60,12 @@ def pair(step: Application) -> tuple[str, ...]:
         blocks, masses = _blocks(fields, outcomes, step.budget), fields.rationals("masses")
         close = _close(fields, runs, len(blocks) - 1)
         fields.close()
-        pieces = 2 * (len(blocks) + len(outcomes))
-        step.budget.spend(len(masses) * (len(blocks) * (2 * runs.work + 16) + 2 * pieces))
+        sizes = len(blocks), len(masses), len(outcomes)
+        step.budget.spend(limits.blocks_work(*sizes, runs.work))
         bounds.append(bound(runs, outcomes, blocks, masses, close))
-    require_above(forward, bounds[0].at, bounds[-1].at)
+    require_above(step, forward, bounds[0].at, bounds[-1].at)
     if forward != backward or len(bounds) > 1:
-        require_above(backward, bounds[-1].at, bounds[0].at)
+        require_above(step, backward, bounds[-1].at, bounds[0].at)
     return selects(step, runs)
 
 

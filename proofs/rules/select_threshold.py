@@ -21,6 +21,7 @@ from proofs.balls.arithmetic import ball
 from proofs.balls.run_counts import Runs, read_runs
 from proofs.errors import RefusedError
 from proofs.fields import Fields
+from proofs.limits import rectangle_work
 from proofs.logic.rule import Application, Budget
 from proofs.logic.statement import Pairs, Points
 from proofs.rules.base_profile import known, level
@@ -50,9 +51,9 @@ def pair(step: Application) -> tuple[str, ...]:
         )
         fields.close()
         bounds.append(bound(runs, found, best, worst, step.budget))
-    require_above(forward, bounds[0].at, bounds[-1].at)
+    require_above(step, forward, bounds[0].at, bounds[-1].at)
     if forward != backward or len(bounds) > 1:
-        require_above(backward, bounds[-1].at, bounds[0].at)
+        require_above(step, backward, bounds[-1].at, bounds[0].at)
     return stops(step, runs)
 
 
@@ -136,7 +137,7 @@ def bound(runs: Runs, found: Points, best: Masses, worst: Masses, budget: Budget
         budget: for the work.
     """
     many = [bisect_left(worst.ends[:-1], 1 - x) for x in best.ends[:-1]]
-    budget.spend(sum(many) * (4 * runs.work + 96))
+    budget.spend(sum(many) * rectangle_work(runs.work))
     with ctx.workprec(BITS + 64):
         levels = [level(*point) for point in found]
         top = [Cell(ends, _least(levels, place, ends)) for ends, place in best.cells()]

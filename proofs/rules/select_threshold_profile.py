@@ -5,13 +5,13 @@ Proofs: proofs/theory/threshold.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial, reduce
 from itertools import pairwise
 from typing import final
 
-from flint import arb, ctx
+from flint import arb
 
 from proofs.balls.arithmetic import ball, require_at_most
 from proofs.balls.run_counts import Runs, read_runs
@@ -20,6 +20,7 @@ from proofs.fields import Fields
 from proofs.logic.rule import Application
 from proofs.logic.statement import Points, Profile
 from proofs.rules.base_profile import Levels, height, known, level, levels
+from proofs.rules.select import HIDDEN
 
 
 def above(step: Application) -> tuple[str, ...]:
@@ -38,7 +39,7 @@ def above(step: Application) -> tuple[str, ...]:
         if len(places) + 1 != len(masses) or not 1 <= min(places) <= max(places) <= len(found):
             raise RefusedError("the rule takes the place of a bound for each cell")
         step.budget.spend(16 * runs.work * len(places) + 8 * len(points) * len(masses + found))
-        worst = Worst(runs, found, masses, places)
+        worst = Worst.of(runs, found, masses, places)
         for epsilon, delta in points:
             what = f"delta at epsilon = {epsilon}"
             require_at_most(partial(worst.at, epsilon), partial(ball, delta), what)
@@ -50,12 +51,12 @@ def stops(step: Application, runs: Runs) -> tuple[str, ...]:
     (name,) = (name for name in step.mechanisms if name)
     drawn = f"a number of times that is drawn independently of everything ({runs.describe()})"
     until = (
-        "each with randomness of its own, until an output reaches a threshold that is fixed in "
-        "advance by a score that looks at an output alone"
+        "until an output reaches a threshold by a score that looks at an output alone, score and "
+        "threshold being fixed in advance and the same for all datasets"
     )
-    return (
-        f"runs {name} at most {drawn}, {until}, and releases only that output, or that none did",
-    )
+    made = f"runs {name} on the same data at most {drawn}, each with randomness of its own"
+    released = "only that output, or that none did"
+    return (f"{made}, {until}, and releases {released}, and {HIDDEN}",)
 
 
 @final
@@ -105,28 +106,26 @@ class Worst:
     """The largest bound of a cell.
 
     Attributes:
-        runs: their number.
-        found: what is known of the base.
-        masses: the ends of the cells.
-        places: of what is used in each.
+        listed: what is known of the base.
+        cells: of the mass that is accepted.
     """
 
-    runs: Runs
-    found: Points
-    masses: tuple[Fraction, ...]
-    places: tuple[int, ...]
-    _kept: dict[int, tuple[Levels, list[Cell]]] = field(default_factory=dict, init=False)
+    listed: Levels
+    cells: list[Cell]
+
+    @staticmethod
+    def of(
+        runs: Runs, found: Points, masses: tuple[Fraction, ...], places: tuple[int, ...]
+    ) -> Worst:
+        """With the ends of the cells, and the place of the bound that each uses."""
+        lines = (level(*found[place - 1]) for place in places)
+        both = zip(lines, pairwise(masses), strict=True)
+        return Worst(levels(found), [Cell.of(runs, line, cell) for line, cell in both])
 
     def at(self, epsilon: Fraction) -> arb:
         """At one epsilon."""
-        if ctx.prec not in self._kept:
-            lines = (level(*self.found[place - 1]) for place in self.places)
-            both = zip(lines, pairwise(self.masses), strict=True)
-            cells = [Cell.of(self.runs, line, cell) for line, cell in both]
-            self._kept[ctx.prec] = levels(self.found), cells
-        listed, cells = self._kept[ctx.prec]
         t = ball(epsilon).exp()
-        return reduce(arb.max, (cell.at(listed, t) for cell in cells))
+        return reduce(arb.max, (cell.at(self.listed, t) for cell in self.cells))
 
 
 def _runs_made(runs: Runs, z: arb) -> arb:

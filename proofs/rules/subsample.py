@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Final
 
-from proofs.balls.arithmetic import show
+from proofs.balls.arithmetic import exact
 from proofs.errors import RefusedError
 from proofs.logic.read_pairs import rate
 from proofs.logic.rule import Application
@@ -14,6 +15,10 @@ from proofs.pairs.opposite_gaussians import OppositeGaussiansPair
 from proofs.pairs.pair import Pair, Product
 from proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
 from proofs.sampled.sampled import Direction, SampledPair
+
+_HIDDEN: Final = (
+    "releases what that run releases, and reveals nothing else of the sample or of the data"
+)
 
 
 def poisson(step: Application) -> tuple[str, ...]:
@@ -32,8 +37,9 @@ def poisson(step: Application) -> tuple[str, ...]:
     step.expect(Pairs(((forward, 1),), ((_sampled(base.backward, q, Direction.ADDITION), 1),)))
     (name,) = step.mechanisms
     drawn = (
-        f"runs {name} on a sample into which every record is drawn independently with probability "
-        f"{show(q)}, and reveals nothing else of the sample"
+        f"runs {name} on a sample that is drawn anew for this run, independently of all other "
+        f"randomness, into which every record is drawn independently with probability {exact(q)}, "
+        f"and {_HIDDEN}"
     )
     if step.conclusion.relation == "zero-out":
         return drawn, "treats a blank record as if it were not there"
@@ -52,13 +58,20 @@ def gaussian_sum(step: Application) -> tuple[str, ...]:
     q = rate(step.witness)
     pair = OppositeGaussiansPair((contribution / sigma) ** 2, q)
     step.expect(Pairs(((pair, 1),), ((pair, 1),)))
-    released = (
-        f"draws every record independently with probability {show(q)}, releases a function of the "
-        f"sum of the drawn records' contributions, each of which is at most {show(contribution)} "
-        "in L2 norm and depends on no other record, plus independent Gaussian noise of standard "
-        f"deviation {show(sigma)}, and of nothing else"
+    drawn = (
+        "draws a sample, anew and independently of all other randomness, into which every record "
+        f"is drawn independently with probability {exact(q)}"
     )
-    return (released,)
+    added = (
+        "adds to the sum of the drawn records' contributions, each a list of numbers, as long for "
+        f"every record, of at most {exact(contribution)} in L2 norm that depends on no other record"
+    )
+    noise = (
+        f"Gaussian noise of mean 0 and standard deviation {exact(sigma)}, drawn anew for every "
+        "coordinate and independent of the data and of all other noise"
+    )
+    alone = "a function of the noisy sum alone that is the same for all datasets, and nothing else"
+    return (f"{drawn}, {added}, {noise}, and releases {alone}",)
 
 
 def without_replacement(step: Application) -> tuple[str, ...]:
@@ -79,7 +92,8 @@ def without_replacement(step: Application) -> tuple[str, ...]:
     step.expect(Pairs(((pair, 1),), ((pair, 1),)))
     (name,) = step.mechanisms
     drawn = f"{size} of the {population} records, all such subsets equally likely"
-    return (f"runs {name} on {drawn}, and reveals nothing else of the sample",)
+    anew = "drawn anew for this run, independently of all other randomness"
+    return (f"runs {name} on {drawn}, {anew}, and {_HIDDEN}",)
 
 
 def _sampled(base: Product, q: Fraction, direction: Direction) -> Pair:

@@ -11,7 +11,8 @@ from typing import Final, final
 
 from flint import arb, ctx
 
-from proofs.balls.arithmetic import PRECISIONS, ball, show
+from proofs.balls.arithmetic import ball, exact
+from proofs.contents import openable
 from proofs.errors import RefusedError
 from proofs.pairs.loss_atoms import Terms
 from proofs.pairs.pair import (
@@ -27,7 +28,7 @@ from proofs.pairs.pair import (
 from proofs.sampled.table import Hint, Known, Table, read_beyond, read_table
 from proofs.sums.contour import Line, closed_profile
 
-TABLES: Final = 4  # of one product that are kept, at every precision
+TABLES: Final = 4  # of one product that are kept
 _MORE_BITS: Final = 256  # of a profile where a large ratio magnifies what is cut
 Profile = Callable[[arb], arb]
 
@@ -94,7 +95,7 @@ class SampledPair(Pair):
         if self.direction is Direction.ADDITION:
             losses = [(-(q * (-x).expm1()).log1p(), p) for x, p in base.losses]
             return Terms(losses + [(-kept, base.infinite)] * self._tells, arb(0))
-        other = terms(tuple((one.swapped(), count) for one, count in self.base)).infinite
+        other = _alone(tuple((one.swapped(), count) for one, count in self.base))
         losses = [((q * x.expm1()).log1p(), p * (q + (1 - q) * (-x).exp())) for x, p in base.losses]
         return Terms(losses + [(kept, (1 - q) * other)] * self._tells, q * base.infinite)
 
@@ -158,7 +159,12 @@ class SampledPair(Pair):
 
     def profile(self, epsilon: arb) -> arb:
         """From that of the base, where it has a closed one."""
-        return self.sampled(self.bases(()))(epsilon, 0)
+        return self.profile_at()(epsilon)
+
+    def profile_at(self) -> Profile:
+        """The same, with what all values need made once."""
+        made = self.sampled(self.bases(()))
+        return lambda epsilon: made(epsilon, 0)
 
     def swapped(self) -> SampledPair:
         """The other direction of the swapped base; replacement is its own swap."""
@@ -225,8 +231,8 @@ class SampledPair(Pair):
     def describe(self) -> str:
         """The base, the rate, the direction."""
         listed = ", ".join(f"{count} x {one.describe()}" for one, count in self.base)
-        rate = show(self.sampling_rate)
-        return f"({listed}) sampled at rate {rate} ({self.direction.value})"
+        rate = exact(self.sampling_rate)
+        return f"({openable(listed)}) sampled at rate {rate} ({self.direction.value})"
 
 
 def _alone(base: Product) -> arb:
@@ -237,7 +243,7 @@ def _alone(base: Product) -> arb:
     return 1 - rest
 
 
-@lru_cache(maxsize=len(PRECISIONS) * TABLES)
+@lru_cache(maxsize=TABLES)
 def _table(pair: SampledPair, hint: Hint, precision: int) -> Table:  # noqa: ARG001  # of balls
     """The table of a hint, at one precision: many orders share one."""
     sides = (pair, hint.forward.lines), (pair.swapped(), hint.backward.lines)
@@ -245,7 +251,7 @@ def _table(pair: SampledPair, hint: Hint, precision: int) -> Table:  # noqa: ARG
     return Table.above(hint, forward, backward)
 
 
-@lru_cache(maxsize=len(PRECISIONS) * TABLES)
+@lru_cache(maxsize=TABLES)
 def _table_below(pair: SampledPair, hint: Hint, precision: int) -> Table:  # noqa: ARG001  # as above
     """The table below, at one precision."""
     forward, backward = hint.forward.lines, hint.backward.lines

@@ -23,11 +23,9 @@ from flint import acb, acb_poly, arb, ctx
 from proofs.balls.arithmetic import ball
 from proofs.errors import RefusedError
 from proofs.fields import Fields
+from proofs.limits import DIRECT, MAX_NODES, MAX_TABLE_CELLS, MAX_TABLE_RUNS
 from proofs.sums.contour import Line, read_line
 
-MAX_RUNS: Final = 64
-MAX_CELLS: Final = 1 << 15
-MANY: Final = 64
 BLOCK: Final = 256
 _MORE_BITS: Final = 128
 Bound = Callable[[arb, int], arb]
@@ -85,14 +83,14 @@ class Hint:
         return 1 + sum(n for side in (self.forward, self.backward) for _, n in side.runs)
 
     @property
-    def turning(self) -> int:
-        """About how many operations M takes at one node."""
-        return min(16 * (len(self.forward.runs) + len(self.backward.runs)), self.size)
+    def length(self) -> int:
+        """How many runs there are."""
+        return len(self.forward.runs) + len(self.backward.runs)
 
-    def work(self, base: int) -> int:
-        """About how many operations making the table takes, ``base`` for one closed profile."""
-        nodes = [line.nodes for side in (self.forward, self.backward) for line in side.lines]
-        return self.size * max([base, *nodes]) + 16 * sum(nodes)
+    @property
+    def lines(self) -> list[int]:
+        """The nodes of every line."""
+        return [line.nodes for side in (self.forward, self.backward) for line in side.lines]
 
 
 @final
@@ -187,7 +185,7 @@ class Table:
         """The sum over the masses."""
         tilt, turn = ball(c * self.span), step * ball(self.span)
         weights = {k: mass * (tilt * k).exp() for k, mass in self.masses.items()}
-        if len(weights) > MANY:
+        if len(weights) > DIRECT:
             return self._folded(weights, turn, count)
         totals = [acb(0)] * count
         for k, weight in weights.items():
@@ -259,6 +257,8 @@ def read_table(witness: object) -> Hint:
     span, level = fields.positive("span"), fields.rational("level", least=0)
     hint = Hint(span, level, _side(fields, "forward"), _side(fields, "backward"))
     fields.close()
+    if sum(hint.lines) > MAX_NODES:
+        raise RefusedError(f"the lines of a table have at most {MAX_NODES} nodes together")
     return hint
 
 
@@ -267,13 +267,17 @@ def _side(fields: Fields, name: str) -> Side:
     runs, lines, shares = [], [], []
     for item in given.items("runs"):
         run = Fields(item, f"a run of {name}")
-        runs.append((run.whole("stride", most=MAX_CELLS), run.whole("count", most=MAX_CELLS)))
+        runs.append(
+            (run.whole("stride", most=MAX_TABLE_CELLS), run.whole("count", most=MAX_TABLE_CELLS))
+        )
         run.close()
-    if not 1 <= len(runs) <= MAX_RUNS or sum(count for _, count in runs) > MAX_CELLS:
-        raise RefusedError(f"{name}: 1 to {MAX_RUNS} runs with at most {MAX_CELLS} points")
+    if not 1 <= len(runs) <= MAX_TABLE_RUNS or sum(count for _, count in runs) > MAX_TABLE_CELLS:
+        raise RefusedError(
+            f"{name}: 1 to {MAX_TABLE_RUNS} runs with at most {MAX_TABLE_CELLS} points"
+        )
     for item in given.items("lines"):
         line = Fields(item, f"a line of {name}")
-        shares.append(line.whole("points", most=MAX_CELLS))
+        shares.append(line.whole("points", most=MAX_TABLE_CELLS))
         lines.append(read_line(line))
         line.close()
     given.close()

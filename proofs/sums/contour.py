@@ -19,10 +19,11 @@ from flint import acb, acb_mat, arb, ctx
 from proofs.balls.arithmetic import ball
 from proofs.errors import RefusedError
 from proofs.fields import Fields
+from proofs.limits import MAX_NODES
 from proofs.pairs.gaussian import GaussianPair
 from proofs.pairs.pair import Moments, Product
 from proofs.sums.lattice import cells, lattice_profile
-from proofs.sums.residues import finite_profile, work
+from proofs.sums.residues import finite_profile, value
 
 _MORE_BITS: Final = 64  # for the angles of many terms
 
@@ -137,7 +138,7 @@ def on_circle(terms: list[acb]) -> Callable[[arb], arb]:
 def read_line(fields: Fields) -> Line:
     """A line from the witness that it is part of."""
     c, step = fields.positive("c"), fields.positive("step")
-    return Line(c, step, fields.whole("nodes"), fields.rational("tau", least=0))
+    return Line(c, step, fields.whole("nodes", most=MAX_NODES), fields.rational("tau", least=0))
 
 
 def moments(product: Product, witnesses: Sequence[object]) -> list[Moments]:
@@ -174,7 +175,7 @@ def closed_profile(product: Product) -> Callable[[arb], arb] | None:
     if len(squares) == len(product):
         return GaussianPair(sum(squares, Fraction(0))).profile
     if len(product) == count == 1:
-        return single.profile
+        return single.profile_at()
     if cells(product):
         return lattice_profile(product)
-    return finite_profile(product) if work(product) else None
+    return finite_profile(product) if value(product) else None

@@ -19,13 +19,12 @@ from flint import acb, arb, arb_poly, ctx
 
 from proofs.balls.arithmetic import ball, each_precision
 from proofs.errors import RefusedError
+from proofs.limits import MAX_CELLS, PRECISIONS, lattice_work
 from proofs.pairs.discrete_gaussian import DiscreteGaussianPair, reach
 from proofs.pairs.discrete_laplace import DiscreteLaplacePair
 from proofs.pairs.pair import Pair, Product
 from proofs.pairs.randomized_response import RandomizedResponsePair
 
-MAX_CELLS: Final = 4_000
-_PRECISION: Final = 64  # at which cells are counted
 _BITS: Final = 256  # beyond the asked precision: products keep their smallest masses
 
 Lattice = DiscreteGaussianPair | DiscreteLaplacePair | RandomizedResponsePair
@@ -36,8 +35,13 @@ def cells(product: Product) -> int:
     span = _span(product)
     if span is None:
         return 0
-    total = sum(n * _last(pair, _PRECISION) * int(_step(pair) / span) for pair, n in product)
+    total = sum(n * _last(pair, PRECISIONS[0]) * int(_step(pair) / span) for pair, n in product)
     return total + 1 if total < MAX_CELLS else 0
+
+
+def adding_up(product: Product) -> int:
+    """The work of adding up these losses, once; 0 where there are none."""
+    return lattice_work(cells(product), len(product))
 
 
 def lattice_profile(product: Product) -> Callable[[arb], arb]:

@@ -15,10 +15,11 @@ from typing import Final, TypeAlias, final
 
 from flint import arb, arb_poly, ctx
 
+from proofs import limits
 from proofs.balls.arithmetic import ball, each_precision
 from proofs.pairs.laplace import LaplacePair
 from proofs.pairs.logistic import LogisticPair
-from proofs.pairs.loss_atoms import length, power
+from proofs.pairs.loss_atoms import power
 from proofs.pairs.pair import Pair, Product
 
 SMOOTH: Final = LaplacePair | LogisticPair
@@ -29,10 +30,20 @@ Term: TypeAlias = tuple[arb, arb_poly]
 """The exponent a and the polynomial P."""
 
 
-def work(product: Product) -> int:
-    """About how many operations one value takes; 0 where no finite sum is short enough."""
-    parts = [(2 if isinstance(pair, SMOOTH) else pair.outcomes, count) for pair, count in product]
-    return length(parts) * (_degree(product) + 8)
+def value(product: Product) -> int:
+    """The work of one value; 0 where no finite sum is short enough."""
+    terms = _terms(product)
+    return limits.residues_value(terms, _degree(product)) if terms else 0
+
+
+def making(product: Product) -> int:
+    """The work of what all values need once."""
+    return limits.residues_work(_terms(product), _degree(product))
+
+
+def _terms(product: Product) -> int:
+    parts = ((2 if isinstance(pair, SMOOTH) else pair.outcomes, count) for pair, count in product)
+    return limits.atoms(parts)
 
 
 def finite_profile(product: Product) -> Callable[[arb], arb]:

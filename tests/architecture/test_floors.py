@@ -14,6 +14,8 @@ from tests.architecture.tree import PACKAGES, ROOT, imported, sources
 FLOORS: dict[str, tuple[str, ...]] = {
     "proofs": (
         "errors",
+        "limits",
+        "contents",
         "verdict",
         "certificate",
         "fields",

@@ -13,7 +13,7 @@ from tests.architecture.tree import PACKAGES, ROOT, imported, sources
 OURS = (*PACKAGES, "tests", "benchmarks", "examples", "scripts")
 OWN: dict[str, tuple[str, ...]] = {
     "proofs": (),
-    "accountant": ("proofs.certificate",),
+    "accountant": ("proofs.certificate", "proofs.limits"),
     "mechanisms": ("accountant",),
     "auditing": ("accountant",),
     "dpproof": PACKAGES,

@@ -10,11 +10,12 @@ from flint import arb
 
 from proofs import check_text
 from proofs.logic.statement import GDP
+from proofs.pairs.gaussian import GaussianPair
 from proofs.rules import RULES, mechanisms
 from proofs.sampled import sampled
 from proofs.sums.residues import finite_profile
 from tests.architecture.tree import ROOT
-from tests.proofs import test_kernel
+from tests.proofs import test_kernel, test_limits
 from tests.proofs.branches import traced, untaken
 from tests.proofs.corpus import FOLDER
 from tests.proofs.pairs import test_loss_atoms
@@ -37,6 +38,7 @@ from tests.proofs.rules import (
 )
 from tests.proofs.sampled import test_tables
 from tests.proofs.sums import test_lattice, test_residues
+from tests.proofs.support import said
 
 FILES = [
     ROOT / "proofs" / "kernel.py",
@@ -79,6 +81,8 @@ TABLES = [
     *test_subsample.CASES,
 ]
 
+BLANKED = said("gdp", mu_squared="2", relation="zero-out")
+
 
 def _everything() -> None:
     for cache in (sampled._table, sampled._table_below):
@@ -101,6 +105,12 @@ def _everything() -> None:
     test_hockey_stick.test_a_bound_has_no_premise()
     test_tables.test_only_a_table_has_a_lattice()
     test_tables.test_a_point_below_the_polygon_costs_a_share(Fraction(9, 16), Fraction(1, 2))
+    test_compose.test_disjoint_parts_are_told_apart(BLANKED, ())
+    test_loss_atoms.test_a_power_has_every_term_once(1, 3)
+    test_limits.test_hostile_certificates_are_rejected_soon("terms at nodes")
+    test_limits.test_hostile_certificates_are_rejected_soon("lines of a table")
+    gaussian = GaussianPair(Fraction(1))
+    sampled.SampledPair(((gaussian, 1),), Fraction(1, 2), sampled.Direction.REMOVAL).profile(arb(1))
     _profiles()
     mechanisms.stated(GDP)
     test_lower_power.test_what_shows_no_power()

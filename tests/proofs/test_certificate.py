@@ -21,7 +21,8 @@ from proofs import (
     VerifiedUnder,
     check_text,
 )
-from proofs.certificate import MAX_CHARACTERS, read_rational, show_rational
+from proofs.certificate import read_rational, show_rational
+from proofs.limits import MAX_CHARACTERS
 from tests.proofs.support import said
 
 GDP = dict(said("gdp", mu_squared="1"))

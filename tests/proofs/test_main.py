@@ -29,7 +29,7 @@ def test_a_verified_certificate(capsys: pytest.CaptureFixture[str]) -> None:
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("Verified: M3 is (4.628")
     assert lines[1] == "provided that"
-    assert lines[2].startswith("  1. M1 releases a function of")
+    assert lines[2].startswith("  1. M1 adds to the value of a query")
 
 
 def test_a_rejected_certificate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -108,4 +108,25 @@ def test_an_ascii_terminal(tmp_path: Path) -> None:
     )
 
     assert run.returncode == 1, run.stderr
-    assert run.stdout == "Rejected: step 0, \\u03b5: there is no such rule\n"
+    assert run.stdout == 'Rejected: step 0, "\\u03b5": there is no such rule\n'
+
+
+def test_the_core_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    """Plain certificates pass by the core rules, others name the sets that they need."""
+    training, selected = (str(FOLDER / f"{name}.json") for name in ("training", "selected"))
+
+    assert main([training, "--rules", "core"]) == 0
+    assert capsys.readouterr().out.endswith("by the rule sets: core\n")
+    assert main([selected, "--rules", "core"]) == 1
+    assert "rule sets that are not accepted here: selection" in capsys.readouterr().out
+    assert main([selected]) == 0
+    assert capsys.readouterr().out.endswith("by the rule sets: core, selection\n")
+
+
+@pytest.mark.parametrize(
+    "options", [["--rules"], ["--rules", "all"], ["--show", "1", "--show", "2"], ["--some", "x"]]
+)
+def test_other_options(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """An option that is not there is no verdict: status 2."""
+    assert main([str(GOOD), *options]) == 2
+    assert capsys.readouterr().err.startswith("usage:")

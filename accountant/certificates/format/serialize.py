@@ -34,6 +34,7 @@ from accountant.run_counts.law import RunLaw
 from accountant.run_counts.poisson import PoissonRuns
 from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
 from accountant.subsampling.subsampled import SubsampledPair
+from proofs import limits
 from proofs.certificate import Json, show_rational
 
 Object: TypeAlias = dict[str, Json]
@@ -200,5 +201,5 @@ def _discrete(one: Pair) -> Object:
 
 
 def law_work(runs: RunLaw) -> int:
-    """About how many multiplications the checker takes for one value of phi."""
-    return 4 * len(runs.probabilities) if isinstance(runs, FiniteRuns) else 8
+    """The checker's work of one value of phi."""
+    return limits.law_work(len(runs.probabilities) if isinstance(runs, FiniteRuns) else 0)

@@ -14,7 +14,7 @@ import numpy as np
 from accountant.arithmetic.enclosure import Reals, short
 from accountant.certificates.format.serialize import Object
 from accountant.certificates.hockey_stick.closed_form import Closed, has_closed_profile
-from accountant.certificates.hockey_stick.contour import EASY_NODES, line, quadratures, work_at
+from accountant.certificates.hockey_stick.contour import EASY_NODES, line, most_nodes, quadratures
 from accountant.certificates.hockey_stick.largest_loss import Bounded
 from accountant.certificates.hockey_stick.lattice import folded
 from accountant.certificates.hockey_stick.proof import Proof, fact_step
@@ -28,6 +28,7 @@ from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.point_lists import Points
 from accountant.pairs.product import Product
 from accountant.subsampling.subsampled import SubsampledPair
+from proofs import limits
 from proofs.certificate import Step, show_rational
 
 _SLACKS = 2.0 ** np.arange(-30, -6)
@@ -36,7 +37,7 @@ _SMALL_EPSILON = 1e-3
 _FINENESS = (256, 1024)  # points of a table for a typical loss, tried in this order
 _NEGLIGIBLE = 1e-10  # what infinite losses of tables may add, relative to delta
 _LEFTWARDS = (0.7, 0.5)  # tilts tried where that of the saddle takes too many nodes
-_MAX_WORK = 5 << 19  # twice that where a Gaussian is added, in two directions
+_SHARE = limits.MAX_WORK // 3  # of the checker's work, for one of two directions
 
 
 @final
@@ -160,7 +161,7 @@ def _moved(subject: Subject, saddle: Saddle, c: float) -> Saddle:
 
 def _along(subject: Subject, saddle: Saddle, point: Point) -> tuple[Maker, int]:
     """A contour, and longer ones as long as they are worth it."""
-    limit = _MAX_WORK // max(work_at(subject, short(saddle.c)), 8)
+    limit = most_nodes(subject, short(saddle.c), _SHARE)
     most, found = min(EASY_NODES, limit), None
     while True:
         proof = line(subject, saddle, most)

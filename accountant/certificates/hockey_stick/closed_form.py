@@ -25,13 +25,13 @@ from accountant.pairs.product import Product
 from accountant.pairs.randomized_response import RandomizedResponsePair
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from accountant.subsampling.subsampled import Direction, SubsampledPair
+from proofs import limits
 from proofs.certificate import Step
 
 _MANY = 900.0
 _RESOLVED = -320.0  # log of a delta that 512 bits tell from what is left out
-_MAX_TERMS, _MAX_COUNT = 2_000, 100
-_MAX_CELLS, _BITS = 4_000, 72
-_MAX_WORK = 1 << 22
+_BITS = limits.PRECISIONS[0] + 8  # with which the checker counts the losses on a lattice
+_SHARE = limits.MAX_WORK // 4  # of the checker's work
 _CLOSED = (
     DiscreteGaussianPair
     | DiscreteLaplacePair
@@ -60,7 +60,7 @@ class Closed:
 
     def work(self, points: int) -> int:
         """That of finite sums, or of formulas."""
-        return max(_sum_work(self.product), 20) * points
+        return max(_sum_work(self.product), limits.VALUE) * points
 
     def fact(self, points: Points) -> Step:
         """No witness is needed."""
@@ -76,7 +76,7 @@ def has_closed_profile(product: Product, *, values: int = 1) -> bool:
         return _terms(single) < _MANY
     if not product.factors or isinstance(single, _CLOSED):
         return True
-    return _cells(product) > 0 or 0 < _sum_work(product) * values <= _MAX_WORK
+    return _cells(product) > 0 or 0 < _sum_work(product) * values <= _SHARE
 
 
 def _is_whole(product: Product) -> bool:
@@ -106,7 +106,7 @@ def _cells(product: Product) -> int:
         math.lcm(*(step.denominator for (step, _), _ in known)),
     )
     total = sum(count * last * int(step / span) for (step, last), count in known)
-    return total + 1 if total < _MAX_CELLS else 0
+    return total + 1 if total < limits.MAX_CELLS else 0
 
 
 def _lattice(pair: Pair) -> tuple[Fraction, int] | None:
@@ -126,17 +126,13 @@ def _lattice(pair: Pair) -> tuple[Fraction, int] | None:
 def _sum_work(product: Product) -> int:
     """What the checker counts for one value of a finite sum; 0 where that is too long."""
     smooth = (f.count for f in product.factors if isinstance(f.pair, LaplacePair | LogisticPair))
-    return _sums(product) * (sum(smooth) + 8)
+    terms = _sums(product)
+    return limits.residues_value(terms, sum(smooth)) if terms else 0
 
 
 def _sums(product: Product) -> int:
     """How many exponentials that of a product has; 0 where they are too many or one has none."""
-    lengths = [(_exponentials(factor.pair), factor.count) for factor in product.factors]
-    short = all(0 < length <= _MAX_TERMS for length, _ in lengths)
-    if not short or sum(count for _, count in lengths) > _MAX_COUNT:
-        return 0
-    terms = math.prod(math.comb(count + length - 1, count) for length, count in lengths)
-    return terms if terms <= _MAX_TERMS else 0
+    return limits.atoms((_exponentials(factor.pair), factor.count) for factor in product.factors)
 
 
 def _exponentials(pair: Pair) -> int:

@@ -27,13 +27,13 @@ from accountant.pairs.logistic import LogisticPair
 from accountant.pairs.opposite_gaussians import OppositeGaussiansPair
 from accountant.pairs.pair import Pair
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
+from proofs import limits
 from proofs.certificate import Json, Step, show_rational
 
 Hint: TypeAlias = "Rule | float | None"
 EASY_NODES = 1 << 11
 _LOG_CUT, _LOG_CUT_TABLE = -24.0, -17.0  # of what is cut, relative to delta
 _LENGTHS = 24
-_MOST_NODES = 1 << 14  # that the checker reads, on each side
 _TRANSFORMED = 1e-14  # what a transform errs by, relative to M at the abscissa
 
 
@@ -66,8 +66,8 @@ class Line:
 
     def work(self, points: int) -> int:
         """M at the nodes, and for each point the sum over them."""
-        each = work_at(self.subject, float(self.contour.s[0].real))
-        return self.contour.s.size * ((2 if self.contour.tau else 1) * each + 2 * points)
+        c, nodes = float(self.contour.s[0].real), self.contour.s.size
+        return work_along(self.subject, c, nodes, points)
 
     def fact(self, points: Points) -> Step:
         """The line, its nodes, tau, and the quadrature of every subsampled Gaussian."""
@@ -102,7 +102,7 @@ def quadratures(
             listed.append(table.witness(hint if isinstance(hint, float) else 0.0))
         elif isinstance(factor.pair, Mixture):
             nodes = Sampled.at(factor.pair, c, factor.count).nodes(accuracy)
-            if max(nodes.left, nodes.right) > _MOST_NODES:
+            if max(nodes.left, nodes.right) > limits.MAX_QUADRATURE:
                 raise NotCertified(
                     f"M of a subsampled Gaussian at {c:g} takes more nodes than the checker does; "
                     "ask at smaller orders"
@@ -132,14 +132,25 @@ def line(subject: Subject, saddle: Saddle, most: int) -> Line:
     return _line(subject, tail, most, tau, known)
 
 
-def work_at(subject: Subject, c: float) -> int:
-    """About how many operations the checker takes for M at one node of a line."""
+def work_along(subject: Subject, c: float, nodes: int, points: int) -> int:
+    """The checker's work of a line with so many nodes, for so many epsilons."""
     rules = [
         Sampled.at(factor.pair, c, factor.count).nodes()
         for factor in subject.said.factors
         if isinstance(factor.pair, Mixture)
     ]
-    return subject.work + sum(rule.left + rule.right for rule in rules)
+    lengths = [rule.left + rule.right + 1 for rule in rules]
+    sums = sum(limits.quadrature_work(length, length, nodes) for length in lengths)
+    smooth = limits.formula_work("gaussian", 1, nodes)
+    return subject.work(nodes) + sums + smooth + limits.line_work(nodes, points)
+
+
+def most_nodes(subject: Subject, c: float, work: int) -> int:
+    """The most nodes that a line may have for so much work of the checker, up to a factor of 2."""
+    nodes = limits.MAX_NODES
+    while nodes > 1 and work_along(subject, c, nodes, 1) > work:
+        nodes //= 2
+    return nodes
 
 
 @final

@@ -19,13 +19,14 @@ from accountant.errors import NotCertified
 from accountant.guarantees.point_lists import Points
 from accountant.guarantees.rounding import short_up
 from accountant.pairs.product import Product
+from proofs import limits
 from proofs.certificate import Step
 
 _BITS = 30  # of a delta
 _SLACK = 1e-6
 _WIDEST = 0.01
 _ROOM = 4e-9  # of a delta: lines that bound a base's profile may be 1e-9 above it
-_MOST_WORK = 6 << 20
+_SHARE = limits.MAX_WORK * 3 // 8
 _FINE, _NEGLIGIBLE = 512, 1e-30
 _LEAST = -690.0  # of log delta: no float is smaller
 
@@ -60,7 +61,7 @@ def facts(
         found.extend(_along(product, near, fine, slack))
     listed: list[tuple[Fraction, Fraction]] = []
     steps: list[Step] = []
-    if sum(proof.work(len(served)) for proof, served in found) > (most or _MOST_WORK):
+    if sum(proof.work(len(served)) for proof, served in found) > (most or _SHARE):
         raise NotCertified(
             "bounding the profile of what is selected from takes more work than the checker does; "
             "certify the runs without the selection"

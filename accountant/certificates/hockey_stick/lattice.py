@@ -12,7 +12,7 @@ import numpy as np
 from accountant.arithmetic.enclosure import Complexes, Reals, short
 from accountant.certificates.hockey_stick.contour import quadratures
 from accountant.certificates.hockey_stick.proof import fact_step
-from accountant.certificates.hockey_stick.table import FEW, Subject
+from accountant.certificates.hockey_stick.table import Subject
 from accountant.engine.aliases import alias_step, real_bounds
 from accountant.engine.profile import infinite_mass
 from accountant.engine.saddle_point import Saddle, total_cgf
@@ -23,9 +23,10 @@ from accountant.pairs.lattice_finite import LadderPair
 from accountant.pairs.pair import Pair
 from accountant.pairs.product import Product
 from accountant.pairs.randomized_response import RandomizedResponsePair
+from proofs import limits
 from proofs.certificate import Step, show_rational
 
-_MAX_WORK = 1 << 22
+_SHARE = limits.MAX_WORK // 4  # of the checker's work
 
 _MARGIN = 1e-10
 
@@ -69,7 +70,8 @@ class Folded:
 
     def work(self, points: int) -> int:
         """M at the nodes, and for each point two sums over them."""
-        return (self.s.size - 1) * (self.subject.work + 4 * points)
+        half = self.s.size - 1
+        return self.subject.work(half) + 2 * limits.line_work(half, points)
 
     def fact(self, points: Points) -> Step:
         """The abscissa, the span and half the number of nodes."""
@@ -97,7 +99,7 @@ def folded(subject: Subject, saddle: Saddle) -> Folded | None:
     known = real_bounds(product, saddle)
     period = 2 * math.pi / alias_step(saddle, known)
     half = max(math.ceil(period / float(span)) // 2, 1)
-    if half * max(subject.work, 8) > _MAX_WORK:
+    if half > limits.MAX_NODES or subject.work(half) > _SHARE:
         return None
     turn = 2 * math.pi / ((2 * half + 1) * float(span))
     s = c + 1j * turn * np.arange(half + 1)
@@ -124,7 +126,7 @@ def _lattice(pair: Pair) -> tuple[Fraction, Fraction] | None:
     match pair:
         case RandomizedResponsePair():
             return -pair.epsilon, pair.epsilon * (2 if pair.categories == 2 else 1)
-        case LadderPair() if pair.index.size <= FEW:
+        case LadderPair() if pair.index.size <= limits.DIRECT:
             return Fraction(0), Fraction(pair.span)
         case DiscreteLaplacePair():
             return -pair.shift / pair.scale, 2 / pair.scale

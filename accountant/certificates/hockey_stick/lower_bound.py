@@ -17,8 +17,8 @@ from accountant.certificates.hockey_stick.contour import (
     Hint,
     Line,
     line,
+    most_nodes,
     quadratures,
-    work_at,
 )
 from accountant.certificates.hockey_stick.lattice import Folded, folded
 from accountant.certificates.hockey_stick.sampling_tables import subject_below
@@ -29,6 +29,7 @@ from accountant.engine.saddle_point import find_saddle, total_cgf
 from accountant.errors import NotCertified
 from accountant.pairs.product import Product
 from accountant.subsampling.subsampled import Direction, SubsampledPair
+from proofs import limits
 from proofs.certificate import Json, Step, show_rational
 
 Proof: TypeAlias = "Closed | Folded | Line"
@@ -41,7 +42,7 @@ _LONGER = 4
 _FAR = np.geomspace(0.01, 100.0, 81)
 _FINENESS = (256, 1024)  # points of a table for a typical loss, tried in this order
 _NEGLIGIBLE = 1e-10  # what the last losses of tables may have, relative to delta
-_MAX_WORK = 1 << 23
+_SHARE = limits.MAX_WORK // 2  # the aliases and a finer sum take the rest
 
 
 def lower_fact(product: Product, epsilon: float, delta: float, *, moves: bool) -> Step:
@@ -121,7 +122,7 @@ def _sums(used: Subject, epsilon: float) -> Iterator[Proof]:
     if on_lattice is not None:
         yield on_lattice
         return
-    limit = _MAX_WORK // (work_at(used, short(saddle.c)) + 16)
+    limit = most_nodes(used, short(saddle.c), _SHARE)
     most = min(EASY_NODES, limit)
     while True:
         proof = line(used, saddle, most)

@@ -20,10 +20,11 @@ from accountant.errors import NotCertified
 from accountant.pairs.opposite_gaussians import OppositeGaussiansPair
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from proofs.certificate import Json, show_rational
+from proofs.limits import MAX_QUADRATURE
 
 _LARGEST_TURN = 1.49  # mu times shift: the checker allows 3/2
 _SHIFTS = 8
-_MAX_NODES, _LONGEST = 8_000, 1 << 14
+_MAX_NODES = 8_000
 EXACT, _ROUGH = 30.0, 5.0  # log of how far below 1/count the error of M is to be
 _LARGEST_LOSS = 600.0  # a loss whose exponential is a float
 
@@ -109,11 +110,11 @@ class Sampled:
         """
         limit = _LARGEST_TURN / math.sqrt(self.pair.mu_squared)
         rule = self._rule(min(limit, math.sqrt(0.5 * accuracy) + 1.0), accuracy)
-        if max(rule.left, rule.right) > _LONGEST:
+        if max(rule.left, rule.right) > MAX_QUADRATURE:
             raise NotCertified(
                 f"M of a subsampled Gaussian at order {self.power:.6g} takes {rule.left} nodes, "
-                f"where the checker allows {_LONGEST}; ask at a larger delta, or at a smaller "
-                "epsilon or order"
+                f"where the checker allows {MAX_QUADRATURE}; ask at a larger delta, or at a "
+                "smaller epsilon or order"
             )
         return rule
 

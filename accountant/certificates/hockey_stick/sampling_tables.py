@@ -17,9 +17,6 @@ from accountant.certificates.hockey_stick.closed_form import has_closed_profile,
 from accountant.certificates.hockey_stick.contour import Line, line
 from accountant.certificates.hockey_stick.single_sample import Once
 from accountant.certificates.hockey_stick.table import (
-    FEW,
-    MOST_CELLS,
-    MOST_RUNS,
     Side,
     Subject,
     Table,
@@ -31,6 +28,7 @@ from accountant.pairs.lattice_finite import LadderPair
 from accountant.pairs.product import Factor, Product
 from accountant.subsampling.subsampled import Direction, SubsampledPair
 from accountant.subsampling.tabulated import on_ladder
+from proofs.limits import DIRECT, MAX_TABLE_CELLS, MAX_TABLE_RUNS
 
 _VISIBLE: Final = 1e-13
 _BULK: Final = 6  # of a typical loss, total variation
@@ -140,7 +138,7 @@ def _table(pair: SubsampledPair, fine: int, negligible: float, *, whole: bool) -
             _require_lines(one, grid * span, negligible)
     found = _ladder(both, grids, span)
     seen = found.index[np.exp(found.atoms.log_p) > _VISIBLE]
-    if seen.size <= FEW - 3:
+    if seen.size <= DIRECT - 3:
         seen = np.union1d(seen, [-grids[1][-1], 0.0, grids[0][-1]])
         grids = [_filled(seen[seen >= 0]), _filled(-seen[seen <= 0][::-1])]
         found = _ladder(both, grids, span)
@@ -172,12 +170,12 @@ def _table_below(pair: SubsampledPair, fine: int, negligible: float) -> Table:
 def _is_short(grid: Reals) -> bool:
     """Whether the checker reads so many positions, in so many runs of one stride."""
     turns = int(np.count_nonzero(np.diff(np.diff(grid))))
-    return grid.size <= MOST_CELLS and turns < MOST_RUNS
+    return grid.size <= MAX_TABLE_CELLS and turns < MAX_TABLE_RUNS
 
 
 def _filled(grid: Reals) -> Reals:
     """The same positions and others between them, so that no stride is too long."""
-    gaps = [np.arange(a, b, MOST_CELLS) for a, b in pairwise(grid.tolist())]
+    gaps = [np.arange(a, b, MAX_TABLE_CELLS) for a, b in pairwise(grid.tolist())]
     return np.concatenate([*gaps, grid[-1:]])
 
 
@@ -186,10 +184,10 @@ def _grid(end: float, span: float, fine: int) -> Reals:
     reach, at, stride, count = math.ceil(end / span) + 1, 0.0, 1.0, _BULK * fine
     parts: list[Reals] = [np.zeros(1)]
     while at < reach:
-        if reach - at > MOST_CELLS * MOST_CELLS:
+        if reach - at > MAX_TABLE_CELLS * MAX_TABLE_CELLS:
             raise NotCertified(_FAR_APART)
         parts.append(at + stride * np.arange(1, min(count, math.ceil((reach - at) / stride)) + 1))
-        at, stride, count = float(parts[-1][-1]), min(2 * stride, MOST_CELLS), 2 * fine
+        at, stride, count = float(parts[-1][-1]), min(2 * stride, MAX_TABLE_CELLS), 2 * fine
     return np.concatenate(parts)
 
 

@@ -13,6 +13,7 @@ from accountant.certificates.hockey_stick.proof import fact_step
 from accountant.guarantees.point_lists import Points
 from accountant.pairs.product import Product
 from accountant.subsampling.subsampled import SubsampledPair
+from proofs import limits
 from proofs.certificate import Step
 
 
@@ -39,7 +40,7 @@ class Once:
 
     def work(self, points: int) -> int:
         """The sum over the line's nodes."""
-        return 2 * int(str(self.line["nodes"])) * points
+        return 2 * limits.line_work(int(str(self.line["nodes"])), points)
 
     def fact(self, points: Points) -> Step:
         """The line."""

@@ -15,17 +15,16 @@ from typing import final
 import numpy as np
 
 from accountant.arithmetic.enclosure import Complexes, Reals
+from accountant.certificates.format.serialize import pair as pair_json
 from accountant.errors import NotCertified
 from accountant.pairs.finite import FinitePair
 from accountant.pairs.lattice_finite import LadderPair
-from accountant.pairs.pair import Pair
 from accountant.pairs.product import Factor, Product
+from proofs import limits
 from proofs.certificate import Json, show_rational
 
 TURN = 3  # the checker's ceiling falls up to this over the span
 _DIRECT = 1 << 20
-FEW = 64  # masses that the checker adds up one by one
-MOST_CELLS, MOST_RUNS = 1 << 15, 64  # that the checker reads; a stride is no longer either
 _LEVELS = 48
 _LARGEST = 700.0  # log of a level
 
@@ -79,13 +78,12 @@ class Table:
         """Up to where the ceiling falls; 0 if it does not."""
         return TURN / self.ladder.span if min(self.forward.fine, self.backward.fine) else 0.0
 
-    @property
-    def work(self) -> int:
-        """About how many operations one value of M takes."""
-        if self.ladder.index.size <= FEW:
-            return int(self.ladder.index.size)
+    def work(self, nodes: int) -> int:
+        """The checker's work of M at so many nodes."""
         turns = [np.diff(np.diff(side.grid)) for side in (self.forward, self.backward)]
-        return 16 * (2 + sum(int(np.count_nonzero(one)) for one in turns))
+        runs = 2 + sum(int(np.count_nonzero(one)) for one in turns)
+        size = self.forward.grid.size + self.backward.grid.size - 1
+        return limits.turn_work(size, runs, nodes)
 
     def witness(self, level: float) -> Json:
         """The table in the certificate's JSON."""
@@ -190,13 +188,19 @@ class Subject:
         both = zip(self.computed.factors, self.tables, strict=True)
         return Product(tuple(factor for factor, table in both if table is None))
 
-    @property
-    def work(self) -> int:
-        """About how many operations M takes at one node."""
+    def work(self, nodes: int) -> int:
+        """The checker's work of M at so many nodes, without subsampled Gaussians."""
         both = zip(self.computed.factors, self.tables, strict=True)
-        return sum(8 + (_terms(one.pair) if table is None else table.work) for one, table in both)
+        each = (_work(one, nodes) if table is None else table.work(nodes) for one, table in both)
+        return limits.NODE * nodes + sum(each)
 
 
-def _terms(pair: Pair) -> int:
-    """What the checker adds up where it does not by a table."""
-    return 4 * len(pair.p) if isinstance(pair, FinitePair) else 0
+def _work(factor: Factor, nodes: int) -> int:
+    """The checker's work of a power of M of one pair, if not by a table."""
+    if isinstance(factor.pair, FinitePair):
+        return limits.sum_work(len(factor.pair.p), nodes) + limits.power_work(factor.count, nodes)
+    said = pair_json(factor.pair)
+    kind, shift = str(said["kind"]), said.get("shift", 1)
+    if kind in limits.FORMULAS:
+        return limits.formula_work(kind, factor.count, nodes, int(str(shift)))
+    return limits.power_work(factor.count, nodes)

@@ -6,7 +6,6 @@ sum (proofs/theory/selection.md, Section 7). Nothing here is trusted: poor cuts 
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
@@ -21,10 +20,13 @@ from accountant.certificates.selection.neyman_pearson import Outcomes
 from accountant.certificates.selection.partition import Cuts
 from accountant.pairs.finite import FinitePair
 from accountant.run_counts.law import RunLaw
+from proofs import limits
 from proofs.certificate import Json, show_rational
 
 _COUNT = 1024  # ratios of all selections
-_ALONE, _AMONG = 11 << 20, 9 << 20  # of the checker's work; profiles and the last sum take the rest
+# Shares of the checker's work: profiles and the last sum take the rest.
+_ALONE = limits.MAX_WORK * 11 // 24
+_AMONG = limits.MAX_WORK * 9 // 24
 _CELLS = 2.4  # for each block
 _BLOCKS = 8, 320
 _SHORTEST = 1e-3
@@ -99,10 +101,10 @@ def best(
 
 def _sizes(runs: RunLaw, outcomes: int, work: int) -> tuple[int, int]:
     """How many blocks and masses make so much work or less, as the checker counts it."""
-    each = 2 * law_work(runs) + 20
-    blocks = (math.sqrt(4 * outcomes**2 + each * work / _CELLS) - 2 * outcomes) / each
-    least, most = _BLOCKS
-    found = min(max(int(blocks), least), most)
+    least, found = _BLOCKS
+    law = law_work(runs)
+    while found > least and limits.blocks_work(found, int(_CELLS * found), outcomes, law) > work:
+        found -= 1
     return found, int(_CELLS * found)
 
 

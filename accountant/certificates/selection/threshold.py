@@ -27,13 +27,15 @@ from accountant.pairs.product import Product
 from accountant.run_counts.law import RunLaw
 from accountant.selection.finite_base import Outcomes, curve
 from accountant.selection.shifted_mixture import lower_hull
+from proofs import limits
 from proofs.certificate import Json, Step, show_rational
 
 _COUNT = 300  # ratios
 _SHIFTED, _TOP = 240, 60
 _FIRST = (80, 50)  # cells of either mass, before they are cut
 _ROUNDS, _ASKED, _FURTHER = 8, 160, 40
-_RECTANGLES, _WORK = 20_000, 1 << 22
+_RECTANGLES = 20_000
+_SHARE = limits.MAX_WORK // 6  # of the checker's work
 _FINE, _BITS = 2_000, 20
 _LEAST, _SMALLEST = 1e-200, 1e-14
 _ROUNDED = 2e-15
@@ -202,7 +204,7 @@ def _stopped(base: Known, product: Product, runs: RunLaw, tail: float) -> Stoppe
     best = _cuts(outcomes, runs, least, _FIRST[0])
     upside_down = Outcomes(outcomes.p[::-1], outcomes.q[::-1], -outcomes.loss[::-1], 0.0)
     worst = _cuts(upside_down, runs, least, _FIRST[1])
-    most = min(_RECTANGLES, _WORK // (4 * law_work(runs) + 96))
+    most = min(_RECTANGLES, _SHARE // limits.rectangle_work(law_work(runs)))
     bound = _lines(base, best, worst, runs)
     near = np.linspace(0.0, 2.0 * _reach(product, least), _ASKED)
     for _ in range(_ROUNDS):

@@ -19,11 +19,12 @@ from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.point_lists import Points
 from accountant.pairs.gaussian import gaussian_tangent
 from accountant.pairs.product import Product
+from proofs import limits
 from proofs.certificate import Step
 
 _TRIES: Final = ((20, 512), (17, 256), (14, 128), (12, 128), (10, 64), (8, 32))
 """Bits of the slack in mu and in the facts, and how fine their tables are."""
-_MAX_WORK: Final = 13 << 20
+_MOST_WORK: Final = limits.MAX_WORK * 3 // 4
 _CELLS: Final = 16
 _SHARE: Final = 1e-12
 _MENDED, _PARTS = 3, 4  # rounds, and into how many cells one that fails is cut
@@ -73,7 +74,7 @@ def _shown(
             points, shown = facts(product, places, fine=fine, slack=2.0**-bits, most=math.inf)
             heights.update(points)
             steps.extend(shown)
-        if sum(map(_work, steps)) >= _MAX_WORK:
+        if sum(map(_work, steps)) >= _MOST_WORK:
             break
         points = _larger(known)
         places = _wide(points, mu)
@@ -91,7 +92,9 @@ def _larger(tables: list[dict[Fraction, Fraction]]) -> Points:
 def _work(step: Step) -> int:
     """What the checker counts for the points of a sum."""
     nodes, listed = step.witness.get("nodes"), step.conclusion.get("points")
-    return 4 * nodes * len(listed) if isinstance(nodes, int) and isinstance(listed, list) else 0
+    if isinstance(nodes, int) and isinstance(listed, list):
+        return 2 * limits.line_work(nodes, len(listed))
+    return 0
 
 
 def _wide(points: Points, mu: float) -> list[Fraction]:

@@ -305,7 +305,7 @@ def test_what_no_rule_covers_is_refused() -> None:
 
 def test_numbers_that_no_sum_shows(monkeypatch: pytest.MonkeyPatch) -> None:
     """The mu of several rough releases goes by points of their profile, nearly as tight."""
-    monkeypatch.setattr(closed_form, "_MAX_WORK", 1)
+    monkeypatch.setattr(closed_form, "_SHARE", 1)
     many = convert(self_compose(Laplace(scale=2, sensitivity=L1(1)).guarantee(), 5), to=GDP)
     certificate = many.certify()
 

@@ -12,13 +12,14 @@ from flint import acb, arb, ctx
 
 from proofs.balls.arithmetic import ball
 from proofs.errors import RefusedError
+from proofs.limits import atoms
 from proofs.pairs.discrete_gaussian import DiscreteGaussianPair
 from proofs.pairs.discrete_laplace import DiscreteLaplacePair
 from proofs.pairs.finite import FinitePair
 from proofs.pairs.gaussian import GaussianPair
 from proofs.pairs.laplace import LaplacePair
 from proofs.pairs.logistic import LogisticPair
-from proofs.pairs.loss_atoms import Terms, length, power
+from proofs.pairs.loss_atoms import Terms, power
 from proofs.pairs.pair import Pair, Product
 from proofs.pairs.randomized_response import RandomizedResponsePair
 from proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
@@ -181,7 +182,7 @@ def test_a_power_has_every_term_once(outcomes: int, count: int) -> None:
 
     found = power(one, count)
 
-    assert len(found) == length([(outcomes, count)])
+    assert len(found) == atoms([(outcomes, count)])
     total = arb(outcomes) ** count
     assert sum((factor for _, factor in found), arb(0)).overlaps(total)
     assert sum((a * factor for a, factor in found), arb(0)).overlaps(

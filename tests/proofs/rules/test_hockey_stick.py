@@ -218,7 +218,9 @@ SUMS = [
     ),
     Case("hockey-stick/contour", fact([ONE], "1", "1"), (), {**LINE, "c": "0"}, "above 0"),
     Case("hockey-stick/contour", fact([ONE], "1", "1"), (), {**LINE, "c": "-2"}, "above 0"),
-    Case("hockey-stick/contour", fact([ONE], "1", "1"), (), {**LINE, "nodes": 10**7}, "more work"),
+    Case(
+        "hockey-stick/contour", fact([ONE], "1", "1"), (), {**LINE, "nodes": 10**7}, "nodes must be"
+    ),
     Case(
         "hockey-stick/contour",
         fact([ONE], "1", "1"),
@@ -306,7 +308,7 @@ def _quadrature(**changes: object) -> Object:
 
 MANY_TAILS = {**LINE, "nodes": 1, "factors": [{"nodes": RULE, "tail": {**RULE, "left": 10**7}}]}
 SAMPLING = [
-    Case("hockey-stick/contour", fact([SAMPLED], "4", "1/250"), (), MANY_TAILS, "more work"),
+    Case("hockey-stick/contour", fact([SAMPLED], "4", "1/250"), (), MANY_TAILS, "whole number"),
     Case("hockey-stick/contour", fact([SAMPLED], "4", "1/250"), (), _quadrature()),
     Case("hockey-stick/contour", fact([SAMPLED], "4", "399/100000"), (), _quadrature(), "at least"),
     Case(

@@ -189,7 +189,7 @@ CASES = [
     tent("0", "width must be above 0", width="0"),
     tent("0", "on that side", before=side("2")),
     tent("0", "one witness for each pair", []),
-    tent("0", "more work than", nodes=1 << 20),
+    tent("0", "nodes must be", nodes=1 << 20),
     made("smoothed", ADDED, near(DELTA_ADDED, "-1/100000000"), grid=None),
     made("smoothed", ADDED, near(DELTA_ADDED, UP), CLAIM, grid=None),
     made("smoothed", REMOVED, near(DELTA, "-1/9000"), grid=None),

@@ -172,7 +172,7 @@ def test_assumptions_are_the_checkers_words() -> None:
 
     assert isinstance(verdict, VerifiedUnder)
     (assumption,) = verdict.assumptions
-    assert assumption.startswith("M1 releases")
+    assert assumption.startswith("M1 adds to the value of a query")
     assert "0.5 in L2 norm between add-remove neighbours" in assumption
-    assert "Gaussian noise of standard deviation 2" in assumption
+    assert "Gaussian noise of mean 0 and standard deviation 2" in assumption
     assert "mu^2 = 0.0625" in verdict.claim

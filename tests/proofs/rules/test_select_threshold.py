@@ -36,7 +36,7 @@ TOLD = finite(["27/50", "23/50", "0"], ["0", "23/50", "27/50"])
 LESS = finite(["13/25", "12/25", "0"], ["0", "12/25", "13/25"])
 MORE = finite(["3/4", "1/4", "0"], ["0", "1/4", "3/4"])
 BENT = finite(["2/5", "8/15", "1/15", "0"], ["0", "1/15", "8/15", "2/5"])
-MANY = [str(Fraction(k, 600)) for k in range(601)]
+MANY = [str(Fraction(k, 900)) for k in range(901)]
 
 
 def above(
@@ -87,7 +87,7 @@ CASES = [
     ),
     above(
         MORE,
-        {name: {"masses": MANY, "tangents": [1] * 600} for name in ("best", "worst")},
+        {name: {"masses": MANY, "tangents": [1] * 900} for name in ("best", "worst")},
         "more work",
     ),
     above(MORE, backward=MORE, premises=TILTED, why="has no backward"),

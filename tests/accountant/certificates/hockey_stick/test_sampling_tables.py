@@ -25,7 +25,6 @@ from accountant import (
 )
 from accountant import compose as compose_guarantees
 from accountant.certificates.hockey_stick.sampling_tables import subject
-from accountant.certificates.hockey_stick.table import MOST_CELLS
 from accountant.certificates.single_number.gdp_from_profile import _wide, smallest_mu
 from accountant.certificates.single_number.gdp_zcdp import needs_points
 from accountant.pairs.discrete_gaussian import DiscreteGaussianPair
@@ -44,6 +43,7 @@ from mechanisms import (
     compose,
 )
 from proofs import Rejected, VerifiedUnder
+from proofs.limits import MAX_TABLE_CELLS
 
 TWO = compose(
     RandomizedResponse(epsilon=0.5, categories=2), DiscreteGaussian(sigma=1, sensitivity=L2(1))
@@ -83,8 +83,8 @@ def test_no_stride_is_longer_than_the_checker_reads() -> None:
 
     assert table is not None
     strides = np.diff(table.forward.grid)
-    assert float(table.forward.grid[-1]) > 10 * MOST_CELLS
-    assert 1 <= strides.min() <= strides.max() <= MOST_CELLS
+    assert float(table.forward.grid[-1]) > 10 * MAX_TABLE_CELLS
+    assert 1 <= strides.min() <= strides.max() <= MAX_TABLE_CELLS
 
 
 def test_far_losses_that_share_a_sample_are_certified() -> None:

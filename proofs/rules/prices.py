@@ -1,0 +1,149 @@
+"""What a step's sums cost, in the units of proofs/limits.py."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import lcm
+
+from proofs import limits
+from proofs.errors import RefusedError
+from proofs.fields import Fields
+from proofs.logic.rule import Application
+from proofs.pairs.discrete_gaussian import DiscreteGaussianPair, reach
+from proofs.pairs.discrete_laplace import DiscreteLaplacePair
+from proofs.pairs.finite import FinitePair
+from proofs.pairs.gaussian import GaussianPair
+from proofs.pairs.laplace import LaplacePair
+from proofs.pairs.logistic import LogisticPair
+from proofs.pairs.opposite_gaussians import OppositeGaussiansPair
+from proofs.pairs.pair import Pair, Product
+from proofs.pairs.randomized_response import RandomizedResponsePair
+from proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
+from proofs.sampled.sampled import TABLES, SampledPair
+from proofs.sampled.table import Hint, read_beyond, read_table
+from proofs.sums.lattice import adding_up, cells
+from proofs.sums.residues import making, value
+
+KINDS: dict[type[Pair], str] = {
+    GaussianPair: "gaussian",
+    LaplacePair: "laplace",
+    LogisticPair: "logistic",
+    RandomizedResponsePair: "randomized-response",
+    DiscreteLaplacePair: "discrete-laplace",
+    DiscreteGaussianPair: "discrete-gaussian",
+}
+
+
+def spend(
+    step: Application,
+    nodes: int,
+    product: Product,
+    witnesses: Sequence[object],
+    before: Sequence[object] = (),
+) -> None:
+    """Account for M at nodes 0, 1, ..., ``nodes``; one witness for each pair of a product.
+
+    Making a table is not counted again if the witnesses before were of the same.
+
+    Raises:
+        RefusedError: the product is empty, witnesses are missing, or it is too much.
+    """
+    if not product or len(witnesses) != len(product):
+        raise RefusedError(
+            "the rule takes one witness for each pair of a product that is not empty"
+        )
+    known = list(map(_made, before)) if len(before) == len(product) <= TABLES else []
+    for place, ((pair, count), hint) in enumerate(zip(product, witnesses, strict=True)):
+        if isinstance(pair, SampledPair) and hint is not None:
+            table = read_table(_made(hint))
+            if known[place : place + 1] != [_made(hint)]:
+                step.budget.spend(_making(pair, table))
+            step.budget.spend(limits.turn_work(table.size, table.length, nodes + 1))
+        else:
+            step.budget.spend(_moments(pair, count, hint, nodes + 1))
+    step.budget.spend(limits.NODE * (nodes + 1))
+
+
+def profile_work(product: Product) -> int:
+    """One value of a closed profile."""
+    if sum(count for _, count in product) > 1:
+        return limits.LOOK_UP if cells(product) else max(value(product), limits.VALUE)
+    known = limits.VALUE
+    for one, _ in product:
+        if isinstance(one, FinitePair):
+            known += 2 * len(one.p)
+        elif isinstance(one, DiscreteLaplacePair):
+            known += min(one.shift, limits.MAX_SHIFT)
+        elif isinstance(one, DiscreteGaussianPair):
+            known += min(reach(one, limits.PRECISIONS[0]), limits.MAX_REACH)
+        elif isinstance(one, SampledPair):
+            known += profile_work(one.base)
+    return known
+
+
+def profile_making(product: Product) -> int:
+    """What all values of a closed profile need once."""
+    if sum(count for _, count in product) > 1:
+        return adding_up(product) if cells(product) else making(product)
+    return sum(
+        profile_making(one.base) if isinstance(one, SampledPair) else 16 * profile_work(product)
+        for one, _ in product
+    )
+
+
+def corners_work(pair: FinitePair) -> int:
+    """The corners of a finite pair."""
+    bits = lcm(*(mass.denominator for mass in (*pair.p, *pair.q))).bit_length()
+    return limits.corners_work(len(pair.p), bits)
+
+
+def _making(pair: SampledPair, table: Hint) -> int:
+    """A table, from both directions of the base's profile."""
+    if table.lines:
+        base = sum(_line(pair.base, nodes) for nodes in table.lines)
+        return base + limits.table_work(table.size, 0, table.lines)
+    once = profile_making(pair.base) + profile_making(pair.swapped().base)
+    return once + limits.table_work(table.size, profile_work(pair.base), ())
+
+
+def _line(base: Product, nodes: int) -> int:
+    """A line of a base whose pairs have formulas."""
+    return sum(_moments(one, count, None, nodes + 2) for one, count in base)
+
+
+def _moments(pair: Pair, count: int, hint: object, nodes: int) -> int:
+    """M at so many nodes."""
+    power = limits.power_work(count, nodes)
+    if isinstance(pair, SubsampledGaussianPair | OppositeGaussiansPair):
+        fields = Fields(hint, "the quadrature of a subsampled Gaussian")
+        lengths = []
+        for name in ("nodes", "tail"):
+            line = Fields(fields.take(name), name)
+            ends = (line.whole(end, most=limits.MAX_QUADRATURE) for end in ("left", "right"))
+            lengths.append(sum(ends) + 1)
+        _fits(lengths[0], nodes)
+        return power + limits.quadrature_work(lengths[0], lengths[1], nodes)
+    kind = KINDS.get(type(pair))
+    if kind is not None:
+        return limits.formula_work(kind, count, nodes, getattr(pair, "shift", 1))
+    terms = len(pair.p) if isinstance(pair, FinitePair) else pair.outcomes
+    _fits(terms, nodes)
+    return power + _listing(pair) + limits.sum_work(terms, nodes)
+
+
+def _listing(pair: Pair) -> int:
+    """All losses of a sampled pair, from those of its base."""
+    if not isinstance(pair, SampledPair):
+        return 0
+    return limits.atoms_work(pair.outcomes) + sum(_listing(one) for one, _ in pair.base)
+
+
+def _fits(terms: int, nodes: int) -> None:
+    """Refuse sums that take too much memory."""
+    if limits.matrix(terms, nodes) > limits.MAX_MATRIX:
+        raise RefusedError("a sum has too many terms at too many nodes")
+
+
+def _made(hint: object) -> object:
+    """What a sampled pair's table is made from."""
+    return read_beyond(hint)[1]

@@ -1,0 +1,84 @@
+"""What the checker's work costs: priced as it is measured, and limited."""
+
+from __future__ import annotations
+
+import time
+from fractions import Fraction
+
+import pytest
+
+from proofs import Rejected, Step, check
+from proofs.limits import MAX_WORK, PRECISIONS, at_precision
+from proofs.logic.rule import Budget
+from tests.proofs.support import Object, certificate, fact, factor, gaussian, pairs, stated
+
+HUGE = "1" + "0" * 1_000
+LINE = {"c": "3/2", "step": "1/100", "tau": "1/7", "factors": [None]}
+
+
+def contour(pair: Object, nodes: int) -> Step:
+    """A sum over so many nodes."""
+    return Step(
+        rule="hockey-stick/contour",
+        premises=(),
+        witness={**LINE, "nodes": nodes},
+        conclusion=fact([pair], "1/4", "1/1000"),
+    )
+
+
+def masses(outcomes: int) -> list[str]:
+    """Masses that grow."""
+    return [str(Fraction(2 * k + 1, outcomes**2)) for k in range(outcomes)]
+
+
+MANY = factor("finite", p=masses(1_000), q=masses(1_000)[::-1])
+SAMPLED = factor("sampled", base=[gaussian("1")], sampling_rate="1/2", direction="removal")
+LINES = [{"c": "2", "step": "1/20", "nodes": 200_000, "tau": "0", "points": 1}]
+SIDE = {"runs": [{"stride": 1, "count": 2}], "lines": LINES}
+TABLE: Object = {"span": "1", "level": "1/100", "forward": SIDE, "backward": SIDE}
+HOSTILE: dict[str, tuple[Step, ...]] = {
+    "undecided at every precision": (contour(gaussian(HUGE), 10_000),),
+    "shifts and counts": (
+        contour(factor("discrete-gaussian", 10**12, sigma_squared="1", shift=10**11), 10_000),
+    ),
+    "terms at nodes": (contour(MANY, 100_000),),
+    "lines of a table": (
+        Step(
+            rule="hockey-stick/chernoff",
+            premises=(),
+            witness={"c": "3/2", "factors": [TABLE]},
+            conclusion=fact([SAMPLED], "1/4", "1/1000"),
+        ),
+    ),
+    "citing a long statement": (
+        stated(pairs([MANY])),
+        Step(
+            rule="compose/pair",
+            premises=(0,) * 20_000,
+            witness={},
+            conclusion=pairs([gaussian("1")]),
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_certificates_are_rejected_soon(name: str) -> None:
+    """Whatever is asked for, the verdict comes in seconds."""
+    start = time.process_time()
+
+    assert isinstance(check(certificate(*HOSTILE[name])), Rejected)
+    assert time.process_time() - start < 10
+
+
+def test_every_precision_counts() -> None:
+    """Work at a higher precision takes more of the budget."""
+    costs = [at_precision(1_000, precision) for precision in PRECISIONS]
+    budget = Budget(costs[0] + costs[-1])
+    budget.spend(1_000)
+    budget.precision = PRECISIONS[-1]
+    budget.spend(1_000)
+
+    assert costs == sorted(set(costs))
+    assert costs[0] == 1_000
+    assert sum(at_precision(MAX_WORK, precision) for precision in PRECISIONS) > 8 * MAX_WORK

@@ -116,11 +116,12 @@ def _stage(prefix: str, position: int, table: Document, relation: Relation, *, d
         )
     else:
         grouped = "release" in table
+        releases = _group(section) if grouped else (_release(section, name, STAGE_KEYS),)
         stage = Stage(
             place=section.place,
             name=name,
-            releases=_group(section) if grouped else (_release(section, name, STAGE_KEYS),),
-            sampling=_sampling(section, relation) if "sampling" in table else None,
+            releases=releases,
+            sampling=_sampling(section, relation, releases) if "sampling" in table else None,
             count=int(section.number("count", COUNT)) if "count" in table else 1,
             runs=runs,
         )
@@ -195,10 +196,10 @@ def _form(section: Section, kind: Kind, takes: str) -> tuple[str, ...]:
     """Return the names to read: of the form that the table uses, and of defaults it sets."""
     present = [key for key in kind.parameters if key in section.values]
     given = [key for key in present if key not in kind.defaults]
-    forms = [form for form in kind.forms if set(given) & set(form)]
-    if len(forms) > 1:
+    forms = [form for form in kind.forms if set(given) <= set(form)]
+    if not forms:
         raise section.refuse(given[0], f"expected either {kind.usage}, not both")
-    form = forms[0] if forms else kind.forms[0]
+    form = forms[0]
     missing = [key for key in form if key not in given]
     if missing:
         expected = PARAMETERS[missing[0]].rule.expected
@@ -206,7 +207,9 @@ def _form(section: Section, kind: Kind, takes: str) -> tuple[str, ...]:
     return (*form, *(key for key in present if key in kind.defaults))
 
 
-def _sampling(section: Section, relation: Relation) -> SamplingScheme:
+def _sampling(
+    section: Section, relation: Relation, releases: tuple[Release, ...]
+) -> SamplingScheme:
     """Read the sampling scheme of a ``sampling = { … }`` table."""
     table = section.table("sampling", A_SCHEME)
     table.only(["scheme", *(key for keys in SCHEMES.values() for key in keys)])
@@ -216,8 +219,10 @@ def _sampling(section: Section, relation: Relation) -> SamplingScheme:
             problem = f"not a parameter here: {scheme} takes {' and '.join(SCHEMES[scheme])}"
             raise table.refuse(key, problem)
     covered = "without-replacement" if relation.symmetric else "poisson"
-    if scheme != covered:
+    if scheme != covered and not (relation.symmetric and _is_gaussian_sum(releases)):
         problem = f"expected {quoted(covered)} under {relation}: no theorem here covers the other"
+        if relation.symmetric:
+            problem += " but for one gaussian release with sigma and contribution"
         raise table.refuse("scheme", f"{problem}, got {quoted(scheme)}")
     numbers = {key: table.number(key, PARAMETERS[key].rule) for key in SCHEMES[scheme]}
     if scheme == "poisson":
@@ -227,3 +232,8 @@ def _sampling(section: Section, relation: Relation) -> SamplingScheme:
         problem = f"expected at most population_size = {population}, got {size}"
         raise table.refuse("sample_size", problem)
     return WithoutReplacement(sample_size=size, population_size=population)
+
+
+def _is_gaussian_sum(releases: tuple[Release, ...]) -> bool:
+    """Whether a stage releases one sum whose records' contributions are bounded."""
+    return len(releases) == 1 and "contribution" in releases[0].values

@@ -12,7 +12,7 @@ from typing import final
 
 from accountant.errors import ParameterError
 from accountant.relation import Relation
-from accountant.sensitivity import L1, L2, LInf
+from accountant.sensitivity import L1, L2, L2Contribution, LInf
 from dpproof.pipeline.section import COUNT, POSITIVE, RATE, Rule
 from mechanisms import (
     BatchPerceptron,
@@ -51,6 +51,7 @@ PARAMETERS: Mapping[str, Parameter] = {
     "sigma": Parameter(rule=POSITIVE, more_is_private=True, words="sigma"),
     "scale": Parameter(rule=POSITIVE, more_is_private=True, words="scale"),
     "sensitivity": Parameter(rule=POSITIVE, more_is_private=None, words="sensitivity"),
+    "contribution": Parameter(rule=POSITIVE, more_is_private=None, words="contribution"),
     "epsilon": Parameter(rule=POSITIVE, more_is_private=False, words="epsilon"),
     "categories": Parameter(rule=COUNT, more_is_private=None, whole=True, words="categories"),
     "rate": Parameter(rule=RATE, more_is_private=False, words="sampling rate"),
@@ -121,8 +122,11 @@ def _gaussian(given: ReleaseParameters) -> Mechanism[Relation]:
         except ParameterError as refusal:  # by the file's name for it
             allowed = refusal.allowed
             raise ParameterError("noise_multiplier", multiplier, allowed) from refusal
-    sensitivity = L2(given.values["sensitivity"])
-    return Gaussian(sigma=given.values["sigma"], sensitivity=sensitivity, relation=given.relation)
+    if "contribution" in given.values:
+        moves: L2 | L2Contribution = L2Contribution(given.values["contribution"])
+    else:
+        moves = L2(given.values["sensitivity"])
+    return Gaussian(sigma=given.values["sigma"], sensitivity=moves, relation=given.relation)
 
 
 def _laplace(given: ReleaseParameters) -> Mechanism[Relation]:
@@ -180,7 +184,7 @@ def _perceptron(given: ReleaseParameters) -> Mechanism[Relation]:
 KINDS: Mapping[str, Kind] = {
     "gaussian": Kind(
         words="Gaussian noise",
-        forms=(("noise_multiplier",), ("sigma", "sensitivity")),
+        forms=(("noise_multiplier",), ("sigma", "sensitivity"), ("sigma", "contribution")),
         norms=("l2",),
         build=_gaussian,
     ),

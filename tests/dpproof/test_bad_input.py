@@ -151,14 +151,15 @@ CASES: dict[str, tuple[str, str]] = {
         _number("sigma", "1"),
         (
             f"{TRAINING}: sensitivity: missing; expected {ABOVE_ZERO} "
-            "(gaussian takes noise_multiplier, or sigma and sensitivity)"
+            "(gaussian takes noise_multiplier, or sigma and sensitivity, "
+            "or sigma and contribution)"
         ),
     ),
     "sigma and noise_multiplier": (
         _number("sensitivity = 1\nsigma = 1\nnoise_multiplier", "1"),
         (
             f"{TRAINING}: noise_multiplier: expected either noise_multiplier, "
-            "or sigma and sensitivity, not both"
+            "or sigma and sensitivity, or sigma and contribution, not both"
         ),
     ),
     "noise negative": _noise("-1.0"),
@@ -217,6 +218,16 @@ CASES: dict[str, tuple[str, str]] = {
     "Poisson sampling under replace-one": (
         PIPELINE.replace("add-remove", "replace-one") + GAUSSIAN + POISSON,
         f'{TRAINING}: sampling.scheme: expected "without-replacement" under replace-one: ',
+    ),
+    "two Gaussian sums on one sample under replace-one": (
+        PIPELINE.replace("add-remove", "replace-one")
+        + '[[stage]]\nname = "training"\n'
+        + POISSON
+        + 2 * '[[stage.release]]\nmechanism = "gaussian"\nsigma = 1\ncontribution = 1\n',
+        (
+            f'{TRAINING}: sampling.scheme: expected "without-replacement" under replace-one: no '
+            "theorem here covers the other but for one gaussian release with sigma and contribution"
+        ),
     ),
     "fixed size under add-remove": (
         PIPELINE

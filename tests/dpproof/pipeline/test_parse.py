@@ -7,8 +7,10 @@ from fractions import Fraction
 
 from accountant.relation import AddRemove, ReplaceOne
 from accountant.sampling.schemes import Poisson, WithoutReplacement
+from accountant.sensitivity import L2Contribution
 from dpproof.pipeline.parse import parse
 from dpproof.pipeline.pipeline import Pipeline
+from mechanisms import Gaussian
 from tests.dpproof.files import GAUSSIAN, GROUP, ISSUE, PIPELINE
 
 
@@ -105,3 +107,18 @@ def test_replacing_a_number_changes_that_number_only() -> None:
         assert {name for name, value in changed.items() if value != stage.numbers()[name]} == {
             name for name in changed if name.split(".")[-1] == plain
         }
+
+
+def test_a_gaussian_sum_on_poisson_samples_under_replace_one() -> None:
+    """A stated contribution is all that the theorem asks for; the cost is that of the library."""
+    text = (
+        PIPELINE.replace("add-remove", "replace-one")
+        + '[[stage]]\nname = "training"\nmechanism = "gaussian"\nsigma = 2\ncontribution = 3\n'
+        + 'sampling = { scheme = "poisson", rate = 0.25 }\ncount = 5\n'
+    )
+    (stage,) = parsed(text).stages
+    noise = Gaussian(sigma=2, sensitivity=L2Contribution(3), relation=ReplaceOne())
+
+    assert stage.releases[0].values == {"sigma": 2, "contribution": 3}
+    step = noise.subsample(Poisson(sampling_rate=0.25)).repeat(5)
+    assert stage.guarantee(ReplaceOne()) == step.guarantee()

@@ -130,6 +130,7 @@ if TYPE_CHECKING:
     )
     from mechanisms import (
         BatchPerceptron,
+        CandidateExponential,
         ChooseIterate,
         ClassMeans,
         ClippedSum,
@@ -186,6 +187,7 @@ __all__ = [  # noqa: RUF022 - plain order, as a test of the surface compares
     "BoundedRange",
     "Calibrated",
     "CalibrationError",
+    "CandidateExponential",
     "Certificate",
     "CertificateError",
     "CheckError",

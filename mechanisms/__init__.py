@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mechanisms.combinators.repeated import Repeated
     from mechanisms.combinators.subsampled import Subsampled
     from mechanisms.learning.batch_perceptron import BatchPerceptron
+    from mechanisms.learning.candidate_exponential import CandidateExponential
     from mechanisms.learning.class_means import ClassMeans
     from mechanisms.learning.kesler_perceptron import KeslerPerceptron
     from mechanisms.learning.mean_halfspace import MeanHalfspace
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "BatchPerceptron": "mechanisms.learning.batch_perceptron",
+    "CandidateExponential": "mechanisms.learning.candidate_exponential",
     "ChooseIterate": "mechanisms.learning.stops",
     "ClassMeans": "mechanisms.learning.class_means",
     "ClippedSum": "mechanisms.queries.exact",
@@ -70,6 +72,7 @@ _HOMES = {
 
 __all__ = [
     "BatchPerceptron",
+    "CandidateExponential",
     "ChooseIterate",
     "ClassMeans",
     "ClippedSum",

@@ -9,7 +9,7 @@ from typing import Any, cast, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from accountant import AddRemove, Guarantee, calibrate
 from accountant.arguments import Number
@@ -149,7 +149,9 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
                 stacklevel=2,
             )
         rows = validate_data(self, X, ensure_all_finite=False, ensure_min_samples=0)
-        labels = np.asarray(y)
+        if y is None:
+            raise ValueError("fit requires y to be passed, but the target y is None")
+        labels = column_or_1d(y, warn=True)
         if labels.shape != (len(rows),):
             raise ValueError(f"y has shape {labels.shape}, expected one label for {len(rows)} rows")
         numbers = class_numbers(labels, self._classes())

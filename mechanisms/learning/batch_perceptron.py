@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import final, overload
@@ -16,7 +15,7 @@ from accountant.relation import AddRemove, R, Relation
 from mechanisms import parameters
 from mechanisms.learning.bounded_updates import Contributions
 from mechanisms.learning.grid import PRODUCT_BITS
-from mechanisms.learning.halfspace import HalfspaceMistakes, signed, signs
+from mechanisms.learning.halfspace import mistakes_within, signs
 from mechanisms.learning.perceptron import Perceptron, checked
 from mechanisms.learning.records import GridRecords
 from mechanisms.learning.stops import Stop
@@ -145,7 +144,5 @@ class BatchPerceptron(Perceptron[R]):
         return signs(labels)
 
     def _contributions(self, records: GridRecords) -> Contributions:
-        limit = float(math.floor(self._relative_margin() * 2**PRODUCT_BITS))
-        return HalfspaceMistakes(
-            signed(records), lambda states: np.full(len(states), limit), operator.add
-        )
+        limit = math.floor(self._relative_margin() * 2**PRODUCT_BITS)
+        return mistakes_within(records, float(limit))

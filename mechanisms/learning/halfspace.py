@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
@@ -86,3 +87,15 @@ class HalfspaceMistakes(Contributions):
     def advance(self, states: Vectors, noisy: Vectors) -> Vectors:
         """The learner's update."""
         return self.update(states, noisy)
+
+
+def mistakes_within(records: GridRecords, limit: float) -> HalfspaceMistakes:
+    """The mistakes of the perceptron's rule: y <w / ||w||, x> at most a constant.
+
+    Args:
+        records: on the grid, classes 1 and 0 for the labels 1 and -1.
+        limit: an integer, in units of 2^-52 of the norm bound.
+    """
+    return HalfspaceMistakes(
+        signed(records), lambda states: np.full(len(states), limit), operator.add
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import final, overload
@@ -14,7 +13,7 @@ from accountant.arguments import Number
 from accountant.relation import AddRemove, R, Relation
 from mechanisms import parameters
 from mechanisms.learning.bounded_updates import Contributions, NoisySums
-from mechanisms.learning.halfspace import HalfspaceMistakes, signed, signs
+from mechanisms.learning.halfspace import mistakes_within, signs
 from mechanisms.learning.records import GridRecords
 from mechanisms.learning.sum_learner import SumLearner, checked
 
@@ -106,6 +105,4 @@ class MeanHalfspace(SumLearner[R]):
 
     def _contributions(self, records: GridRecords) -> Contributions:
         """Every record counts, whatever the state."""
-        return HalfspaceMistakes(
-            signed(records), lambda states: np.full(len(states), np.inf), operator.add
-        )
+        return mistakes_within(records, np.inf)

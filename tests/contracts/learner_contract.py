@@ -217,5 +217,24 @@ class LearnerContract(MechanismContract):
         assert flatten(many).shape == (7, 2 + one.weights.size)
 
 
+def assert_ties_are_mistakes(learner: SumLearner[Any], labels: list[float]) -> None:
+    """Rows whose product with the state is exactly 0 are mistakes of margin 0, however many.
+
+    Coordinates of the state come in equal pairs, those of the rows in opposite ones. In binary64
+    without the grid the sums that cancel leave rounding errors, whose signs depend on the order.
+    """
+    rng = np.random.default_rng(3)
+    half, kinds = rng.normal(size=(257, 32)), rng.choice(labels, size=257)
+    order = rng.permutation(64)
+    rows = np.concatenate([half, -half], axis=1)[:, order]
+    shape = learner.contributions(Records(rows, kinds)).shape
+    one = rng.normal(size=(*shape[:-1], 32))
+    state = np.concatenate([one, one], axis=-1)[..., order]
+    for size in (1, 2, 3, 5, 8, 13, 33, 64, 129, 257):
+        part = learner.contributions(Records(rows[:size], kinds[:size]))
+
+        assert part.totals(state[np.newaxis], None).counts.tolist() == [size]
+
+
 def _squared(vector: NDArray[np.int64]) -> int:
     return sum(int(x) ** 2 for x in vector)

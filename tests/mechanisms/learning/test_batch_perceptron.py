@@ -12,7 +12,7 @@ import pytest
 from accountant import GDP, calibrate
 from accountant.relation import ReplaceOne
 from mechanisms import BatchPerceptron, Records
-from tests.contracts.learner_contract import LearnerContract
+from tests.contracts.learner_contract import LearnerContract, assert_ties_are_mistakes
 from tests.contracts.mechanism_contract import NOT_POSITIVE, one_bad
 
 GOOD: dict[str, Any] = {"margin": 0.1, "steps": 2, "sigma": 2}
@@ -79,6 +79,11 @@ def test_sampling_under_replace_one_has_its_own_price() -> None:
     )
 
     assert learner.guarantee().epsilon(delta=1e-5).upper == pytest.approx(1.13472, abs=1e-5)
+
+
+def test_exact_ties_are_mistakes() -> None:
+    """Where every product is exactly 0, margin 0 is not exceeded, beside any number of rows."""
+    assert_ties_are_mistakes(BatchPerceptron(margin=0, steps=1, sigma=1, norm=None), [1.0, -1.0])
 
 
 def test_learns_a_halfspace_that_the_mean_gets_wrong() -> None:

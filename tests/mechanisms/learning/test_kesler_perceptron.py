@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mechanisms import KeslerPerceptron, Records
-from tests.contracts.learner_contract import LearnerContract
+from tests.contracts.learner_contract import LearnerContract, assert_ties_are_mistakes
 from tests.contracts.mechanism_contract import one_bad
 from tests.mechanisms.learning.test_batch_perceptron import BAD, GOOD
 
@@ -39,6 +39,13 @@ def test_the_rival_is_the_nearest_class_by_angle() -> None:
 
     # margins: -0.5 / 0.707 against class 1, -0.6 / 4.04 against class 2 with the larger score
     assert (sums / 2**24).tolist() == [[1.0, 0.0], [-1.0, 0.0], [0.0, 0.0]]
+
+
+def test_exact_ties_are_mistakes() -> None:
+    """Where every score is exactly 0, margin 0 is not exceeded, beside any number of rows."""
+    learner = KeslerPerceptron(classes=3, margin=0, steps=1, sigma=1, norm=None)
+
+    assert_ties_are_mistakes(learner, [0.0, 1.0, 2.0])
 
 
 def test_equal_weights_are_margin_zero() -> None:

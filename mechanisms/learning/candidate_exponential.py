@@ -1,0 +1,167 @@
+"""A halfspace among public candidates, with pure differential privacy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from accountant import arguments as check
+from accountant.arguments import Number
+from accountant.errors import ParameterError
+from accountant.guarantees.guarantee import Guarantee
+from accountant.relation import AddRemove, R, Relation, ReplaceOne
+from accountant.sensitivity import LInf
+from accountant.theorems.composition.post_process import post_process
+from mechanisms import parameters
+from mechanisms.learning.grid import PRODUCT_BITS
+from mechanisms.learning.halfspace import mistakes_within, signs
+from mechanisms.learning.records import on_grid
+from mechanisms.mechanism import Mechanism
+from mechanisms.outputs import Outputs
+from mechanisms.samplers.rng import Rng
+from mechanisms.samplers.sampler_arguments import scale
+from mechanisms.selection.exponential import ExponentialMechanism
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class CandidateExponential(Mechanism[R]):
+    """Pick one of some public directions, those with few margin mistakes exponentially likely.
+
+    A record (x, y) is a mistake of w if y <w / ||w||, x> <= margin. The pick has probability
+    proportional to e^(-epsilon mistakes), e^(-epsilon mistakes / 2) under replace-one.
+
+    Statement: the numbers of mistakes move by at most 1 between neighbours, under add-remove and
+        zero-out all in the same direction, so the pick is epsilon-bounded-range, hence epsilon-DP.
+    Source: Nguyen, Ullman & Zakynthinou, arXiv:1902.09009, Algorithm 2, and Ghazi, Kumar,
+        Manurangsi & Nguyen, arXiv:2011.14580, Theorem 5, over any finite set, with counts in place
+        of shares of the number of records, which is private; under add-remove this halves the
+        noise. A Markov chain over the sphere has not the law of the theorem.
+
+    Args:
+        candidates: directions, shape (candidates, features), chosen without looking at the data.
+        margin: at least 0, in data units.
+        epsilon: of the pick, in nats. It has at most log(candidates / beta) / epsilon mistakes more
+            than the best candidate, except with probability beta; twice that under replace-one.
+        norm: rows are clipped to this Euclidean norm; None scales every row to norm 1.
+        relation: which datasets are neighbours.
+    Outputs:
+        A record with fields ``index`` and ``weights``, the candidate of that index.
+    Raises:
+        ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
+            A record that is not finite, or whose label is neither 1 nor -1, contributes nothing.
+    Example:
+        >>> pick = CandidateExponential(candidates=[[1, 0], [0, 1]], margin=0, epsilon=50)
+        >>> pick.release([([0.1, 0.9], 1), ([-0.9, -0.1], 1), ([-0.3, 0.3], 1)]).weights
+        array([0., 1.])
+    """
+
+    candidates: tuple[tuple[float, ...], ...]
+    margin: Fraction
+    epsilon: Fraction
+    norm: Fraction | None
+    relation: R
+
+    @overload
+    def __init__(
+        self: CandidateExponential[AddRemove],
+        *,
+        candidates: ArrayLike,
+        margin: Number,
+        epsilon: Number,
+        norm: Number | None = 1,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        *,
+        candidates: ArrayLike,
+        margin: Number,
+        epsilon: Number,
+        norm: Number | None = 1,
+        relation: R,
+    ) -> None: ...
+
+    def __init__(
+        self,
+        *,
+        candidates: ArrayLike,
+        margin: Number,
+        epsilon: Number,
+        norm: Number | None = 1,
+        relation: Relation = parameters.DEFAULT_RELATION,
+    ) -> None:
+        directions = tuple(tuple(row) for row in _directions(candidates).tolist())
+        object.__setattr__(self, "candidates", directions)
+        object.__setattr__(self, "margin", check.non_negative(margin=margin))
+        object.__setattr__(self, "epsilon", check.positive(epsilon=epsilon))
+        object.__setattr__(self, "norm", None if norm is None else scale(norm=norm))
+        object.__setattr__(self, "relation", parameters.require_relation(relation))
+
+    @property
+    def acts_on_records(self) -> bool:
+        """A learner learns from records."""
+        return True
+
+    def guarantee(self) -> Guarantee[R]:
+        """epsilon-bounded-range."""
+        return post_process(
+            self._mechanism().guarantee(), description="looking up the candidate of an index"
+        )
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Pick ``count`` times on each dataset: records of shape (len(datasets), count)."""
+        scores = [-self.mistakes(data) for data in datasets]
+        picked = self._mechanism().draw(scores, count, rng)
+        directions = np.array(self.candidates)
+        fields = [("index", np.int64), ("weights", np.float64, directions.shape[1:])]
+        outputs = np.recarray(picked.shape, dtype=fields)
+        outputs["index"], outputs["weights"] = picked, directions[picked]
+        return np.asarray(outputs)
+
+    def mistakes(self, data: object) -> NDArray[np.int64]:
+        """How many records each candidate is mistaken about, exactly.
+
+        Raises:
+            ParameterError: the data is not labelled rows as wide as the candidates.
+        """
+        directions = np.array(self.candidates)
+        unit = Fraction(1) if self.norm is None else self.norm
+        norm = None if self.norm is None else float(self.norm)
+        records = on_grid(data, signs, norm=norm, features=directions.shape[1])
+        limit = math.floor(min(self.margin / unit, Fraction(2)) * 2**PRODUCT_BITS)
+        return mistakes_within(records, float(limit)).totals(directions, None).counts
+
+    def _mechanism(self) -> ExponentialMechanism[R]:
+        """The exponential mechanism on the negative numbers of mistakes."""
+        return ExponentialMechanism(
+            epsilon=self.epsilon,
+            sensitivity=LInf(1),
+            monotone=not isinstance(self.relation, ReplaceOne),
+            relation=self.relation,
+        )
+
+
+def _directions(candidates: ArrayLike) -> NDArray[np.float64]:
+    """The candidates as a matrix.
+
+    Raises:
+        ParameterError: they are not finite rows of the same length, none of them zero.
+    """
+    allowed = "a matrix of finite numbers, one row per candidate, none of them zero"
+    try:
+        directions = np.asarray(candidates, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError("candidates", candidates, allowed) from None
+    if directions.ndim != 2 or directions.size == 0 or not np.isfinite(directions).all():
+        raise ParameterError("candidates", candidates, allowed)
+    if not directions.any(axis=1).all():
+        raise ParameterError("candidates", candidates, allowed)
+    return directions

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mechanisms.learning.mean_halfspace import MeanHalfspace
     from mechanisms.learning.noisy_hinge import NoisyHinge
     from mechanisms.learning.one_vs_rest import OneVsRest
+    from mechanisms.learning.projected import Projected, SignProjection
     from mechanisms.learning.records import Records
     from mechanisms.learning.stops import ChooseIterate, GaussianStop, LaplaceStop, NormStop
     from mechanisms.learning.subsampled_hinge import SubsampledHinge
@@ -57,12 +58,14 @@ _HOMES = {
     "NoisyHinge": "mechanisms.learning.noisy_hinge",
     "NormStop": "mechanisms.learning.stops",
     "OneVsRest": "mechanisms.learning.one_vs_rest",
+    "Projected": "mechanisms.learning.projected",
     "RandomizedResponse": "mechanisms.local.randomized_response",
     "Records": "mechanisms.learning.records",
     "Repeated": "mechanisms.combinators.repeated",
     "ReplayRng": "mechanisms.samplers.rng",
     "Scores": "mechanisms.queries.exact",
     "Selected": "mechanisms.combinators.best_of_runs",
+    "SignProjection": "mechanisms.learning.projected",
     "Subsampled": "mechanisms.combinators.subsampled",
     "SubsampledHinge": "mechanisms.learning.subsampled_hinge",
     "SystemRng": "mechanisms.samplers.rng",
@@ -92,12 +95,14 @@ __all__ = [
     "NoisyHinge",
     "NormStop",
     "OneVsRest",
+    "Projected",
     "RandomizedResponse",
     "Records",
     "Repeated",
     "ReplayRng",
     "Scores",
     "Selected",
+    "SignProjection",
     "Subsampled",
     "SubsampledHinge",
     "SystemRng",

@@ -36,7 +36,7 @@ class Records:
     Laws: ``records[i]`` is the i-th pair (row, label); a slice or an index array gives Records.
     Example:
         >>> data = Records([[0.5, 1.0], [0.0, -1.0]], [1, -1])
-        >>> len(data[:1]), data[1][1]
+        >>> len(data[:1]), float(data[1][1])
         (1, -1.0)
     """
 

@@ -12,11 +12,20 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from accountant.adaptive.approx_dp_filter import ApproxDPFilter
+    from accountant.adaptive.gdp_filter import GDPFilter
+    from accountant.adaptive.privacy_filter import PrivacyFilter
+    from accountant.adaptive.privacy_odometer import PrivacyOdometer
+    from accountant.adaptive.renyi_filter import RenyiFilter
+    from accountant.adaptive.renyi_odometer import RenyiOdometer
+    from accountant.adaptive.zcdp_filter import ZCDPFilter
+    from accountant.adaptive.zcdp_odometer import ZCDPOdometer
     from accountant.bound import Bound
     from accountant.calibration.calibrate import Calibrated, calibrate
     from accountant.calibration.plan_selection import SelectionOption, SelectionPlan, plan_selection
     from accountant.certificates.certify import certify
     from accountant.errors import (
+        BudgetExceeded,
         CalibrationError,
         NoBracket,
         NotCertified,
@@ -56,9 +65,11 @@ if TYPE_CHECKING:
 _HOMES = {
     "AddRemove": "accountant.relation",
     "ApproxDP": "accountant.guarantees.approx_dp",
+    "ApproxDPFilter": "accountant.adaptive.approx_dp_filter",
     "BinomialRuns": "accountant.run_counts.binomial",
     "Bound": "accountant.bound",
     "BoundedRange": "accountant.guarantees.bounded_range",
+    "BudgetExceeded": "accountant.errors",
     "Calibrated": "accountant.calibration.calibrate",
     "CalibrationError": "accountant.errors",
     "Derivation": "accountant.guarantees.derivation",
@@ -66,6 +77,7 @@ _HOMES = {
     "FiniteRuns": "accountant.run_counts.finite",
     "FixedRuns": "accountant.run_counts.fixed",
     "GDP": "accountant.guarantees.gdp",
+    "GDPFilter": "accountant.adaptive.gdp_filter",
     "Guarantee": "accountant.guarantees.guarantee",
     "L1": "accountant.sensitivity",
     "L2": "accountant.sensitivity",
@@ -78,11 +90,15 @@ _HOMES = {
     "Poisson": "accountant.sampling.schemes",
     "PoissonRuns": "accountant.run_counts.poisson",
     "PrivacyError": "accountant.errors",
+    "PrivacyFilter": "accountant.adaptive.privacy_filter",
+    "PrivacyOdometer": "accountant.adaptive.privacy_odometer",
     "PrivacyProfile": "accountant.guarantees.privacy_profile",
     "PureDP": "accountant.guarantees.pure_dp",
     "RDP": "accountant.guarantees.rdp",
     "Relation": "accountant.relation",
     "RelationMismatch": "accountant.errors",
+    "RenyiFilter": "accountant.adaptive.renyi_filter",
+    "RenyiOdometer": "accountant.adaptive.renyi_odometer",
     "ReplaceOne": "accountant.relation",
     "RunLaw": "accountant.run_counts.law",
     "SamplingScheme": "accountant.sampling.schemes",
@@ -93,6 +109,8 @@ _HOMES = {
     "TruncatedNegativeBinomial": "accountant.run_counts.truncated_negative_binomial",
     "WithoutReplacement": "accountant.sampling.schemes",
     "ZCDP": "accountant.guarantees.zcdp",
+    "ZCDPFilter": "accountant.adaptive.zcdp_filter",
+    "ZCDPOdometer": "accountant.adaptive.zcdp_odometer",
     "ZeroOut": "accountant.relation",
     "calibrate": "accountant.calibration.calibrate",
     "certify": "accountant.certificates.certify",
@@ -110,9 +128,11 @@ _HOMES = {
 __all__ = [  # noqa: RUF022 - plain order, as a test of the surface compares
     "AddRemove",
     "ApproxDP",
+    "ApproxDPFilter",
     "BinomialRuns",
     "Bound",
     "BoundedRange",
+    "BudgetExceeded",
     "Calibrated",
     "CalibrationError",
     "Derivation",
@@ -120,6 +140,7 @@ __all__ = [  # noqa: RUF022 - plain order, as a test of the surface compares
     "FiniteRuns",
     "FixedRuns",
     "GDP",
+    "GDPFilter",
     "Guarantee",
     "L1",
     "L2",
@@ -132,11 +153,15 @@ __all__ = [  # noqa: RUF022 - plain order, as a test of the surface compares
     "Poisson",
     "PoissonRuns",
     "PrivacyError",
+    "PrivacyFilter",
+    "PrivacyOdometer",
     "PrivacyProfile",
     "PureDP",
     "RDP",
     "Relation",
     "RelationMismatch",
+    "RenyiFilter",
+    "RenyiOdometer",
     "ReplaceOne",
     "RunLaw",
     "SamplingScheme",
@@ -147,6 +172,8 @@ __all__ = [  # noqa: RUF022 - plain order, as a test of the surface compares
     "TruncatedNegativeBinomial",
     "WithoutReplacement",
     "ZCDP",
+    "ZCDPFilter",
+    "ZCDPOdometer",
     "ZeroOut",
     "calibrate",
     "certify",

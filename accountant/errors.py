@@ -5,6 +5,7 @@
     ├─ RelationMismatch (TypeError)   two parts speak of different neighbouring relations
     ├─ NotImplied                     no theorem leads from what is known to what was asked
     ├─ NotCertified                   the rigorous bracket could not be computed
+    ├─ BudgetExceeded                 a filter has less left than a guarantee costs
     └─ CalibrationError               no parameter value meets the target
        └─ NoBracket                   the search interval does not straddle the target
 
@@ -61,6 +62,10 @@ class NotImplied(PrivacyError):
 
 class NotCertified(PrivacyError):
     """A rigorous bracket could not be computed for this question."""
+
+
+class BudgetExceeded(PrivacyError):
+    """A filter has less left than a guarantee costs; nothing was spent."""
 
 
 class CalibrationError(PrivacyError):

@@ -122,3 +122,10 @@ CATEGORIES: Final = SideCondition(
 def selection_of_the_best() -> tuple[str, ...]:
     """What every theorem on the best of some runs takes for granted."""
     return RUNS_AT_NOTHING(), OWN_RANDOMNESS(), SCORE_OF_OUTPUT(), BEST_ALONE()
+
+
+SPENT_BEFORE: Final = SideCondition(
+    "spent before",
+    "every mechanism is spent before it runs, with a guarantee that holds given all outputs before "
+    "it, and what is refused does not run",
+)

@@ -45,6 +45,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "answers",
         "guarantees",
         "theorems",
+        "adaptive",
         "calibration",
         "certificates",
     ),

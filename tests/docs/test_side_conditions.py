@@ -45,7 +45,7 @@ from tests.proofs.corpus import COMPUTATIONS, DELTA
 PAGE = import_module("scripts.theorems")
 RUNS = TruncatedNegativeBinomial(eta=1, gamma=Fraction(1, 2))
 BLANK = ZeroOut()
-NO_RULE_YET = {"sum of contributions"}
+NO_RULE_YET = {"sum of contributions", "spent before"}
 CERTIFICATES_ALONE = {"select/profile", "select/above-pair"}  # other rules for a theorem's node
 
 VERDICTS: Final = {

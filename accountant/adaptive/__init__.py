@@ -1,0 +1,1 @@
+"""Filters and odometers: budgets whose spending is decided after looking at outputs."""

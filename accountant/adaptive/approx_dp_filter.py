@@ -1,0 +1,123 @@
+"""The privacy filter of approximate differential privacy."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Final, cast, final, overload
+
+from accountant import arguments
+from accountant.adaptive.privacy_filter import Costs, PrivacyFilter
+from accountant.arguments import Number
+from accountant.errors import ParameterError
+from accountant.guarantees.approx_dp import ApproxDP
+from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee
+from accountant.guarantees.pure_dp import PureDP
+from accountant.guarantees.rounding import show
+from accountant.guarantees.theorem import Theorem
+from accountant.guarantees.zcdp import ZCDP
+from accountant.relation import AddRemove, R, Relation
+from accountant.side_conditions import SPENT_BEFORE
+from accountant.theorems.conversion.convert import convert
+
+_HALVINGS: Final = 60  # of the bracket of rho: how much of the budget is given away, not soundness
+
+
+APPROX_DP_FILTER: Final = Theorem(
+    rule="filter/approx-dp",
+    source="proofs/theory/filters.md",
+)
+
+
+@final
+class ApproxDPFilter(PrivacyFilter[R]):
+    """A budget of (epsilon, delta)-DP.
+
+    Statement: let every mechanism, given the outputs before it, be rho_i-zCDP, or (e_i, d_i)-DP
+        with rho_i that of pure e_i-DP, all chosen from those outputs alone. If on every path
+        sum_i d_i <= failures and sum_i rho_i <= rho, where rho-zCDP implies
+        (epsilon, delta - failures)-DP, then all outputs together are (epsilon, delta)-DP.
+    Source: Whitehouse, Ramdas, Rogers & Wu (arXiv:2203.05481), Theorem 1, whose budget
+        sum_i e_i^2 / 2 is no smaller than the sum of rho_i = e_i tanh(e_i / 2), and whose
+        conversion of zCDP is no better than ours. Proof: proofs/theory/filters.md.
+    Rounds: up in costs, down in the budget of rho; sums are exact rationals.
+    Assumes: spent before.
+
+    Args:
+        epsilon: above 0, nats.
+        delta: above 0, below 1.
+        failures: how much of delta the deltas of the parts may add up to, at or above 0 and
+            below delta; half of it by default. 0 is best if every part is pure or concentrated.
+        relation: which datasets are neighbours; every guarantee has to be about the same.
+    Example:
+        >>> budget = ApproxDPFilter(epsilon=1, delta=1e-6)
+        >>> budget.spend(ApproxDP(epsilon=0.05, delta=1e-8))
+        >>> budget.admits(PureDP(epsilon=0.5))
+        False
+    """
+
+    __slots__ = ("_stated",)
+
+    _stated: tuple[Fraction, Fraction]
+
+    @overload
+    def __init__(
+        self: ApproxDPFilter[AddRemove],
+        *,
+        epsilon: Number,
+        delta: Number,
+        failures: Number | None = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self, *, epsilon: Number, delta: Number, failures: Number | None = None, relation: R
+    ) -> None: ...
+    def __init__(
+        self,
+        *,
+        epsilon: Number,
+        delta: Number,
+        failures: Number | None = None,
+        relation: Relation = DEFAULT_RELATION,
+    ) -> None:
+        size = arguments.positive(epsilon=epsilon)
+        whole = arguments.open_probability(delta=delta)
+        kept = whole / 2 if failures is None else arguments.non_negative(failures=failures)
+        if not kept < whole:
+            raise ParameterError("failures", failures, f"below delta = {float(whole):g}")
+        self._stated = (size, whole)
+        self._begin(cast("R", relation), _largest_rho(size, whole - kept), kept)
+
+    @property
+    def remaining(self) -> tuple[Fraction, Fraction]:
+        """The rho that is left, and how much of delta is left for deltas of parts, exactly."""
+        rho, failures = self._left
+        return rho, failures
+
+    def guarantee(self) -> ApproxDP[R]:
+        """Return (epsilon, delta)-DP for the whole budget."""
+        epsilon, delta = self._stated
+        derivation = Derivation(
+            theorem=APPROX_DP_FILTER,
+            statement=f"({show(epsilon)}, {show(delta)})-DP, whatever is spent",
+            assumptions=(SPENT_BEFORE(),),
+        )
+        return ApproxDP(epsilon=epsilon, delta=delta, relation=self.relation, derivation=derivation)
+
+    def _costs(self, guarantee: Guarantee[R]) -> Costs:
+        if isinstance(guarantee, ApproxDP):
+            pure = PureDP(epsilon=guarantee.stated_epsilon, relation=guarantee.relation)
+            return convert(pure, to=ZCDP).rho, guarantee.stated_delta
+        return convert(guarantee, to=ZCDP).rho, Fraction(0)
+
+
+def _largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """Return some rho, near the largest, for which rho-zCDP implies (epsilon, delta)-DP."""
+    low, high = Fraction(0), epsilon  # rho-zCDP has divergence above rho at order 1
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if Fraction(ZCDP(rho=middle).epsilon(delta=delta).upper) <= epsilon:
+            low = middle
+        else:
+            high = middle
+    return low

@@ -1,0 +1,75 @@
+"""The privacy filter of Gaussian differential privacy."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Final, cast, final, overload
+
+from accountant import arguments
+from accountant.adaptive.privacy_filter import Costs, PrivacyFilter
+from accountant.arguments import Number
+from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.gdp import GDP
+from accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee
+from accountant.guarantees.rounding import show, sqrt_up
+from accountant.guarantees.theorem import Theorem
+from accountant.relation import AddRemove, R, Relation
+from accountant.side_conditions import SPENT_BEFORE
+from accountant.theorems.conversion.convert import convert
+
+GDP_FILTER: Final = Theorem(
+    rule="filter/gdp",
+    source="Smith & Thakurta, arXiv:2210.17520, Theorem 1.2",
+)
+
+
+@final
+class GDPFilter(PrivacyFilter[R]):
+    """A budget of mu-GDP.
+
+    Statement: if every mechanism is mu_i-GDP given the outputs before it, mu_i is chosen from
+        those outputs alone, and sum_i mu_i^2 is at most mu^2 on every path, then all outputs
+        together are mu-GDP.
+    Source: Smith & Thakurta (arXiv:2210.17520), Theorem 1.2. Proof: proofs/theory/filters.md.
+    Rounds: up, where a guarantee of another notion is converted; sums are exact rationals.
+    Assumes: spent before.
+    Laws: sharp: what ``compose`` says of the same mu_i fixed in advance.
+
+    Args:
+        mu: the budget, at or above 0.
+        relation: which datasets are neighbours; every guarantee has to be about the same.
+    Example:
+        >>> budget = GDPFilter(mu=5)
+        >>> budget.spend(GDP(mu=3))
+        >>> budget.remaining
+        Fraction(16, 1)
+        >>> budget.admits(GDP(mu=4))
+        True
+    """
+
+    __slots__ = ()
+
+    @overload
+    def __init__(self: GDPFilter[AddRemove], *, mu: Number) -> None: ...
+    @overload
+    def __init__(self, *, mu: Number, relation: R) -> None: ...
+    def __init__(self, *, mu: Number, relation: Relation = DEFAULT_RELATION) -> None:
+        self._begin(cast("R", relation), arguments.non_negative(mu=mu) ** 2)
+
+    @property
+    def remaining(self) -> Fraction:
+        """The square of mu that is left, exactly."""
+        return self._left[0]
+
+    def guarantee(self) -> GDP[R]:
+        """Return mu-GDP for the whole budget."""
+        (squared,) = self._budget
+        derivation = Derivation(
+            theorem=GDP_FILTER,
+            statement=f"{show(sqrt_up(squared))}-GDP, whatever is spent",
+            assumptions=(SPENT_BEFORE(),),
+        )
+        return GDP(mu_squared=squared, relation=self.relation, derivation=derivation)
+
+    def _costs(self, guarantee: Guarantee[R]) -> Costs:
+        return (convert(guarantee, to=GDP).mu_squared,)

@@ -1,0 +1,82 @@
+"""The privacy filter of Rényi differential privacy at one order."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Final, cast, final, overload
+
+from accountant import arguments
+from accountant.adaptive.divergence_cost import divergence_cost
+from accountant.adaptive.privacy_filter import Costs, PrivacyFilter
+from accountant.arguments import Number
+from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee, renyi_order
+from accountant.guarantees.rdp import RDP
+from accountant.guarantees.rounding import show
+from accountant.guarantees.theorem import Theorem
+from accountant.relation import AddRemove, R, Relation
+from accountant.side_conditions import SPENT_BEFORE
+
+RENYI_FILTER: Final = Theorem(
+    rule="filter/renyi",
+    source="Feldman & Zrnic, arXiv:2008.11193, Theorem 4.3",
+)
+
+
+@final
+class RenyiFilter(PrivacyFilter[R]):
+    """A budget of Rényi divergence at one order that is fixed in advance.
+
+    Statement: if every mechanism has Rényi divergence at most r_i at the order, given the outputs
+        before it, r_i is chosen from those outputs alone, and sum_i r_i is at most epsilon on
+        every path, then all outputs together have divergence at most epsilon at the order.
+        The best of several orders may not be chosen at the end.
+    Source: Feldman & Zrnic (arXiv:2008.11193), Theorem 4.3. Proof: proofs/theory/filters.md.
+    Rounds: up, where a divergence is computed; sums are exact rationals.
+    Assumes: spent before.
+    Laws: sharp: what ``compose`` says at the order of divergences fixed in advance.
+
+    Args:
+        order: above 1.
+        epsilon: the budget, a divergence in nats, at or above 0.
+        relation: which datasets are neighbours; every guarantee has to be about the same.
+    Example:
+        >>> from accountant import ZCDP
+        >>> budget = RenyiFilter(order=8, epsilon=1)
+        >>> budget.spend(ZCDP(rho=0.0625))
+        >>> budget.remaining
+        Fraction(1, 2)
+    """
+
+    __slots__ = ("_order",)
+
+    _order: Fraction
+
+    @overload
+    def __init__(self: RenyiFilter[AddRemove], *, order: Number, epsilon: Number) -> None: ...
+    @overload
+    def __init__(self, *, order: Number, epsilon: Number, relation: R) -> None: ...
+    def __init__(
+        self, *, order: Number, epsilon: Number, relation: Relation = DEFAULT_RELATION
+    ) -> None:
+        self._order = renyi_order(order=order)
+        self._begin(cast("R", relation), arguments.non_negative(epsilon=epsilon))
+
+    @property
+    def remaining(self) -> Fraction:
+        """The divergence that is left, in nats, exactly."""
+        return self._left[0]
+
+    def guarantee(self) -> RDP[R]:
+        """Return the whole budget at the order."""
+        (epsilon,) = self._budget
+        derivation = Derivation(
+            theorem=RENYI_FILTER,
+            statement=f"divergence {show(epsilon)} at order {show(self._order)}, whatever is spent",
+            assumptions=(SPENT_BEFORE(),),
+        )
+        points = ((self._order, epsilon),)
+        return RDP(points=points, relation=self.relation, derivation=derivation)
+
+    def _costs(self, guarantee: Guarantee[R]) -> Costs:
+        return (divergence_cost(guarantee, self._order),)

@@ -1,0 +1,76 @@
+"""The privacy filter of zero-concentrated differential privacy."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Final, cast, final, overload
+
+from accountant import arguments
+from accountant.adaptive.privacy_filter import Costs, PrivacyFilter
+from accountant.arguments import Number
+from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee
+from accountant.guarantees.rounding import show
+from accountant.guarantees.theorem import Theorem
+from accountant.guarantees.zcdp import ZCDP
+from accountant.relation import AddRemove, R, Relation
+from accountant.side_conditions import SPENT_BEFORE
+from accountant.theorems.conversion.convert import convert
+
+ZCDP_FILTER: Final = Theorem(
+    rule="filter/zcdp",
+    source="Whitehouse, Ramdas, Rogers & Wu, arXiv:2203.05481, Theorem 1",
+)
+
+
+@final
+class ZCDPFilter(PrivacyFilter[R]):
+    """A budget of rho-zCDP.
+
+    Statement: if every mechanism is rho_i-zCDP given the outputs before it, rho_i is chosen from
+        those outputs alone, and sum_i rho_i is at most rho on every path, then all outputs
+        together are rho-zCDP.
+    Source: Whitehouse, Ramdas, Rogers & Wu (arXiv:2203.05481), Theorem 1; Feldman & Zrnic
+        (arXiv:2008.11193), Theorem 4.3, order by order. Proof: proofs/theory/filters.md.
+    Rounds: up, where a guarantee of another notion is converted; sums are exact rationals.
+    Assumes: spent before.
+    Laws: sharp: what ``compose`` says of the same rho_i fixed in advance.
+
+    Args:
+        rho: the budget, at or above 0.
+        relation: which datasets are neighbours; every guarantee has to be about the same.
+    Example:
+        >>> budget = ZCDPFilter(rho=0.5)
+        >>> budget.spend(ZCDP(rho=0.375))
+        >>> budget.remaining
+        Fraction(1, 8)
+        >>> budget.admits(ZCDP(rho=0.25))
+        False
+    """
+
+    __slots__ = ()
+
+    @overload
+    def __init__(self: ZCDPFilter[AddRemove], *, rho: Number) -> None: ...
+    @overload
+    def __init__(self, *, rho: Number, relation: R) -> None: ...
+    def __init__(self, *, rho: Number, relation: Relation = DEFAULT_RELATION) -> None:
+        self._begin(cast("R", relation), arguments.non_negative(rho=rho))
+
+    @property
+    def remaining(self) -> Fraction:
+        """The rho that is left, exactly."""
+        return self._left[0]
+
+    def guarantee(self) -> ZCDP[R]:
+        """Return rho-zCDP for the whole budget."""
+        (rho,) = self._budget
+        derivation = Derivation(
+            theorem=ZCDP_FILTER,
+            statement=f"{show(rho)}-zCDP, whatever is spent",
+            assumptions=(SPENT_BEFORE(),),
+        )
+        return ZCDP(rho=rho, relation=self.relation, derivation=derivation)
+
+    def _costs(self, guarantee: Guarantee[R]) -> Costs:
+        return (convert(guarantee, to=ZCDP).rho,)

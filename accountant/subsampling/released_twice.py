@@ -186,7 +186,7 @@ def released_twice(product: Product) -> ReleasedTwice | None:
 
 def _roughness(pair: Pair) -> float:
     if isinstance(pair, SubsampledPair):
-        return math.inf
+        return 0.0 if pair.is_exact else math.inf
     if isinstance(pair, SubsampledGaussianPair):
         return math.exp(min(float(pair.mu_squared), _FURTHEST)) / float(pair.sampling_rate)
     return 0.0

@@ -22,6 +22,7 @@ from accountant.pairs.domain import required_rate
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.pair import Pair
 from accountant.pairs.product import Product
+from accountant.pairs.randomized_response import RandomizedResponsePair
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from accountant.pairs.subsampling_formulas import (
     addition_profile,
@@ -29,12 +30,14 @@ from accountant.pairs.subsampling_formulas import (
     removal_profile,
     replacement_profile,
 )
+from accountant.subsampling.sampled_response import SampledResponsePair
 from accountant.subsampling.tabulated import TabulatedPair
 
 _TINY = 1e-115
 _LEAST_LEVEL = 1e-100  # of delta, from which a profile that ends at the one above is inverted
 _AHEAD = np.geomspace(0.02, 5e3, 40)  # how far beyond s a tail's bound is tried, relative to s + 1
 _ROUNDING = 1e-13
+_MILD, _LARGE = Fraction(1, 10**9), 600  # epsilons of a response whose sample is finite in floats
 
 
 class Direction(Enum):
@@ -83,6 +86,19 @@ class SubsampledPair(TabulatedPair):
         """Root of the sum of squares over the base: forgetting the sample is post-processing."""
         squares = sum(f.count * f.pair.gdp_bound**2 for f in self.base.factors)
         return math.sqrt(squares) * (1 + 1e-14)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether its outcomes are finitely many and known."""
+        return _exact(self) is not None
+
+    def above(self, count: int) -> Pair:
+        """The exact pair of a sampled randomised response, otherwise a table."""
+        return _exact(self) or TabulatedPair.above(self, count)
+
+    def below(self, count: int) -> Pair:
+        """The exact pair of a sampled randomised response, otherwise a table."""
+        return _exact(self) or TabulatedPair.below(self, count)
 
     @property
     def leads(self) -> bool:
@@ -191,6 +207,23 @@ class SubsampledPair(TabulatedPair):
         high = (found.value.real + found.radius).reshape(c.shape)
         bound = chernoff(c, high, argument) + _ROUNDING * c * (1.0 + argument)
         return c, np.asarray(bound - np.log(ahead))
+
+
+def _exact(pair: SubsampledPair) -> SampledResponsePair | None:
+    """Return the finite pair of one randomised response on a Poisson sample, else None."""
+    if pair.direction is Direction.REPLACEMENT or len(pair.base.factors) != 1:
+        return None
+    base = pair.base.factors[0]
+    response = base.pair
+    if base.count != 1 or not isinstance(response, RandomizedResponsePair):
+        return None
+    if response.infinite or not _MILD <= response.epsilon <= _LARGE:
+        return None
+    return SampledResponsePair(
+        response=response,
+        sampling_rate=pair.sampling_rate,
+        removal=pair.direction is Direction.REMOVAL,
+    )
 
 
 def tabulated(pair: Pair) -> Pair:

@@ -1,0 +1,102 @@
+"""A Poisson sample of one randomised response: three outcomes at most, known exactly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from decimal import Context, Decimal, localcontext
+from fractions import Fraction
+from functools import lru_cache
+from typing import final
+
+import numpy as np
+
+from accountant.arithmetic.atoms import Atoms
+from accountant.bound import Bound
+from accountant.pairs.atomic import AtomicPair
+from accountant.pairs.pair import Exponentials, Lattice, Smoothness
+from accountant.pairs.randomized_response import RandomizedResponsePair
+
+_DIGITS = 60  # of masses and losses, before they are rounded to floats
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampledResponsePair(AtomicPair):
+    """((1-q) Q + q P, Q) for removal, (P, (1-q) P + q Q) otherwise, of a randomised response.
+
+    Source: Zhu, Dong & Wang (arXiv:2106.08567), Theorem 11; of finitely many outcomes so sampled
+        nothing has to be bounded (proofs/theory/sampled.md, section 9).
+    Rounds: masses and losses are computed with 60 digits and rounded to the nearest float.
+
+    Attributes:
+        response: of a finite loss, no mass outside.
+        sampling_rate: exact, in (0, 1).
+        removal: the direction.
+    """
+
+    response: RandomizedResponsePair
+    sampling_rate: Fraction
+    removal: bool
+
+    @property
+    def atoms(self) -> Atoms:
+        """The outcomes, kept."""
+        return _outcomes(self)[0]
+
+    def swapped(self) -> SampledResponsePair:
+        """The other direction, as the response is its own swap."""
+        return replace(self, removal=not self.removal)
+
+    @property
+    def infinite_mass(self) -> float:
+        """None."""
+        return 0.0
+
+    @property
+    def max_loss(self) -> float:
+        """The largest of the losses."""
+        return float(self.atoms.loss.max()) * (1 + 1e-15)
+
+    def work(self, s: complex) -> int:
+        """Terms in K."""
+        return int(self.atoms.loss.size)
+
+    def smoothness(self, c: float, moment: Bound) -> Smoothness:
+        """None: the loss law has only atoms."""
+        return Smoothness()
+
+    def lattice(self, c: float) -> Lattice | None:
+        """Two losses always form a lattice; three are not tried."""
+        atoms, span = _outcomes(self)
+        if atoms.loss.size != 2:
+            return None
+        return Lattice(float(atoms.loss[1]), span, atoms.adjacency(np.array([1.0, 0.0]), c))
+
+    def exponentials(self) -> Exponentials:
+        """Masses times e^{-l/2}, at the losses."""
+        atoms = self.atoms
+        return Exponentials(atoms.loss, np.exp(atoms.log_p - 0.5 * atoms.loss)[:, None])
+
+
+@lru_cache(maxsize=256)
+def _outcomes(pair: SampledResponsePair) -> tuple[Atoms, float]:
+    """The outcomes, and the difference of the losses of the first two."""
+    with localcontext(Context(prec=_DIGITS)):
+        grown = _decimal(pair.response.epsilon).exp()
+        total = grown + pair.response.categories - 1
+        kept = [grown / total, 1 / total, (pair.response.categories - 2) / total]
+        lost = [kept[1], kept[0], kept[2]]
+        rate = _decimal(pair.sampling_rate)
+        if pair.removal:
+            p, q = [(1 - rate) * b + rate * a for a, b in zip(kept, lost, strict=True)], lost
+        else:
+            p, q = kept, [(1 - rate) * a + rate * b for a, b in zip(kept, lost, strict=True)]
+        outcomes = [(a, b) for a, b in zip(p, q, strict=True) if a]
+        losses = [(a / b).ln() for a, b in outcomes]
+        log_p = np.array([float(a.ln()) for a, _ in outcomes])
+        atoms = Atoms(log_p, np.array([float(loss) for loss in losses]), 0.0, 0.0)
+        return atoms, float(losses[0] - losses[1])
+
+
+def _decimal(value: Fraction) -> Decimal:
+    return Decimal(value.numerator) / Decimal(value.denominator)

@@ -1,0 +1,68 @@
+"""Samples of randomised response as finite pairs, against binomial sums with 50 digits."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import mpmath
+import pytest
+
+from accountant import answers
+from accountant.engine import profile
+from accountant.pairs.product import Factor, Product
+from accountant.pairs.randomized_response import RandomizedResponsePair
+from accountant.subsampling.subsampled import Direction, SubsampledPair
+
+DIRECTIONS = Direction.REMOVAL, Direction.ADDITION
+
+
+def step(direction: Direction, categories: int = 2) -> SubsampledPair:
+    """Epsilon 2 at rate 1/10."""
+    base = Product.of(RandomizedResponsePair(epsilon=Fraction(2), categories=categories))
+    return SubsampledPair(base=base, sampling_rate=Fraction(1, 10), direction=direction)
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("count", [1, 3, 20, 300])
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.6, 0.999])
+def test_the_binomial_sum(direction: Direction, count: int, share: float) -> None:
+    """Delta of repeated samples with two categories, from both masses."""
+    with mpmath.workdps(50):
+        keep, rate = mpmath.exp(2) / (mpmath.exp(2) + 1), mpmath.mpf(1) / 10
+        p, q = keep, 1 - keep
+        if direction is Direction.REMOVAL:
+            p = (1 - rate) * q + rate * p
+        else:
+            q = (1 - rate) * p + rate * q
+        epsilon = float(share * count * mpmath.log(p / q))
+        t = mpmath.exp(mpmath.mpf(epsilon))
+        true = mpmath.mpf(0)
+        for k in range(count + 1):
+            first, second = p**k * (1 - p) ** (count - k), q**k * (1 - q) ** (count - k)
+            true += mpmath.binomial(count, k) * max(first - t * second, mpmath.mpf(0))
+        found = answers.delta(Product((Factor(step(direction), count),)), epsilon)
+        assert found.lower <= true <= found.upper
+        assert found.relative_width < 1e-6
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("count", [2, 10, 100, 1000])
+@pytest.mark.parametrize("delta", [1e-6, 1e-12])
+def test_brackets_are_narrow(direction: Direction, count: int, delta: float) -> None:
+    """Tables left 0 as the lower end of epsilon, or brackets of 1e-3."""
+    found = answers.epsilon(Product((Factor(step(direction), count),)), delta)
+    assert found.relative_width < 1e-7
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_one_sample_agrees_with_its_profile(direction: Direction) -> None:
+    """With five categories: what the sampling theorem says of the base, from finite masses."""
+    pair = step(direction, categories=5)
+    for epsilon in (0.0, 0.01, 0.08):
+        by_theorem, by_masses = (
+            pair.delta(epsilon),
+            profile.delta(Product.of(pair.above(1)), epsilon),
+        )
+        assert by_masses.lower <= by_theorem.upper
+        assert by_theorem.lower <= by_masses.upper
+        assert by_masses.relative_width < 1e-9

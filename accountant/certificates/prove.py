@@ -34,6 +34,8 @@ from accountant.guarantees.rounding import floats_around
 from accountant.guarantees.zcdp import ZCDP
 from accountant.run_counts.law import RunLaw
 from accountant.theorems.conversion.pair_to_pure import pair_to_pure
+from accountant.theorems.selection.above import SELECT_ABOVE
+from accountant.theorems.selection.pair import SELECT_PAIR
 from accountant.theorems.selection.pure import select_pure
 from proofs.certificate import show_rational
 
@@ -98,7 +100,7 @@ def prove_divergence(steps: Steps, guarantee: Guarantee[Any], order: Fraction) -
 
 
 def _prove_pair(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:
-    if pair.derivation.rule in _WAYS:
+    if pair.derivation.theorem in {SELECT_PAIR, SELECT_ABOVE}:
         _prove_selection(steps, pair, point)
     else:
         _prove_product(steps, pair, point)
@@ -111,7 +113,7 @@ def _prove_product(steps: Steps, pair: DominatingPair[Any], point: Point) -> Non
     steps.aim = Aim(
         tail=_TAIL * point.delta / max(count, 1),
         selections=rules.count("select/pair"),
-        asked=point.epsilon if pair.derivation.rule in _WAYS else 0.0,
+        asked=point.epsilon if pair.derivation.theorem in {SELECT_PAIR, SELECT_ABOVE} else 0.0,
     )
     place, apart = steps.derive(pair.derivation)
     used = steps.stand_ins.of(pair)
@@ -140,7 +142,11 @@ def _prove_selection(steps: Steps, pair: DominatingPair[Any], point: Point) -> N
     """By the first way that comes near the point, else by the best of all."""
     tries: list[Steps] = []
     refusal = NotCertified(f"no rule is known for {pair.derivation.statement}")
-    for prove_it in _WAYS[pair.derivation.rule]:
+    is_best = pair.derivation.theorem is SELECT_PAIR
+    proofs = (
+        (_prove_pure, _prove_shown, _prove_product) if is_best else (_prove_pure, _prove_product)
+    )
+    for prove_it in proofs:
         trial = Steps(shown=steps.shown)
         try:
             prove_it(trial, pair, point)
@@ -186,7 +192,7 @@ def _selected_pure(pair: DominatingPair[Any], runs: RunLaw) -> PureDP[Any] | Non
     for one in stated:
         if isinstance(one, PureDP):
             return one
-    if pair.derivation.rule != "select/pair" or not isinstance(base, DominatingPair):
+    if pair.derivation.theorem is not SELECT_PAIR or not isinstance(base, DominatingPair):
         return None
     with contextlib.suppress(NotImplied):
         return select_pure(pair_to_pure(base), runs)
@@ -205,12 +211,6 @@ def _prove_shown(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:
     shown = steps.add(found.rule, conclusion(profile, apart), [place, *places], found.witness)
     claim = ApproxDP(epsilon=found.epsilon, delta=found.delta, relation=pair.relation)
     steps.add("convert/point", conclusion(claim, apart), [shown], {})
-
-
-_WAYS: Final = {
-    "select/pair": (_prove_pure, _prove_shown, _prove_product),
-    "select/above": (_prove_pure, _prove_product),
-}
 
 
 def _is_stated(guarantee: PairGuarantee[Any], point: Point) -> bool:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, Final, final
+from typing import Any, Final, TypeAlias, final
 
 from accountant.certificates.format.serialize import Object, conclusion, run_law
 from accountant.certificates.proved_guarantee import Shown
@@ -29,63 +29,6 @@ from accountant.guarantees.renyi_guarantee import RenyiGuarantee
 from accountant.guarantees.zcdp import ZCDP
 from accountant.run_counts.law import RunLaw
 from proofs.certificate import Json, Step, show_rational
-
-_SAME_NAME: Final = frozenset(
-    {
-        "mechanism/gaussian",
-        "mechanism/laplace",
-        "mechanism/discrete-laplace",
-        "mechanism/discrete-gaussian",
-        "mechanism/discrete-gaussian-zcdp",
-        "mechanism/randomized-response",
-        "mechanism/exponential",
-        "state/pure-dp",
-        "state/approx-dp",
-        "state/bounded-range",
-        "state/gdp",
-        "state/zcdp",
-        "state/rdp",
-        "state/privacy-profile",
-        "state/trade-off",
-        "state/dominating-pair",
-        "dominate/gdp",
-        "dominate/pure-dp",
-        "dominate/approx-dp",
-        "dominate/bounded-range",
-        "dominate/privacy-profile",
-        "dominate/trade-off",
-        "compose/gdp",
-        "compose/zcdp",
-        "compose/rdp",
-        "compose/pair",
-        "repeat/gdp",
-        "repeat/zcdp",
-        "repeat/rdp",
-        "repeat/pair",
-        "parallel",
-        "post-process",
-        "subsample/poisson",
-        "subsample/gaussian-sum",
-        "select/pure",
-        "subsample/without-replacement",
-        "group/pure-dp",
-        "group/approx-dp",
-        "group/bounded-range",
-        "group/gdp",
-        "group/zcdp",
-        "group/rdp",
-        "group/pair",
-        "convert/pure-approx",
-        "convert/approx-pure",
-        "convert/pure-bounded-range",
-        "convert/pure-zcdp",
-        "convert/pure-gdp",
-        "convert/bounded-range-pure",
-        "convert/bounded-range-zcdp",
-        "convert/gdp-zcdp",
-        "convert/profile-trade-off",
-    }
-)
 
 
 @final
@@ -116,8 +59,7 @@ class Steps:
         stack = [derivation]
         while stack:
             node = stack[-1]
-            needed = node.premises[: 1 if node.rule == "select/pair" else None]
-            missing = [one for one in needed if id(one) not in self._places]
+            missing = [one for one in _needed(node) if id(one) not in self._places]
             if id(node) in self._places or not missing:
                 stack.pop()
                 if id(node) not in self._places:
@@ -141,18 +83,19 @@ class Steps:
         return list(range(len(self.listed) - len(steps), len(self.listed)))
 
     def _step(self, node: Derivation) -> tuple[int, int]:
-        """A derivation whose premises are there already, by what shows it."""
+        """Add the step of one derivation, whose premises are listed already."""
         proof = self.shown.get(id(node))
         if proof:
             return self._shown(proof)
-        made = {"select/pair": self._best, "select/above": self._first}
-        return made.get(node.rule, self._node)(node)
-
-    def _node(self, node: Derivation) -> tuple[int, int]:
-        """One theorem application whose premises are there already."""
         if not isinstance(node.conclusion, Guarantee):
             raise NotCertified(f"the derivation does not say what {node.rule} concludes")
-        premises = [self._places[id(one)] for one in node.premises]
+        produce = PRODUCERS.get(node.rule)
+        if produce is None:
+            raise NotCertified(
+                f"no rule of the certificates covers {node.rule} ({node.statement}) yet; certify "
+                "what it was applied to"
+            )
+        premises = [self._places[id(one)] for one in _needed(node)]
         apart = {steps for _, steps in premises} or {1}
         if len(apart) > 1:
             raise NotCertified(
@@ -160,35 +103,33 @@ class Steps:
                 "the total, or every part alike"
             )
         (steps,) = apart
-        parameters = {name: _json(value) for name, value in node.parameters}
         if node.rule.startswith("group/"):
             steps *= int(str(dict(node.parameters)["size"]))
-        places = [place for place, _ in premises]
-        if node.rule == "convert/pair-pure":
-            return self._to_pure(node, node.conclusion, steps)
-        if node.rule in {"convert/pair-gdp", "convert/pair-zcdp"}:
-            return self._restated(node, node.conclusion, steps)
-        if node.rule.startswith("compose/") and len(places) == 1:
-            if not isinstance(node.conclusion, RDP):
-                return premises[0]
-            said = conclusion(node.conclusion, steps)
-            return self.add("convert/rdp-rdp", said, places, {}), steps
-        curves = {"convert/notion-rdp": self._to_rdp, "select/rdp": self._to_selected_rdp}
-        if node.rule in curves:
-            return curves[node.rule](node, node.conclusion, places, steps)
-        if node.rule not in _SAME_NAME:
-            raise NotCertified(
-                f"no rule of the certificates covers {node.rule} ({node.statement}) yet; certify "
-                "what it was applied to"
-            )
-        said = conclusion(self.stand_ins.known_as(node.conclusion), steps)
+        return produce(self, node, node.conclusion, [place for place, _ in premises], steps)
+
+    def plain(
+        self, node: Derivation, found: Guarantee[Any], places: list[int], steps: int
+    ) -> tuple[int, int]:
+        """Add a step of the theorem's own name, whose witness is its parameters."""
+        parameters = {name: _json(value) for name, value in node.parameters}
+        said = conclusion(self.stand_ins.known_as(found), steps)
         return self.add(node.rule, said, places, parameters), steps
 
+    def composed(
+        self, node: Derivation, found: Guarantee[Any], places: list[int], steps: int
+    ) -> tuple[int, int]:
+        """Add a composition; one part is cited as it is, or restated at the orders asked for."""
+        if len(places) > 1:
+            return self.plain(node, found, places, steps)
+        if not isinstance(found, RDP):
+            return places[0], steps
+        return self.add("convert/rdp-rdp", conclusion(found, steps), places, {}), steps
+
     def _selected(
-        self, node: Derivation
+        self, node: Derivation, found: Guarantee[Any]
     ) -> tuple[DominatingPair[Any], DominatingPair[Any], RunLaw]:
         """What was run, what is known of what is released, and how many runs there are."""
-        base, found = node.premises[0].conclusion, node.conclusion
+        base = node.premises[0].conclusion
         if not isinstance(base, DominatingPair) or not isinstance(found, DominatingPair):
             raise NotCertified(f"the derivation does not say what was selected from: {base}")
         if not (self.aim.tail and base.forward.factors and base.backward.factors):
@@ -198,27 +139,31 @@ class Steps:
             )
         return self.stand_ins.of(base), found, law_of(dict(node.parameters))
 
-    def _first(self, node: Derivation) -> tuple[int, int]:
+    def first_above(
+        self, node: Derivation, found: Guarantee[Any], places: list[int], steps: int
+    ) -> tuple[int, int]:
         """Bounds of the base's profile, and a finite pair above the first run above a threshold."""
-        base, found, runs = self._selected(node)
-        place, steps = self._places[id(node.premises[0])]
+        base, released, runs = self._selected(node, found)
+        (place,) = places[:1]
         forward, backward, facts, witness = pair_above(base, runs, self.aim)
-        self.stand_ins.add(found, forward, backward)
-        said = conclusion(both_ways(found, forward, backward), steps)
+        self.stand_ins.add(released, forward, backward)
+        said = conclusion(both_ways(released, forward, backward), steps)
         return self.add("select/above-pair", said, [place, *self.facts(facts)], witness), steps
 
-    def _best(self, node: Derivation) -> tuple[int, int]:
+    def best_of_runs(
+        self, node: Derivation, found: Guarantee[Any], places: list[int], steps: int
+    ) -> tuple[int, int]:
         """A finite pair above the base, if it is none, and one above the best of the runs."""
-        base, found, runs = self._selected(node)
-        place, steps = self._places[id(node.premises[0])]
+        base, released, runs = self._selected(node, found)
+        (place,) = places[:1]
         forward, backward = alone(base.forward), alone(base.backward)
         if forward is None or backward is None:
             forward, backward, facts = coarse(base, self.aim.tail / max(runs.mean, 1.0))
             above = conclusion(both_ways(base, forward, backward), steps)
             place = self.add("dominate/pair", above, [place, *self.facts(facts)], {})
         forward, backward, witness = best(forward, backward, runs, self.aim)
-        self.stand_ins.add(found, forward, backward)
-        said = conclusion(both_ways(found, forward, backward), steps)
+        self.stand_ins.add(released, forward, backward)
+        said = conclusion(both_ways(released, forward, backward), steps)
         return self.add("select/pair", said, [place], witness), steps
 
     def _shown(self, shown: Shown) -> tuple[int, int]:
@@ -230,12 +175,16 @@ class Steps:
             self.listed.append(replace(step, premises=tuple(sorted(places))))
         return len(self.listed) - 1, apart * shown.size
 
-    def _to_pure(self, node: Derivation, found: Guarantee[Any], steps: int) -> tuple[int, int]:
+    def to_pure(
+        self, node: Derivation, found: Guarantee[Any], _: list[int], steps: int
+    ) -> tuple[int, int]:
         """The largest loss of the pairs of what is known."""
-        _, place = self._pair(node)
+        place = self._pair(node)[1]
         return self.add("convert/pair-pure", conclusion(found, steps), [place], {}), steps
 
-    def _restated(self, node: Derivation, found: Guarantee[Any], steps: int) -> tuple[int, int]:
+    def restated(
+        self, node: Derivation, found: Guarantee[Any], _: list[int], steps: int
+    ) -> tuple[int, int]:
         """The smallest mu or rho of the pairs of what is known."""
         pair, place = self._pair(node)
         if isinstance(found, GDP):
@@ -250,7 +199,7 @@ class Steps:
             raise NotCertified(f"{node.rule} concludes neither mu-GDP nor rho-zCDP")
         return self.add(node.rule, conclusion(found, steps), [place], witness), steps
 
-    def _to_rdp(
+    def to_rdp(
         self, node: Derivation, found: Guarantee[Any], places: list[int], steps: int
     ) -> tuple[int, int]:
         """Renyi points of a pair, of zCDP, or of other points."""
@@ -278,7 +227,7 @@ class Steps:
             )
         return pair, place
 
-    def _to_selected_rdp(
+    def to_selected_rdp(
         self, node: Derivation, found: Guarantee[Any], places: list[int], steps: int
     ) -> tuple[int, int]:
         """Where the derivation's bounds are not above what convexity implies, and the rest."""
@@ -298,6 +247,11 @@ class Steps:
         return self.add("convert/rdp-rdp", conclusion(found, steps), [place], {}), steps
 
 
+def _needed(node: Derivation) -> tuple[Derivation, ...]:
+    """Return the premises that its step cites: of the best of some runs, the first alone."""
+    return node.premises[:1] if node.rule == "select/pair" else node.premises
+
+
 def law_of(parameters: Mapping[str, object]) -> RunLaw:
     """The law of the number of runs among a theorem's parameters."""
     runs = parameters["runs"]
@@ -310,3 +264,75 @@ def _json(value: Fraction | int | str | RunLaw) -> Json:
     if isinstance(value, RunLaw):
         return run_law(value)
     return show_rational(value) if isinstance(value, Fraction) else value
+
+
+Producer: TypeAlias = Callable[[Steps, Derivation, Guarantee[Any], list[int], int], tuple[int, int]]
+"""From a derivation, its conclusion, the places of its premises and how many steps of the relation
+their datasets are apart, to the place of its own step and the distance of its datasets."""
+
+_PLAIN = [
+    "mechanism/gaussian",
+    "mechanism/laplace",
+    "mechanism/discrete-laplace",
+    "mechanism/discrete-gaussian",
+    "mechanism/discrete-gaussian-zcdp",
+    "mechanism/randomized-response",
+    "mechanism/exponential",
+    "state/pure-dp",
+    "state/approx-dp",
+    "state/bounded-range",
+    "state/gdp",
+    "state/zcdp",
+    "state/rdp",
+    "state/privacy-profile",
+    "state/trade-off",
+    "state/dominating-pair",
+    "dominate/gdp",
+    "dominate/pure-dp",
+    "dominate/approx-dp",
+    "dominate/bounded-range",
+    "dominate/privacy-profile",
+    "dominate/trade-off",
+    "repeat/gdp",
+    "repeat/zcdp",
+    "repeat/rdp",
+    "repeat/pair",
+    "parallel",
+    "post-process",
+    "subsample/poisson",
+    "subsample/gaussian-sum",
+    "subsample/without-replacement",
+    "select/pure",
+    "group/pure-dp",
+    "group/approx-dp",
+    "group/bounded-range",
+    "group/gdp",
+    "group/zcdp",
+    "group/rdp",
+    "group/pair",
+    "convert/pure-approx",
+    "convert/approx-pure",
+    "convert/pure-bounded-range",
+    "convert/pure-zcdp",
+    "convert/pure-gdp",
+    "convert/bounded-range-pure",
+    "convert/bounded-range-zcdp",
+    "convert/gdp-zcdp",
+    "convert/profile-trade-off",
+]
+
+PRODUCERS: Final[Mapping[str, Producer]] = {
+    **dict.fromkeys(_PLAIN, Steps.plain),
+    "compose/gdp": Steps.composed,
+    "compose/zcdp": Steps.composed,
+    "compose/rdp": Steps.composed,
+    "compose/pair": Steps.composed,
+    "convert/pair-pure": Steps.to_pure,
+    "convert/pair-gdp": Steps.restated,
+    "convert/pair-zcdp": Steps.restated,
+    "convert/notion-rdp": Steps.to_rdp,
+    "select/rdp": Steps.to_selected_rdp,
+    "select/pair": Steps.best_of_runs,
+    "select/above": Steps.first_above,
+}
+"""Every theorem that a certificate may cite, and what writes its step."""

@@ -204,10 +204,15 @@ def test_verdicts_say_what_docstrings_name(name: str) -> None:
     verdict = check(certificate, recorder.rules())
 
     assert isinstance(verdict, proofs.VerifiedUnder)
+    derived: dict[str, set[str]] = {}
+    for rule, found in applied(name):
+        derived.setdefault(rule, set()).update(found - NO_RULE_YET)
     for rule, texts in recorder.taken:
         if not rule.startswith("state/"):
             words = " ".join(texts)
-            agrees(rule, {one for one, said in VERDICTS.items() if re.search(said, words)})
+            said = {one for one, pattern in VERDICTS.items() if re.search(pattern, words)}
+            agrees(rule, said)
+            assert said == derived.get(rule, said), rule
 
 
 def test_every_condition_has_words_of_the_checker() -> None:

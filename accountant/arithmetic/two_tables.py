@@ -15,6 +15,7 @@ where l_k is the first loss at or above x: sums of positive terms.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -86,7 +87,8 @@ def product_profile(
     relative = sign * (_SLACK + second.rounding + 4.0 * UNIT_ROUNDOFF * first.mass.size)
     for index, one in enumerate(epsilon.tolist()):
         place = one - first.loss
-        place -= sign * 4.0 * UNIT_ROUNDOFF * (abs(one) + np.abs(first.loss))
+        if math.isfinite(one):
+            place -= sign * 4.0 * UNIT_ROUNDOFF * (abs(one) + np.abs(first.loss))
         total = float((first.mass * (second.profile(place) + second.rest)).sum()) + first.rest
         found[index] = total * (1.0 + relative)
     return found

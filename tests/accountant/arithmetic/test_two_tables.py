@@ -48,3 +48,14 @@ def test_products_of_two_finite_pairs(first: FinitePair, second: FinitePair) -> 
         assert Fraction(below) <= true + slack
         assert true - slack <= Fraction(above)
         assert above - below <= 1e-11
+
+
+def test_beyond_every_loss_the_infinite_masses_remain() -> None:
+    """At an infinite epsilon, where delta = 0 is asked for, the profile is that of the rests."""
+    first, second = PiecewiseLinear.of(FIRST.atoms), PiecewiseLinear.of(SECOND.atoms)
+    (low,), (high,) = (
+        product_profile(first, second, np.array([math.inf]), sign).tolist() for sign in (-1.0, 1.0)
+    )
+
+    assert low == pytest.approx(0.25, abs=1e-11)
+    assert low <= 0.25 <= high

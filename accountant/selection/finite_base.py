@@ -17,16 +17,18 @@ import numpy as np
 from accountant.arithmetic import convex_profile
 from accountant.arithmetic.arrays import distinct
 from accountant.arithmetic.atoms import Atoms
-from accountant.arithmetic.convex_profile import Side
+from accountant.arithmetic.convex_profile import Positions, Side
 from accountant.arithmetic.enclosure import Reals
 from accountant.engine.profile import deltas, epsilon, infinite_mass, max_loss
 from accountant.errors import NotCertified
 from accountant.pairs.product import Product
 
-_CORE, _TAIL = 500, 300  # grid points down to either mass
+_CORE, _TAIL = 1000, 300  # grid points down to either mass
+MERGED = 2  # points for an outcome where every pair of outcomes is looked at
 _SMALL, _TINY = 1e-20, 1e-130
 _NEARER = (1e-80, 1e-50, 1e-35, 1e-25, 1e-20, 1e-15)
 _SHORT = 1e-6
+_NEXT = 1.5  # grid steps between neighbours that are taken together
 _ABOVE = 1.001
 _APART = 1e-9
 _FARTHEST = 600.0  # e^loss has to stay a float
@@ -58,6 +60,23 @@ class Outcomes:
             self.unseen,
         )
 
+    def merged(self, count: int, apart: float) -> Outcomes:
+        """Neighbours taken together, so many at a time: post-processing.
+
+        Args:
+            count: at most so many are one.
+            apart: losses further from the next than this, in nats, are not taken together.
+        """
+        with np.errstate(invalid="ignore"):
+            far = np.append(True, ~(-np.diff(self.loss) <= apart))
+        run = np.maximum.accumulate(np.where(far, np.arange(far.size), 0))
+        at = np.flatnonzero((np.arange(far.size) - run) % count == 0)
+        p, q = (np.add.reduceat(one, at) for one in (self.p, self.q))
+        alone = np.diff(np.append(at, far.size)) == 1
+        with np.errstate(divide="ignore", invalid="ignore"):
+            loss = np.where(alone | (p == 0.0) | (q == 0.0), self.loss[at], np.log(p / q))
+        return Outcomes(p, q, loss, self.unseen)
+
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,17 +91,26 @@ class Curve:
     forward: Side
     backward: Side
 
-    def above(self, right: int, left: int) -> Outcomes:
-        """A pair that dominates, with losses among the first few points on either side."""
-        return _sorted(
-            convex_profile.above(_first(self.forward, right), _first(self.backward, left))[0]
-        )
+    def above(self, right: int, left: int, *, every: int = 1) -> Outcomes:
+        """A pair that dominates, with losses among the first few points on either side.
+
+        Args:
+            right: points on the side of losses above 0.
+            left: points on the other side.
+            every: use one of so many points only.
+        """
+        sides = _first(self.forward, right, every), _first(self.backward, left, every)
+        return _sorted(convex_profile.above(*sides)[0])
 
     def below(self, right: int, left: int) -> Outcomes:
-        """A pair that is dominated, with losses among the first few points on either side."""
-        return _sorted(
-            convex_profile.below(_first(self.forward, right), _first(self.backward, left))[0]
-        )
+        """A pair that is dominated, from the first few points on either side.
+
+        A polygon below a profile is further from it than one above on the same points, so it goes
+        through all of them, and neighbouring outcomes are then merged.
+        """
+        sides = _first(self.forward, right), _first(self.backward, left)
+        apart = _NEXT * max(float(one.loss[1]) for one in sides)
+        return _sorted(convex_profile.below(*sides)[0]).merged(MERGED, apart)
 
     @property
     def size(self) -> tuple[int, int]:
@@ -95,9 +123,10 @@ class Curve:
         return float(self.forward.loss[-1])
 
 
-def _first(side: Side, count: int) -> Side:
-    count = max(count, 2)
-    return Side(side.loss[:count], side.lower[:count], side.upper[:count], side.rest)
+def _first(side: Side, count: int, every: int = 1) -> Side:
+    count = min(max(count, 2), side.loss.size)
+    at = distinct(np.append(np.arange(0, count, every), [count - 2, count - 1]))
+    return Side(side.loss[at], side.lower[at], side.upper[at], side.rest)
 
 
 def _sorted(atoms: Atoms) -> Outcomes:
@@ -149,3 +178,8 @@ def _reach(product: Product, delta: float) -> float:
             "resolved; use more noise, or compose the runs instead of selecting"
         )
     return max(end, 1e-8)
+
+
+def spread(last: int, count: int) -> Positions:
+    """So many integers from 0 to the last, evenly, or all of them."""
+    return distinct(np.linspace(0, last, count).astype(np.intp))

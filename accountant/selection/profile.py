@@ -19,17 +19,19 @@ from accountant.arithmetic.enclosure import Reals, up
 from accountant.bound import Bound
 from accountant.pairs.product import Product
 from accountant.run_counts.law import RunLaw
-from accountant.selection.finite_base import Curve, curve
+from accountant.selection.finite_base import MERGED, Curve, Outcomes, curve
 from accountant.selection.shifted_mixture import Shifts, shifts
 from accountant.selection.worst_instance import Instance, instance
 from accountant.selection.worst_order import worst_case
+from accountant.selection.worst_order_terms import Terms, worst_order_terms
 
 _CHANGE = 0.04  # of log w over a cell, and less where the base's losses are small
 _CUT = 1e-5  # of the answer: what a cut tail of the base may add
 _FEW = 4
-_NODES, _INSTANCES = 64, 48
-_NEGLIGIBLE = 1e-9  # below it the f-divergence bound is close enough for a table
+_INSTANCES, _NEAR = 24, 72  # orders that a table looks for: everywhere, and where delta is
+_NEGLIGIBLE = 1e-12  # at least so much
 _STEPS = 12
+_ROUND = 256  # points of the base's profile, so that questions share tables
 _FAINT = 1e-120
 _FAR = (1.0, 0.7, 0.4)
 _BACK = (0.0, 3e-4, 3e-3, 0.03)
@@ -57,7 +59,7 @@ class Selection:
     @cached_property
     def shifts(self) -> Shifts:
         """The f-divergence bound."""
-        return shifts(self.curve.above(*self.curve.size), self.runs, self.change)
+        return shifts(self.curve.above(*self.curve.size, every=MERGED), self.runs, self.change)
 
     @cached_property
     def change(self) -> float:
@@ -77,22 +79,14 @@ class Selection:
         lower[order], upper[order] = np.minimum(found, high), high
         return lower, upper
 
-    def upper(self, epsilon: Reals) -> Reals:
-        """Upper ends at many increasing epsilons at or above 0, from the best ones at some.
+    @cached_property
+    def terms(self) -> Terms:
+        """The worst case from above, at all epsilons at once."""
+        return worst_order_terms(self.curve.above(*self.curve.size), self.runs)
 
-        Between two nodes delta lies below its chord in e^epsilon, being convex.
-        """
-        high = self.shifts.upper(epsilon)
-        nodes = epsilon[_spread(epsilon, high, max(_NEGLIGIBLE, high[-1]), _NODES)]
-        values = np.array([_upper(self, float(one)) for one in nodes])
-        at = np.clip(np.searchsorted(nodes, epsilon), 1, nodes.size - 1)
-        inside = (epsilon >= nodes[0]) & (epsilon <= nodes[-1])
-        if nodes.size > 1:
-            left, right = nodes[at - 1], nodes[at]
-            share = np.expm1(np.clip(epsilon, left, right) - left) / np.expm1(right - left)
-            chord = values[at - 1] + (values[at] - values[at - 1]) * share
-            high = np.minimum(high, np.where(inside, chord * (1 + 1e-12), 1.0))
-        return high
+    def upper(self, epsilon: Reals) -> Reals:
+        """Upper ends at many epsilons at or above 0, in any order."""
+        return np.minimum(self.shifts.upper(epsilon), self.terms.upper(epsilon))
 
     def lower(self, epsilon: Reals, designs: Reals) -> Reals:
         """The largest lower end of the orders that are worst at some epsilons at or above 0.
@@ -108,7 +102,10 @@ class Selection:
     def designs(self, top: float) -> Reals:
         """Epsilons up to ``top`` at which to look for worst orders that serve a whole table."""
         grid = np.linspace(0.0, top, 400)
-        return np.asarray(grid[_spread(grid, self.shifts.upper(grid), _FAINT, _INSTANCES)])
+        high = self.upper(grid)
+        end = min(max(int((high >= _NEGLIGIBLE).sum()), 1), grid.size - 1)
+        near = np.linspace(0.0, grid[end], _NEAR)
+        return np.concatenate([near, grid[_spread(grid, high, _FAINT, _INSTANCES)]])
 
     def rough(self, epsilon: float) -> float:
         """The f-divergence bound at one epsilon."""
@@ -214,7 +211,7 @@ def _upper(one: Selection, epsilon: float) -> float:
     """The upper end of delta at one epsilon."""
     rough = one.rough(epsilon)
     least, ignored = one.ignored(epsilon, rough)
-    above = one.curve.above(*one.part(rough))
+    above = one.curve.above(*one.part(rough), every=MERGED)
     found = worst_case(above, one.runs, epsilon, least, one.change) + ignored
     return min(rough, up(found))
 
@@ -224,7 +221,14 @@ def _order(one: Selection, epsilon: float) -> Instance:
     """The order that is worst at one epsilon."""
     rough = one.rough(epsilon)
     least, _ = one.ignored(epsilon, rough)
-    return instance(one.curve.below(*one.part(rough)), one.runs, epsilon, least, one.change)
+    right, left = (-(-count // _ROUND) * _ROUND for count in one.part(rough))
+    return instance(_below(one, right, left), one.runs, epsilon, least, one.change)
+
+
+@lru_cache(maxsize=32)
+def _below(one: Selection, right: int, left: int) -> Outcomes:
+    """The base from below, by so many points of its profile on either side."""
+    return one.curve.below(right, left)
 
 
 def _bisect(exceeds: Callable[[float], bool], high: float) -> tuple[float, float]:

@@ -23,7 +23,8 @@ from accountant.selection.profile import Selection, selection
 from accountant.subsampling.tabulated import TabulatedPair, on_ladder, stretched
 
 _TINY = 1e-120  # subsampling a selection asks where its delta is 1e-115
-_FINE = 1 << 7  # grid points per typical loss, and per doubling of the loss beyond
+_SEEN = 1e-10  # delta up to which the table's grid is even
+_FINE = 1 << 9  # half the grid points up to there, and per doubling of the loss beyond
 _MOST = 1 << 15
 _ROUNDING = 1e-11
 
@@ -161,7 +162,9 @@ def _tables(pair: SelectedPair) -> tuple[LadderPair, LadderPair]:
     pairs = pair, pair.swapped()
     ends = [one.end for one in pairs]
     convex_profile.required_reach(max(ends))
-    span = 2.0 ** math.floor(math.log2(max(pair.delta(0.0).upper, 1e-12) / _FINE))
+    near = [one.epsilon(_SEEN).upper for one in pairs]
+    near = [one for one in near if 0.0 < one < math.inf] or ends
+    span = 2.0 ** math.floor(math.log2(max(near) / (2 * _FINE)))
     span = max(span, 2.0 ** math.ceil(math.log2(sum(ends) / _MOST)))
     grids = [stretched(end, span, _FINE) for end in ends]
     high, low = [], []

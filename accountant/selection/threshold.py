@@ -28,7 +28,7 @@ from accountant.arithmetic.arrays import distinct
 from accountant.arithmetic.enclosure import Reals
 from accountant.pairs.product import Product
 from accountant.run_counts.law import LAW_ERROR, RunLaw
-from accountant.selection.finite_base import Outcomes, curve
+from accountant.selection.finite_base import MERGED, Outcomes, curve, spread
 from accountant.selection.piecewise import Corners, corners
 
 _SUM_ERROR = 1e-11  # relative, of sums of a few thousand masses that are 1e-14 wrong
@@ -124,7 +124,7 @@ def _parts(epsilon: Reals, size: int) -> list[Reals]:
 def ceiling(base: Product, runs: RunLaw) -> Ceiling:
     """Upper ends for a base and a law."""
     found = curve(base)
-    return ceiling_of(found.above(*found.size), runs)
+    return ceiling_of(found.above(*found.size, every=MERGED), runs)
 
 
 @lru_cache(maxsize=32)
@@ -211,7 +211,7 @@ def floor_of(below: Outcomes, runs: RunLaw) -> Rules:
     """For a base that dominates ``below``."""
     size = below.p.size
     bottom, top = _from_bottom(below), (_from_top(below.p), _from_top(below.q))
-    i, j = (grid.ravel() for grid in np.meshgrid(_spread(size, _TOPS), _spread(size, _BOTTOMS)))
+    i, j = (grid.ravel() for grid in np.meshgrid(spread(size, _TOPS), spread(size, _BOTTOMS)))
     i, j = i[i + j <= size], j[i + j <= size]
     masses, lefts, blurs = [], [], []
     for low, high in zip(bottom, top, strict=True):
@@ -259,8 +259,3 @@ def _from_top(masses: Reals) -> Reals:
 def _from_bottom(cells: Outcomes) -> tuple[Reals, Reals]:
     """Masses of the outcomes of lowest loss, none to all; Q's includes what P never shows."""
     return _from_top(cells.p[::-1]), cells.unseen + _from_top(cells.q[::-1])
-
-
-def _spread(size: int, count: int) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
-    """Whole numbers from 0 to size, evenly."""
-    return distinct(np.linspace(0, size, count).astype(np.intp))

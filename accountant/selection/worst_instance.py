@@ -13,9 +13,10 @@ from typing import final
 
 import numpy as np
 
+from accountant.arithmetic.convex_profile import Positions
 from accountant.arithmetic.enclosure import Reals
 from accountant.run_counts.law import FARTHEST, LAW_ERROR, RunLaw
-from accountant.selection.finite_base import Outcomes
+from accountant.selection.finite_base import Outcomes, spread
 from accountant.selection.worst_order import (
     POSITION_ERROR,
     columns_from_bottom,
@@ -24,6 +25,7 @@ from accountant.selection.worst_order import (
     top,
 )
 
+_ROWS, _COLUMNS = 200, 400
 _SUM_ERROR = 1e-12  # relative, of sums of a few thousand probabilities
 _SPARED = 1e-9  # of the divergence: event outcomes worth less are left to stand above others
 
@@ -80,17 +82,33 @@ def instance(
 def _choices(
     rows: Outcomes, columns: Outcomes, law: RunLaw, epsilon: float
 ) -> tuple[np.ndarray[tuple[int], np.dtype[np.intp]], Reals]:
-    """For each event outcome how many others to put above it, and what it then adds."""
+    """For each event outcome how many others to put above it, and what it then adds.
+
+    Heuristic: if there are many losses, among some of the positions, for some of the event
+    outcomes; between these the mass that lies between theirs, or one of theirs.
+    """
     above_p, above_q = columns_from_bottom(columns)
     middle_p, middle_q = np.cumsum(rows.p) - 0.5 * rows.p, np.cumsum(rows.q) - 0.5 * rows.q
-    mass = 1.0 - middle_p[:, None] - above_p
-    left = 1.0 - rows.unseen - middle_q[:, None] - above_q
-    value = law.derivative(np.clip(mass, 0.0, 1.0))
     near = min(epsilon, FARTHEST)  # any order will do, and this one is a number
-    value = value - np.exp(near - rows.loss)[:, None] * law.derivative(np.clip(left, 0.0, 1.0))
-    value = np.where(mass > 0.5 * rows.p[:, None], value, -1.0)
-    best = value.argmax(axis=1)
-    return best, np.take_along_axis(value, best[:, None], axis=1)[:, 0]
+
+    def value(row: Positions, column: Positions) -> Reals:
+        mass = 1.0 - middle_p[row] - above_p[column]
+        left = 1.0 - rows.unseen - middle_q[row] - above_q[column]
+        cost = np.exp(near - rows.loss[row]) * law.derivative(np.clip(left, 0.0, 1.0))
+        found = law.derivative(np.clip(mass, 0.0, 1.0)) - cost
+        return np.where(mass > 0.5 * rows.p[row], found, -1.0)
+
+    smooth = np.unique(rows.loss).size > _ROWS
+    some = spread(rows.p.size - 1, _ROWS if smooth else rows.p.size)
+    few = spread(columns.p.size, _COLUMNS if smooth else columns.p.size + 1)
+    best = above_p[few[value(some[:, None], few).argmax(axis=1)]]
+    every, behind = np.arange(rows.p.size), np.searchsorted(some, np.arange(rows.p.size))
+    between = np.interp(middle_p, middle_p[some], best)
+    tried = [between, best[behind], best[np.maximum(behind - 1, 0)]]
+    at = np.minimum(np.searchsorted(above_p, np.stack(tried)), columns.p.size)
+    worth = value(every, at)
+    chosen = worth.argmax(axis=0)
+    return at[chosen, every], worth[chosen, every]
 
 
 def _selected(rows: Outcomes, others_p: Reals, others_q: Reals, law: RunLaw) -> Instance:

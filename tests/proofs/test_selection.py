@@ -24,6 +24,7 @@ from accountant.selection.selected_pair import SelectedPair
 from accountant.selection.shifted_mixture import shifts
 from accountant.selection.worst_instance import instance
 from accountant.selection.worst_order import worst_case
+from accountant.selection.worst_order_terms import worst_order_terms
 
 Array = NDArray[np.float64]
 LONG = 3000  # masses of the number of runs beyond are below 1e-16 for every law drawn here
@@ -130,12 +131,15 @@ def check(seed: int) -> None:
     exact = worst_case(base, runs.law, epsilon, -math.inf, CHANGE)
     least, ignored = divergence.ignored(1e-3)
     cut = worst_case(base, runs.law, epsilon, epsilon + least, CHANGE) + ignored
+    sizes = {"blocks": int(rng.integers(2, 40)), "masses": int(rng.integers(2, 80))}
+    terms = worst_order_terms(base, runs.law, **sizes).upper(np.array([epsilon]))[0]
     lower = instance(base, runs.law, epsilon, -math.inf, CHANGE).lower(np.array([epsilon]))[0]
 
     place = f"seed {seed}: {runs.law.describe()}, p {p}, q {q}, epsilon {epsilon}"
     assert truth <= float(divergence.upper(np.array([epsilon]))[0]) + ROUNDING, place
     assert truth <= exact + ROUNDING, place
     assert truth <= cut + ROUNDING, place
+    assert truth <= terms + ROUNDING, place
     assert lower <= exact + ROUNDING, place
     assert exact - lower <= 0.01 * exact + 2e-3, place
 

@@ -1,0 +1,284 @@
+"""The exact worst case of private selection from above, at all epsilons at once.
+
+Corollary 6 of proofs/theory/selection.md: the outcomes by falling loss are cut into blocks [k0, k1]
+of mass under P, and the mass below an outcome into cells. On a block the integrand of Theorem 1 is
+at most a mean of W(k0, s) and W(k1, s), s = t times the outcome's ratio q/p, and W is the largest
+of finitely many lines g - s y. So the whole bound is a sum of terms (gain - t cost)_+, t = e^eps:
+where the lines' convex hull turns is found once, and serves every t.
+
+Rounding. Masses are sums of a few thousand probabilities; every argument of phi' is moved outwards
+by ``POSITION_ERROR``, every value by ``LAW_ERROR``, and the sum of terms by ``_SUM_ERROR``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant.arithmetic.arrays import distinct
+from accountant.arithmetic.enclosure import Reals
+from accountant.run_counts.law import FARTHEST, LAW_ERROR, RunLaw
+from accountant.selection.finite_base import Outcomes
+from accountant.selection.worst_order import POSITION_ERROR
+
+_SUM_ERROR = 1e-10
+_BLOCKS, _MASSES = 256, 512
+_FAINT = 1e-9  # of phi'(1): smaller values need no fine cells
+_FINE, _SMALLEST = 2_000, 1e-14
+_FAINTEST = 1e-18
+_NEARLY = 1e-3  # of the corners
+_BEND = 0.5  # weight of how much A bends
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Terms:
+    """Upper ends of delta at t = e^epsilon: a sum of (gain - t cost)_+.
+
+    Attributes:
+        turn: gain over cost, falling, shape (n,).
+        gain: sums of the first gains, shape (n + 1,).
+        cost: of the first costs, shape (n + 1,).
+    """
+
+    turn: Reals
+    gain: Reals
+    cost: Reals
+
+    def upper(self, epsilon: Reals) -> Reals:
+        """Upper ends at epsilons at or above 0; large ones are cut, as delta falls."""
+        t = np.exp(np.minimum(epsilon, FARTHEST))
+        at = np.searchsorted(-self.turn, -t, side="left")
+        found = self.gain[at] - t * self.cost[at]
+        return np.asarray(np.minimum(found + _SUM_ERROR * found + 1e-13 * self.gain[at], 1.0))
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Base:
+    """The least mass A(k) under Q of a set of mass k under P: linear between its corners.
+
+    Attributes:
+        k: the corners, from 0 on.
+        least: A at them.
+        ratio: of Q's mass to P's, of the outcomes between.
+    """
+
+    k: Reals
+    least: Reals
+    ratio: Reals
+
+    def under(self, k: Reals) -> Reals:
+        """A(k)."""
+        return np.interp(k, self.k, self.least)
+
+    def place(self, k: Reals) -> NDArray[np.intp]:
+        """The outcomes after some masses."""
+        found = np.searchsorted(self.k, k, side="right") - 1
+        return np.clip(found, 0, self.ratio.size - 1)
+
+
+def worst_order_terms(
+    above: Outcomes, law: RunLaw, *, blocks: int = _BLOCKS, masses: int = _MASSES
+) -> Terms:
+    """The bound for a base.
+
+    Args:
+        above: dominates the base.
+        law: of the number of runs.
+        blocks: of outcomes, approximately; more of them make a smaller bound.
+        masses: of cells, likewise.
+    """
+    with np.errstate(under="ignore"):
+        ratio = np.exp(-above.loss) * (1 - 1e-15)
+    sums = [np.concatenate([[0.0], np.cumsum(one)]) for one in (above.p, above.q)]
+    base = _Base(sums[0], sums[1], np.maximum.accumulate(ratio))
+    cuts = _blocks(base, law, blocks)
+    gains, costs = _lines(base, law, cuts, _masses(base, law, masses))
+    return _sorted(base, cuts, *_hulls(gains, costs))
+
+
+def _blocks(base: _Base, law: RunLaw, count: int) -> Reals:
+    """Cuts of the outcomes by falling loss. Heuristic."""
+    fine = _fine(base)
+    even = _even(_along(base, law, fine, 1.0 - fine, 1.0 - base.under(fine)), fine, count)
+    return distinct(np.concatenate([[0.0], even, _tail(base, law, count), [1.0]]))
+
+
+def _masses(base: _Base, law: RunLaw, count: int) -> Reals:
+    """Cuts of the masses below an outcome. Heuristic."""
+    fine = _fine(base)
+    even = _even(_along(base, law, fine, fine, base.under(fine)), fine, count)
+    return distinct(np.concatenate([[0.0], even, _tail(base, law, count), [1.0]]))
+
+
+def _fine(base: _Base) -> Reals:
+    small = np.geomspace(_SMALLEST, 1.0, _FINE)
+    return np.unique(np.clip(np.concatenate([[0.0], small, 1.0 - small, base.k, [1.0]]), 0.0, 1.0))
+
+
+def _along(base: _Base, law: RunLaw, fine: Reals, c: Reals, tau: Reals) -> Reals:
+    """A coordinate that grows as log phi' does at c and at tau, and as A bends."""
+    least = _FAINT * law.mean
+    c, tau = np.clip(c, 0.0, 1.0), np.clip(tau, 0.0, 1.0)
+    steps = [np.abs(np.diff(np.log(law.derivative(one) + least))) for one in (c, tau)]
+    with np.errstate(divide="ignore"):
+        logs = np.log(np.maximum(base.ratio[base.place(fine)], 1e-300))
+    bend = np.minimum(np.abs(np.diff(logs)), 1.0)
+    return np.concatenate(
+        [[0.0], np.cumsum(steps[0] + steps[1] + _BEND * np.sqrt(steps[1] * bend))]
+    )
+
+
+def _even(along: Reals, fine: Reals, count: int) -> Reals:
+    return np.interp(np.linspace(0.0, along[-1], count), along, fine)
+
+
+def _tail(base: _Base, law: RunLaw, count: int) -> Reals:
+    """Cuts evenly by loss, for laws whose phi' falls to next to nothing as its argument does."""
+    if law.largest is None:
+        return np.zeros(0)
+    visible = (base.k[1:] > _FAINTEST) & (base.ratio > 0.0) & (base.k[:-1] < 1.0 - _FAINTEST)
+    if not visible.any():
+        return np.zeros(0)
+    logs, k = np.log(base.ratio[visible]), base.k[:-1][visible]
+    return np.interp(np.linspace(logs[0], logs[-1], count), logs, k)
+
+
+def _lines(base: _Base, law: RunLaw, cuts: Reals, x: Reals) -> tuple[Reals, Reals]:
+    """Gains g and costs y of the lines g - s y below W, shape (2, blocks, masses + 1).
+
+    The first axis is a block's beginning and end. The first line is that of nothing ranked below;
+    of a mass that is not after the block, both are 0.
+    """
+    k = np.stack([cuts[:-1], cuts[1:]])
+    first = np.minimum(np.searchsorted(x, k[1]), x.size - 1)
+    after = np.arange(x.size) >= first[:, None]
+    gains = law.derivative(np.clip(x - k[:, :, None] + POSITION_ERROR, 0.0, 1.0)) * (1 + LAW_ERROR)
+    start, end = _cells(base, law, k, x, gains)
+    none = np.full((2, first.size, 1), np.inf)
+    end = np.where(after[:, :-1], end, np.inf)
+    costs = np.minimum(np.concatenate([start, none], axis=2), np.concatenate([none, end], axis=2))
+    row = np.arange(first.size)
+    near = _beside(law, base.ratio[base.place(k[0])], x[first] - k)
+    costs[:, row, first] = np.minimum(costs[:, row, first], near)
+    least = float(law.derivative(np.zeros(1))[0])
+    alone = np.full((2, first.size, 1), least)
+    gains = np.concatenate([alone * (1 + LAW_ERROR), np.where(after, gains, 0.0)], axis=2)
+    costs = np.where(after & np.isfinite(costs), np.maximum(costs, 0.0), 0.0)
+    return gains, np.concatenate([alone * (1 - LAW_ERROR), costs], axis=2)
+
+
+def _beside(law: RunLaw, slope: Reals, near: Reals) -> Reals:
+    """What the first mass after a block costs at least, by A's slope at the block's beginning.
+
+    By the tangent of phi' at 0, or for at most n runs by phi'(r z) >= r^(n-1) phi'(z).
+    """
+    near = np.maximum(near - 2 * POSITION_ERROR, 0.0)
+    least = float(law.derivative(np.zeros(1))[0]) * (1 - LAW_ERROR)
+    bend = float(law.growth(np.zeros(1))[0]) * (1 - LAW_ERROR) if least else 0.0
+    tangent = least + least * bend * slope * near
+    if law.largest is None:
+        return np.asarray(tangent)
+    share = np.minimum(slope, 1.0) ** (law.largest - 1) * (1 - _SUM_ERROR)
+    other = share * law.derivative(np.clip(near, 0.0, 1.0)) * (1 - LAW_ERROR)
+    return np.where(other[0] > tangent[0], other, tangent)
+
+
+def _cells(base: _Base, law: RunLaw, k: Reals, x: Reals, gains: Reals) -> tuple[Reals, Reals]:
+    """What a mass costs at least by the cell after it and by the cell before it.
+
+    Shape (2, blocks, masses - 1): by the tangent of phi' at a middle of A(x) - A(k), above the line
+    of the outcome in the cell's middle; by phi' at the least of A(x) - A(k) if that tangent falls
+    below half of it; or by a chord of A for at most n runs, which bounds the cell's end alone.
+    """
+    known = base.under(np.minimum(k + POSITION_ERROR, 1.0)) + POSITION_ERROR
+    at = base.place(0.5 * (x[1:] + x[:-1]))
+    ends = x - POSITION_ERROR
+    line = [
+        base.least[at] + base.ratio[at] * (one - base.k[at]) - POSITION_ERROR
+        for one in (ends[:-1], ends[1:])
+    ]
+    middle = np.clip(0.5 * (line[0] + line[1]) - known.mean(axis=0)[:, None], 0.0, 1.0)
+    value = law.derivative(middle)
+    tilt = value * law.growth(middle)
+    plane = []
+    for one in line:
+        away = one - known[:, :, None] - middle
+        plane.append(value + tilt * away - 4 * LAW_ERROR * (value + tilt * np.abs(away)))
+    lowest = base.under(np.maximum(ends[:-1], 0.0)) - POSITION_ERROR - known[1][:, None]
+    flat = law.derivative(np.clip(lowest, 0.0, 1.0)) * (1 - LAW_ERROR)
+    good = plane[0][1] >= 0.5 * flat
+    start, end = (np.where(good, one, flat) for one in plane)
+    if law.largest is None:
+        return start, end
+    rise = np.maximum(lowest + known[1][:, None] - known[0][:, None], 0.0)
+    run = np.maximum(x[:-1] - k[0][:, None] + POSITION_ERROR, POSITION_ERROR)
+    share = np.clip(rise / run, 0.0, 1.0) ** (law.largest - 1) * (1 - _SUM_ERROR)
+    lost = share * gains[0][:, :-1] - start[0], end[0] - share * gains[0][:, 1:]
+    chord = lost[0] > lost[1]
+    return np.where(chord, np.inf, start), np.where(chord, share * gains[:, :, 1:], end)
+
+
+def _hulls(gains: Reals, costs: Reals) -> tuple[Reals, Reals, NDArray[np.intp]]:
+    """Steps of the hulls of the lines, and how many each row has: rows by end, then by block.
+
+    Steps (dg, dy) that lead from 0 to every line's (g, y) in turn make the sum of (dg - s dy)_+ at
+    least each g - s y, whether or not they turn one way only: so the last few corners may stay.
+    """
+    gains, costs = (one.reshape(-1, one.shape[2]) for one in (gains, costs))
+    order = np.lexsort((-gains, costs), axis=1)
+    nothing = np.zeros((gains.shape[0], 1))  # where the steps of every row begin
+    gains, costs = (
+        np.concatenate([nothing, np.take_along_axis(one, order, axis=1)], axis=1)
+        for one in (gains, costs)
+    )
+    best = np.maximum.accumulate(gains, axis=1)
+    rises = np.concatenate(
+        [np.ones((gains.shape[0], 1), bool), np.diff(best, axis=1) > 0.0], axis=1
+    )
+    forced = np.zeros(rises.shape, dtype=bool)
+    forced[:, 0] = True
+    row = np.broadcast_to(np.arange(rises.shape[0])[:, None], rises.shape)[rises]
+    forced, gain, cost = forced[rises], gains[rises], costs[rises]
+    while True:
+        last = np.append(forced[1:], True)
+        rise, run = np.diff(gain), np.diff(cost)
+        kept = np.ones(gain.size, dtype=bool)
+        kept[1:-1] = rise[:-1] * run[1:] > rise[1:] * run[:-1]
+        kept |= forced | last
+        if np.count_nonzero(~kept) <= kept.size * _NEARLY:
+            break
+        forced, gain, cost, row = (one[kept] for one in (forced, gain, cost, row))
+    inner = ~forced[1:]
+    counts = np.bincount(row[1:][inner], minlength=rises.shape[0])
+    return np.diff(gain)[inner], np.diff(cost)[inner], counts
+
+
+def _sorted(base: _Base, cuts: Reals, gain: Reals, cost: Reals, counts: NDArray[np.intp]) -> Terms:
+    """All terms: of every outcome in a block, by its mass and ratio, the block's steps."""
+    every = np.union1d(np.clip(base.k, 0.0, 1.0), cuts)
+    middle, width = 0.5 * (every[1:] + every[:-1]), np.diff(every)
+    block = np.clip(np.searchsorted(cuts, middle) - 1, 0, cuts.size - 2)
+    share = np.clip((middle - cuts[block]) / np.diff(cuts)[block], 0.0, 1.0)
+    ratio, starts = base.ratio[base.place(middle)], np.cumsum(counts) - counts
+    found = []
+    for end, part in enumerate((1.0 - share, share)):
+        row = block + end * (cuts.size - 1)
+        many = counts[row]
+        piece = np.repeat(np.arange(row.size), many)
+        step = np.arange(piece.size) - np.repeat(np.cumsum(many) - many, many)
+        step += np.repeat(starts[row], many)
+        weight = (width * part)[piece]
+        both = weight * gain[step], weight * ratio[piece] * cost[step]
+        used = both[0] > both[1]
+        found.append(np.stack([one[used] for one in both]))
+    gain, cost = np.concatenate(found, axis=1)
+    with np.errstate(divide="ignore"):
+        turn = gain / cost
+    order = np.argsort(-turn)
+    sums = (np.concatenate([[0.0], np.cumsum(one[order])]) for one in (gain, cost))
+    return Terms(turn[order], *sums)

@@ -71,16 +71,23 @@ class SelectedPair(TabulatedPair):
 
     @property
     def zcdp_bound(self) -> float:
-        """2 rho + D + log(m + P(K = 0)), or rho times the largest number of runs.
+        """2 rho + D + log(1 + 2 m), or rho times the largest number of runs.
 
-        With D = log phi'(1)/phi'(0) the shifts of Theorem 2 are at least -D and their weights
-        sum to m; integrated against s (s + 1) e^{s eps} it says M_selected(s) is at most
-        P(K = 0) + m e^{s D} M(s), so divergences of order a are at most
-        rho a + D + log(m + P(K = 0))/(a - 1). They grow with a: for a <= 2 that at 2 is at
-        least theirs, and for a >= 2 they are at most (rho + (D + log ...)/2) a.
+        Proof: with h the profile of this pair, h* that of its swap, and s = a - 1 > 0,
+            M(s) = 1 + integral over u >= 1 of s (s + 1) (u^{s-1} h(u) + u^{-s-2} h*(u)) du,
+        and u^{-s-2} <= u^{s-1}. Theorem 2 bounds h(u), u >= 1, by a mixture of the base's profile
+        at u times shifts of at least e^{-D}, D = log phi'(1)/phi'(0), whose weights sum to m, and
+        h* by one of the swapped base's. So each integral is at most m e^{s D + rho s (s + 1)}, rho
+        for both directions of the base, and divergences of order a are at most
+        rho a + D + log(1 + 2 m)/(a - 1). They grow with a: for a <= 2 that at 2 is at least
+        theirs, and for a >= 2 they are at most (rho + (D + log(1 + 2 m))/2) a. By releasing all
+        runs: h is at most their profile at every u > 0, and M grows with h.
         """
-        rho = sum(f.count * f.pair.zcdp_bound for f in self.base.factors) * (1 + 1e-14)
-        bounds = [2 * rho + self.runs.log_ratio_up(math.inf) + self.runs.log_mean_up]
+        sides = (self.base, self.base.swapped())
+        rho = max(sum(f.count * f.pair.zcdp_bound for f in one.factors) for one in sides)
+        rho *= 1 + 1e-14
+        size = math.log1p(2 * self.runs.mean)
+        bounds = [2 * rho + self.runs.log_ratio_up(math.inf) + size]
         if self.runs.largest is not None:
             bounds.append(rho * self.runs.largest)
         return min(bounds) * (1 + 4 * LOG_ERROR)

@@ -202,3 +202,18 @@ def test_many_runs_multiply_the_rounding_of_what_is_missed() -> None:
         base = Product.of(RandomizedResponsePair(epsilon=Fraction(1), infinite=mass))
         missed = runs.gamma * (1 - mass) / (runs.gamma + (1 - runs.gamma) * mass)
         assert SelectedPair(base=base, runs=runs).infinite_mass >= 1 - missed
+
+
+@pytest.mark.parametrize("runs", [FixedRuns(count=3), TruncatedNegativeBinomial(eta=1, gamma=0.1)])
+@pytest.mark.parametrize("order", [1.25, 2.0, 8.0])
+def test_zcdp_bound_is_above_the_divergences(
+    runs: FixedRuns | TruncatedNegativeBinomial, order: float
+) -> None:
+    """M(s) made of the profile at every odds, those below 1 too, is below e^(rho s (s + 1))."""
+    pair = SelectedPair(base=Product.of(RandomizedResponsePair(epsilon=Fraction(1, 2))), runs=runs)
+    epsilon = np.linspace(-8.0, 8.0, 4_001)
+    delta, s = pair.profile(epsilon)[0], order - 1.0
+    integrand = s * (s + 1.0) * np.exp(s * epsilon) * delta
+    moment = float(np.trapezoid(integrand, epsilon)) + (s + 1.0) * math.exp(-8.0 * s)
+
+    assert math.log(moment) / s <= pair.zcdp_bound * order

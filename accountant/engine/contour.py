@@ -99,7 +99,8 @@ class Contour:
         shift = floor - c * epsilon
         error = self.terms.error(float(np.abs(epsilon).max(initial=0.0)))
         total = _turned_back(self.terms.known, self.step, epsilon)
-        cut = np.exp(self.log_cut - floor)
+        with np.errstate(over="ignore"):  # a cut beyond all floats says nothing
+            cut = np.exp(self.log_cut - floor)
         upper = total + error + cut
         excess = self.aliases.log_excess(epsilon)
         with np.errstate(over="ignore"):
@@ -189,7 +190,8 @@ def _terms(s: Complexes, log_kernel: Complexes, radius: Reals, step: float) -> _
     growth = np.where(known, 0.0, np.where(np.isinf(radius), 1.0, radius))
     with np.errstate(over="ignore"):
         size = np.exp(log_kernel.real - log_kernel[0].real + growth) * weight
-    off = np.where(known, wobble * (1.0 + wobble), 1.0) + 8 * ELEMENTARY_ULPS * unit
+    slight = np.minimum(wobble, _VAGUE)
+    off = np.where(known, slight * (1.0 + slight), 1.0) + 8 * ELEMENTARY_ULPS * unit
     turn, total = log_kernel.imag, float(size.sum())
     with np.errstate(invalid="ignore"):  # whoever uses it asks whether it is finite
         moment = float((size * s.imag).sum())

@@ -16,12 +16,14 @@ from numpy.typing import NDArray
 
 from accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Reals
 from accountant.engine.lattice import Common, common_lattice
+from accountant.errors import NotCertified
 from accountant.pairs.atomic import AtomicPair
 from accountant.pairs.product import Product
 
 _KEPT = 128  # losses: masses of so many are multiplied out, at most
 _EACH = 12.0  # roundings of one mass of one pair, in units of u
 _MOST_FACTORS = 16
+_FARTHEST = 2.0**50  # places on a lattice: sums of a few are integers that floats hold
 _LEAST = 1e-140  # what underflow takes of a scaled mass: 5e-324, at most 1024-fold in 60 products
 
 
@@ -116,7 +118,13 @@ def _index(pair: AtomicPair, span: float) -> NDArray[np.intp]:
     own = pair.lattice(0.0)
     if own is None:
         raise AssertionError("only called for pairs that share a lattice")
-    return np.asarray(np.rint((pair.atoms.loss - own.offset) / span).astype(np.intp))
+    index = np.rint((pair.atoms.loss - own.offset) / span)
+    if not np.abs(index).max(initial=0.0) <= _FARTHEST:
+        raise NotCertified(
+            f"losses up to {pair.max_loss:.4g} on a lattice of span {span:.4g} are too many places "
+            "to tell apart; answer the parts apart"
+        )
+    return np.asarray(index.astype(np.intp))
 
 
 def _blur(lattice: Common, losses: Reals) -> float:

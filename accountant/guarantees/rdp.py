@@ -26,6 +26,7 @@ from accountant.relation import AddRemove, R, Relation
 
 _BETWEEN = 60
 _LEAST = 2.0**-52  # 1 plus this is the next float
+_MOST = 1e300  # the largest order that is tried, unless it is listed
 # Used when no part names an order: dense where the best order of a conversion usually lies.
 DEFAULT_ORDERS: tuple[Fraction, ...] = (
     *(1 + Fraction(k, 8) for k in range(1, 24)),
@@ -132,7 +133,10 @@ class RDP(RenyiGuarantee[R]):
     def _trial_orders(self) -> Reals:
         known = floats_around(self.largest_order)[0]
         stated_orders = np.array([floats_around(order)[0] for order, _ in self.points])
-        first, last = max(min(stated_orders[0] - 1.0, 1e-3), _LEAST), max(known - 1.0, _LEAST)
+        first, last = (
+            max(min(stated_orders[0] - 1.0, 1e-3), _LEAST),
+            max(min(known - 1.0, _MOST), _LEAST),
+        )
         between = 1.0 + np.geomspace(first, last, _BETWEEN)
         orders = distinct(np.concatenate([stated_orders, np.minimum(between, known)]))
         # orders that floats do not tell from 1 leave one at which nothing is known

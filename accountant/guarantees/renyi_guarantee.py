@@ -152,6 +152,6 @@ class RenyiGuarantee(Guarantee[R], ABC):
             low, high = orders[max(best - 1, 0)], orders[min(best + 1, orders.size - 1)]
             if not low < high:
                 break
-            orders = 1.0 + np.geomspace(low - 1.0, high - 1.0, _POINTS_PER_REFINEMENT)
+            orders = 1.0 + np.geomspace(low - 1.0, min(high - 1.0, 1e300), _POINTS_PER_REFINEMENT)
             orders = orders[orders > 1.0]
         return least

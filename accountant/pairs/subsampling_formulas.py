@@ -53,11 +53,12 @@ def removal_profile(base: Profile, sampling_rate: Fraction, epsilon: Reals) -> t
     ratio = np.where(inside, ratio, 0.0)
     large = far + np.log1p(-float(1 - sampling_rate) * np.exp(-far)) - log_rate
     argument = np.where(epsilon > _LARGE, large, np.log1p(ratio))
-    slack = _ULP * (
-        np.abs(argument)
-        + (np.abs(ratio) + np.exp(near) / rate * np.abs(near)) / (1.0 + ratio)
-        + np.where(epsilon > _LARGE, far + abs(log_rate), 0.0)
-    )
+    with np.errstate(over="ignore"):  # at the largest epsilons; what is infinite is cut below
+        slack = _ULP * (
+            np.abs(argument)
+            + (np.abs(ratio) + np.exp(near) / rate * np.abs(near)) / (1.0 + ratio)
+            + np.where(epsilon > _LARGE, far + abs(log_rate), 0.0)
+        )
     slack = np.minimum(slack, 1e3)
     lower, upper = _blurred(base, argument, slack)
     outside = -np.expm1(near)
@@ -77,9 +78,9 @@ def addition_profile(base: Profile, sampling_rate: Fraction, epsilon: Reals) -> 
     inside = rest > blur
     safe = np.where(inside, rest, 1.0)
     argument = math.log(rate) + epsilon - np.log(safe)
-    slack = np.minimum(
-        _ULP * (np.abs(epsilon) + abs(math.log(rate)) + np.abs(argument)) + 2 * blur / safe, 1e3
-    )
+    with np.errstate(over="ignore"):  # as above
+        slack = _ULP * (np.abs(epsilon) + abs(math.log(rate)) + np.abs(argument)) + 2 * blur / safe
+    slack = np.minimum(slack, 1e3)
     lower, upper = _blurred(base, argument, slack)
     most = np.clip(rest + blur, 0.0, 1.0)
     return (

@@ -40,8 +40,9 @@ def exponential(epsilon: Fraction) -> Fraction:
 
 
 def law_text(law: Law) -> str:
-    """A law as a tuple."""
-    return "(" + "".join(text(mass) + ", " for mass in law).rstrip() + ")"
+    """A law as a tuple of Fractions, integers included."""
+    listed = (f"Fraction({mass.numerator}, {mass.denominator}), " for mass in law)
+    return "(" + "".join(listed).rstrip() + ")"
 
 
 def pair_text(pair: Pair) -> str:

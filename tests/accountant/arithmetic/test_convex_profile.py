@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import final
 
@@ -117,3 +118,11 @@ def test_noise_is_refused_where_it_hides_the_profile() -> None:
     side = Side(np.array([0.0, 1.0]), np.ones(2), np.ones(2))
     with pytest.raises(NotCertified, match="total variation distance of 1"):
         convex_profile.above(side, side)
+
+
+@pytest.mark.parametrize("largest", [701.0, math.inf, math.nan])
+def test_losses_out_of_reach_are_refused(largest: float) -> None:
+    """Above 700, infinite, and what is no number."""
+    convex_profile.required_reach(700.0)
+    with pytest.raises(NotCertified, match="out of reach"):
+        convex_profile.required_reach(largest)

@@ -234,3 +234,12 @@ def test_enclosures_of_logs() -> None:
                     assert (
                         abs(mpmath.log((1 + x) / mpmath.exp(mpmath.mpc(value)))) <= radius + 1e-30
                     )
+
+
+def test_a_log_is_enclosed_as_narrowly_as_it_is_known() -> None:
+    """A relative error r widens by -log(1 - r) and the rounding, by no more than 1e-11 of them."""
+    relative = np.array([0.0, 1e-9, 0.1, 0.4])
+    found = elementary.log_enclosure(np.ones(4) + 0j, relative, np.full(4, 2.0))
+    least = -np.log1p(-relative) + 2.0 * UNIT_ROUNDOFF
+    assert np.all(found.radius >= least)
+    assert np.all(found.radius <= least * (1 + 1e-11))

@@ -7,11 +7,12 @@ import math
 from fractions import Fraction
 
 import mpmath
+import numpy as np
 import pytest
 
 from accountant import answers
 from accountant.bound import Bound
-from accountant.engine.quick_bounds import certainly_below, epsilon_is_zero
+from accountant.engine.quick_bounds import certainly_below, chernoff, epsilon_is_zero
 from accountant.pairs.finite import FinitePair
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.laplace import LaplacePair
@@ -69,3 +70,13 @@ def test_an_epsilon_of_zero_is_a_true_one() -> None:
     assert exact <= Fraction(6, 100)
     assert epsilon_is_zero(product, 0.0600001)
     assert not epsilon_is_zero(product, float(exact) * (1 - 1e-9))
+
+
+def test_chernoff_is_its_formula() -> None:
+    """K(c) - c eps + log(c^c/(1 + c)^(1 + c)), rounded up by less than 1e-13."""
+    orders = np.array([1e-3, 0.5, 1.0, 7.0, 300.0])
+    found = chernoff(orders, np.full(orders.shape, 0.25), 1.5)
+    for c, bound in zip(orders.tolist(), found.tolist(), strict=True):
+        power = mpmath.mpf(c)
+        exact = 0.25 - power * 1.5 + power * mpmath.log(power) - (1 + power) * mpmath.log(1 + power)
+        assert exact <= bound <= exact + 1e-13 * (1 + abs(exact))

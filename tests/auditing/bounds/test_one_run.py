@@ -71,3 +71,13 @@ def test_refuses_impossible_guesses(numbers: tuple[int, int, int]) -> None:
     """No more right than made, no more made than canaries."""
     with pytest.raises(ParameterError):
         Guesses(*numbers)
+
+
+def test_delta_is_paid_for_once() -> None:
+    """Few canaries and a small delta: the p-value is their product more than at delta 0."""
+    guesses = Guesses(100, 100, 70)
+    without = BOUND.p_value(guesses, epsilon=0.5)
+    assert BOUND.p_value(guesses, epsilon=0.5, delta=1e-6) == pytest.approx(
+        without + 1e-4, rel=1e-12
+    )
+    assert BOUND.p_value(guesses, epsilon=0.5, delta=1e-6) >= without + 1e-4

@@ -58,7 +58,7 @@ def _pipeline(draw: Draw) -> str:
     base = _release(draw)
     kind = draw.integer(0, 5)
     if kind == 1:
-        rate = Fraction(draw.integer(1, 9), 10 ** draw.integer(1, 290))
+        rate = Fraction(draw.integer(1, 9), 10 ** draw.integer(1, 330))
         rate = 1 - rate if draw.rarely(2) else rate
         return f"subsample_poisson({base}, Poisson(sampling_rate={text(rate)}))"
     if kind == 2:

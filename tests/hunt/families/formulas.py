@@ -58,7 +58,7 @@ def draw_sampled(source: Draw) -> Case:
     made = source.choose((_gaussian, _laplace, _range))(source)
     rate = source.fraction_below_one()
     if source.rarely(10):
-        rate = Fraction(1, 10 ** source.integer(15, 290))
+        rate = Fraction(1, 10 ** source.integer(15, 320))
     scheme = f"Poisson(sampling_rate={text(rate)})"
     truth = PoissonSample(made.truth.delta, real(rate))
     source_text = f"subsample_poisson({made.source}, {scheme})"

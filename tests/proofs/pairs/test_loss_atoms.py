@@ -198,3 +198,12 @@ def test_many_outcomes_are_listed_in_no_time() -> None:
 
     assert len(pair.terms().losses) == 2_000
     assert time.process_time() - start < 2
+
+
+def test_sums_along_a_line_begin_with_the_moment() -> None:
+    """At the first node M(c) = sum p e^(c loss), for a tilt that is not 0."""
+    terms = Terms([(arb(1), arb("0.25")), (arb(-1), arb("0.75"))], arb(0))
+    with ctx.workprec(128):
+        first = terms.along(F(2), arb(1), 3)[0].real
+        assert first.overlaps(arb("0.25") * arb(2).exp() + arb("0.75") * arb(-2).exp())
+        assert first.rad() < 1e-20

@@ -152,3 +152,10 @@ def test_corners_are_work() -> None:
 
     with pytest.raises(RefusedError, match="more work"):
         dominate.privacy_profile(step)
+
+
+def test_the_least_delta_up_to_each_epsilon() -> None:
+    """A profile falls: a later point says no more than an earlier one with less delta."""
+    points = tuple((Fraction(x), Fraction(y, 10)) for x, y in ((0, 5), (1, 2), (2, 3), (3, 1)))
+    expected = tuple((Fraction(x), Fraction(y, 10)) for x, y in ((0, 5), (1, 2), (2, 2), (3, 1)))
+    assert dominate.lowest(points) == expected

@@ -1,0 +1,36 @@
+"""What pairs with finitely many outcomes share."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+
+from accountant.pairs.finite import FinitePair
+
+HALF = Fraction(1, 2)
+UNEVEN = FinitePair(p=(HALF, HALF), q=(Fraction(1, 3), Fraction(2, 3)))
+TELLING = FinitePair(p=(HALF, HALF, Fraction(0)), q=(Fraction(0), HALF, HALF))
+
+
+def test_rho_is_half_the_square_of_the_largest_loss() -> None:
+    """The largest absolute loss log(3/2) gives its square over 2, to fifteen digits."""
+    assert UNEVEN.zcdp_bound == pytest.approx(0.5 * math.log(1.5) ** 2, rel=1e-14)
+    assert UNEVEN.zcdp_bound >= 0.5 * math.log(1.5) ** 2
+
+
+def test_mu_is_that_of_the_largest_loss() -> None:
+    """As large as that of randomised response at log(3/2): 2 Phi^-1(3/5)."""
+    assert UNEVEN.gdp_bound == pytest.approx(0.50669420627, rel=1e-10)
+
+
+def test_an_outcome_of_one_side_leaves_no_bound() -> None:
+    """Where P or Q has an outcome of its own, neither rho nor mu is finite."""
+    assert TELLING.zcdp_bound == TELLING.gdp_bound == math.inf
+
+
+def test_equal_laws_cost_nothing() -> None:
+    """Losses that are all 0 have bounds 0."""
+    same = FinitePair(p=(HALF, HALF), q=(HALF, HALF))
+    assert same.zcdp_bound == same.gdp_bound == 0.0

@@ -25,6 +25,8 @@ def _judge(row: dict[str, Any]) -> Judge:
     def judge(answer: object) -> str:
         if row.get("refused") == "always":
             return f"answered {answer!r}, which is to be refused"
+        if "says" in row:
+            return "" if row["says"] in str(answer) else f"{row['says']!r} is not in {answer}"
         if "verdict" in row:
             return _judge_certificate(answer, row["verdict"])
         if not isinstance(answer, Bound):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from proofs.errors import RefusedError
-from proofs.fields import MAX_WORDS, Fields
+from proofs.fields import Fields
+from proofs.limits import MAX_WORDS
 
 
 def test_lists_of_integers_are_read() -> None:

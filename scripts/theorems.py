@@ -34,7 +34,7 @@ APPLIED = {
         "convert/bounded-range-rdp",
     ),
     "select/pair": ("select/pair", "select/profile"),
-    "select/above": ("select/above", "select/above-pair"),
+    "select/above": ("select/above-pair",),
 }
 SHARED_TESTS = {
     "composition": "compose",

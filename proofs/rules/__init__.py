@@ -25,7 +25,6 @@ from proofs.rules import (
     select_best_of_runs,
     select_shifted_mixture,
     select_threshold,
-    select_threshold_profile,
     subsample,
 )
 from proofs.rules.mechanisms import stated
@@ -108,7 +107,6 @@ RULE_SETS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
             "select/rdp": select.renyi,
             "select/profile": select_shifted_mixture.profile,
             "select/pair": select_best_of_runs.pair,
-            "select/above": select_threshold_profile.above,
             "select/above-pair": select_threshold.pair,
         },
         "groups": {

@@ -26,7 +26,7 @@ from proofs.logic.rule import Application, Budget
 from proofs.logic.statement import Pairs, Points
 from proofs.rules.base_profile import known, level
 from proofs.rules.finite_pair import alone, require_above
-from proofs.rules.select_threshold_profile import stops
+from proofs.rules.select import HIDDEN
 
 BITS: Final = 128
 ONE: Final = 1 << BITS
@@ -55,6 +55,19 @@ def pair(step: Application) -> tuple[str, ...]:
     if forward != backward or len(bounds) > 1:
         require_above(step, backward, bounds[-1].at, bounds[0].at)
     return stops(step, runs)
+
+
+def stops(step: Application, runs: Runs) -> tuple[str, ...]:
+    """Return, in words, what the theorem assumes about the runs, the score and the release."""
+    (name,) = (name for name in step.mechanisms if name)
+    drawn = f"a number of times that is drawn independently of everything ({runs.describe()})"
+    until = (
+        "until an output reaches a threshold by a score that looks at an output alone, score and "
+        "threshold being fixed in advance and the same for all datasets"
+    )
+    made = f"runs {name} on the same data at most {drawn}, each with randomness of its own"
+    released = "only that output, or that none did"
+    return (f"{made}, {until}, and releases {released}, and {HIDDEN}",)
 
 
 @final

@@ -47,7 +47,8 @@ RUNS = TruncatedNegativeBinomial(eta=1, gamma=Fraction(1, 2))
 BLANK = ZeroOut()
 NO_RULE_YET = {"spent before"}
 IMPLIED = {"mechanism/gaussian": {"sum of contributions"}}  # it only makes the sensitivity
-CERTIFICATES_ALONE = {"select/profile", "select/above-pair"}  # other rules for a theorem's node
+CERTIFICATES_ALONE = {"select/profile"}  # another rule for a theorem's node
+RENAMED = {theorem: rules[0] for theorem, rules in PAGE.APPLIED.items() if len(rules) == 1}
 
 VERDICTS: Final = {
     "fixed in advance": r"fixed before any output is seen",
@@ -140,10 +141,10 @@ def listed(assumptions: tuple[str, ...]) -> set[str]:
 
 
 def applied(name: str) -> Iterator[tuple[str, set[str]]]:
-    """Every theorem in the derivation of an example, with what is assumed there."""
+    """The checker's rule of every theorem in an example's derivation, with its assumptions."""
     for node in EXAMPLES[name]().derivation.everything():
         if not node.rule.startswith("state/"):
-            yield node.rule, listed(node.assumptions)
+            yield RENAMED.get(node.rule, node.rule), listed(node.assumptions)
 
 
 def agrees(rule: str, found: set[str]) -> None:

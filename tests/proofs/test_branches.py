@@ -74,7 +74,6 @@ TABLES = [
     *test_select.PURE,
     *test_select.RENYI,
     *test_select.PROFILES,
-    *test_select.ABOVE,
     *test_select_threshold.CASES,
     *test_select_best_of_runs.ABOVE,
     *test_select_best_of_runs.BEST,

@@ -43,7 +43,6 @@ LONG = {
     "samples": 23,
     "rough": 41,
     "converted": 11,
-    "stopped": 1,
     "mixed": 1,
 }  # every n-th mutant
 

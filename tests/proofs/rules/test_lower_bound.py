@@ -248,7 +248,6 @@ ACCEPTED = [
         test_select.PURE,
         test_select.RENYI,
         test_select.PROFILES,
-        test_select.ABOVE,
         CASES,
     )
     for case in table

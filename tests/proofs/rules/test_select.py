@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import mpmath
@@ -197,50 +196,7 @@ PROFILES = [
 ]
 
 
-TENTHS: list[str] = ["0", *(str(Fraction(k, 10)) for k in range(1, 10)), "1"]
-BELOW: Object = {"masses": TENTHS, "tangents": [3] * 10}
-
-
-def above(
-    points: list[list[str]],
-    way: Object | None = None,
-    why: str = "",
-    *,
-    premises: tuple[Object, ...] = (BASE, EDGE),
-    **witness: Any,  # noqa: ANN401  # JSON is anything
-) -> Case:
-    """At most two runs of randomised response at 1, until one is good enough."""
-    hints = {"runs": TWO, "forward": way or BELOW} | witness
-    conclusion = said("privacy-profile", points=points)
-    return Case("select/above", conclusion, premises, hints, why)
-
-
-# At e^3 no accepted outcome counts, as g(a) = 2 - a at least halves the ratio, and 9/10 accepted
-# leave 1/100 for none at all. At e^3/2 outcomes count: 2 H at e^(3/2)/2 < e.
-ABOVE = [
-    above([["3", "11/1000"]]),
-    above([["3", "9/1000"]], why="delta at epsilon = 3 is at least"),
-    above([["3/2", "1/2"], ["3", "11/1000"]]),
-    above([["3/2", "1/5"], ["3", "11/1000"]], why="delta at epsilon = 3/2"),
-    above([["3", "11/1000"]], {**BELOW, "tangents": [2] * 10}, "delta at epsilon = 3"),
-    above([["3", "11/1000"]], {**BELOW, "tangents": [3] * 9}, "place of a bound"),
-    above([["3", "11/1000"]], {**BELOW, "tangents": [0] * 10}, "place of a bound"),
-    above([["3", "11/1000"]], {**BELOW, "tangents": [4] * 10}, "place of a bound"),
-    above([["3", "11/1000"]], {**BELOW, "tangents": [True] * 10}, "whole numbers"),
-    above([["3", "11/1000"]], {**BELOW, "masses": TENTHS[1:]}, "grow from 0 to 1"),
-    above([["3", "11/1000"]], {**BELOW, "masses": TENTHS[:-1]}, "grow from 0 to 1"),
-    above([["3", "11/1000"]], {**BELOW, "masses": [*TENTHS[:-1], "9/10", "1"]}, "grow from 0"),
-    above([["3", "11/1000"]], {**BELOW, "masses": []}, "grow from 0 to 1"),
-    above([["3", "11/1000"]], {**BELOW, "masses": [*TENTHS[:-1], "2"]}, "grow from 0 to 1"),
-    above([["3", "11/1000"]], {**BELOW, "more": []}, "unknown fields"),
-    above([["3", "11/1000"]], runs={**TWO, "trials": 40}, why="delta at epsilon = 3"),
-    above([["3", "11/1000"]], why="takes bounds of the profile", premises=(BASE,)),
-    above([["3", "11/1000"]], why="each once", premises=(BASE, EDGE, EDGE)),
-    above([["3", "11/1000"]], why="unknown fields", backward=BELOW),
-]
-
-
-@pytest.mark.parametrize("case", [*PURE, *RENYI, *PROFILES, *ABOVE], ids=str)
+@pytest.mark.parametrize("case", [*PURE, *RENYI, *PROFILES], ids=str)
 def test_select(case: Case) -> None:
     """Every bound is refused as soon as it is below what the theorem says."""
     case.holds()

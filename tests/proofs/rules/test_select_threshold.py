@@ -20,7 +20,6 @@ from tests.proofs.rules.test_select import (
     GEOMETRIC,
     RESPONSE,
     SOME,
-    TENTHS,
     TILTED,
     TWO,
 )
@@ -28,6 +27,7 @@ from tests.proofs.support import Case, Object, facts, gaussian, pairs
 from tests.proofs.test_selection import drawn_masses, halved
 from tests.proofs.test_threshold import some_runs, worst_of_all_sets
 
+TENTHS: list[str] = ["0", *(str(Fraction(k, 10)) for k in range(1, 10)), "1"]
 BEST: Object = {"masses": TENTHS, "tangents": [3] * 10}
 WORST: Object = {"masses": TENTHS, "tangents": [1] * 10}
 LEAST: Object = {"masses": TENTHS, "tangents": [0] * 10}

@@ -1,4 +1,4 @@
-"""Long contents of a verdict's sentences: each in full where it is short, else by its digest.
+"""Long contents of a verdict's sentences: each in full if it is short, else by its digest.
 
 A rule encloses what may be long in two control characters, which no text of a certificate can hold.
 The kernel replaces it: nothing is abbreviated but what can be opened, byte for byte.
@@ -11,7 +11,7 @@ import re
 from hashlib import sha256
 from typing import Final
 
-SHORT: Final = 240  # characters that are said where they belong
+SHORT: Final = 240  # characters up to which a part stays in its sentence; readability alone
 DIGITS: Final = 32  # of a digest: nobody finds two contents of one digest of 128 bits
 _BEGIN, _END = "\x02", "\x03"
 _INNERMOST: Final = re.compile(f"{_BEGIN}([^{_BEGIN}{_END}]*){_END}")
@@ -27,8 +27,8 @@ def quoted(words: str) -> str:
     return json.dumps(words)
 
 
-def told(sentence: str) -> tuple[str, dict[str, str]]:
-    """The sentence with every long part named by its digest, and those parts by digest."""
+def with_digests(sentence: str) -> tuple[str, dict[str, str]]:
+    """Return the sentence with every long part named by its digest, and these parts by digest."""
     details: dict[str, str] = {}
 
     def name(found: re.Match[str]) -> str:

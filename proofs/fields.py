@@ -29,7 +29,7 @@ class Fields:
         return name in self._left
 
     def take(self, name: str) -> object:
-        """The raw value of a field."""
+        """Return the raw value of a field."""
         if name not in self._left:
             raise RefusedError(f"{self._where} has no {name}")
         return self._left.pop(name)
@@ -37,18 +37,18 @@ class Fields:
     def rational(
         self, name: str, *, least: Fraction | int | None = None, most: Fraction | int | None = None
     ) -> Fraction:
-        """An exact rational, both ends of its domain included."""
+        """Return an exact rational, both ends of its domain included."""
         return self._rational(self.take(name), name, least, most)
 
     def positive(self, name: str) -> Fraction:
-        """An exact rational above 0."""
+        """Return an exact rational above 0."""
         value = self.rational(name)
         if not value > 0:
             raise RefusedError(f"{self._where}: {name} must be above 0")
         return value
 
     def points(self, name: str) -> tuple[tuple[Fraction, Fraction], ...]:
-        """A list of pairs of rationals, at least one, first coordinates increasing."""
+        """Return a list of pairs of rationals, at least one, first coordinates increasing."""
         found = []
         for item in self.items(name):
             if not isinstance(item, list) or len(item) != 2:
@@ -60,11 +60,11 @@ class Fields:
         return tuple((first, second) for first, second in found)
 
     def rationals(self, name: str) -> tuple[Fraction, ...]:
-        """A list of rationals."""
+        """Return a list of rationals."""
         return tuple(self._rational(item, name, None, None) for item in self.items(name))
 
     def wholes(self, name: str) -> tuple[int, ...]:
-        """A list of whole numbers."""
+        """Return a list of integers."""
         found = self.items(name)
         whole = tuple(item for item in found if type(item) is int)
         if len(whole) != len(found):
@@ -72,28 +72,28 @@ class Fields:
         return whole
 
     def items(self, name: str) -> list[object]:
-        """A list of anything."""
+        """Return a list of any values."""
         value = self.take(name)
         if not isinstance(value, list):
             raise RefusedError(f"{self._where}: {name} must be a list")
         return value
 
     def whole(self, name: str, *, least: int = 1, most: int = MAX_COUNT) -> int:
-        """A whole number, both ends of its domain included."""
+        """Return an integer, both ends of its domain included."""
         value = self.take(name)
         if type(value) is not int or not least <= value <= most:
             raise RefusedError(f"{self._where}: {name} must be a whole number {least} to {most}")
         return value
 
     def flag(self, name: str) -> bool:
-        """True or false."""
+        """Return a boolean."""
         value = self.take(name)
         if not isinstance(value, bool):
             raise RefusedError(f"{self._where}: {name} must be true or false")
         return value
 
     def words(self, name: str) -> str:
-        """A short printable text without surrounding blanks."""
+        """Return a short printable text without surrounding blanks."""
         value = self.take(name)
         if not isinstance(value, str) or not 0 < len(value) <= MAX_WORDS:
             raise RefusedError(f"{self._where}: {name} must be 1 to {MAX_WORDS} characters")
@@ -102,7 +102,7 @@ class Fields:
         return value
 
     def close(self) -> None:
-        """Refuse fields that nobody asked for."""
+        """Refuse fields that were not taken."""
         if self._left:
             raise RefusedError(f"{self._where} has unknown fields: {sorted(self._left)!r:.80}")
 

@@ -16,7 +16,7 @@ from typing import final
 from flint import ctx
 
 from proofs.certificate import Certificate, Step
-from proofs.contents import told
+from proofs.contents import with_digests
 from proofs.errors import CertificateError, RefusedError, UndecidedError
 from proofs.fields import Fields
 from proofs.limits import PER_STEP, PRECISIONS
@@ -65,7 +65,7 @@ def check(
             statement, size = _read(step, premises, budget)
             taken = _apply(step, statement, premises, rules, budget)
         except RefusedError as refusal:
-            return Rejected(position, step.rule, told(str(refusal))[0])
+            return Rejected(position, step.rule, with_digests(str(refusal))[0])
         except Exception as error:  # noqa: BLE001  # whatever stops a rule, nothing is proved
             return Rejected(position, step.rule, f"the rule stopped with {type(error).__name__}")
         mechanisms += bool(taken)
@@ -81,7 +81,7 @@ def check(
 
 
 def _accepted(step: Step, accepted: Collection[str]) -> set[str]:
-    """The rule sets that a step needs, if all are accepted."""
+    """Return the rule sets that a step needs; refuse those that are not accepted."""
     needed = sets_of(step.rule, step.conclusion)
     if not needed <= set(accepted):
         others = ", ".join(sorted(needed - set(accepted)))
@@ -90,13 +90,13 @@ def _accepted(step: Step, accepted: Collection[str]) -> set[str]:
 
 
 def _verdict(last: Proved, assumptions: list[str], sets: tuple[str, ...]) -> Verdict:
-    """The claim and what it rests on, with long contents by their digests."""
-    claim, details = told(last.statement.describe())
+    """Return the claim and its assumptions, with long contents by their digests."""
+    claim, details = with_digests(last.statement.describe())
     if not last.mechanism:
         return Verified(claim, sets, details)
     listed = []
     for text in assumptions:
-        sentence, found = told(text)
+        sentence, found = with_digests(text)
         listed.append(sentence)
         details |= found
     return VerifiedUnder(f"{last.mechanism} is {claim}", tuple(listed), sets, details)
@@ -112,7 +112,7 @@ def check_text(text: str, accepted: Collection[str] = ALL_SETS) -> Verdict:
 
 
 def _read(step: Step, premises: tuple[Proved, ...], budget: Budget) -> tuple[Statement, int]:
-    """The conclusion of one step, and its length; reading counts, and so does citing."""
+    """Return one step's conclusion and its length; reading it costs work, and so does citing."""
     size = len(json.dumps(step.conclusion))
     budget.precision = PRECISIONS[0]
     budget.spend(PER_STEP + size + len(json.dumps(step.witness)))
@@ -131,7 +131,7 @@ def _apply(
     rules: Mapping[str, Rule],
     budget: Budget,
 ) -> tuple[str, ...]:
-    """What one step takes for granted, if it follows; precision is raised until that is decided."""
+    """Return what one step assumes, if it follows; precision is raised until that is decided."""
     rule = rules.get(step.rule)
     if rule is None:
         raise RefusedError("there is no such rule")
@@ -146,9 +146,9 @@ def _apply(
 def _decided(
     step: Step, conclusion: Statement, premises: tuple[Proved, ...], rule: Rule, budget: Budget
 ) -> tuple[str, ...]:
-    """The rule's answer at the first precision that has one."""
+    """Return the rule's answer at the first precision that decides."""
 
-    def asked(precision: int) -> tuple[str, ...]:
+    def apply_at(precision: int) -> tuple[str, ...]:
         budget.precision = precision
         application = Application(
             conclusion=conclusion,
@@ -164,10 +164,10 @@ def _decided(
 
     for precision in PRECISIONS[:-1]:
         with suppress(UndecidedError):
-            return asked(precision)
-    return asked(PRECISIONS[-1])
+            return apply_at(precision)
+    return apply_at(PRECISIONS[-1])
 
 
 def _inherited(premises: tuple[Proved, ...]) -> str:
-    """The mechanism of the first premise that is about one."""
+    """Return the mechanism of the first premise that has one, else the empty name."""
     return next((premise.mechanism for premise in premises if premise.mechanism), "")

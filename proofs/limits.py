@@ -15,17 +15,17 @@ from typing import Final
 MAX_CHARACTERS: Final = 4_000_000
 MAX_STEPS: Final = 20_000
 MAX_DIGITS: Final = 1_100  # of a rational: any binary64 number, and products of three
-MAX_DEPTH: Final = 32
+MAX_DEPTH: Final = 32  # of nested brackets: a sample of a sample of ... needs a few each
 MAX_NAME: Final = 60
 MAX_WORDS: Final = 300
 MAX_COUNT: Final = 10**12
-MAX_POINTS: Final = 2_000
+MAX_POINTS: Final = 2_000  # of one statement
 
 # Work of one certificate, in units: at most some 20 seconds.
 MAX_WORK: Final = 3 << 23
 PRECISIONS: Final = (64, 128, 256, 512)
 _QUARTERS: Final = {64: 4, 128: 5, 256: 8, 512: 16}
-PER_STEP: Final = 64
+PER_STEP: Final = 64  # units, beside one for every character
 PER_COMPARISON: Final = 32  # of a few elementary functions
 
 # Sizes, which bound memory too.

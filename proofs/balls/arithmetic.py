@@ -16,12 +16,12 @@ T = TypeVar("T")
 
 
 def ball(value: Fraction | int) -> arb:
-    """A ball around a rational, at the current precision."""
+    """Return a ball that holds a rational, at the current precision."""
     return arb(fmpq(value.numerator, value.denominator))
 
 
 def exact_sum(values: Iterable[Fraction], most: int = MAX_SUM_BITS) -> Fraction:
-    """The sum of rationals, if its denominator stays short enough to handle, ``most`` bits."""
+    """Return the sum of rationals; refuse a denominator of more than ``most`` bits."""
     total = Fraction(0)
     for value in values:
         total += value
@@ -31,13 +31,13 @@ def exact_sum(values: Iterable[Fraction], most: int = MAX_SUM_BITS) -> Fraction:
 
 
 def each_precision(make: Callable[[], T]) -> Callable[[], T]:
-    """What is made anew only where the precision is another."""
-    made: dict[int, T] = {}
+    """Return a function that calls ``make`` once for each precision, and keeps the results."""
+    results: dict[int, T] = {}
 
     def at_present() -> T:
-        if ctx.prec not in made:
-            made[ctx.prec] = make()
-        return made[ctx.prec]
+        if ctx.prec not in results:
+            results[ctx.prec] = make()
+        return results[ctx.prec]
 
     return at_present
 
@@ -57,13 +57,13 @@ def require_at_most(value: Callable[[], arb], limit: Callable[[], arb], what: st
 
 
 def exact(value: Fraction) -> str:
-    """A rational for readers: 17 digits and, if those are not its exact value, that."""
+    """Return a rational for readers: 17 digits and, if those are not its exact value, that."""
     shown = _short(value)
     return shown or f"{show(value)} (exactly {openable(str(value))})"
 
 
 def show(value: Fraction) -> str:
-    """A rational for readers: exact where it is a binary64 number or short, else 17 digits."""
+    """Return a rational for readers: exact if it is a binary64 number or short, else 17 digits."""
     shown = _short(value)
     if shown:
         return shown
@@ -72,7 +72,7 @@ def show(value: Fraction) -> str:
 
 
 def _short(value: Fraction) -> str:
-    """What names one rational only: a binary64 number, or a few digits; else empty."""
+    """Return a short text that names this rational alone; the empty text if there is none."""
     if value.denominator > 1 and abs(value) < 1 << 53 and Fraction(float(value)) == value:
         return repr(float(value))
     short = max(abs(value.numerator), value.denominator) < 10**12
@@ -84,5 +84,5 @@ def _show(value: arb) -> str:
 
 
 def normal_tail(x: arb) -> arb:
-    """The probability that a standard normal variable exceeds x."""
+    """Return the probability that a standard normal variable exceeds x."""
     return (x / arb(2).sqrt()).erfc() / 2

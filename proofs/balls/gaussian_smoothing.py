@@ -32,7 +32,7 @@ class Tent:
     width: Fraction
 
     def hats(self) -> tuple[arb, arb, arb]:
-        """E[T_u(X)], E[T(X)], E[T_v(X)].
+        """Return E[T_u(X)], E[T(X)], E[T_v(X)].
 
         P(u <= X <= 1) = E[X; 1 <= X <= v] = a, P(1 <= X <= v) = E[X; u <= X <= 1] = b.
         """
@@ -44,6 +44,6 @@ class Tent:
         return left, a + b - left - right, right
 
     def outside(self, c: Fraction) -> arb:
-        """E[X^{-c}; X < u or X > v] over E[X^{-c}] = e^{tau^2 c(c+1)/2}."""
+        """Return E[X^{-c}; X < u or X > v] over E[X^{-c}] = e^{tau^2 c(c+1)/2}."""
         reach, shift = ball(self.width / self.tau), ball((c + Fraction(1, 2)) * self.tau)
         return normal_tail(reach - shift) + normal_tail(reach + shift)

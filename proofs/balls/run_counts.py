@@ -30,21 +30,21 @@ class Runs(ABC):
 
     @property
     def largest(self) -> int | None:
-        """At or above every number of runs; None where there is no such number."""
+        """At or above every number of runs; None if there is no such number."""
         return None
 
     @property
     def work(self) -> int:
-        """About how many units one value of phi takes."""
+        """Return the approximate work of one value of phi, in units of proofs/limits.py."""
         return law_work(0)
 
     @abstractmethod
     def phi(self, order: int, z: arb) -> arb:
-        """The derivative of order 0, 1 or 2 of phi at z in [0, 1]."""
+        """Return the derivative of order 0, 1 or 2 of phi at z in [0, 1]."""
 
     @abstractmethod
     def describe(self) -> str:
-        """The law in words and numbers."""
+        """Name the law in words and numbers."""
 
 
 @final
@@ -63,11 +63,11 @@ class TruncatedNegativeBinomial(Runs):
     )
 
     def __post_init__(self) -> None:
-        """Keep what every value takes."""
-        object.__setattr__(self, "_constants", each_precision(self._made))
+        """Prepare the constants that every value takes."""
+        object.__setattr__(self, "_constants", each_precision(self._make_constants))
 
     def phi(self, order: int, z: arb) -> arb:
-        """With expm1, so that a small eta keeps its digits."""
+        """Return phi, phi' or phi''; by expm1, so that a small eta keeps its digits."""
         slope, power, first, log_gamma = self._constants()
         gap = 1 - slope * z
         if not order:
@@ -76,8 +76,8 @@ class TruncatedNegativeBinomial(Runs):
             return ((1 - power) * gap.log()).expm1() / ((1 - power) * log_gamma).expm1()
         return first * gap**-power if order == 1 else first * power * slope * gap ** (-power - 1)
 
-    def _made(self) -> tuple[arb, arb, arb, arb]:
-        """1 - gamma, eta + 1, phi'(0) and log gamma, at the current precision."""
+    def _make_constants(self) -> tuple[arb, arb, arb, arb]:
+        """Return 1 - gamma, eta + 1, phi'(0) and log gamma, at the current precision."""
         eta, gamma = ball(self.eta), ball(self.gamma)
         slope, log_gamma = 1 - gamma, gamma.log()
         mean = eta / (eta * log_gamma).expm1() if self.eta else 1 / log_gamma
@@ -85,7 +85,7 @@ class TruncatedNegativeBinomial(Runs):
         return slope, eta + 1, first, log_gamma
 
     def describe(self) -> str:
-        """Both parameters."""
+        """Name both parameters."""
         shown = f"eta = {exact(self.eta)} and gamma = {exact(self.gamma)}"
         return f"truncated negative binomial with {shown}"
 
@@ -98,12 +98,12 @@ class Poisson(Runs):
     rate: Fraction
 
     def phi(self, order: int, z: arb) -> arb:
-        """For every z."""
+        """Return the derivative, which has one formula for every z."""
         rate = ball(self.rate)
         return rate**order * (rate * (z - 1)).exp()
 
     def describe(self) -> str:
-        """The mean."""
+        """Name the mean."""
         return f"Poisson of mean {exact(self.rate)}"
 
 
@@ -117,17 +117,17 @@ class Binomial(Runs):
 
     @property
     def largest(self) -> int | None:
-        """Every trial."""
+        """Return the number of trials."""
         return self.trials
 
     def phi(self, order: int, z: arb) -> arb:
-        """For every z."""
+        """Return the derivative, which has one formula for every z."""
         n, p = self.trials, ball(self.probability)
         falling = (1, n, n * (n - 1))[order]
         return falling * p**order * (1 - p * (1 - z)) ** max(n - order, 0)
 
     def describe(self) -> str:
-        """Trials and probability."""
+        """Name the number of trials and the probability."""
         if self.probability == 1:
             return f"always {self.trials}"
         return f"binomial of {self.trials} trials with probability {exact(self.probability)}"
@@ -147,38 +147,38 @@ class Finite(Runs):
             raise RefusedError(f"the largest number of runs must be from 1 to {MAX_RUNS}")
         if min(self.probabilities) < 0 or exact_sum(self.probabilities) != 1:
             raise RefusedError("probabilities must be at or above 0 and sum to exactly 1")
-        made = tuple(each_precision(partial(self._made, order)) for order in range(3))
-        object.__setattr__(self, "_falling", made)
+        derivatives = (each_precision(partial(self._make_coefficients, k)) for k in range(3))
+        object.__setattr__(self, "_falling", tuple(derivatives))
 
     @property
     def corner_is_worst(self) -> bool:
-        """Not in general."""
+        """Return False: it is not in general."""
         return False
 
     @property
     def largest(self) -> int | None:
-        """The last of the list."""
+        """Return the last number of runs that is listed."""
         return len(self.probabilities) - 1
 
     @property
     def work(self) -> int:
-        """Of the sum."""
+        """Return the work of one sum over all listed numbers of runs."""
         return law_work(len(self.probabilities))
 
     def phi(self, order: int, z: arb) -> arb:
-        """By Horner's rule, for every z."""
+        """Return the derivative by Horner's rule."""
         total = arb(0)
         for one in self._falling[order]():
             total = total * z + one
         return total
 
-    def _made(self, order: int) -> list[arb]:
-        """The coefficients of a derivative from the last on, at the current precision."""
+    def _make_coefficients(self, order: int) -> list[arb]:
+        """Return a derivative's coefficients from the last on, at the current precision."""
         both = reversed(list(enumerate(self.probabilities))[order:])
         return [ball(p * (1, k, k * (k - 1))[order]) for k, p in both]
 
     def describe(self) -> str:
-        """Every probability."""
+        """List every probability."""
         listed = ", ".join(map(str, self.probabilities))
         return f"0, 1, 2, ... with probabilities {openable(listed)}"
 
@@ -206,7 +206,7 @@ LAWS: Final[dict[str, Callable[[Fields], Runs]]] = {
 
 
 def read_runs(value: object) -> Runs:
-    """The law from its JSON."""
+    """Return the law from its JSON."""
     fields = Fields(value, "the number of runs")
     kind = fields.take("kind")
     if not isinstance(kind, str) or kind not in LAWS:

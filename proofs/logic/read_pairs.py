@@ -60,7 +60,7 @@ KINDS: Final[dict[str, Callable[[Fields], Pair]]] = {
 
 
 def rate(fields: Fields) -> Fraction:
-    """A sampling rate, strictly between 0 and 1."""
+    """Return a sampling rate, strictly between 0 and 1."""
     value = fields.positive("sampling_rate")
     if not value < 1:
         raise RefusedError("sampling_rate must be below 1")
@@ -68,7 +68,7 @@ def rate(fields: Fields) -> Fraction:
 
 
 def read_pair(value: object) -> Pair:
-    """One pair."""
+    """Return one pair."""
     fields = Fields(value, "a pair")
     kind = fields.take("kind")
     if not isinstance(kind, str) or kind not in KINDS:
@@ -79,7 +79,7 @@ def read_pair(value: object) -> Pair:
 
 
 def read_product(factors: list[object]) -> Product:
-    """Different pairs with their counts; the empty product is the pair of two equal laws."""
+    """Return different pairs with their counts; the empty product is the pair of two equal laws."""
     found: dict[Pair, int] = {}
     for item in factors:
         fields = Fields(item, "a factor")
@@ -92,7 +92,7 @@ def read_product(factors: list[object]) -> Product:
 
 
 def merged(*products: Product) -> Product:
-    """The product of products: pairs in order of first appearance, counts added up."""
+    """Return the product of products: pairs in order of first appearance, counts added up."""
     found: dict[Pair, int] = {}
     for product in products:
         for pair, count in product:

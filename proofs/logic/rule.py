@@ -1,4 +1,4 @@
-"""What a rule is: a function that refuses a step, or says what it takes for granted."""
+"""The type of a rule: a function that refuses a step, or returns what it assumes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ C = TypeVar("C")
 
 @final
 class Budget:
-    """How much work the steps of one certificate may still cause; proofs/limits.py."""
+    """The work that the steps of one certificate may still cause; see proofs/limits.py."""
 
     __slots__ = ("_left", "precision")
 
@@ -26,7 +26,7 @@ class Budget:
         self.precision = PRECISIONS[0]
 
     def spend(self, amount: int) -> None:
-        """Take some of it, priced at 64 bits; at the present precision it counts for more.
+        """Spend some of it, priced at 64 bits; at the present precision it counts for more.
 
         Raises:
             RefusedError: the certificate asks for more than the checker does.
@@ -56,7 +56,7 @@ class Application:
     budget: Budget
 
     def concludes(self, kind: type[C]) -> C:
-        """The conclusion, if it is of this notion."""
+        """Return the conclusion's claim; refuse another notion."""
         return _of(kind, self.conclusion, "conclusion")
 
     def axiom(self) -> None:
@@ -67,12 +67,12 @@ class Application:
             raise RefusedError("the rule concludes about neighbours, one step apart")
 
     def only(self, kind: type[C]) -> C:
-        """The one premise, of this notion and about the same datasets as the conclusion."""
+        """Return the one premise, of this notion and about the same datasets as the conclusion."""
         (premise,) = self.every(kind, most=1)
         return premise
 
     def every(self, kind: type[C], *, least: int = 1, most: int = MAX_STEPS) -> tuple[C, ...]:
-        """The premises, all of this notion and about the conclusion's datasets."""
+        """Return the premises, all of this notion and about the conclusion's datasets."""
         if not least <= len(self.premises) <= most:
             raise RefusedError(f"the rule takes {least} to {most} premises")
         if any(premise.steps != self.conclusion.steps for premise in self.premises):
@@ -86,7 +86,7 @@ class Application:
 
 
 Rule: TypeAlias = Callable[[Application], tuple[str, ...]]
-"""Refuses, or returns what is taken for granted of a new mechanism, beginning with what it does.
+"""Refuses, or returns what is assumed of a new mechanism, beginning with what it does.
 
 An empty tuple means: the conclusion is about the mechanism of the first premise.
 """

@@ -11,11 +11,11 @@ from proofs.pairs.pair import Product
 
 
 def listed(points: Sequence[tuple[Fraction, Fraction]]) -> str:
-    """Every point."""
+    """List every point."""
     return openable(", ".join(f"({exact(x)}, {exact(y)})" for x, y in points))
 
 
 def product_words(product: Product) -> str:
-    """Every pair with its count."""
+    """List every pair with its count."""
     shown = (f"{count} x {pair.describe()}" for pair, count in product)
     return openable("; ".join(shown)) if product else "two equal laws"

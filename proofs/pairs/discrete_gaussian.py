@@ -1,4 +1,4 @@
-"""The discrete Gaussian pair: two discrete Gaussians at a whole distance."""
+"""The discrete Gaussian pair: two discrete Gaussians at an integer distance."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ class DiscreteGaussianPair(Pair):
 
     @property
     def infinite(self) -> Fraction:
-        """None."""
+        """Return 0: P and Q have the same support."""
         return Fraction(0)
 
     @property
     def lattice(self) -> tuple[Fraction, Fraction] | None:
-        """(2 m j + m^2)/(2 v) for whole j."""
+        """Return offset and span of (2 m j + m^2)/(2 v), j an integer."""
         span = self.shift / self.sigma_squared
         return self.shift * span / 2, span
 
     def largest(self) -> arb:
-        """None."""
+        """Refuse: the losses have no bound."""
         raise unbounded(self.describe())
 
     def moments(self, witness: object) -> Moments:
-        """The ratio of theta functions: theta_3(z, tau) = sum_j e^{pi i tau j^2 + 2 pi i z j}."""
+        """Return M by theta functions: theta_3(z, tau) = sum_j e^{pi i tau j^2 + 2 pi i z j}."""
         no_witness(witness)
         pi = arb.pi()
         tau = acb(0, 1 / (2 * pi * ball(self.sigma_squared)))
@@ -59,7 +59,7 @@ class DiscreteGaussianPair(Pair):
         return Formula(moment)
 
     def profile(self, epsilon: arb) -> arb:
-        """Sum of (1 - e^{eps - l})_+ over the losses l under P, and what lies far out.
+        """Return the sum of (1 - e^{eps - l})_+ over the losses under P, the mass far out included.
 
         P(|j| > J) <= 2 e^{-J^2/(2v)} (Canonne, Kamath & Steinke, arXiv:2004.00010, Corollary 17).
         """
@@ -69,23 +69,23 @@ class DiscreteGaussianPair(Pair):
         return sum(gaps, far * arb(0.5, 0.5))
 
     def swapped(self) -> Pair:
-        """Itself: reflecting the outcomes exchanges P and Q."""
+        """Return the pair itself: reflecting the outcomes exchanges P and Q."""
         return self
 
     def describe(self) -> str:
-        """Variance and shift."""
+        """Name variance and shift."""
         variance = exact(self.sigma_squared)
         return f"discrete Gaussians of sigma^2 = {variance} shifted by {self.shift}"
 
 
 def reach(pair: DiscreteGaussianPair, precision: int) -> int:
-    """How far from the mean a precision sees masses."""
+    """Return a distance from the mean beyond which masses are below 2^-precision."""
     return isqrt(int(2 * pair.sigma_squared * (precision + 8))) + 1
 
 
 @lru_cache(maxsize=8)
 def _terms(pair: DiscreteGaussianPair, precision: int) -> tuple[list[tuple[arb, arb]], arb]:
-    """Masses under P with e^{-l}, as far as the precision sees, and the rest.
+    """Return masses under P with e^{-l}, up to the reach, and at least the mass beyond it.
 
     Losses below 0, j < -shift/2, never count.
     """

@@ -1,4 +1,4 @@
-"""The discrete Laplace pair: two discrete Laplace distributions at a whole distance."""
+"""The discrete Laplace pair: two discrete Laplace distributions at an integer distance."""
 
 from __future__ import annotations
 
@@ -30,32 +30,32 @@ class DiscreteLaplacePair(Pair):
 
     @property
     def infinite(self) -> Fraction:
-        """None."""
+        """Return 0: P and Q have the same support."""
         return Fraction(0)
 
     @property
     def lattice(self) -> tuple[Fraction, Fraction] | None:
-        """Every second multiple of 1/scale."""
+        """Return -shift/scale, and the span 2/scale."""
         return -self.shift / self.scale, 2 / self.scale
 
     @property
     def outcomes(self) -> int:
-        """One more than the shift."""
+        """Return shift + 1."""
         return self.shift + 1
 
     def terms(self) -> Terms:
-        """As above."""
+        """Return the losses and masses above."""
         r, reach = ball(-1 / self.scale).exp(), ball(self.shift / self.scale)
         inner = ((self.shift - 2 * j, (1 - r) / (1 + r) * r**j) for j in range(1, self.shift))
         ends = [(reach, 1 / (1 + r)), (-reach, r**self.shift / (1 + r))]
         return Terms([*ends, *((ball(k / self.scale), mass) for k, mass in inner)], arb(0))
 
     def largest(self) -> arb:
-        """Shift over scale."""
+        """Return shift/scale."""
         return ball(self.shift / self.scale)
 
     def moments(self, witness: object) -> Moments:
-        """The geometric sum."""
+        """Return M by the geometric sum."""
         no_witness(witness)
         r, reach = ball(-1 / self.scale).exp(), ball(self.shift / self.scale)
         each = ball(1 / self.scale)
@@ -70,23 +70,23 @@ class DiscreteLaplacePair(Pair):
         return Formula(moment)
 
     def profile(self, epsilon: arb) -> arb:
-        """Sum of (1 - e^{eps - l})_+ over the losses l under P."""
+        """Return the sum of (1 - e^{eps - l})_+ over the losses l under P."""
         t = epsilon.exp()
         gaps = (mass * (1 - t * rest).nonnegative_part() for mass, rest in _terms(self, ctx.prec))
         return sum(gaps, arb(0))
 
     def swapped(self) -> Pair:
-        """Itself: reflecting the outcomes exchanges P and Q."""
+        """Return the pair itself: reflecting the outcomes exchanges P and Q."""
         return self
 
     def describe(self) -> str:
-        """Scale and shift."""
+        """Name scale and shift."""
         return f"discrete Laplace of scale {exact(self.scale)} shifted by {self.shift}"
 
 
 @lru_cache(maxsize=8)
 def _terms(pair: DiscreteLaplacePair, precision: int) -> list[tuple[arb, arb]]:  # noqa: ARG001
-    """Masses under P with e^{-l}, at one precision; the loss -m/b never counts."""
+    """Return masses under P with e^{-l}, at one precision; the loss -m/b never counts."""
     if pair.shift > MAX_SHIFT:
         raise no_profile("a discrete Laplace pair of so many losses")
     r = ball(-1 / pair.scale).exp()

@@ -34,42 +34,42 @@ class FinitePair(Pair):
 
     @property
     def infinite(self) -> Fraction:
-        """P's mass where Q has none."""
+        """Return the mass under P of the outcomes that Q lacks."""
         return sum((a for a, b in zip(self.p, self.q, strict=True) if not b), Fraction(0))
 
     @property
     def lattice(self) -> tuple[Fraction, Fraction] | None:
-        """None: losses are logs of rationals."""
+        """Return None: losses are logs of rationals."""
         return None
 
     @property
     def outcomes(self) -> int:
-        """Those that both P and Q have."""
+        """Return the number of outcomes that both P and Q have."""
         return sum(1 for a, b in zip(self.p, self.q, strict=True) if a and b)
 
     def terms(self) -> Terms:
-        """Log ratios with P's masses."""
+        """Return the log ratios with the masses under P."""
         both = ((a, b) for a, b in zip(self.p, self.q, strict=True) if a and b)
         return Terms([(ball(a / b).log(), ball(a)) for a, b in both], ball(self.infinite))
 
     def largest(self) -> arb:
-        """The log of the largest ratio, 0 where there is none."""
+        """Return the log of the largest ratio, 0 if P and Q have no outcome in common."""
         ratios = [a / b for a, b in zip(self.p, self.q, strict=True) if a and b]
         return ball(max(ratios)).log() if ratios else arb(0)
 
     def moments(self, witness: object) -> Moments:
-        """Sum of p (p/q)^s."""
+        """Return M, the sum of p (p/q)^s."""
         no_witness(witness)
         return self.terms()
 
     def profile(self, epsilon: arb) -> arb:
-        """Sum of (p - e^eps q)_+."""
+        """Return the sum of (p - e^eps q)_+."""
         t = epsilon.exp()
         gaps = (ball(a) - t * ball(b) for a, b in zip(self.p, self.q, strict=True))
         return sum((gap.nonnegative_part() for gap in gaps), arb(0))
 
     def corners(self) -> list[tuple[Fraction, Fraction]]:
-        """Ratios t = p/q, increasing, where the profile bends, each with the profile there.
+        """Return the ratios t = p/q, increasing, each with the profile there; it bends there alone.
 
         In t the profile is 1 at 0, linear between the corners, and constant after the last.
         """
@@ -86,10 +86,10 @@ class FinitePair(Pair):
         return found[::-1]
 
     def swapped(self) -> Pair:
-        """The masses exchanged."""
+        """Return the pair with its masses exchanged."""
         return FinitePair(self.q, self.p)
 
     def describe(self) -> str:
-        """Every mass."""
+        """List every mass."""
         masses = (openable(", ".join(map(str, one))) for one in (self.p, self.q))
         return "a pair of {} outcomes with P = ({}) and Q = ({})".format(len(self.p), *masses)

@@ -21,20 +21,20 @@ class GaussianPair(Pair):
 
     @property
     def infinite(self) -> Fraction:
-        """None."""
+        """Return 0: P and Q have the same support."""
         return Fraction(0)
 
     @property
     def lattice(self) -> tuple[Fraction, Fraction] | None:
-        """None: the loss has a density."""
+        """Return None: the loss has a density."""
         return None
 
     def largest(self) -> arb:
-        """None."""
+        """Refuse: the losses have no bound."""
         raise unbounded(self.describe())
 
     def moments(self, witness: object) -> Moments:
-        """The formula."""
+        """Return M by its formula."""
         no_witness(witness)
         half = ball(self.mu_squared / 2)
 
@@ -44,20 +44,23 @@ class GaussianPair(Pair):
         return Formula(moment, lambda c, y: (half * (c * (c + 1) - y * y)).exp())
 
     def profile(self, epsilon: arb) -> arb:
-        """The profile at e^epsilon."""
+        """Return H_eps."""
         return gaussian_profile(self.mu_squared, epsilon)
 
     def swapped(self) -> Pair:
-        """Itself: reflecting the outcomes exchanges P and Q."""
+        """Return the pair itself: reflecting the outcomes exchanges P and Q."""
         return self
 
     def describe(self) -> str:
-        """Mu squared."""
+        """Name mu squared."""
         return f"Gaussians with mu^2 = {exact(self.mu_squared)}"
 
 
 def gaussian_profile(mu_squared: Fraction, epsilon: arb) -> arb:
-    """Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu) (Balle & Wang, arXiv:1805.06530, Thm 8)."""
+    """Return Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu).
+
+    Source: Balle & Wang (arXiv:1805.06530), Theorem 8.
+    """
     mu = ball(mu_squared).sqrt()
     shift = epsilon / mu
     return normal_tail(shift - mu / 2) - epsilon.exp() * normal_tail(shift + mu / 2)

@@ -25,20 +25,20 @@ class LaplacePair(Pair):
 
     @property
     def infinite(self) -> Fraction:
-        """None."""
+        """Return 0: P and Q have the same support."""
         return Fraction(0)
 
     @property
     def lattice(self) -> tuple[Fraction, Fraction] | None:
-        """None: the loss has a density between its atoms."""
+        """Return None: the loss has a density between its atoms."""
         return None
 
     def largest(self) -> arb:
-        """Epsilon."""
+        """Return the largest loss, the pair's epsilon."""
         return ball(self.epsilon)
 
     def moments(self, witness: object) -> Moments:
-        """The formula."""
+        """Return M by its formula."""
         no_witness(witness)
         a = ball(self.epsilon)
 
@@ -53,13 +53,13 @@ class LaplacePair(Pair):
         return Formula(moment, decay)
 
     def profile(self, epsilon: arb) -> arb:
-        """1 - e^{(eps - a)/2} up to a, then 0: the best event is {x > (a + eps)/2}."""
+        """Return 1 - e^{(eps - a)/2} up to a, then 0: the best event is {x > (a + eps)/2}."""
         return (-((epsilon - ball(self.epsilon)) / 2).expm1()).nonnegative_part()
 
     def swapped(self) -> Pair:
-        """Itself: reflecting the outcomes exchanges P and Q."""
+        """Return the pair itself: reflecting the outcomes exchanges P and Q."""
         return self
 
     def describe(self) -> str:
-        """The distance."""
+        """Name the distance."""
         return f"Laplace variables {exact(self.epsilon)} scales apart"

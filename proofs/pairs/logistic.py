@@ -24,20 +24,20 @@ class LogisticPair(Pair):
 
     @property
     def infinite(self) -> Fraction:
-        """None."""
+        """Return 0: P and Q have the same support."""
         return Fraction(0)
 
     @property
     def lattice(self) -> tuple[Fraction, Fraction] | None:
-        """None: the loss has a density."""
+        """Return None: the loss has a density."""
         return None
 
     def largest(self) -> arb:
-        """Epsilon."""
+        """Return the largest loss, the pair's epsilon."""
         return ball(self.epsilon)
 
     def moments(self, witness: object) -> Moments:
-        """The formula."""
+        """Return M by its formula."""
         no_witness(witness)
         e, half = ball(self.epsilon), ball(Fraction(1, 2))
         scale = 2 * ball(self.epsilon / 2).sinh()
@@ -52,14 +52,14 @@ class LogisticPair(Pair):
         return Formula(moment, decay)
 
     def profile(self, epsilon: arb) -> arb:
-        """(sqrt a - sqrt t)^2 / (a - 1), a = e^{epsilon of the pair}, t = e^epsilon <= a."""
+        """Return (sqrt a - sqrt t)^2 / (a - 1), a = e^{epsilon of the pair}, t = e^epsilon <= a."""
         below = (-((epsilon - ball(self.epsilon)) / 2).expm1()).nonnegative_part()
         return -below * below / (-ball(self.epsilon)).expm1()
 
     def swapped(self) -> Pair:
-        """Itself: reflecting the outcomes exchanges P and Q."""
+        """Return the pair itself: reflecting the outcomes exchanges P and Q."""
         return self
 
     def describe(self) -> str:
-        """The distance."""
+        """Name the distance."""
         return f"logistic variables {exact(self.epsilon)} apart"

@@ -30,7 +30,7 @@ class Terms:
 
     @property
     def top(self) -> Fraction | None:
-        """None: M(c) bounds everything."""
+        """Return None: M(c) bounds everything."""
         return None
 
     def along(self, c: Fraction, step: arb, count: int) -> list[acb]:
@@ -54,19 +54,19 @@ class Terms:
         return [found[k // n, k % n] for k in range(count)]
 
     def ceiling(self, c: Fraction, y: arb, top: Fraction | None) -> arb:  # noqa: ARG002  # flat
-        """M(c)."""
+        """Return M(c)."""
         (flat,) = self.along(c, arb(0), 1)
         return flat.real
 
     def times(self, other: Terms, count: int) -> Terms:
-        """Those of a product with independent copies of another pair."""
+        """Return the losses of a product with independent copies of another pair."""
         more = power(other.losses, count)
         losses = [(a + b, p * q) for a, p in self.losses for b, q in more]
         return Terms(losses, 1 - (1 - self.infinite) * (1 - other.infinite) ** count)
 
 
 def power(terms: Sequence[tuple[arb, T]], count: int) -> list[tuple[arb, T]]:
-    """The terms of a power of a sum of factor e^{z exponent}, by the multinomial theorem."""
+    """Return the terms of a power of a sum of factor e^{z exponent}, by the multinomial theorem."""
     if len(terms) == 1:
         return [_alone(terms[0], count)]
     middle = len(terms) // 2
@@ -74,7 +74,7 @@ def power(terms: Sequence[tuple[arb, T]], count: int) -> list[tuple[arb, T]]:
 
 
 def _powers(terms: Sequence[tuple[arb, T]], count: int) -> list[list[tuple[arb, T]]]:
-    """All powers from 0 to a count: those of both halves, multiplied."""
+    """Return all powers from 0 to a count: those of both halves, multiplied."""
     if len(terms) == 1:
         return [[_alone(terms[0], n)] for n in range(count + 1)]
     middle = len(terms) // 2
@@ -83,7 +83,7 @@ def _powers(terms: Sequence[tuple[arb, T]], count: int) -> list[list[tuple[arb, 
 
 
 def _alone(term: tuple[arb, T], count: int) -> tuple[arb, T]:
-    """The power of one term."""
+    """Return the power of one term."""
     exponent, factor = term
     return exponent * count, factor**count
 
@@ -91,7 +91,7 @@ def _alone(term: tuple[arb, T], count: int) -> tuple[arb, T]:
 def _together(
     left: list[list[tuple[arb, T]]], right: list[list[tuple[arb, T]]], count: int
 ) -> list[tuple[arb, T]]:
-    """The power of a sum of two sums, from all of theirs."""
+    """Return the power of a sum of two sums, from all powers of both."""
     return [
         (a + b, p * q * comb(count, k))
         for k in range(count + 1)

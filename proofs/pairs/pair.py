@@ -1,4 +1,4 @@
-"""What a rule may ask of a dominating pair (P, Q); L = log dP/dQ is its loss.
+"""The interface of a dominating pair (P, Q); L = log dP/dQ is its loss.
 
 M(s) = E_P[e^{sL}; L < inf]. Everything is an enclosure at the current precision.
 """
@@ -28,18 +28,18 @@ class Moments(Protocol):
     """M along vertical lines."""
 
     def along(self, c: Fraction, step: arb, count: int) -> list[acb]:
-        """M(c + i k step) for k = 0, ..., count - 1, c > 0."""
+        """Return M(c + i k step) for k = 0, ..., count - 1, c > 0."""
 
     def ceiling(self, c: Fraction, y: arb, top: Fraction | None) -> arb:
-        """At or above |M(c + i v)| for every v from y >= 0 to the top, None for all from y on."""
+        """Return at least |M(c + i v)| for v from y >= 0 to the top, or for all v >= y if None."""
 
     @property
     def infinite(self) -> arb:
-        """P(L = inf) of the pair that M belongs to."""
+        """Return P(L = inf) of the pair that M belongs to."""
 
     @property
     def top(self) -> Fraction | None:
-        """Up to where the ceiling falls; None where it never stops to."""
+        """Return where the ceiling stops to fall; None if it never does."""
 
 
 class Pair(ABC):
@@ -50,20 +50,20 @@ class Pair(ABC):
     @property
     @abstractmethod
     def infinite(self) -> Fraction:
-        """P(L = inf), or more."""
+        """Return at least P(L = inf)."""
 
     @property
     @abstractmethod
     def lattice(self) -> tuple[Fraction, Fraction] | None:
-        """Some offset and span such that every finite loss is offset + k span, k whole."""
+        """Return an offset and span: every finite loss is offset + k span, k an integer."""
 
     @property
     def outcomes(self) -> int:
-        """How many finite losses there are; 0 where they are not listed, as of most pairs."""
+        """Return the number of finite losses; 0 if they are not listed, as of most pairs."""
         return 0
 
     def terms(self) -> Terms:
-        """All losses, where the finite ones are listed.
+        """Return all losses, if the finite ones are listed.
 
         Raises:
             RefusedError: they are not.
@@ -72,7 +72,7 @@ class Pair(ABC):
 
     @abstractmethod
     def largest(self) -> arb:
-        """At or above every finite loss.
+        """Return a number at or above every finite loss.
 
         Raises:
             RefusedError: losses have no bound.
@@ -80,23 +80,23 @@ class Pair(ABC):
 
     @abstractmethod
     def moments(self, witness: object) -> Moments:
-        """M, computed with the help of a witness; None is the witness of a closed formula."""
+        """Return M, computed with the help of a witness, which is None for a closed formula."""
 
     @abstractmethod
     def profile(self, epsilon: arb) -> arb:
-        """The hockey-stick divergence at epsilon >= 0, in closed form."""
+        """Return the hockey-stick divergence at epsilon >= 0, in closed form."""
 
     def profile_at(self) -> Callable[[arb], arb]:
-        """The same as a function, for many epsilons."""
+        """Return the profile as a function, for many epsilons."""
         return self.profile
 
     @abstractmethod
     def swapped(self) -> Pair:
-        """The pair (Q, P), or one with the same profile."""
+        """Return the pair (Q, P), or one with the same profile."""
 
     @abstractmethod
     def describe(self) -> str:
-        """The pair in words and numbers."""
+        """Name the pair in words and numbers."""
 
 
 @final
@@ -116,27 +116,27 @@ class Formula:
 
     @property
     def top(self) -> Fraction | None:
-        """None: the bound falls for ever."""
+        """Return None: the bound falls for ever."""
         return None
 
     def along(self, c: Fraction, step: arb, count: int) -> list[acb]:
-        """The formula at every node."""
+        """Return the formula at every node."""
         real = ball(c)
         return [self.moment(acb(real, step * k)) for k in range(count)]
 
     def ceiling(self, c: Fraction, y: arb, top: Fraction | None) -> arb:  # noqa: ARG002  # any
-        """The smaller of the two bounds."""
+        """Return the smaller of M(c) and the decay."""
         flat = self.moment(acb(ball(c))).real
         return flat if self.decay is None else flat.min(self.decay(ball(c), y))
 
 
 def outcomes(product: Product) -> int:
-    """How many finite losses a product has, about; 0 where they are not listed or too many."""
+    """Return the approximate number of finite losses; 0 if they are not listed or too many."""
     return atoms([(pair.outcomes, count) for pair, count in product])
 
 
 def terms(product: Product) -> Terms:
-    """All losses of a product whose pairs list them."""
+    """Return all losses of a product whose pairs list them."""
     found = Terms([(arb(0), arb(1))], arb(0))
     for pair, count in product:
         found = found.times(pair.terms(), count)
@@ -144,21 +144,21 @@ def terms(product: Product) -> Terms:
 
 
 def no_witness(witness: object) -> None:
-    """Refuse a witness where a closed formula needs none."""
+    """Refuse a witness that a closed formula does not need."""
     if witness is not None:
         raise RefusedError("a pair with a closed formula takes null as its witness")
 
 
 def unbounded(what: str) -> RefusedError:
-    """The refusal of a pair whose losses have no bound."""
+    """Return the refusal of a pair whose losses have no bound."""
     return RefusedError(f"the losses of {what} have no bound")
 
 
 def unlisted(what: str) -> RefusedError:
-    """The refusal of a pair whose losses are not listed."""
+    """Return the refusal of a pair whose losses are not listed."""
     return RefusedError(f"the losses of {what} are not listed: its witness is a table")
 
 
 def no_profile(what: str) -> RefusedError:
-    """The refusal of a pair without a closed profile."""
+    """Return the refusal of a pair without a closed profile."""
     return RefusedError(f"{what} has no profile in closed form here: use its moments")

@@ -27,32 +27,32 @@ class RandomizedResponsePair(Pair):
 
     @property
     def infinite(self) -> Fraction:
-        """The mass where Q has none."""
+        """Return the mass of the outcome that Q lacks."""
         return self.infinite_mass
 
     @property
     def lattice(self) -> tuple[Fraction, Fraction] | None:
-        """-epsilon and epsilon, with 0 between them for three categories or more."""
+        """Return -epsilon, and the span: 2 epsilon, or epsilon for three categories or more."""
         return -self.epsilon, self.epsilon * (2 if self.categories == 2 else 1)
 
     @property
     def outcomes(self) -> int:
-        """Two or three."""
+        """Return 2, or 3 for three categories or more."""
         return min(self.categories, 3)
 
     def terms(self) -> Terms:
-        """As above."""
+        """Return the losses and masses above."""
         e = ball(self.epsilon)
         share = ball(1 - self.infinite_mass) / (e.exp() + (self.categories - 1))
         middle = [(arb(0), share * (self.categories - 2))] if self.categories > 2 else []
         return Terms([(e, share * e.exp()), (-e, share), *middle], ball(self.infinite_mass))
 
     def largest(self) -> arb:
-        """Epsilon."""
+        """Return the largest loss, the pair's epsilon."""
         return ball(self.epsilon)
 
     def moments(self, witness: object) -> Moments:
-        """The three-term sum."""
+        """Return M as a sum of three terms."""
         no_witness(witness)
         e = ball(self.epsilon)
         share = ball(1 - self.infinite_mass) / (e.exp() + (self.categories - 1))
@@ -71,10 +71,10 @@ class RandomizedResponsePair(Pair):
         return ball(self.infinite_mass) + share * top * below
 
     def swapped(self) -> Pair:
-        """Itself: reflecting the outcomes exchanges P and Q."""
+        """Return the pair itself: reflecting the outcomes exchanges P and Q."""
         return self
 
     def describe(self) -> str:
-        """Epsilon and the number of categories."""
+        """Name epsilon and the number of categories."""
         shown = f"randomised response at {exact(self.epsilon)} on {self.categories} categories"
         return f"{shown}, told with {exact(self.infinite_mass)}" if self.infinite else shown

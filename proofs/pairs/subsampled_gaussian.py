@@ -31,16 +31,16 @@ class SubsampledGaussianPair(Pair):
 
     @property
     def infinite(self) -> Fraction:
-        """None."""
+        """Return 0: P and Q have the same support."""
         return Fraction(0)
 
     @property
     def lattice(self) -> tuple[Fraction, Fraction] | None:
-        """None: the loss has a density."""
+        """Return None: the loss has a density."""
         return None
 
     def largest(self) -> arb:
-        """-log(1 - q) for addition."""
+        """Return -log(1 - q) for addition; refuse a removal, whose losses have no bound."""
         if self.removal:
             raise unbounded(self.describe())
         return -ball(1 - self.sampling_rate).log()
@@ -65,11 +65,11 @@ class SubsampledGaussianPair(Pair):
         return r * gaussian_profile(self.mu_squared, (q * t / r).log())
 
     def swapped(self) -> Pair:
-        """The other direction."""
+        """Return the pair of the other direction."""
         return SubsampledGaussianPair(self.mu_squared, self.sampling_rate, not self.removal)
 
     def describe(self) -> str:
-        """Mu squared, rate, direction."""
+        """Name mu squared, the rate and the direction."""
         way = "removal" if self.removal else "addition"
         shown = f"Gaussians with mu^2 = {exact(self.mu_squared)}"
         return f"{shown} sampled at rate {exact(self.sampling_rate)} ({way})"

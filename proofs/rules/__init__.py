@@ -172,7 +172,7 @@ _SET_OF: Final = {name: kind for kind, rules in RULE_SETS.items() for name in ru
 
 
 def sets_of(rule: str, conclusion: Json) -> set[str]:
-    """The rule sets that a step needs: its rule's, and those of the pairs that it speaks of."""
+    """Return the rule sets that a step needs: its rule's, and those of the pairs it names."""
     factors = list(_factors(conclusion))
     found = {_SET_OF[rule]} if rule in _SET_OF else set()
     found |= {PAIRS[kind] for kind, _ in factors if kind in PAIRS}
@@ -183,7 +183,7 @@ def sets_of(rule: str, conclusion: Json) -> set[str]:
 
 
 def _factors(value: Json) -> Iterator[tuple[str, int]]:
-    """The kind of every pair inside a conclusion, with its count."""
+    """Yield the kind of every pair inside a conclusion, with its count."""
     if isinstance(value, Mapping):
         pair, count = value.get("pair"), value.get("count")
         if isinstance(pair, Mapping) and isinstance(count, int):

@@ -1,4 +1,4 @@
-"""What is known of a base's profile: bounds of H_t(P || Q) at ratios t on both sides of 1.
+"""Bounds of a base's profile: of H_t(P || Q) at ratios t on both sides of 1.
 
 For neighbours D, D' with laws P, Q the facts about the pairs of one direction bound H_t(P || Q) for
 t >= 1, those of the other direction H_t(Q || P), hence H_t(P || Q) for t < 1.
@@ -17,12 +17,18 @@ from proofs.logic.rule import Application
 from proofs.logic.statement import Points
 from proofs.rules.convert import split
 
-Levels: TypeAlias = list[tuple[arb, arb]]
+RatioBounds: TypeAlias = list[tuple[arb, arb]]
 """Ratios t, increasing, each with a bound of H_t(P || Q)."""
 
 
-def known(step: Application) -> dict[str, Points]:
-    """For each different direction log t, increasing, with the delta that bounds H there."""
+def profile_bounds(step: Application) -> dict[str, Points]:
+    """Return, for each different direction, pairs (log t, delta) by increasing t.
+
+    At t >= 1 delta bounds H_t of that direction, at t < 1 it bounds H_{1/t} of the other.
+
+    Raises:
+        RefusedError: a fact is about another product, is listed twice, or there is none.
+    """
     pairs, facts = split(step)
     products = {fact.product for fact in facts} | {pairs.forward, pairs.backward}
     if products != {pairs.forward, pairs.backward} or len(set(facts)) < len(facts):
@@ -41,19 +47,19 @@ def known(step: Application) -> dict[str, Points]:
     return found
 
 
-def level(log_ratio: Fraction, delta: Fraction) -> tuple[arb, arb]:
-    """A ratio t and a bound of H_t(P || Q), which for t < 1 is 1 - t + t H_{1/t}(Q || P)."""
+def bound_at_ratio(log_ratio: Fraction, delta: Fraction) -> tuple[arb, arb]:
+    """Return t and a bound of H_t(P || Q), which for t < 1 is 1 - t + t H_{1/t}(Q || P)."""
     t = ball(log_ratio).exp()
     return t, ball(delta) if log_ratio >= 0 else 1 - t + t * ball(delta)
 
 
-def levels(points: Points) -> Levels:
-    """All that is known, beginning with H_0 = 1."""
-    return [(arb(0), arb(1)), *(level(*point) for point in points)]
+def bounds_at_ratios(points: Points) -> RatioBounds:
+    """Return every ratio with its bound, preceded by H_0 = 1."""
+    return [(arb(0), arb(1)), *(bound_at_ratio(*point) for point in points)]
 
 
-def height(listed: Levels, t: arb) -> arb:
-    """A bound of H_t: it falls, and as a convex function is below its chords."""
+def chord_bound(listed: RatioBounds, t: arb) -> arb:
+    """Return a bound of H_t at any t >= 0: H falls, and is convex, so below its chords."""
     place, end = 0, len(listed)
     while end - place > 1:
         middle = (place + end) // 2

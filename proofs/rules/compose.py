@@ -68,21 +68,21 @@ def compose_pair(step: Application) -> tuple[str, ...]:
 
 
 def repeat_gdp(step: Application) -> tuple[str, ...]:
-    """As compose_gdp of equal parts."""
+    """Apply compose_gdp to equal parts."""
     count = step.witness.whole("count", least=2)
     step.expect(GDP(step.only(GDP).mu_squared * count))
     return _repeated(step, count)
 
 
 def repeat_zcdp(step: Application) -> tuple[str, ...]:
-    """As compose_zcdp of equal parts."""
+    """Apply compose_zcdp to equal parts."""
     count = step.witness.whole("count", least=2)
     step.expect(ZCDP(step.only(ZCDP).rho * count))
     return _repeated(step, count)
 
 
 def repeat_rdp(step: Application) -> tuple[str, ...]:
-    """As compose_rdp of equal parts."""
+    """Apply compose_rdp to equal parts."""
     count, points = step.witness.whole("count", least=2), step.only(RDP).points
     orders = [order for order, _ in step.concludes(RDP).points]
     step.budget.spend(len(orders) * look_up(points))
@@ -92,7 +92,7 @@ def repeat_rdp(step: Application) -> tuple[str, ...]:
 
 
 def repeat_pair(step: Application) -> tuple[str, ...]:
-    """As compose_pair of equal parts."""
+    """Apply compose_pair to equal parts."""
     count, part = step.witness.whole("count", least=2), step.only(Pairs)
     forward = tuple((pair, times * count) for pair, times in part.forward)
     step.expect(Pairs(forward, tuple((pair, times * count) for pair, times in part.backward)))
@@ -142,18 +142,18 @@ def post_process(step: Application) -> tuple[str, ...]:
 
 
 def look_up(points: Points) -> int:
-    """About how many operations ``divergence`` takes, long rationals counted as several."""
+    """Return the approximate work of ``divergence``; long rationals count as several operations."""
     bits = sum(x.denominator.bit_length() + y.denominator.bit_length() for x, y in points)
     return look_up_work(len(points), bits)
 
 
 def divergence(points: Points, order: Fraction) -> Fraction:
-    """What listed Renyi divergences imply at one order."""
+    """Return the divergence that listed Renyi divergences imply at one order."""
     return divergences(points)(order)
 
 
 def divergences(points: Points) -> Callable[[Fraction], Fraction]:
-    """What listed Renyi divergences imply, as a function of the order.
+    """Return the divergence that listed Renyi divergences imply, as a function of the order.
 
     (a - 1) R(a) is convex in a and 0 at a = 1, so below the lower hull of the listed points
     (van Erven & Harremoes, arXiv:1206.2459, Corollary 2).
@@ -197,7 +197,7 @@ def _at_least(step: Application, implied: Points) -> None:
 
 
 def _worst(step: Application) -> Claim:
-    """The largest parameter of parts of one notion; parts without an order must be equal."""
+    """Return the largest parameter of parts of one notion; other notions must be equal."""
     first = step.premises[0].claim
     if isinstance(first, PureDP):
         return PureDP(max(part.epsilon for part in step.every(PureDP)))
@@ -222,11 +222,11 @@ def _worst(step: Application) -> Claim:
 
 
 def _composed(step: Application) -> tuple[str, ...]:
-    """What composition of several parts takes for granted."""
+    """Return, in words, what composition of several parts assumes."""
     names = openable(" and ".join(step.mechanisms))
     return (f"runs {names} on the same data, {_FIXED}",)
 
 
 def _repeated(step: Application, count: int) -> tuple[str, ...]:
-    """What repetition takes for granted."""
+    """Return, in words, what repetition assumes."""
     return (f"runs {step.mechanisms[0]} {count} times on the same data, {_FIXED}",)

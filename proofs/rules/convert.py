@@ -169,7 +169,7 @@ def pair_to_approx(step: Application) -> tuple[str, ...]:
 
 
 def pair_to_profile(step: Application) -> tuple[str, ...]:
-    """The same at several points, each at or above a bound of every different direction."""
+    """Points of a profile, each at or above a bound of every different direction."""
     points = step.concludes(Profile).points
     pairs, facts = split(step)
     both = {pairs.forward, pairs.backward}
@@ -235,7 +235,7 @@ def renyi_to_approx(step: Application) -> tuple[str, ...]:
 
 
 def renyi_to_profile(step: Application) -> tuple[str, ...]:
-    """The same at several points, each with an order of its own."""
+    """Points of a profile by the rule above, each with an order of its own."""
     points, orders = step.concludes(Profile).points, step.witness.rationals("orders")
     if len(orders) != len(points):
         raise RefusedError("the rule takes one order a point")
@@ -246,7 +246,7 @@ def renyi_to_profile(step: Application) -> tuple[str, ...]:
 
 
 def split(step: Application) -> tuple[Pairs, list[HockeyStick]]:
-    """The pairs among the premises, and the facts about them, in order."""
+    """Return the pairs among the premises, and the facts about them, in order."""
     apart = step.conclusion.steps
     pairs = [p.claim for p in step.premises if isinstance(p.claim, Pairs) and p.steps == apart]
     facts = [p.claim for p in step.premises if isinstance(p.claim, HockeyStick)]
@@ -297,7 +297,7 @@ def _renyi_delta(step: Application, epsilon: Fraction, delta: Fraction, order: F
 
 
 def known_divergence(step: Application, order: Fraction) -> Fraction:
-    """What the one premise, zCDP or Renyi divergences, says at an order at or above 1."""
+    """Return what the one premise, zCDP or Renyi divergences, implies at an order at least 1."""
     (premise,) = step.every(object, most=1)
     if order < 1:
         raise RefusedError("a Renyi order must be at or above 1")

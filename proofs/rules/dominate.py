@@ -101,7 +101,7 @@ def trade_off(step: Application) -> tuple[str, ...]:
 
 
 def lowest(points: Points) -> Points:
-    """The same epsilons, each with the least delta up to it."""
+    """Return the same epsilons, each with the least delta up to it."""
     epsilons, deltas = zip(*points, strict=True)
     return tuple(zip(epsilons, accumulate(deltas, min), strict=True))
 

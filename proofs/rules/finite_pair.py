@@ -1,4 +1,4 @@
-"""Finite pairs above other profiles: what every rule that concludes one has to show.
+"""Finite pairs above other profiles: the comparison at the corners that proves one.
 
 In t = e^eps a profile g is convex, falls, and is 1 at t = 0. That of a finite pair is 1 at 0,
 linear between its corners and constant after the last. So if it is at or above g at its corners,
@@ -21,7 +21,7 @@ from proofs.logic.rule import Application
 from proofs.logic.statement import Pairs, Points
 from proofs.pairs.finite import FinitePair
 from proofs.pairs.pair import Product
-from proofs.rules.base_profile import height, known, levels
+from proofs.rules.base_profile import bounds_at_ratios, chord_bound, profile_bounds
 from proofs.rules.prices import corners_work
 
 Heights: TypeAlias = Callable[[list[Fraction]], dict[Fraction, Fraction]]
@@ -34,7 +34,7 @@ def above(step: Application) -> tuple[str, ...]:
     Between two ratios at which H_t is known it is at most its chord. Proof:
     proofs/theory/sampled.md, Section 3.
     """
-    claim, ways = step.concludes(Pairs), known(step)
+    claim, ways = step.concludes(Pairs), profile_bounds(step)
     both = [ways["forward"], ways.get("backward", ways["forward"])]
     for product, points in zip((claim.forward, claim.backward), both, strict=True):
         pair = alone(product, "concludes")
@@ -47,9 +47,9 @@ def above(step: Application) -> tuple[str, ...]:
 
 
 def _chords(points: Points) -> Callable[[Fraction], arb]:
-    """What bounds at some ratios say of every other."""
-    listed = levels(points)
-    return lambda t: height(listed, ball(t))
+    """Return a bound at every ratio, from bounds at some: the chords between them."""
+    listed = bounds_at_ratios(points)
+    return lambda t: chord_bound(listed, ball(t))
 
 
 def require_above(step: Application, pair: FinitePair, ahead: Heights, behind: Heights) -> None:
@@ -63,9 +63,9 @@ def require_above(step: Application, pair: FinitePair, ahead: Heights, behind: H
     """
     step.budget.spend(corners_work(pair))
     corners = pair.corners()
-    asked = sorted({max(t, 1 / t) for t, _ in corners})
-    above = ahead(asked)
-    below = above if behind == ahead else behind(asked)
+    ratios = sorted({max(t, 1 / t) for t, _ in corners})
+    above = ahead(ratios)
+    below = above if behind == ahead else behind(ratios)
     for t, allowed in corners:
         found = above[t] if t >= 1 else 1 - t + t * below[1 / t]
         if found > allowed:
@@ -75,7 +75,7 @@ def require_above(step: Application, pair: FinitePair, ahead: Heights, behind: H
 
 
 def alone(product: Product, verb: str) -> FinitePair:
-    """The one finite pair, once, that a product consists of."""
+    """Return the finite pair that a product consists of, once; refuse other products."""
     if len(product) == 1 and isinstance(product[0][0], FinitePair) and product[0][1] == 1:
         return product[0][0]
     raise RefusedError(f"the rule {verb} one finite pair, once, in each direction")

@@ -25,7 +25,7 @@ from proofs.rules.prices import profile_making, profile_work, spend
 from proofs.sampled.sampled import SampledPair
 from proofs.sums.contour import closed_profile
 
-_TANGENTS: Final = 128  # about how many operations two of a Gaussian's profile take
+_TANGENTS: Final = 128  # approximate work of two tangents of a Gaussian's profile; no soundness
 
 
 def pair_to_gdp(step: Application) -> tuple[str, ...]:
@@ -107,7 +107,7 @@ def forget_samples(step: Application) -> tuple[str, ...]:
 
 
 def _unsampled(product: Product) -> Product:
-    """The bases in order, equal pairs together."""
+    """Return the bases in order, equal pairs counted together."""
     parts: list[Product] = []
     for pair, times in product:
         base: Product = ((pair, 1),)
@@ -118,7 +118,7 @@ def _unsampled(product: Product) -> Product:
 
 
 def _directions(pairs: Pairs) -> list[Product]:
-    """The different directions, forward first."""
+    """Return the different directions, forward first."""
     same = pairs.forward == pairs.backward
     return [pairs.forward] if same else [pairs.forward, pairs.backward]
 
@@ -149,12 +149,12 @@ def _half_tail(squared: Fraction) -> arb:
 
 
 def _least_error(pair: Pair) -> arb:
-    """Where the trade-off of (epsilon, 0)-DP meets its diagonal."""
+    """Return the error at which the trade-off of (epsilon, 0)-DP meets its diagonal."""
     return 1 / (1 + _largest_both_ways(pair).exp())
 
 
 def _largest_both_ways(pair: Pair) -> arb:
-    """At or above every loss of a pair and of its swap, if none is infinite."""
+    """Return at least every loss of a pair and of its swap; refuse infinite losses."""
     other = pair.swapped()
     if pair.infinite or other.infinite:
         raise RefusedError(f"some losses of {pair.describe()} are infinite")
@@ -183,7 +183,7 @@ def _by_cells(
 
 
 def _tangent(squared: Fraction, middle: Fraction, end: Fraction) -> arb:
-    """The tangent in t = e^eps of the Gaussian profile at one epsilon, evaluated at another."""
+    """Return the tangent in t = e^eps of the Gaussian profile at one epsilon, at another."""
     mu, at = ball(squared).sqrt(), ball(middle)
     slope = normal_tail(mu / 2 + at / mu)
     return gaussian_profile(squared, at) - slope * at.exp() * ball(end - middle).expm1()
@@ -195,7 +195,7 @@ def _over(
     right: tuple[Fraction, list[object]],
     rho: Fraction,
 ) -> arb:
-    """At or below 0 only if K(s) <= rho s(s+1) between two s."""
+    """Return a number that is at most 0 only if K(s) <= rho s(s+1) between two s."""
     (a, first), (b, second) = left, right
     line = ball(rho)
     end = finite_moment(product, second, b).log()
@@ -209,7 +209,7 @@ def _over(
 
 
 def _beyond(product: Product, last: Fraction) -> arb:
-    """At or above K(s)/(s(s+1)) for every s from the last on."""
+    """Return at least K(s)/(s(s+1)) for every s from the last on."""
     total = arb(0)
     for pair, count in product:
         total += count * _own_rho(pair, last)
@@ -237,7 +237,7 @@ def _own_rho(pair: Pair, last: Fraction) -> arb:
 
 
 def _by_losses(pair: Pair, last: Fraction) -> arb:
-    """The same from the largest losses of a pair and of its swap.
+    """Return such a bound from the largest losses of a pair and of its swap.
 
     Raises:
         RefusedError: they have no bound.

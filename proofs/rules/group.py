@@ -104,7 +104,7 @@ def rdp(step: Application) -> tuple[str, ...]:
 
 
 def _chain(curve: Callable[[Fraction], Fraction], order: Fraction, size: int) -> Fraction:
-    """The sum at one order."""
+    """Return R_k(a), the sum, at one order."""
     top = size * order
     return exact_sum(top / (top - j) * curve(top - j) for j in range(size))
 
@@ -146,7 +146,7 @@ def trade_off(step: Application) -> tuple[str, ...]:
 
 
 def _corners(inner: Points, places: list[Fraction]) -> Iterator[tuple[Fraction, Fraction]]:
-    """Type-I errors with the power of the curve there: its corners, and where power is a place."""
+    """Yield type-I errors with the power there: at the corners, and where power is a place."""
     for (left, high), (right, low) in pairwise(inner):
         yield left, 1 - high
         for power in places[bisect_right(places, 1 - high) : bisect_left(places, 1 - low)]:
@@ -155,7 +155,7 @@ def _corners(inner: Points, places: list[Fraction]) -> Iterator[tuple[Fraction, 
 
 
 def _at(curve: Points, place: Fraction) -> Fraction:
-    """The height of a polygon, 0 after its end."""
+    """Return the height of a polygon, 0 after its end."""
     after = bisect_left(curve, place, key=lambda point: point[0])
     if after == len(curve):
         return Fraction(0)
@@ -164,7 +164,7 @@ def _at(curve: Points, place: Fraction) -> Fraction:
 
 
 def _one(step: Application, kind: type[C]) -> tuple[C, int]:
-    """The one premise, and how many of its steps the conclusion is about."""
+    """Return the one premise, and the size: the conclusion's steps over the premise's."""
     size = step.witness.whole("size")
     if len(step.premises) != 1:
         raise RefusedError("the rule takes one premise")

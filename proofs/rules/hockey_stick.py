@@ -45,7 +45,7 @@ class Period:
 
 
 def read_period(witness: Fields) -> Period:
-    """The nodes of a folded sum."""
+    """Return the nodes of a folded sum."""
     return Period(
         witness.positive("c"),
         witness.positive("span"),
@@ -67,7 +67,7 @@ def contour(step: Application) -> tuple[str, ...]:
 
 
 def lattice(step: Application) -> tuple[str, ...]:
-    """The same where every loss is a + k h: F folded into one period, and nothing cut.
+    """Profile of a product whose losses are all a + k h: F folded into one period, and nothing cut.
 
     With l the first lattice point above eps and N nodes, H_eps - p_inf <= (1/N) sum_k M(s_k)
     e^{-s_k l} (1/(1 - e^{-s_k h}) - e^{eps - l}/(1 - e^{-(s_k+1) h})), s_k = c + 2 pi i k/(N h).
@@ -138,7 +138,7 @@ def bounded(step: Application) -> tuple[str, ...]:
 def folded(
     found: Sequence[Moments], product: Product, witnesses: Sequence[object], period: Period
 ) -> Bound:
-    """The sum over one period and what infinite losses add, as a function of epsilon."""
+    """Return the sum over one period, p_inf included, as a function of epsilon."""
     c, span, half = period.c, period.span, period.half
     count, offset = 2 * half + 1, _offset(product, witnesses, span)
     turn = 2 * arb.pi() / (count * ball(span))
@@ -158,12 +158,12 @@ def folded(
 
 
 def largest_loss(product: Product) -> arb:
-    """At or above every finite loss of a product."""
+    """Return a number at or above every finite loss of a product."""
     return sum((pair.largest() * count for pair, count in product), arb(0))
 
 
 def finite_moment(product: Product, witnesses: Sequence[object], c: Fraction) -> arb:
-    """M(c) of a product that is not empty and has no infinite loss, or more, at a real c > 0."""
+    """Return at least M(c), at real c > 0, of a non-empty product without infinite losses."""
     value = arb(1)
     for (pair, times), hint in zip(product, witnesses, strict=True):
         if isinstance(pair, SampledPair):
@@ -175,7 +175,7 @@ def finite_moment(product: Product, witnesses: Sequence[object], c: Fraction) ->
 
 
 def infinite(product: Product) -> arb:
-    """P(L = inf) of a product, 1 - prod (1 - p_i)^{n_i}."""
+    """Return P(L = inf) of a product, 1 - prod (1 - p_i)^{n_i}."""
     rest = arb(1)
     for pair, count in product:
         if pair.infinite:
@@ -202,7 +202,7 @@ def _at_ball(bound: Callable[[arb], arb]) -> Bound:
 
 
 def _offset(product: Product, witnesses: Sequence[object], span: Fraction) -> Fraction:
-    """Where the lattice of the total loss begins, if every pair's is on multiples of the span."""
+    """Return the offset of the total loss's lattice; refuse pairs that are off the span."""
     start = Fraction(0)
     for (pair, count), hint in zip(product, witnesses, strict=True):
         table = isinstance(pair, SampledPair)

@@ -1,4 +1,4 @@
-"""Axioms: what each mechanism satisfies, if it runs as stated."""
+"""Axioms: the guarantee of each mechanism that runs as stated."""
 
 from __future__ import annotations
 

@@ -21,8 +21,9 @@ from proofs.pairs.randomized_response import RandomizedResponsePair
 from proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
 from proofs.sampled.sampled import TABLES, SampledPair
 from proofs.sampled.table import Hint, read_beyond, read_table
-from proofs.sums.lattice import adding_up, cells
-from proofs.sums.residues import making, value
+from proofs.sums.lattice import cells
+from proofs.sums.lattice import making_work as lattice_making_work
+from proofs.sums.residues import making_work, value_work
 
 KINDS: dict[type[Pair], str] = {
     GaussianPair: "gaussian",
@@ -52,12 +53,12 @@ def spend(
         raise RefusedError(
             "the rule takes one witness for each pair of a product that is not empty"
         )
-    known = list(map(_made, before)) if len(before) == len(product) <= TABLES else []
+    earlier = list(map(_table_witness, before)) if len(before) == len(product) <= TABLES else []
     for place, ((pair, count), hint) in enumerate(zip(product, witnesses, strict=True)):
         if isinstance(pair, SampledPair) and hint is not None:
-            table = read_table(_made(hint))
-            if known[place : place + 1] != [_made(hint)]:
-                step.budget.spend(_making(pair, table))
+            table = read_table(_table_witness(hint))
+            if earlier[place : place + 1] != [_table_witness(hint)]:
+                step.budget.spend(_table_making(pair, table))
             step.budget.spend(limits.turn_work(table.size, table.length, nodes + 1))
         else:
             step.budget.spend(_moments(pair, count, hint, nodes + 1))
@@ -65,26 +66,26 @@ def spend(
 
 
 def profile_work(product: Product) -> int:
-    """One value of a closed profile."""
+    """Return the work of one value of a closed profile."""
     if sum(count for _, count in product) > 1:
-        return limits.LOOK_UP if cells(product) else max(value(product), limits.VALUE)
-    known = limits.VALUE
+        return limits.LOOK_UP if cells(product) else max(value_work(product), limits.VALUE)
+    work = limits.VALUE
     for one, _ in product:
         if isinstance(one, FinitePair):
-            known += 2 * len(one.p)
+            work += 2 * len(one.p)
         elif isinstance(one, DiscreteLaplacePair):
-            known += min(one.shift, limits.MAX_SHIFT)
+            work += min(one.shift, limits.MAX_SHIFT)
         elif isinstance(one, DiscreteGaussianPair):
-            known += min(reach(one, limits.PRECISIONS[0]), limits.MAX_REACH)
+            work += min(reach(one, limits.PRECISIONS[0]), limits.MAX_REACH)
         elif isinstance(one, SampledPair):
-            known += profile_work(one.base)
-    return known
+            work += profile_work(one.base)
+    return work
 
 
 def profile_making(product: Product) -> int:
-    """What all values of a closed profile need once."""
+    """Return the work that all values of a closed profile share."""
     if sum(count for _, count in product) > 1:
-        return adding_up(product) if cells(product) else making(product)
+        return lattice_making_work(product) if cells(product) else making_work(product)
     return sum(
         profile_making(one.base) if isinstance(one, SampledPair) else 16 * profile_work(product)
         for one, _ in product
@@ -92,13 +93,13 @@ def profile_making(product: Product) -> int:
 
 
 def corners_work(pair: FinitePair) -> int:
-    """The corners of a finite pair."""
+    """Return the work of the corners of a finite pair."""
     bits = lcm(*(mass.denominator for mass in (*pair.p, *pair.q))).bit_length()
     return limits.corners_work(len(pair.p), bits)
 
 
-def _making(pair: SampledPair, table: Hint) -> int:
-    """A table, from both directions of the base's profile."""
+def _table_making(pair: SampledPair, table: Hint) -> int:
+    """Return the work of making a table, from both directions of the base's profile."""
     if table.lines:
         base = sum(_line(pair.base, nodes) for nodes in table.lines)
         return base + limits.table_work(table.size, 0, table.lines)
@@ -107,12 +108,12 @@ def _making(pair: SampledPair, table: Hint) -> int:
 
 
 def _line(base: Product, nodes: int) -> int:
-    """A line of a base whose pairs have formulas."""
+    """Return the work of a line of a base whose pairs have formulas."""
     return sum(_moments(one, count, None, nodes + 2) for one, count in base)
 
 
 def _moments(pair: Pair, count: int, hint: object, nodes: int) -> int:
-    """M at so many nodes."""
+    """Return the work of M of one pair, to the power of its count, at so many nodes."""
     power = limits.power_work(count, nodes)
     if isinstance(pair, SubsampledGaussianPair | OppositeGaussiansPair):
         fields = Fields(hint, "the quadrature of a subsampled Gaussian")
@@ -132,7 +133,7 @@ def _moments(pair: Pair, count: int, hint: object, nodes: int) -> int:
 
 
 def _listing(pair: Pair) -> int:
-    """All losses of a sampled pair, from those of its base."""
+    """Return the work of listing a sampled pair's losses, from those of its base; else 0."""
     if not isinstance(pair, SampledPair):
         return 0
     return limits.atoms_work(pair.outcomes) + sum(_listing(one) for one, _ in pair.base)
@@ -144,6 +145,6 @@ def _fits(terms: int, nodes: int) -> None:
         raise RefusedError("a sum has too many terms at too many nodes")
 
 
-def _made(hint: object) -> object:
-    """What a sampled pair's table is made from."""
+def _table_witness(hint: object) -> object:
+    """Return the witness of the table alone, without that of what lies beyond it."""
     return read_beyond(hint)[1]

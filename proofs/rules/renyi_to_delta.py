@@ -1,4 +1,4 @@
-"""What a Renyi divergence says of delta, for the rules that go by it."""
+"""Delta and total variation from a Renyi divergence, for the rules that use them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from proofs.balls.arithmetic import ball
 
 
 def delta_at(divergence: arb, order: Fraction, epsilon: arb) -> arb:
-    """e^{(a-1)(R - epsilon)} (1 - 1/a)^a / (a - 1) from R at an order a above 1.
+    """Return e^{(a-1)(R - epsilon)} (1 - 1/a)^a / (a - 1) from R at an order a above 1.
 
     Source: Canonne, Kamath & Steinke (arXiv:2004.00010), Proposition 12.
     """
@@ -19,7 +19,7 @@ def delta_at(divergence: arb, order: Fraction, epsilon: arb) -> arb:
 
 
 def total_variation(divergence: arb) -> arb:
-    """At most sqrt(R/2) and sqrt(1 - e^-R), R of an order at or above 1.
+    """Return the smaller of sqrt(R/2) and sqrt(1 - e^-R), R of an order at or above 1.
 
     Source: Pinsker's inequality; Bretagnolle & Huber (1979).
     """

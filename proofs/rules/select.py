@@ -75,7 +75,7 @@ def renyi(step: Application) -> tuple[str, ...]:
 
 
 def selects(step: Application, runs: Runs) -> tuple[str, ...]:
-    """What selection takes for granted."""
+    """Return, in words, what the theorem assumes about the runs, the score and the release."""
     name = next(name for name in step.mechanisms if name)
     drawn = f"a number of times that is drawn independently of everything ({runs.describe()})"
     score = (

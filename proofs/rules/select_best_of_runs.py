@@ -27,9 +27,10 @@ from proofs.logic.statement import Pairs
 from proofs.rules.finite_pair import alone, require_above
 from proofs.rules.select import selects
 
+# Values are rounded outwards to multiples of 2^-BITS; soundness does not depend on the number.
 BITS: Final = 96
 ONE: Final = 1 << BITS
-LARGEST: Final = 1 << 4096
+LARGEST: Final = 1 << 4096  # of a value that becomes an integer; larger ones are refused
 Line: TypeAlias = list[int]
 """At both ends of a cell the value of a line that is nowhere above A, in units of 2^-BITS."""
 Cell: TypeAlias = tuple[Line, Line]
@@ -70,7 +71,7 @@ def pair(step: Application) -> tuple[str, ...]:
 
 
 def _blocks(fields: Fields, outcomes: list[Outcome], budget: Budget) -> Masses:
-    """The ends of the blocks: listed, or those of equal parts of the outcomes."""
+    """Return the ends of the blocks: those listed, or those of equal parts of the outcomes."""
     if not fields.has("parts"):
         return fields.rationals("blocks")
     parts = fields.wholes("parts")
@@ -83,7 +84,7 @@ def _blocks(fields: Fields, outcomes: list[Outcome], budget: Budget) -> Masses:
 
 
 def _close(fields: Fields, runs: Runs, blocks: int) -> Counts:
-    """How many cells of each block are bounded by chords; none where the witness lists nothing."""
+    """Return how many cells of each block chords bound; 0 for all if the witness lists none."""
     if not fields.has("close"):
         return (0,) * blocks
     close = fields.wholes("close")
@@ -95,7 +96,7 @@ def _close(fields: Fields, runs: Runs, blocks: int) -> Counts:
 @final
 @dataclass(frozen=True, slots=True)
 class End:
-    """One end of a block: what may be best for some scale, and for which masses of outcomes.
+    """One end of a block: the gains and costs on their hull, and the outcomes' weights.
 
     Attributes:
         steps: gain and cost on the way from nothing to ever more, in units of 2^-BITS, the gain
@@ -108,7 +109,7 @@ class End:
 
     @staticmethod
     def of(gains: list[int], costs: list[int], weights: list[tuple[int, Fraction]]) -> End:
-        """The corners of the convex hull, by exact arithmetic."""
+        """Return the end with the corners of the convex hull, by exact arithmetic."""
         best = {0: 0}
         for gain, cost in zip(gains, costs, strict=True):
             best[cost] = max(gain, best.get(cost, gain))
@@ -134,7 +135,7 @@ class Bound:
     ends: list[End]
 
     def at(self, ratios: list[Fraction]) -> dict[Fraction, Fraction]:
-        """At growing ratios.
+        """Return the bound at each ratio; ratios grow.
 
         Each term counts up to the last ratio at which it is not certainly below 0.
         """
@@ -162,7 +163,7 @@ class Bound:
 def bound(
     runs: Runs, outcomes: list[Outcome], blocks: Masses, masses: Masses, close: Counts
 ) -> Bound:
-    """The sum over the blocks.
+    """Return the sum over the blocks.
 
     Args:
         runs: their number.
@@ -181,7 +182,7 @@ def bound(
 def _ends(
     runs: Runs, outcomes: list[Outcome], blocks: Masses, masses: Masses, close: Counts
 ) -> Iterator[End]:
-    """Both ends of every block of outcomes."""
+    """Yield both ends of every block of outcomes."""
     edges = [(Fraction(0), Fraction(0))]
     for _, p, q in outcomes:
         edges.append((edges[-1][0] + p, edges[-1][1] + q))
@@ -206,12 +207,12 @@ def _ends(
 
 
 def _place(edges: list[Edge], k: Fraction) -> int:
-    """The outcome after a mass k, or the last."""
+    """Return the number of the outcome after a mass k, or of the last."""
     return min(bisect(edges, (k, Fraction(1))), len(edges) - 1) - 1
 
 
 def _least(outcomes: list[Outcome], edges: list[Edge], x: Fraction) -> Fraction:
-    """A(x)."""
+    """Return A(x)."""
     place = _place(edges, x)
     k, least = edges[place]
     return least + outcomes[place][0] * (x - k)
@@ -220,7 +221,7 @@ def _least(outcomes: list[Outcome], edges: list[Edge], x: Fraction) -> Fraction:
 def _weights(
     outcomes: list[Outcome], edges: list[Edge], block: tuple[Fraction, Fraction], inside: range
 ) -> list[list[tuple[int, Fraction]]]:
-    """The mass of each outcome in a block, shared among both ends by the distance to them."""
+    """Return each outcome's mass in a block, split between both ends by the distance to them."""
     start, end = block
     found: list[list[tuple[int, Fraction]]] = [[], []]
     for place in inside:
@@ -234,12 +235,12 @@ def _weights(
 
 
 def _gains(runs: Runs, masses: list[int], k: int) -> list[int]:
-    """At or above phi'(0) and phi'(x - k)."""
+    """Return numbers at or above phi'(0) and every phi'(x - k), in units."""
     return [-_lower(-runs.phi(1, _mass(z))) for z in (0, *(x - k for x in masses))]
 
 
 def _cells(outcomes: list[Outcome], edges: list[Edge], masses: Masses) -> list[Cell]:
-    """The lines of the outcomes in the middle and at the beginning of each cell."""
+    """Return, for each cell, the lines of the outcomes in its middle and at its beginning."""
     found = []
     for left, right in pairwise(masses):
         lines = []
@@ -251,7 +252,9 @@ def _cells(outcomes: list[Outcome], edges: list[Edge], masses: Masses) -> list[C
 
 
 def _near(runs: Runs, ratio: Fraction, widths: list[Fraction]) -> list[int]:
-    """At either end of a block the bound at the first x, up to which A has its slope at least.
+    """Return, at either end of a block, the bound at the first x.
+
+    Up to it A has at least the slope of the block's first outcome.
 
     By the tangent at 0, or for at most n runs by phi'(r c) >= r^(n-1) phi'(c) for r <= 1.
     """
@@ -267,7 +270,7 @@ def _near(runs: Runs, ratio: Fraction, widths: list[Fraction]) -> list[int]:
 def _chords(
     runs: Runs, block: tuple[Fraction, Fraction], start: int, cells: list[tuple[int, int]]
 ) -> list[list[int]]:
-    """At either end of a block the bounds at the ends of the first cells, for at most n runs.
+    """Return, at either end of a block, the bounds at the first cells' ends, for at most n runs.
 
     Beyond the beginning x of a cell A(y) - A(k) is at least r (y - k), r the slope of its chord
     from the block's beginning to x, and phi'(r c) >= r^(n-1) phi'(c) for r <= 1.
@@ -290,12 +293,12 @@ def _chords(
 def _costs(
     runs: Runs, near: list[int], chords: list[list[int]], cells: list[Cell], known: list[int]
 ) -> list[list[int]]:
-    """At or below phi'(0) and phi'(A(x) - A(k)), at both ends of a block.
+    """Return numbers at or below phi'(0) and phi'(A(x) - A(k)), at both ends of a block.
 
     On a cell A is above a line, and phi' above a tangent, which grows: the result is linear in x
-    and in k. Where the tangent in the middle of the cell falls below phi'(0), it is taken at the
-    least value; where that is below 0, the line is the one that meets A at the beginning. An x
-    between two cells takes the smaller bound. Cells with a chord say nothing of where they begin.
+    and in k. If the tangent in the middle of the cell falls below phi'(0), it is taken at the
+    least value; if that is below 0, the line is the one that meets A at the beginning. An x
+    between two cells takes the smaller bound. Cells with a chord bound nothing at their beginning.
     All are at or above 0 but for rounding, and so is what is returned.
     """
     lowest = max(_lower(runs.phi(1, arb(0))), 0)
@@ -313,7 +316,7 @@ def _costs(
 
 
 def _plane(runs: Runs, z: int, line: Line, known: list[int]) -> list[list[int]]:
-    """The tangent at z, cut to [0, 1], at both ends of the block and of the cell."""
+    """Return the tangent at z, cut to [0, 1], at both ends of the block and of the cell."""
     z = min(max(z, 0), ONE)
     value, tilt = _lower(runs.phi(1, _mass(z))), runs.phi(2, _mass(z))
     slopes = _lower(tilt), -_lower(-tilt)
@@ -323,17 +326,17 @@ def _plane(runs: Runs, z: int, line: Line, known: list[int]) -> list[list[int]]:
 
 
 def _mass(z: int) -> arb:
-    """Out of units, and cut to [0, 1]."""
+    """Return a mass as a ball, from units, cut to [0, 1]."""
     return arb(min(max(z, 0), ONE)) / ONE
 
 
 def _units(value: Fraction) -> int:
-    """Rounded down to a whole number of 2^-BITS."""
+    """Return the integer number of units 2^-BITS, rounded down."""
     return (value.numerator << BITS) // value.denominator
 
 
 def _lower(value: arb) -> int:
-    """The same of what is at or above a ball's least number."""
+    """Return a number of units at or below the least of a ball."""
     if not abs(value) < LARGEST:
         raise RefusedError("a value of phi' is not known at this precision")
     mantissa, exponent = map(int, value.lower().man_exp())

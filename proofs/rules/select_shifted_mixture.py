@@ -20,7 +20,7 @@ from proofs.errors import RefusedError
 from proofs.fields import Fields
 from proofs.logic.rule import Application
 from proofs.logic.statement import Points, Profile
-from proofs.rules.base_profile import height, known, level, levels
+from proofs.rules.base_profile import bound_at_ratio, bounds_at_ratios, chord_bound, profile_bounds
 from proofs.rules.select import selects
 
 
@@ -30,7 +30,7 @@ def profile(step: Application) -> tuple[str, ...]:
     Source: proofs/theory/selection.md, Theorem 2 and Section 6.
     """
     runs, points = read_runs(step.witness.take("runs")), step.concludes(Profile).points
-    for name, found in known(step).items():
+    for name, found in profile_bounds(step).items():
         fields = Fields(step.witness.take(name), name)
         corners, places = fields.points("corners"), fields.wholes("tangents")
         fields.close()
@@ -67,10 +67,10 @@ def _excess(
     start: tuple[Fraction, Fraction],
     end: tuple[Fraction, Fraction],
 ) -> arb:
-    """The largest height above the tangent, which is linear in c, at the ends of a cell."""
+    """Return how far the polygon is above the tangent, which is linear in c, at most on a cell."""
     if not place:
         return ball(end[1]) - runs.phi(1, arb(0))
-    t, bound = level(*found[place - 1])
+    t, bound = bound_at_ratio(*found[place - 1])
     z = ((ball((start[0] + end[0]) / 2) - bound) / t).max(0).min(1)
     value, slope = runs.phi(1, z), runs.phi(2, z)
     over = [ball(y) - value - slope * ((ball(c) - bound) / t - z) for c, y in (start, end)]
@@ -78,13 +78,13 @@ def _excess(
 
 
 def _mixture(runs: Runs, corners: Points, found: Points, epsilon: Fraction) -> arb:
-    """The sum over the pieces of L."""
-    listed = levels(found)
+    """Return the sum over the pieces of L."""
+    listed = bounds_at_ratios(found)
     t, total, before, low = ball(epsilon).exp(), arb(0), arb(0), Fraction(0)
     for c, y in corners:
         after = runs.phi(1, ball(c))
         length = after - before
         slope = ball(y - low) / length if y > low else arb(0)
-        total += length * height(listed, t * slope)
+        total += length * chord_bound(listed, t * slope)
         before, low = after, y
     return total

@@ -24,12 +24,14 @@ from proofs.fields import Fields
 from proofs.limits import rectangle_work
 from proofs.logic.rule import Application, Budget
 from proofs.logic.statement import Pairs, Points
-from proofs.rules.base_profile import known, level
+from proofs.rules.base_profile import bound_at_ratio, profile_bounds
 from proofs.rules.finite_pair import alone, require_above
 from proofs.rules.select import HIDDEN
 
+# Lines are rounded outwards to multiples of 2^-BITS; soundness does not depend on the number.
 BITS: Final = 128
 ONE: Final = 1 << BITS
+# The least place of a tangent of g, which divides by it. Any number above 0 is sound (Lemma 3).
 _LEAST: Final = Fraction(1, 1 << 40)
 Line: TypeAlias = tuple[int, int]
 """A gain and a cost in units of 2^-BITS: the divergence gain - t cost at a ratio t."""
@@ -43,7 +45,7 @@ def pair(step: Application) -> tuple[str, ...]:
     runs, claim = read_runs(step.witness.take("runs")), step.concludes(Pairs)
     forward, backward = (alone(one, "concludes") for one in (claim.forward, claim.backward))
     bounds = []
-    for name, found in known(step).items():
+    for name, found in profile_bounds(step).items():
         fields = Fields(step.witness.take(name), name)
         best, worst = (
             _masses(fields, "best", len(found), 0),
@@ -77,14 +79,14 @@ class Masses:
 
     Attributes:
         ends: of the cells.
-        places: counted from 1; 0 for none.
+        places: counted from 1; 0 if the cell uses no bound.
     """
 
     ends: tuple[Fraction, ...]
     places: tuple[int, ...]
 
     def cells(self) -> list[tuple[tuple[Fraction, Fraction], int]]:
-        """Both ends of every cell, and its place."""
+        """Return both ends of every cell, and the number of its bound."""
         return list(zip(pairwise(self.ends), self.places, strict=True))
 
 
@@ -110,7 +112,7 @@ class Envelope:
 
     @staticmethod
     def of(lines: Iterator[Line]) -> Envelope:
-        """By exact arithmetic."""
+        """Return the hull of the lines and of 0, by exact arithmetic."""
         hull: list[Line] = []
         for cost, gain in sorted((cost, gain) for gain, cost in {*lines, (0, 0)}):
             if hull and hull[-1][1] == cost:
@@ -123,7 +125,7 @@ class Envelope:
         return Envelope(hull)
 
     def at(self, ratios: list[Fraction]) -> dict[Fraction, Fraction]:
-        """At ratios t > 0: along the corners gain - t cost grows, then falls."""
+        """Return the largest value at each ratio t > 0: along the corners it grows, then falls."""
         found = {}
         for t in ratios:
             first, last = 0, len(self.lines) - 1
@@ -152,7 +154,7 @@ def bound(runs: Runs, found: Points, best: Masses, worst: Masses, budget: Budget
     many = [bisect_left(worst.ends[:-1], 1 - x) for x in best.ends[:-1]]
     budget.spend(sum(many) * rectangle_work(runs.work))
     with ctx.workprec(BITS + 64):
-        levels = [level(*point) for point in found]
+        levels = [bound_at_ratio(*point) for point in found]
         top = [Cell(ends, _least(levels, place, ends)) for ends, place in best.cells()]
         low = [Cell(ends, _most(levels[place - 1], ends)) for ends, place in worst.cells()]
         return Envelope.of(
@@ -166,7 +168,7 @@ def bound(runs: Runs, found: Points, best: Masses, worst: Masses, budget: Budget
 def _least(
     levels: list[tuple[arb, arb]], place: int, ends: tuple[Fraction, Fraction]
 ) -> tuple[arb, arb]:
-    """At or below the least mass under Q of masses x under P: (x - H_s)/s, or 0."""
+    """Return at most the least mass under Q of masses x under P, at both ends: (x - H_s)/s or 0."""
     if place:
         ratio, height = levels[place - 1]
         start, end = ((ball(x) - height) / ratio for x in ends)
@@ -176,31 +178,31 @@ def _least(
 
 
 def _most(line: tuple[arb, arb], ends: tuple[Fraction, Fraction]) -> tuple[arb, arb]:
-    """At or above the largest mass: 1 - (1 - r - H_s)/s."""
+    """Return, at both ends, at least the largest mass under Q: 1 - (1 - r - H_s)/s."""
     ratio, height = line
     start, end = (1 - (ball(1 - r) - height) / ratio for r in ends)
     return start, end
 
 
 def _rectangle(runs: Runs, best: Cell, worst: Cell) -> Iterator[Line]:
-    """The lines at its corners.
+    """Yield the lines at the corners of a rectangle.
 
     x g(x + r) is at most x times the chord of g, in which -x^2 is below its tangent, and y g(y + s)
     at least y times a tangent of g. phi(1 - a) is below its chord, phi(1 - b) above a tangent: that
-    in the middle, or at the largest b where the other is below 0 there. What results is linear in
+    in the middle, or that at the largest b if the first is below 0 there. What results is linear in
     r and convex in x.
     """
     a = best.p[0] + worst.p[0], min(best.p[1] + worst.p[1], Fraction(1))
     length, first = ball(a[1] - a[0]), a[0]
     none = [runs.phi(0, ball(1 - one)) for one in a]
-    made = [_made(runs, ball(one), left) for one, left in zip(a, none, strict=True)]
+    made = [_mean_runs_made(runs, ball(one), left) for one, left in zip(a, none, strict=True)]
     fall, lost = (made[0] - made[1]) / length, (none[0] - none[1]) / length
     bent = fall * ball(best.p[1] - best.p[0]) ** 2 / 4
     start, end = (y + s for y, s in zip(best.q, worst.q, strict=True))
-    b = _cut((start + end) / 2)
+    b = _usable_mass((start + end) / 2)
     kept, slope = runs.phi(0, 1 - b), runs.phi(1, 1 - b)
     if kept < slope * (end - b):
-        b = _cut(end)
+        b = _usable_mass(end)
         kept, slope = runs.phi(0, 1 - b), runs.phi(1, 1 - b)
     other = (1 - kept) / b
     sink = (other - slope) / b
@@ -216,23 +218,26 @@ def _rectangle(runs: Runs, best: Cell, worst: Cell) -> Iterator[Line]:
                 yield _line(without, likewise)
 
 
-def _cut(b: arb) -> arb:
-    """About a mass, exactly, from a little above 0 to 1."""
+def _usable_mass(b: arb) -> arb:
+    """Return the middle of a ball, exactly, cut to [_LEAST, 1].
+
+    Heuristic: a tangent is sound at any such place.
+    """
     return b.mid().max(ball(_LEAST)).min(1)
 
 
-def _made(runs: Runs, a: arb, none: arb) -> arb:
-    """g(a), the mean number of runs made."""
+def _mean_runs_made(runs: Runs, a: arb, none: arb) -> arb:
+    """Return g(a), the mean number of runs that are made."""
     return (1 - none) / a if a > 0 else runs.phi(1, arb(1))
 
 
 def _line(gain: arb, cost: arb) -> Line:
-    """Rounded up and down."""
+    """Return a line with its gain rounded up and its cost rounded down."""
     return -_lower(-gain), _lower(cost)
 
 
 def _lower(value: arb) -> int:
-    """At or below a ball's least number."""
+    """Return a number of units at or below the least of a ball."""
     if not abs(value) < ONE:
         raise RefusedError("a line of the rectangles is too steep")
     mantissa, exponent = map(int, value.lower().man_exp())

@@ -97,7 +97,7 @@ def without_replacement(step: Application) -> tuple[str, ...]:
 
 
 def _sampled(base: Product, q: Fraction, direction: Direction) -> Pair:
-    """The pair of one direction."""
+    """Return the sampled pair of one direction; Gaussian bases have a pair of their own."""
     squares = [pair.mu_squared * n for pair, n in base if isinstance(pair, GaussianPair)]
     if not base:
         raise RefusedError("the rule takes a base of at least one pair")

@@ -25,11 +25,13 @@ from proofs.pairs.pair import (
     unbounded,
     unlisted,
 )
-from proofs.sampled.table import Hint, Known, Table, read_beyond, read_table
+from proofs.sampled.table import EnclosedProfile, Hint, Table, read_beyond, read_table
 from proofs.sums.contour import Line, closed_profile
 
-TABLES: Final = 4  # of one product that are kept
-_MORE_BITS: Final = 256  # of a profile where a large ratio magnifies what is cut
+# How many tables are kept: as many as a product may cite again for free. Speed alone.
+TABLES: Final = 4
+# Extra bits of a table whose large ratios magnify rounding. Enclosures stay sound with any number.
+_MORE_BITS: Final = 256
 Profile = Callable[[arb], arb]
 
 
@@ -57,19 +59,23 @@ class SampledPair(Pair):
 
     @property
     def infinite(self) -> Fraction:
-        """The rate times at most the sum over the base; none for addition."""
+        """Return at least P(L = inf): the rate times the base's sum, cut at 1; 0 for addition."""
         if self.direction is Direction.ADDITION:
             return Fraction(0)
         return self.sampling_rate * min(sum(n * one.infinite for one, n in self.base), Fraction(1))
 
     @property
     def lattice(self) -> tuple[Fraction, Fraction] | None:
-        """None: that of a table is its own."""
+        """Return None: a sampled pair has no lattice, its table has one."""
         return None
 
     @property
     def outcomes(self) -> int:
-        """As many as the base has, and perhaps one that only one of its laws has."""
+        """Return how many finite losses are listed; 0 if they are not.
+
+        They are those of the base and, if an outcome of the base has mass under one law only, the
+        one finite loss that sampling gives it.
+        """
         if self.direction is Direction.REPLACEMENT:
             return 0
         known = outcomes(self.base)
@@ -77,7 +83,7 @@ class SampledPair(Pair):
 
     @property
     def _tells(self) -> bool:
-        """Whether there are outcomes that only Q of the base has, or for addition only P."""
+        """Whether some base outcome has mass under Q alone, or, for addition, under P alone."""
         removal = self.direction is Direction.REMOVAL
         return any((one.swapped() if removal else one).infinite for one, _ in self.base)
 
@@ -102,7 +108,7 @@ class SampledPair(Pair):
     def largest(self) -> arb:
         """log(1 + q(e^l - 1)), l the base's largest; for addition -log(1 - q(1 - e^{-l})).
 
-        Where l has no bound the second is at most -log(1 - q).
+        If l has no bound the second is at most -log(1 - q).
         """
         q = ball(self.sampling_rate)
         if self.direction is not Direction.ADDITION:
@@ -118,14 +124,14 @@ class SampledPair(Pair):
         return sum((one.largest() * count for one, count in self.base), arb(0))
 
     def moments(self, witness: object) -> Table | Terms:
-        """Of the table that the witness describes; itself where the base's losses are listed."""
+        """Return M of the witness's table, or, if it is null, of the pair's own listed losses."""
         return self.terms() if witness is None else self._tabulated(witness)
 
     def _tabulated(self, witness: object) -> Table:
         return _table(self, read_table(witness), ctx.prec)
 
     def moments_below(self, witness: object) -> Moments:
-        """Of the pair itself where its losses are few, or of a table below it."""
+        """Return M of a table below the pair, or, if the witness is null, of its listed losses."""
         if witness is None:
             return self.terms()
         return _table_below(self, read_table(witness), ctx.prec)
@@ -158,16 +164,16 @@ class SampledPair(Pair):
         return body.real + (1 + power) * (power * end).exp() * tail
 
     def profile(self, epsilon: arb) -> arb:
-        """From that of the base, where it has a closed one."""
+        """Return H_eps, if the base has a closed profile."""
         return self.profile_at()(epsilon)
 
     def profile_at(self) -> Profile:
-        """The same, with what all values need made once."""
-        made = self.sampled(self.bases(()))
-        return lambda epsilon: made(epsilon, 0)
+        """Return the profile as a function; what all values share is computed once."""
+        profile = self.sampled(self.bases(()))
+        return lambda epsilon: profile(epsilon, 0)
 
     def swapped(self) -> SampledPair:
-        """The other direction of the swapped base; replacement is its own swap."""
+        """Return the other direction of the swapped base; a replacement is its own swap."""
         if self.direction is Direction.REPLACEMENT:
             return self
         removal = self.direction is Direction.REMOVAL
@@ -176,7 +182,7 @@ class SampledPair(Pair):
         return SampledPair(base, self.sampling_rate, other)
 
     def unsampled(self) -> Product:
-        """The base, which dominates: forgetting the sample is post-processing.
+        """Return the base, which dominates: forgetting the sample is post-processing.
 
         H_t of a mixture with P or Q itself is at most q H_t(P|Q) + (1-q) H_t of equal laws. For a
         replacement t < 1 is about the swapped base, so the base has to be its own swap.
@@ -190,7 +196,7 @@ class SampledPair(Pair):
         return self.base
 
     def bases(self, lines: Sequence[Line]) -> list[Profile]:
-        """Bounds of the base's profile: by each line, or in closed form where there is none."""
+        """Return a bound of the base's profile for each line; without lines, its closed form."""
         if lines:
             return [one.bound(self.base, [None] * len(self.base)) for one in lines]
         closed = closed_profile(self.base)
@@ -199,7 +205,7 @@ class SampledPair(Pair):
         return [closed]
 
     def sampled(self, bases: list[Profile]) -> Callable[[arb, int], arb]:
-        """A bound of the profile at epsilon >= 0 by one of those of the base, t = e^epsilon.
+        """Return a bound of the profile at epsilon >= 0, by one of the base's; t = e^epsilon.
 
         Removal and replacement: q H_a(P|Q), a = 1 + (t-1)/q. Addition: r H_{qt/r}(P|Q),
         r = 1 - t(1-q), if r > 0, else 0; at most r.
@@ -217,35 +223,37 @@ class SampledPair(Pair):
 
         return diluted if self.direction is Direction.ADDITION else amplified
 
-    def known(self, lines: Sequence[Line]) -> Known:
-        """The profile enclosed, and what it ends at, if that of the base is enclosed."""
+    def enclosed_profile(self, lines: Sequence[Line]) -> EnclosedProfile:
+        """Return an enclosure of the profile and its limit, if that of the base is enclosed."""
         enclosed = [one.around(self.base, [None] * len(self.base)) for one in lines]
-        return Known(self.sampled(enclosed or self.bases(())), self.told())
+        return EnclosedProfile(self.sampled(enclosed or self.bases(())), self.exact_infinite_mass())
 
-    def told(self) -> arb:
-        """P(L = inf): the rate times that of the base; none for addition."""
+    def exact_infinite_mass(self) -> arb:
+        """Return an enclosure of P(L = inf): the rate times the base's, and 0 for addition."""
         if self.direction is Direction.ADDITION:
             return arb(0)
         return ball(self.sampling_rate) * _alone(self.base)
 
     def describe(self) -> str:
-        """The base, the rate, the direction."""
+        """Name the base, the rate and the direction."""
         listed = ", ".join(f"{count} x {one.describe()}" for one, count in self.base)
         rate = exact(self.sampling_rate)
         return f"({openable(listed)}) sampled at rate {rate} ({self.direction.value})"
 
 
 def _alone(base: Product) -> arb:
-    """P(L = inf) of a product, 1 - prod (1 - p_i)^{n_i}."""
+    """Return P(L = inf) of a product, 1 - prod (1 - p_i)^{n_i}."""
     rest = arb(1)
     for one, count in base:
-        rest *= (1 - (one.told() if isinstance(one, SampledPair) else ball(one.infinite))) ** count
+        rest *= (
+            1 - (one.exact_infinite_mass() if isinstance(one, SampledPair) else ball(one.infinite))
+        ) ** count
     return 1 - rest
 
 
 @lru_cache(maxsize=TABLES)
 def _table(pair: SampledPair, hint: Hint, precision: int) -> Table:  # noqa: ARG001  # of balls
-    """The table of a hint, at one precision: many orders share one."""
+    """Return the table of a hint; the precision is part of the key, and many orders share one."""
     sides = (pair, hint.forward.lines), (pair.swapped(), hint.backward.lines)
     forward, backward = (one.sampled(one.bases(lines)) for one, lines in sides)
     return Table.above(hint, forward, backward)
@@ -253,13 +261,15 @@ def _table(pair: SampledPair, hint: Hint, precision: int) -> Table:  # noqa: ARG
 
 @lru_cache(maxsize=TABLES)
 def _table_below(pair: SampledPair, hint: Hint, precision: int) -> Table:  # noqa: ARG001  # as above
-    """The table below, at one precision."""
+    """Return the table below the pair; the precision is part of the key."""
     forward, backward = hint.forward.lines, hint.backward.lines
-    return Table.below(hint, pair.known(forward), pair.swapped().known(backward))
+    return Table.below(
+        hint, pair.enclosed_profile(forward), pair.swapped().enclosed_profile(backward)
+    )
 
 
 def read_direction(value: object) -> Direction:
-    """A direction by its name."""
+    """Return the direction of a name."""
     for one in Direction:
         if value == one.value:
             return one

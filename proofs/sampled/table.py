@@ -26,8 +26,8 @@ from proofs.fields import Fields
 from proofs.limits import DIRECT, MAX_NODES, MAX_TABLE_CELLS, MAX_TABLE_RUNS
 from proofs.sums.contour import Line, read_line
 
-BLOCK: Final = 256
-_MORE_BITS: Final = 128
+BLOCK: Final = 256  # turned factors that are made at once; speed alone
+_MORE_BITS: Final = 128  # for slopes of close points; enclosures are sound with any number
 Bound = Callable[[arb, int], arb]
 Point: TypeAlias = "tuple[int, arb, arb]"
 
@@ -35,11 +35,11 @@ Point: TypeAlias = "tuple[int, arb, arb]"
 @final
 @dataclass(frozen=True, slots=True)
 class Side:
-    """Where one side's profile is bounded, and how.
+    """The positions at which one side's profile is bounded, and the lines that bound it.
 
     Attributes:
         runs: strides with counts, outwards from 0.
-        lines: the lines that bound the base's profile; none where it is closed.
+        lines: the lines that bound the base's profile; empty if it is closed.
         shares: how many points from 0 outwards each line serves; the last serves the rest.
     """
 
@@ -48,7 +48,7 @@ class Side:
     shares: tuple[int, ...]
 
     def points(self) -> Iterator[tuple[int, int]]:
-        """Positions above 0, outwards, each with the place of its line."""
+        """Yield the positions above 0, outwards, each with the number of its line."""
         position, which, left = 0, 0, self.shares[0] if self.shares else 0
         for stride, count in self.runs:
             for _ in range(count):
@@ -63,7 +63,7 @@ class Side:
 @final
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """How to make a table.
+    """The witness of a table.
 
     Attributes:
         span: nats between neighbouring positions.
@@ -79,28 +79,28 @@ class Hint:
 
     @property
     def size(self) -> int:
-        """How many points there are."""
+        """Return the number of positions of both sides, 0 counted once."""
         return 1 + sum(n for side in (self.forward, self.backward) for _, n in side.runs)
 
     @property
     def length(self) -> int:
-        """How many runs there are."""
+        """Return the number of runs of both sides."""
         return len(self.forward.runs) + len(self.backward.runs)
 
     @property
     def lines(self) -> list[int]:
-        """The nodes of every line."""
+        """Return the number of nodes of every line."""
         return [line.nodes for side in (self.forward, self.backward) for line in side.lines]
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Known:
-    """What is known of one side's profile.
+class EnclosedProfile:
+    """An enclosure of one side's profile, and its limit.
 
     Attributes:
         bound: encloses it.
-        rest: what it ends at, or less.
+        rest: the limit of the profile, or less.
     """
 
     bound: Bound
@@ -110,14 +110,14 @@ class Known:
 @final
 @dataclass(frozen=True, slots=True)
 class Table:
-    """M of a finite pair with losses at whole multiples of a span.
+    """M of a finite pair with losses at integer multiples of a span.
 
     Attributes:
         span: nats.
         level: as in the hint.
         masses: under P, by position.
         runs: first position, stride and length of each run outwards from 0.
-        fine: positions of neighbours one span apart, around 0; none if a side starts coarser.
+        fine: positions of neighbours one span apart, around 0; empty if a side starts coarser.
         rest: P(L = inf).
     """
 
@@ -130,7 +130,7 @@ class Table:
 
     @staticmethod
     def above(hint: Hint, forward: Bound, backward: Bound) -> Table:
-        """The table of a hint, from bounds of both sides' profiles."""
+        """Return the table above, from upper bounds of both sides' profiles."""
         sides = (hint.forward, forward), (hint.backward, backward)
         heights = [_heights(_values(side, hint.span, bound)) for side, bound in sides]
         with ctx.workprec(ctx.prec + _MORE_BITS):
@@ -138,8 +138,8 @@ class Table:
             return Table._of(hint, *_masses(points, _corners(points)))
 
     @staticmethod
-    def below(hint: Hint, forward: Known, backward: Known) -> Table:
-        """The table below both sides' profiles, from enclosures and what they end at, or less.
+    def below(hint: Hint, forward: EnclosedProfile, backward: EnclosedProfile) -> Table:
+        """Return the table below both sides' profiles, from enclosures and their limits, or less.
 
         A point that may be below the polygon by rounding costs a share of everything, which goes to
         equal laws: those lose nothing.
@@ -173,7 +173,7 @@ class Table:
 
     @property
     def infinite(self) -> arb:
-        """The level after the last corner."""
+        """Return the polygon's level after its last corner."""
         return self.rest
 
     @property
@@ -182,7 +182,7 @@ class Table:
         return 3 / self.span if self.fine else None
 
     def along(self, c: Fraction, step: arb, count: int) -> list[acb]:
-        """The sum over the masses."""
+        """Return sum of mass e^{s loss} at s = c + i k step, k = 0, ..., count - 1."""
         tilt, turn = ball(c * self.span), step * ball(self.span)
         weights = {k: mass * (tilt * k).exp() for k, mass in self.masses.items()}
         if len(weights) > DIRECT:
@@ -196,7 +196,7 @@ class Table:
         return totals
 
     def _folded(self, weights: dict[int, arb], turn: arb, count: int) -> list[acb]:
-        """The same for many masses, run by run."""
+        """Return the same sums for many masses, run by run."""
         totals = [acb(weights.get(0, arb(0)))] * count
         for start, stride, length in self.runs:
             own = [weights.get(start + stride * i, arb(0)) for i in range(length)]
@@ -242,7 +242,7 @@ def _chirped(weights: list[arb], turn: arb, count: int) -> list[acb]:
 
 
 def read_beyond(witness: object) -> tuple[Fraction | None, object]:
-    """The order of a bound beyond a table's end, None where there is none, and the table."""
+    """Return the order of a bound beyond a table's end, None if there is none, and the table."""
     if not (isinstance(witness, Mapping) and "table" in witness):
         return None, witness
     fields = Fields(witness, "what lies beyond a table")
@@ -252,7 +252,7 @@ def read_beyond(witness: object) -> tuple[Fraction | None, object]:
 
 
 def read_table(witness: object) -> Hint:
-    """The hint from its JSON."""
+    """Return the hint from its JSON."""
     fields = Fields(witness, "the table of a sampled pair")
     span, level = fields.positive("span"), fields.rational("level", least=0)
     hint = Hint(span, level, _side(fields, "forward"), _side(fields, "backward"))
@@ -285,7 +285,7 @@ def _side(fields: Fields, name: str) -> Side:
 
 
 def _values(side: Side, span: Fraction, bound: Bound) -> list[tuple[int, arb]]:
-    """What bounds the profile at the side's positions, 0 first."""
+    """Return the profile's bound at each of the side's positions, 0 first."""
     found = []
     for position, which in ((0, 0), *side.points()):
         value = bound(ball(span * position), which)
@@ -296,7 +296,7 @@ def _values(side: Side, span: Fraction, bound: Bound) -> list[tuple[int, arb]]:
 
 
 def _heights(values: list[tuple[int, arb]]) -> list[tuple[int, arb]]:
-    """Exact upper bounds; they never grow, as a profile falls."""
+    """Return exact upper bounds, each at most the one before, as a profile falls."""
     best, found = arb(1), []
     for position, value in values:
         best = min(best, value.upper())
@@ -305,7 +305,7 @@ def _heights(values: list[tuple[int, arb]]) -> list[tuple[int, arb]]:
 
 
 def _lowered(values: list[tuple[int, arb]], rest: arb, span: arb) -> list[tuple[int, arb]]:
-    """Exact heights all of whose chords are below the profile.
+    """Return exact heights all of whose chords are below the profile.
 
     On a cell of width w with chord slope b, neighbouring chords of slopes a and c say that the
     profile is at most w (b-a)(c-b)/(c-a) below its chord: both ends are lowered by so much.
@@ -334,7 +334,7 @@ def _lowered(values: list[tuple[int, arb]], rest: arb, span: arb) -> list[tuple[
 
 
 def _points(heights: list[list[tuple[int, arb]]], span: arb) -> list[Point]:
-    """Position, t and height of every point, by increasing t, from (0, 1) on."""
+    """Return position, t and height of every point, by increasing t, from (0, 1) on."""
     forward, backward = heights
     points = [(0, arb(0), arb(1))]
     for position, height in reversed(backward[1:]):
@@ -346,7 +346,7 @@ def _points(heights: list[list[tuple[int, arb]]], span: arb) -> list[Point]:
 
 
 def _corners(points: list[Point]) -> list[int]:
-    """The numbers of the points that a convex, falling polygon goes through.
+    """Return the numbers of the points that a convex, falling polygon goes through.
 
     A point at which it is not certainly convex, or falling, is left out.
     """
@@ -364,7 +364,7 @@ def _corners(points: list[Point]) -> list[int]:
 
 
 def _masses(points: list[Point], corners: list[int]) -> tuple[dict[int, arb], arb]:
-    """Masses under P at the corners of a polygon, and its level."""
+    """Return the masses under P at the corners of a polygon, by position, and its last level."""
     used = [points[k] for k in corners]
     slopes = [_slope(*both) for both in itertools.pairwise(used)] + [arb(0)]
     jumps = zip(used[1:], slopes, slopes[1:], strict=False)
@@ -373,7 +373,7 @@ def _masses(points: list[Point], corners: list[int]) -> tuple[dict[int, arb], ar
 
 
 def _excess(points: list[Point], corners: list[int]) -> arb:
-    """The share of equal laws, of profile (1 - t)_+, beside which no point is below the polygon."""
+    """Return a share of equal laws, of profile (1 - t)_+, beside which no point is too low."""
     share = arb(0)
     for first, second in itertools.pairwise([*corners, len(points)]):
         start = points[first]

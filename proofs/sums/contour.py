@@ -23,9 +23,9 @@ from proofs.limits import MAX_NODES
 from proofs.pairs.gaussian import GaussianPair
 from proofs.pairs.pair import Moments, Product
 from proofs.sums.lattice import cells, lattice_profile
-from proofs.sums.residues import finite_profile, value
+from proofs.sums.residues import finite_profile, value_work
 
-_MORE_BITS: Final = 64  # for the angles of many terms
+_MORE_BITS: Final = 64  # for the angles of many terms; enclosures are sound with any number
 
 
 @final
@@ -34,7 +34,7 @@ class Line:
     """Nodes c + i k step for k = -nodes, ..., nodes.
 
     Attributes:
-        tau: where it is above 0, a tau-GDP mechanism is composed first.
+        tau: if it is above 0, a tau-GDP mechanism is composed first.
     """
 
     c: Fraction
@@ -80,7 +80,7 @@ class Line:
     def parts(
         self, found: Sequence[Moments], product: Product
     ) -> tuple[Callable[[arb], arb], arb, arb]:
-        """Over e^{-c eps} the sum, and what it cuts at most; and p_inf; tau is left out."""
+        """Return, over e^{-c eps}, the sum and a bound of what it cuts; and p_inf. Ignores tau."""
         h, terms = ball(self.step), []
         for k, moment in enumerate(total(found, product, self.c, h, self.nodes + 1)):
             s = acb(ball(self.c), h * k)
@@ -90,9 +90,9 @@ class Line:
         return lambda epsilon: body(-ball(self.step) * epsilon), cut, infinite
 
     def _tail(self, found: Sequence[Moments], product: Product) -> arb:
-        """What the terms beyond the nodes add up to, over e^{-c eps}.
+        """Return a bound of the terms beyond the nodes, over e^{-c eps}.
 
-        With |M(c + iv)| <= D from v = y on they are at most D/(pi y), y = N h. Where ceilings
+        With |M(c + iv)| <= D from v = y on they are at most D/(pi y), y = N h. If ceilings
         serve up to a top T > y only, those above T start one step below it at the earliest.
         """
         reach = self.step * self.nodes
@@ -113,7 +113,7 @@ class Line:
 
 
 def on_circle(terms: list[acb]) -> Callable[[arb], arb]:
-    """Angle a -> the real part of sum_k terms_k e^{i k a}.
+    """Return, as a function of an angle a, the real part of sum_k terms_k e^{i k a}.
 
     With k = n l + j, e^{i k a} is e^{i n l a} e^{i j a}: no product is turned again, which would
     widen it by up to sqrt 2. The terms' own errors are added at the end.
@@ -136,20 +136,20 @@ def on_circle(terms: list[acb]) -> Callable[[arb], arb]:
 
 
 def read_line(fields: Fields) -> Line:
-    """A line from the witness that it is part of."""
+    """Return a line from the witness that has its fields."""
     c, step = fields.positive("c"), fields.positive("step")
     return Line(c, step, fields.whole("nodes", most=MAX_NODES), fields.rational("tau", least=0))
 
 
 def moments(product: Product, witnesses: Sequence[object]) -> list[Moments]:
-    """M of every pair of a product."""
+    """Return M of every pair of a product."""
     return [pair.moments(hint) for (pair, _), hint in zip(product, witnesses, strict=True)]
 
 
 def total(
     found: Sequence[Moments], product: Product, c: Fraction, step: arb, count: int
 ) -> list[acb]:
-    """M of the product at c + i k step, k = 0, ..., count - 1."""
+    """Return M of the product at c + i k step, k = 0, ..., count - 1."""
     values = [acb(1)] * count
     for one, (_, times) in zip(found, product, strict=True):
         line = one.along(c, step, count)
@@ -158,7 +158,7 @@ def total(
 
 
 def outside(found: Sequence[Moments], product: Product) -> arb:
-    """P(L = inf) of a product, 1 - prod (1 - p_i)^{n_i}."""
+    """Return P(L = inf) of a product, 1 - prod (1 - p_i)^{n_i}."""
     rest = arb(1)
     for one, (_, times) in zip(found, product, strict=True):
         if not one.infinite.is_zero():
@@ -167,7 +167,11 @@ def outside(found: Sequence[Moments], product: Product) -> arb:
 
 
 def closed_profile(product: Product) -> Callable[[arb], arb] | None:
-    """The profile of one pair with a formula, of Gaussians, which are one, or a finite sum."""
+    """Return the closed profile of a product, None if it has none.
+
+    Gaussian pairs are one pair; one pair may have a formula; several have a finite sum if they
+    share a lattice, or have few residues.
+    """
     if not product:
         return lambda _: arb(0)
     squares = [n * pair.mu_squared for pair, n in product if isinstance(pair, GaussianPair)]
@@ -178,4 +182,4 @@ def closed_profile(product: Product) -> Callable[[arb], arb] | None:
         return single.profile_at()
     if cells(product):
         return lattice_profile(product)
-    return finite_profile(product) if value(product) else None
+    return finite_profile(product) if value_work(product) else None

@@ -25,13 +25,15 @@ from proofs.pairs.discrete_laplace import DiscreteLaplacePair
 from proofs.pairs.pair import Pair, Product
 from proofs.pairs.randomized_response import RandomizedResponsePair
 
-_BITS: Final = 256  # beyond the asked precision: products keep their smallest masses
+# Bits beyond the precision of the answer, so that products keep their smallest masses. Soundness
+# does not depend on it: fewer make wider enclosures.
+_BITS: Final = 256
 
 Lattice = DiscreteGaussianPair | DiscreteLaplacePair | RandomizedResponsePair
 
 
 def cells(product: Product) -> int:
-    """How many losses there are, about; 0 where they share no lattice or are too many."""
+    """Return the approximate number of losses; 0 if they share no lattice or are too many."""
     span = _span(product)
     if span is None:
         return 0
@@ -39,15 +41,15 @@ def cells(product: Product) -> int:
     return total + 1 if total < MAX_CELLS else 0
 
 
-def adding_up(product: Product) -> int:
-    """The work of adding up these losses, once; 0 where there are none."""
+def making_work(product: Product) -> int:
+    """Return the work of adding up these losses, once; 0 if there are none."""
     return lattice_work(cells(product), len(product))
 
 
 def lattice_profile(product: Product) -> Callable[[arb], arb]:
-    """H_eps at eps >= 0 of a product with few losses."""
-    made = each_precision(lambda: Grid.of(product))
-    return lambda epsilon: made().at(epsilon)
+    """Return H_eps as a function of eps >= 0, for a product with few losses on one lattice."""
+    grid = each_precision(lambda: Grid.of(product))
+    return lambda epsilon: grid().at(epsilon)
 
 
 @final
@@ -88,7 +90,7 @@ class Grid:
             return Grid(first, span, outside, _after(found), _after(tilted))
 
     def at(self, epsilon: arb) -> arb:
-        """The largest over the places that the loss above epsilon may have."""
+        """Return H_eps: the largest over the places that the first loss above epsilon may have."""
         with ctx.workprec(ctx.prec + _BITS):
             place = (epsilon - ball(self.first)) / ball(self.span)
             ends = [end.floor().unique_fmpz() for end in (place.lower(), place.upper())]
@@ -101,19 +103,19 @@ class Grid:
 
 
 def _after(values: Sequence[arb]) -> tuple[arb, ...]:
-    """Sums from each place on, 0 last."""
+    """Return the sums from each place on, 0 last."""
     return tuple(accumulate(reversed(values), initial=arb(0)))[::-1]
 
 
 def _spread(masses: list[arb], stride: int) -> list[arb]:
-    """The masses with zeros between."""
+    """Return the masses, stride - 1 zeros between neighbours."""
     found = [arb(0)] * ((len(masses) - 1) * stride + 1)
     found[::stride] = masses
     return found
 
 
 def _span(product: Product) -> Fraction | None:
-    """The largest of which every pair's step is a multiple."""
+    """Return the largest span of which every step is a multiple; None if a pair has no lattice."""
     if not all(isinstance(pair, Lattice) for pair, _ in product):
         return None
     steps = [_step(pair) for pair, _ in product]
@@ -127,7 +129,7 @@ def _step(pair: Pair) -> Fraction:
 
 
 def _last(pair: Pair, precision: int) -> int:
-    """The place of the largest loss of one pair, counted from the smallest."""
+    """Return the place of the largest loss of one pair, counted from the smallest."""
     match pair:
         case DiscreteGaussianPair():
             return 2 * reach(pair, precision)
@@ -139,7 +141,7 @@ def _last(pair: Pair, precision: int) -> int:
 
 
 def _masses(pair: Pair, precision: int) -> tuple[Fraction, list[arb], arb]:
-    """The smallest loss, the masses under P by increasing loss, and what they leave out at most.
+    """Return the smallest loss, masses under P by increasing loss, and at least what is left out.
 
     P(|j| > J) <= 2 e^{-J^2/(2v)} (Canonne, Kamath & Steinke, arXiv:2004.00010, Corollary 17).
     """

@@ -1,7 +1,7 @@
 """The profile of a few bounded pairs as a finite sum; proof in proofs/theory/contour.md, section 6.
 
 With z = s + 1/2, M of each pair is a sum of P(z) e^{za} over z^d, d = 0 or 1, deg P <= d; and so is
-M of their product, d the sum. Where u = a - eps > 0 a term of the inversion integral closes to the
+M of their product, d the sum. If u = a - eps > 0, a term of the inversion integral closes to the
 left, at the residues of z^{-d} P(z) e^{zu}/(z^2 - 1/4) at 1/2, -1/2 and 0, times e^{eps/2};
 elsewhere to the right, where there are none. What it adds goes to 0 with u.
 """
@@ -23,21 +23,23 @@ from proofs.pairs.loss_atoms import power
 from proofs.pairs.pair import Pair, Product
 
 SMOOTH: Final = LaplacePair | LogisticPair
-_BITS: Final = 64  # beyond the asked precision, and some for every pair, as terms cancel
+# Bits beyond the precision of the answer, and more for every pair, as terms cancel. Soundness does
+# not depend on them: fewer make wider enclosures.
+_BITS: Final = 64
 _BITS_EACH: Final = 10
 
 Term: TypeAlias = tuple[arb, arb_poly]
 """The exponent a and the polynomial P."""
 
 
-def value(product: Product) -> int:
-    """The work of one value; 0 where no finite sum is short enough."""
+def value_work(product: Product) -> int:
+    """Return the work of one value; 0 if no finite sum is short enough."""
     terms = _terms(product)
     return limits.residues_value(terms, _degree(product)) if terms else 0
 
 
-def making(product: Product) -> int:
-    """The work of what all values need once."""
+def making_work(product: Product) -> int:
+    """Return the work that all values share."""
     return limits.residues_work(_terms(product), _degree(product))
 
 
@@ -47,15 +49,15 @@ def _terms(product: Product) -> int:
 
 
 def finite_profile(product: Product) -> Callable[[arb], arb]:
-    """H_eps at eps >= 0 of a product whose sum is short."""
-    made = each_precision(lambda: FiniteSum.of(product))
-    return lambda epsilon: made().at(epsilon)
+    """Return H_eps as a function of eps >= 0, for a product whose sum is short."""
+    finite_sum = each_precision(lambda: FiniteSum.of(product))
+    return lambda epsilon: finite_sum().at(epsilon)
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class FiniteSum:
-    """What does not depend on epsilon.
+    """The residues of every term, which do not depend on epsilon.
 
     Attributes:
         bits: precision beyond that of the answer.
@@ -83,7 +85,7 @@ class FiniteSum:
             return FiniteSum(bits, 1 - rest, tuple(_residues(degree, *term) for term in listed))
 
     def at(self, epsilon: arb) -> arb:
-        """The sum; where the sign of u is not certain, a term or nothing."""
+        """Return H_eps; if the sign of u is not certain, a term counts as between 0 and itself."""
         with ctx.workprec(ctx.prec + self.bits):
             total = arb(0)
             for exponent, right, left, middle in self.terms:
@@ -108,12 +110,12 @@ def _residues(degree: int, exponent: arb, factor: arb_poly) -> tuple[arb, arb, a
 
 
 def _degree(product: Product) -> int:
-    """The power of z below the sum: one of every loss with a density."""
+    """Return d, the power of z in the denominator: 1 for every pair with a density."""
     return sum(count for pair, count in product if isinstance(pair, SMOOTH))
 
 
 def _exponentials(pair: Pair) -> list[Term]:
-    """The terms of one pair: with masses, P = p e^{-l/2} at the losses l."""
+    """Return the terms of one pair; of one with atoms, P = p e^{-l/2} at every loss l."""
     half = Fraction(1, 2)
     match pair:
         case LaplacePair(epsilon):

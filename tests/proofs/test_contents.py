@@ -11,7 +11,7 @@ import pytest
 from proofs import VerifiedUnder, check
 from proofs.__main__ import main
 from proofs.balls.arithmetic import exact
-from proofs.contents import DIGITS, SHORT, openable, quoted, told
+from proofs.contents import DIGITS, SHORT, openable, quoted, with_digests
 from tests.proofs.support import Case, Object, certificate, factor, gaussian, pairs, said, stated
 
 MANY = [[f"{k}", f"1/{10 * k}"] for k in range(1, 400)]
@@ -19,13 +19,13 @@ MANY = [[f"{k}", f"1/{10 * k}"] for k in range(1, 400)]
 
 def test_short_contents_stay_in_their_sentence() -> None:
     """What is short is said where it belongs."""
-    assert told(f"at most {openable('1, 2')}!") == ("at most 1, 2!", {})
+    assert with_digests(f"at most {openable('1, 2')}!") == ("at most 1, 2!", {})
 
 
 def test_long_contents_are_named_by_their_digest() -> None:
     """A digest names exactly the content it stands for, and contents may hold others."""
     inside, around = "a" * (SHORT + 1), "b" * SHORT
-    sentence, details = told(f"of {openable(around + openable(inside))}")
+    sentence, details = with_digests(f"of {openable(around + openable(inside))}")
 
     assert set(details) == {sha256(one.encode()).hexdigest()[:DIGITS] for one in details.values()}
     assert inside in details.values()
@@ -44,7 +44,7 @@ def test_long_contents_are_named_by_their_digest() -> None:
 )
 def test_numbers_are_exact(value: Fraction, shown: str) -> None:
     """What a decimal rounds is said exactly beside it."""
-    assert told(exact(value))[0] == shown
+    assert with_digests(exact(value))[0] == shown
 
 
 def _assumed(conclusion: Object) -> VerifiedUnder:
@@ -68,7 +68,7 @@ def test_the_point_that_proves_a_claim_is_not_hidden() -> None:
 
 
 def test_directions_are_named() -> None:
-    """Two products are told apart."""
+    """Two products are with_digests apart."""
     (text,) = _assumed(pairs([gaussian("1")], [gaussian("4")])).assumptions
 
     forward, backward = text.split("backward by ")

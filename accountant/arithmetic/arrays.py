@@ -1,4 +1,4 @@
-"""Points in order, each once."""
+"""Sort arrays of points without repeats."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ T = TypeVar("T", bound=np.generic)
 
 
 def distinct(points: NDArray[T]) -> NDArray[T]:
-    """Sort points and leave out repeats, as numpy.unique does, which first imports much."""
+    """Return the points in increasing order, each once.
+
+    This is numpy.unique, whose first call imports other modules and is slow for that reason.
+    """
     ordered = np.sort(points)
     return np.concatenate([ordered[:1], ordered[1:][ordered[1:] != ordered[:-1]]])

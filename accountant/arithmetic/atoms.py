@@ -1,4 +1,4 @@
-"""K of a pair with finitely many outcomes, and its profile, with rigorous errors."""
+"""Compute K and the profile of a pair with finitely many outcomes, with rigorous errors."""
 
 from __future__ import annotations
 
@@ -25,11 +25,13 @@ from accountant.arithmetic.enclosure import (
     joined,
 )
 
+# Largest exponent for which M - 1 is summed directly. Heuristic: both ways are enclosed.
 _LARGE = 1.0
+# Largest (1 + c) times the infinite mass in logs for which M counts as close to 1. Heuristic.
 _FADED = 0.5
-_CLEAR = 1e-4
-_BLOCK = 1 << 20
-_LEAST = 1e-320  # what floats lose of a mass
+_CLEAR = 1e-4  # Largest E[e^{cL} - 1 - cL] for which M counts as close to 1. Heuristic.
+_BLOCK = 1 << 20  # Arguments times outcomes evaluated at once, to bound memory. Heuristic.
+_LEAST = 1e-320  # Above what the rounding of one denormal mass loses. Soundness depends on it.
 
 
 @final
@@ -50,7 +52,7 @@ class Atoms:
     missing_mass: float
 
     def cgf(self, s: Complexes) -> Enclosure:
-        """Log of sum p e^{s l}.
+        """Enclose K(s), the log of sum p e^{s l}.
 
         As sum p (e^{-l} - 1) = infinite_mass - missing_mass, M(s) - 1 is the sum of
         p ((e^{sl} - 1 - sl) + s (e^{-l} - 1 + l)), all of second order in l, plus
@@ -76,7 +78,10 @@ class Atoms:
         return log1p_enclosure(excess, UNIT_ROUNDOFF * error)
 
     def steer(self, c: Reals) -> tuple[Reals, Reals, Reals]:
-        """About K, K' and K'' at real c: moments of the tilted masses."""
+        """Approximate K, K' and K'' at real c by the moments of the tilted masses.
+
+        Heuristic: used only to place contours.
+        """
         exponent = np.multiply.outer(c, self.loss)
         tilted = exponent + self.log_p
         peak = tilted.max(axis=1)
@@ -92,7 +97,9 @@ class Atoms:
         return value, slope, square - slope**2
 
     def _near_one(self, low: float, high: float) -> bool:
-        """Whether M is so close to 1 on the real interval that a plain sum would lose K.
+        """Return whether M is so close to 1 on the real interval that a plain sum would lose K.
+
+        Heuristic: the error is bounded either way.
 
         Steers only: either way the error is bounded.
         """
@@ -104,7 +111,7 @@ class Atoms:
         return float(np.exp(self.log_p) @ (np.expm1(tilted) - tilted)) < _CLEAR
 
     def _plain(self, s: Complexes) -> Enclosure:
-        """Log of the sum, its terms scaled by the largest."""
+        """Enclose K(s) by the log of the sum, whose terms are divided by the largest."""
         known = 96.0 + 2.0 * summing(self.loss.size) + 8.0 * np.abs(self.log_p)
         turning = 8.0 * (1.0 + np.abs(self.loss))
         columns = np.column_stack([known, turning, np.ones(self.loss.size)])
@@ -114,7 +121,7 @@ class Atoms:
         return log_of_sum(total, UNIT_ROUNDOFF * error, peak)
 
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
-        """The hockey-stick divergence, sum p (1 - e^{eps - l})_+ plus the infinite mass."""
+        """Return lower and upper ends of H_t = sum p (1 - e^{eps - l})_+ plus the infinite mass."""
         lower, upper = np.empty(epsilon.shape), np.empty(epsilon.shape)
         p = np.exp(self.log_p)
         slack = UNIT_ROUNDOFF * (16.0 + 8.0 * np.abs(self.log_p))
@@ -129,7 +136,10 @@ class Atoms:
         return lower, upper
 
     def adjacency(self, index: Reals, c: float) -> float:
-        """At or below 2 sum_k w_k w_{k+1} for the masses tilted by c at lattice indices."""
+        """Bound 2 sum_k w_k w_{k+1} from below.
+
+        The w are the masses tilted by c, in the order of their lattice indices.
+        """
         exponent = self.log_p + c * self.loss
         weight = np.exp(exponent - exponent.max())
         weight /= weight.sum()

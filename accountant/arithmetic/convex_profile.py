@@ -41,17 +41,21 @@ from accountant.errors import NotCertified
 Positions = NDArray[np.intp]
 _Long = NDArray[np.longdouble]
 
-_MARGINS = (1e-13, 1e-11, 1e-8, 1e-6)  # relative changes of the heights, tried in this order
-_SMALLEST = 1e-300  # heights above 0 are raised to it: below, floats lose their digits
-_HOPELESS = 1e-3
-_LARGEST = 700.0  # a loss whose exponential is a float
+# Relative changes of the heights, tried in this order. Heuristic: ``_holds`` checks the result.
+_MARGINS = (1e-13, 1e-11, 1e-8, 1e-6)
+# Positive heights are raised to this number: smaller ones would lose digits. Heuristic: raising is
+# sound, and ``_holds`` checks.
+_SMALLEST = 1e-300
+_HOPELESS = 1e-3  # Relative change of a mass at which balancing is given up. Heuristic.
+_LARGEST = 700.0  # A loss whose exponential is representable as a float. Exceeding it raises.
+# Unit roundoff, doubled, of the longest floats. Soundness depends on it.
 _LONG_ROUNDOFF = float(np.finfo(np.longdouble).eps)
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Side:
-    """One half of a profile: values at losses from 0 outwards.
+class ProfileHalf:
+    """One half of a profile, given by bounds at losses that start from 0.
 
     Attributes:
         loss: shape (n,), n >= 2, increasing from 0, nats.
@@ -66,8 +70,8 @@ class Side:
     rest: float = 0.0
 
 
-def above(forward: Side, backward: Side) -> tuple[Atoms, Positions]:
-    """A finite pair whose profile is at least the one bounded by the upper ends.
+def above(forward: ProfileHalf, backward: ProfileHalf) -> tuple[Atoms, Positions]:
+    """Return a finite pair whose profile is at least the one bounded by the upper ends.
 
     Args:
         forward: the profile at and above epsilon = 0.
@@ -90,8 +94,8 @@ def above(forward: Side, backward: Side) -> tuple[Atoms, Positions]:
     return _certified((forward.loss, backward.loss), wanted, 1.0)
 
 
-def below(forward: Side, backward: Side) -> tuple[Atoms, Positions]:
-    """A finite pair whose profile is at most the one between the ends; see ``above``."""
+def below(forward: ProfileHalf, backward: ProfileHalf) -> tuple[Atoms, Positions]:
+    """Return a finite pair whose profile is at most the one between the ends; see ``above``."""
     wanted = [_lowered(side) for side in (forward, backward)]
     middle = min(wanted[0][0], wanted[1][0])
     level = min(heights[1:].max() for heights in wanted)
@@ -104,7 +108,7 @@ def below(forward: Side, backward: Side) -> tuple[Atoms, Positions]:
 
 
 def gaps(loss: Reals, heights: Reals) -> Reals:
-    """How far a profile through these heights can be below its chord on each cell, at most.
+    """Bound from above how far a profile through these heights lies below its chord on each cell.
 
     Raises:
         NotCertified: losses are too large.
@@ -121,7 +125,7 @@ def gaps(loss: Reals, heights: Reals) -> Reals:
 
 
 def required_reach(largest: float) -> None:
-    """Refuse losses whose exponentials are no floats.
+    """Refuse losses whose exponentials are not representable as floats.
 
     Args:
         largest: loss of a table, nats.
@@ -136,8 +140,11 @@ def required_reach(largest: float) -> None:
         )
 
 
-def _lowered(side: Side) -> Reals:
-    """Heights all of whose chords are below the profile; slopes are at least -1 before t = 1."""
+def _lowered(side: ProfileHalf) -> Reals:
+    """Return heights all of whose chords are below the profile.
+
+    It uses that the slope in t is at least -1 before t = 1.
+    """
     lower = np.maximum.accumulate(side.lower[::-1])[::-1]
     gap = gaps(side.loss, lower)
     noise = np.maximum(side.upper[:-1] - lower[:-1], side.upper[1:] - lower[1:])
@@ -150,7 +157,7 @@ def _lowered(side: Side) -> Reals:
 def _certified(
     losses: tuple[Reals, Reals], wanted: list[Reals], sign: float
 ) -> tuple[Atoms, Positions]:
-    """The hull's pair with the smallest margin for which the check goes through."""
+    """Return the pair of the hull with the smallest margin for which the check succeeds."""
     for margin in _MARGINS:
         moved = [np.minimum(heights * (1.0 + sign * margin), 1.0) for heights in wanted]
         atoms, position, corners = _glued(*losses, moved)
@@ -174,7 +181,7 @@ def _certified(
 def _glued(
     right: Reals, left: Reals, heights: list[Reals]
 ) -> tuple[Atoms, Positions, tuple[Positions, Positions]]:
-    """The finite pair of the hull of both sides, and the corners it goes through.
+    """Return the finite pair of the hull of both sides, and the corners it goes through.
 
     With slopes a of h right of t = 1 and b of r right of u = 1, h has slope -1 + h(1) - b left
     of t = 1, so that the mass at loss 0 is 1 - h(1) + a + b. Where that is negative the corner
@@ -200,7 +207,7 @@ def _glued(
 
 
 def _hull(loss: Reals, heights: Reals) -> Positions:
-    """Positions of the lower convex hull's corners in t = e^loss.
+    """Return the positions of the corners of the lower convex hull in t = e^loss.
 
     A point on or above the segment between any two others is no corner: drop all those above
     that of their neighbours, until there are none.
@@ -215,14 +222,14 @@ def _hull(loss: Reals, heights: Reals) -> Positions:
 
 
 def _masses(loss: Reals, heights: _Long, corners: Positions) -> _Long:
-    """How much the slope rises at each corner but the first; flat after the last."""
+    """Return by how much the slope rises at each corner but the first; it is 0 after the last."""
     at = loss[corners].astype(np.longdouble)
     slope = np.diff(heights[corners]) / _widths(at)
     return np.asarray(np.diff(np.append(slope, 0.0)))
 
 
 def _widths(loss: NDArray[Any]) -> NDArray[Any]:
-    """Differences of t = e^loss, to their last digits."""
+    """Return the differences of t = e^loss with full relative precision."""
     return np.asarray(np.exp(loss[:-1]) * np.expm1(np.diff(loss)))
 
 
@@ -260,7 +267,10 @@ def _bridge(
 
 
 def _single(atoms: Atoms) -> Atoms:
-    """One outcome of mass p and p e^{-l}: the larger mass outside follows from the smaller."""
+    """Return a pair with one outcome, the larger mass outside it computed from the smaller.
+
+    The outcome has mass p under P and p e^{-l} under Q.
+    """
     loss = float(atoms.loss[0])
     if atoms.missing_mass < atoms.infinite_mass:
         log_p = loss + math.log1p(-atoms.missing_mass)
@@ -270,7 +280,7 @@ def _single(atoms: Atoms) -> Atoms:
 
 
 def _balanced(atoms: Atoms) -> tuple[Atoms, float]:
-    """Change two masses so that P and Q both have mass 1; the relative change still needed.
+    """Change two masses so that P and Q both have mass 1; also return the relative change left.
 
     With f = 1 - e^{-l} the sums say: sum p = 1 - infinite, sum p f = missing - infinite. One
     mass is the largest, the other the one that matters most for the second sum beside it.
@@ -303,7 +313,7 @@ def _holds(
     sides: list[tuple[Reals, Reals, Positions]],
     compare: Callable[[_Long, Reals], bool],
 ) -> bool:
-    """Whether the profile of these masses is on the right side of ``wanted`` where checked.
+    """Return whether the profile of these masses is on the right side of ``wanted`` where checked.
 
     From the far end inwards h_k = h_{k+1} + (t_{k+1} - t_k) (mass of Q beyond t_k), on the
     other side the same with P: all terms are positive.

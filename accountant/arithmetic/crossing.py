@@ -1,4 +1,7 @@
-"""Where a profile known by brackets crosses a level: both ends proved by single evaluations."""
+"""Bracket the point at which a profile known by brackets crosses a level.
+
+Both ends are proved by single evaluations; everything else is a heuristic search.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +15,21 @@ from accountant.arithmetic.enclosure import Reals
 from accountant.bound import Bound
 from accountant.errors import NotCertified
 
-_STEPS = 60
-_NARROW = 1e-14  # relative width at which a crossing is known well enough
-_SHARE = 0.01  # of the width of a bracket, by which its upper end may be below the target
-_BESIDE = np.append(0.5, 16.0 ** -np.arange(1.0, 10.0))  # of an interval, next to one end
+_STEPS = 60  # Most rounds of the search for a crossing. Heuristic.
+_NARROW = 1e-14  # Relative width at which a crossing counts as found. Heuristic.
+# Share of a bracket's width by which its upper end may be below the target. Heuristic.
+_SHARE = 0.01
+# Shares of an interval at which points next to one end are tried. Heuristic.
+_BESIDE = np.append(0.5, 16.0 ** -np.arange(1.0, 10.0))
+# Multiples of the width at which the first points are tried. Heuristic.
 _AROUND = np.array([-1.0, -0.2, -0.02, 0.02, 0.2, 1.0])
-_NEARLY = 1e-7  # of points that are as near to each other: the next may be the last
-_LADDER = 4.0 ** np.arange(-24, -12)  # relative distances at which lower ends are looked for
-_COARSER = 16.0 ** np.arange(-12, -3)  # relative widths of a bracket that are tried at once
-_FINER = 2.0 ** np.arange(-3, 0)  # and then, relative to the narrowest of them that holds
+_NEARLY = 1e-7  # Relative distance of points after which the next may be the last. Heuristic.
+# Relative distances below a point at which lower ends are looked for. Heuristic.
+_LADDER = 4.0 ** np.arange(-24, -12)
+# Relative widths of a bracket that are tried together. Heuristic.
+_COARSER = 16.0 ** np.arange(-12, -3)
+# Widths tried next, relative to the narrowest of them that was proved. Heuristic.
+_FINER = 2.0 ** np.arange(-3, 0)
 
 
 def invert(
@@ -30,11 +39,11 @@ def invert(
     width: float,
     top: float,
 ) -> Bound:
-    """Bracket of the smallest epsilon in [0, top] where delta reaches the target.
+    """Bracket the smallest epsilon in [0, top] at which delta reaches the target.
 
-    A point where the upper bound of log delta is at most the target is an upper end, one
-    where the lower bound is at least the target a lower end, whatever lies between. A bound that
-    is no number says nothing.
+    A point at which the upper bound of log delta is at most the target is an upper end, one at
+    which the lower bound is at least the target a lower end, whatever lies between. A bound that is
+    nan proves nothing.
 
     Args:
         brackets: rigorous logs of delta at an array of epsilons.
@@ -80,14 +89,16 @@ def invert(
 
 
 def _rises(low: Reals, target: float) -> Reals:
-    """How far lower ends are above the target, rounded down; one that is no number is not."""
+    """Return by how much lower ends exceed the target, rounded down; -inf if the end is nan."""
     return np.nextafter(np.where(np.isnan(low), -np.inf, low) - target, -np.inf)
 
 
 def _crossing(
     gap: Callable[[Reals], Reals], start: float, width: float, top: float
 ) -> tuple[float, float]:
-    """Close points with gap > 0 at the left (or the left is 0) and gap <= 0 at the right.
+    """Return close points with gap > 0 at the left (or the left is 0) and gap <= 0 at the right.
+
+    Heuristic: the caller proves its ends by the values at them.
 
     Past ``top`` the gap counts as negative; where it is 0 the search ends. First several points
     around the start, with steps of growing length where they do not straddle the crossing; then
@@ -128,7 +139,9 @@ def _crossing(
 
 
 def _inverse(points: Reals, values: Reals) -> tuple[float, float]:
-    """Where values that fall cross 0, by interpolating back, and how far the estimate moves.
+    """Estimate by inverse interpolation where falling values cross 0, and the estimate's error.
+
+    Heuristic.
 
     Neville's scheme through the four values nearest to 0, against that through three.
     """
@@ -150,7 +163,10 @@ def _inverse(points: Reals, values: Reals) -> tuple[float, float]:
 def _straddle(
     gap: Callable[[Reals], Reals], start: float, width: float, top: float
 ) -> tuple[float, float, float, float]:
-    """Two points around the sign change, and the gaps there; 0 and top are the last resort."""
+    """Return two points around the sign change and the gaps there.
+
+    The ends are 0 and ``top`` if no other point is found.
+    """
     at = float(gap(np.array([start]))[0])
     right = at > 0
     here, step = start, width

@@ -1,4 +1,4 @@
-"""Elementary functions near their zeros, where the textbook expression loses every digit.
+"""Compute elementary functions near their zeros, where the textbook expression loses every digit.
 
 Each function states its error relative to a size that the caller can add up: u is the unit
 roundoff 2**-53 and c = ELEMENTARY_ULPS. All are checked against mpmath at 50 digits.
@@ -20,26 +20,39 @@ from accountant.arithmetic.enclosure import (
     unit_roundoff,
 )
 
+# Largest |z| for which log(1 + z) is computed by log1p. Error bounds depend on it.
 _NEAR_ZERO = 0.5
-_TINY = 1e-300  # stands for 0 in logs and quotients, whose error bounds then say so
-_NEAR, _ALIKE = 3.0, 6.0  # |z| summed by Taylor, and how many times as long alphas may be
-_EXP_TERMS = 32  # 2 * 3**33 / 35! is below 2**-79
+# Replaces 0 in logs and quotients, whose error bounds then become infinite. Soundness depends on
+# it.
+_TINY = 1e-300
+# Largest |z| summed by Taylor, and the largest ratio of alphas that are taken together. Error
+# bounds depend on both.
+_NEAR, _ALIKE = 3.0, 6.0
+_EXP_TERMS = 32  # 2 * 3**33 / 35! is below 2**-79. Error bounds depend on it.
+# Largest |z| for which log(1 + z) - z is summed by Taylor. Error bounds depend on it.
 _LOG_RADIUS = 0.25
-_FEW = 24
+_FEW = 24  # Fewest equally spaced points for which products of matrices are used. Heuristic.
+# Smaller moduli are replaced by 0, since denormal numbers are slow. Soundness depends on
+# ``_DUST**0.75`` being added to error sums.
 _DUST = 1e-150
-_COLUMNS = 64  # few enough that no library starts threads
-_AT_ONCE = 1 << 17
-_MOST_SHARED = 1 << 11  # growths whose sums err by no more than ``LONGER`` allows
-LONGER = 8.0  # how many times more u longer floats may err, on a line
-_LOST = 45.0  # log of how many times as large terms are as those that are left out beside them
+# Columns in a product of matrices, few enough that no library starts threads. Heuristic.
+_COLUMNS = 64
+_AT_ONCE = 1 << 17  # Entries of a block of matrices, to bound memory. Heuristic.
+# Most growths summed by shared products with longer floats: so many err by less than ``LONGER``
+# allows. Soundness depends on it.
+_MOST_SHARED = 1 << 11
+LONGER = 8.0  # How many times more u longer floats may err on a line. Soundness depends on it.
+# Log of the ratio to the largest term at which terms are left out. Error bounds depend on it.
+_LOST = 45.0
+# From this x on the side lobes of sin x / x, at most 0.2173, bound it. Soundness depends on both.
 _LOBES, _BELOW_LOBES = 2.9, 1.0 - 0.2173
-_LOG_TERMS = 34  # 0.25**34 is 2**-68, divided by 18
+_LOG_TERMS = 34  # 0.25**34 is 2**-68, divided by 18. Error bounds depend on it.
 
 
 def turned_sums(
     alpha: Complexes, growth: Numbers, log_weights: Numbers, columns: Reals
 ) -> tuple[Complexes, Reals, Reals]:
-    """Sums over g of w e^{alpha g}, w = e^log_weights, and of |w e^{alpha g}| times columns.
+    """Return sums over g of w e^{alpha g}, w = e^log_weights, and of |w e^{alpha g}| times columns.
 
     The first errs by at most u times the sum of |w e^{alpha g}| (16 c + 2 ``summing(m)`` +
     8 |alpha g| + 8 |log w|). Where alpha goes up a vertical line in equal steps and Im g >= 0,
@@ -86,12 +99,12 @@ def turned_sums(
 
 
 def summing(terms: int) -> float:
-    """A sum of so many terms errs by at most this many u of their total size, in any order."""
+    """Return how many u of the terms' total size a sum of so many terms errs by, in any order."""
     return min(terms, _COLUMNS) + terms / _COLUMNS + 2.0
 
 
 def _up_a_line(size: int, turn: Reals, scale: Reals, phase: Reals) -> Complexes:
-    """Sums of scale e^{i (phase + k turn)} for k = 0..size-1: as above, many columns at once.
+    """Return sums of scale e^{i (phase + k turn)} for k = 0..size-1, many columns at once.
 
     With k = p row + r, |r| <= row / 2, as sines and cosines of -r follow from those of r.
     """
@@ -118,7 +131,7 @@ def _up_a_line(size: int, turn: Reals, scale: Reals, phase: Reals) -> Complexes:
 
 
 def _circle(times: Reals, turned: Reals) -> tuple[Reals, Reals]:
-    """Cosine and sine of whole multiples, the first of which is none."""
+    """Return cosine and sine of the integer multiples of angles; the first multiple is 0."""
     angle = times[1:, None] * turned
     shape = (turned.shape[0], 1, turned.shape[2])
     cosine = np.concatenate([np.ones(shape), np.cos(angle)], axis=1)
@@ -126,18 +139,21 @@ def _circle(times: Reals, turned: Reals) -> tuple[Reals, Reals]:
 
 
 def _without_dust(exponent: Complexes) -> Complexes:
-    """e^x, or 0 where it is so small that products with it would be denormal, thus slow."""
+    """Return e^x, or 0 if it is so small that products with it would be denormal, thus slow."""
     return np.where(exponent.real < math.log(_DUST), 0.0, np.exp(exponent))
 
 
 def _product(one: Complexes, other: Complexes) -> Complexes:
-    """The product of two matrices by real ones, for which libraries start threads later."""
+    """Return the product of complex matrices by products of real ones.
+
+    Heuristic: for real ones libraries start threads at larger sizes only.
+    """
     real = one.real @ other.real - one.imag @ other.imag
     return np.asarray(real + 1j * (one.real @ other.imag + one.imag @ other.real))
 
 
 def _sizes(second: Reals, first: Reals, columns: Reals) -> Reals:
-    """Sums of moduli, shape (..., k, rows, row)."""
+    """Return sums of the moduli times each column, shape (..., k, rows, row)."""
     return np.stack(
         [
             second @ (first * columns[..., None, :, k]).swapaxes(-1, -2)
@@ -148,7 +164,10 @@ def _sizes(second: Reals, first: Reals, columns: Reals) -> Reals:
 
 
 def _step_up(alpha: Complexes) -> float | None:
-    """The step of many equally spaced points of a vertical line, exactly."""
+    """Return the step of the points of a vertical line, or None.
+
+    It returns None unless the points are many and equally spaced, exactly.
+    """
     if alpha.size < _FEW:
         return None
     step = float(alpha.imag[1] - alpha.imag[0])
@@ -157,7 +176,10 @@ def _step_up(alpha: Complexes) -> float | None:
 
 
 def _turned(alpha: Complexes, growth: Numbers, log_weights: Numbers) -> tuple[Reals, Reals]:
-    """Log modulus and phase of w e^{alpha g}, shape (..., n, m), or n = 1 where rows are equal."""
+    """Return log modulus and phase of w e^{alpha g}.
+
+    The shape is (..., n, m), or n = 1 for the modulus if all rows are equal.
+    """
     tilt, turn = alpha.real[:, None], alpha.imag[:, None]
     grown, turned = growth.real[..., None, :], growth.imag[..., None, :]
     same = not np.iscomplexobj(growth) and bool((tilt == tilt[0]).all())
@@ -172,7 +194,7 @@ def _turned(alpha: Complexes, growth: Numbers, log_weights: Numbers) -> tuple[Re
 
 
 def _sum_of_turned(scale: Reals, phase: Reals) -> Complexes:
-    """Row by row, the sum of scale e^{i phase}, in pairs."""
+    """Return for each row the sum of scale e^{i phase}, added pairwise."""
     kind = _complex(scale)
     if not phase.any():
         return np.asarray(np.broadcast_to(scale, phase.shape).sum(axis=-1), dtype=kind)
@@ -214,7 +236,7 @@ def exp_minus_linear(alpha: Complexes, growth: Numbers, log_weights: Numbers) ->
 
 
 def _by_moments(alpha: Complexes, growth: Numbers, log_weights: Numbers) -> Complexes:
-    """The Taylor sum, alpha in units of a power of 2 next to the largest."""
+    """Sum the Taylor series, with alpha in units of a power of 2 next to the largest."""
     unit = math.ldexp(1.0, math.frexp(float(np.abs(alpha).max()))[1])
     k = np.arange(2.0, _EXP_TERMS + 3)[:, None]
     factors = unit * growth / k
@@ -227,7 +249,10 @@ def _by_moments(alpha: Complexes, growth: Numbers, log_weights: Numbers) -> Comp
 
 
 def _directly(alpha: Complexes, growth: Numbers, log_weights: Numbers) -> Complexes:
-    """e^z less 1 + z, summed apart; real alphas by themselves, as the others may be on a line."""
+    """Sum w e^z and w (1 + z) apart.
+
+    Real alphas are summed by themselves, as the others may be on a line.
+    """
     weights = np.exp(log_weights)
     total = np.empty(alpha.shape, dtype=_complex(growth))
     flat = alpha.imag == 0.0
@@ -240,7 +265,7 @@ def _directly(alpha: Complexes, growth: Numbers, log_weights: Numbers) -> Comple
 
 
 def _sum_of_powers(alpha: Complexes, growth: Numbers, log_weights: Numbers) -> Complexes:
-    """The sums of w e^z, without what is nothing beside the largest term of each.
+    """Return the sums of w e^z, without terms negligible beside the largest of each.
 
     Trigonometry of longer floats is so slow that many alphas on a line share it: by products of
     matrices, of an error of at most (16 c + 2 ``summing(m)`` + 8 |z| + 8 |log w|) u w |e^z|.
@@ -255,12 +280,12 @@ def _sum_of_powers(alpha: Complexes, growth: Numbers, log_weights: Numbers) -> C
 
 
 def _complex(numbers: Numbers) -> np.dtype[Any]:
-    """The complex type of the same precision."""
+    """Return the complex type of the same precision."""
     return np.result_type(numbers.dtype, np.complex64)
 
 
 def log1p_complex(z: Numbers) -> Numbers:
-    """Return log(1 + z), principal branch; real in, real out.
+    """Return log(1 + z) on the principal branch, real for real z.
 
     Error at most 4 c u |z| for |z| <= 1/2 (numpy's own complex log1p loses the real part
     there), and 4 c u (1 + |log(1 + z)|) otherwise.

@@ -1,4 +1,4 @@
-"""Arrays of complex numbers known up to a rigorous radius, and directed rounding of floats."""
+"""Hold complex numbers known up to a rigorous radius, and round floats in a stated direction."""
 
 from __future__ import annotations
 
@@ -21,13 +21,16 @@ UNIT_ROUNDOFF = 2.0**-53
 # last place; spot checks against mpmath found at most 2. The same of numpy's long doubles, where
 # these are IEEE's numbers of 64 or more bits.
 ELEMENTARY_ULPS = 4
-_BINARY_RANGE = 1000  # of exponents of 2: floats there are not denormal
-DENORMAL_ROUNDING = 1e-315  # above what 10**7 roundings of denormal numbers lose
+# Largest exponent of 2 for which floats are certainly normal. Error bounds depend on it.
+_BINARY_RANGE = 1000
+# Above what 10**7 roundings of denormal numbers lose. Soundness depends on it.
+DENORMAL_ROUNDING = 1e-315
+# The longest floats whose rounding is IEEE's. Soundness depends on the check of the mantissa.
 EXTENDED = np.longdouble if np.finfo(np.longdouble).nmant in (63, 112) else np.float64
 
 
 def unit_roundoff(dtype: np.dtype[Any]) -> float:
-    """Half the distance of 1 to the next number of a real or complex type."""
+    """Return half the distance of 1 to the next number of a real or complex type."""
     return 0.5 * float(np.finfo(dtype).eps)
 
 
@@ -49,7 +52,7 @@ class Enclosure:
 
 
 def joined(parts: Sequence[Enclosure]) -> Enclosure:
-    """One after the other."""
+    """Concatenate enclosures."""
     return Enclosure(
         np.concatenate([part.value for part in parts]),
         np.concatenate([part.radius for part in parts]),
@@ -57,11 +60,11 @@ def joined(parts: Sequence[Enclosure]) -> Enclosure:
 
 
 def weighted_sum(each: Enclosure, counts: Reals) -> Enclosure:
-    """The sum over rows of count times value, errors added up, counts above 0.
+    """Enclose the sum over rows of count times value, for counts above 0.
 
     Args:
         each: shape (k, n).
-        counts: shape (k,), floats or whole numbers.
+        counts: shape (k,), floats or integers.
     """
     weights = np.asarray(counts)[:, None]
     with np.errstate(invalid="ignore"):  # an infinite value of infinite radius; see ``lost``
@@ -78,37 +81,37 @@ def weighted_sum(each: Enclosure, counts: Reals) -> Enclosure:
 
 
 def up(value: float) -> float:
-    """The next float above."""
+    """Return the next float above."""
     return math.nextafter(value, math.inf)
 
 
 def down(value: float) -> float:
-    """The next float below."""
+    """Return the next float below."""
     return math.nextafter(value, -math.inf)
 
 
 def log_down(difference: Reals) -> Reals:
-    """Lower bound of the log of a difference that was rounded once, -inf where it is below 0."""
+    """Return a lower bound of the log of a once-rounded difference, -inf if it is at most 0."""
     with np.errstate(divide="ignore"):
         log = np.log(np.maximum(difference, 0.0))
     return np.asarray(log - 8 * UNIT_ROUNDOFF * (1.0 + np.abs(log)))
 
 
 def log_up(difference: Reals) -> Reals:
-    """Upper bound of the same."""
+    """Return an upper bound of the log of a once-rounded difference, -inf if it is at most 0."""
     with np.errstate(divide="ignore"):
         log = np.log(np.maximum(difference, 0.0))
     return np.asarray(log + np.where(np.isinf(log), 0.0, 8 * UNIT_ROUNDOFF * (1.0 + np.abs(log))))
 
 
 def float_up(value: Fraction) -> float:
-    """The smallest float at or above an exact rational."""
+    """Return the smallest float at or above an exact rational."""
     nearest = float(value)
     return nearest if Fraction(nearest) >= value else up(nearest)
 
 
 def float_down(value: Fraction) -> float:
-    """The largest float at or below an exact rational."""
+    """Return the largest float at or below an exact rational."""
     nearest = float(value)
     return nearest if Fraction(nearest) <= value else down(nearest)
 
@@ -116,7 +119,7 @@ def float_down(value: Fraction) -> float:
 def log_exact(value: Fraction) -> float:
     """Return log(value) of an exact rational above 0, within 16 u of itself, next to 1 too.
 
-    Below 2**-1000 the error is absolute, 2**-1060: so close to 1 may the value be.
+    If the value is within 2**-1000 of 1 the error is absolute, 2**-1060.
     """
     power = value.numerator.bit_length() - value.denominator.bit_length()
     if abs(power) > _BINARY_RANGE:
@@ -125,11 +128,11 @@ def log_exact(value: Fraction) -> float:
 
 
 def raised(value: float, relative: float) -> float:
-    """A number at or above 0, raised by a relative margin and by what denormal numbers lose."""
+    """Return a number at or above 0, raised by a relative margin and by what denormals lose."""
     return value * (1.0 + relative) + DENORMAL_ROUNDING
 
 
 def short(value: float) -> float:
-    """Keep 20 significant bits, so that sums and small multiples are exact."""
+    """Round to 20 significant bits, so that sums and small multiples are exact."""
     mantissa, exponent = math.frexp(value)
     return math.ldexp(round(mantissa * (1 << 20)) / (1 << 20), exponent)

@@ -1,15 +1,19 @@
-"""Growth of log(sinh(y)/y), to full relative precision also where it is next to 0."""
+"""Compute the growth of log(sinh(y)/y), to full relative precision also if it is next to 0."""
 
 from __future__ import annotations
 
 import math
 
-GROWTH_ERROR = 1e-13  # relative; about forty roundings of positive terms
+# Relative error of approximately forty roundings of positive terms. Soundness depends on it.
+GROWTH_ERROR = 1e-13
+# Largest d for which sinh(d)/d - 1 is summed as a series. The error bound depends on it.
 _SERIES = 1.0
-_TERMS = 12  # of 1 + d^2/(4*5) + ...: the next is below 2^-80
-_FRACTIONS = 24  # of the continued fraction, below 2^-60 for y up to 2
-_NEAR = 2.0
-_FAR = 300.0
+_TERMS = 12  # Terms of 1 + d^2/(4*5) + ...; the next is below 2^-80. The error bound depends on it.
+# Levels of the continued fraction; the rest is below 2^-60 for y up to 2. The error bound depends
+# on it.
+_FRACTIONS = 24
+_NEAR = 2.0  # Largest y for which the continued fraction is used. The error bound depends on it.
+_FAR = 300.0  # A step from which sinh might overflow; another expression is used. Heuristic.
 
 
 def log_sinh_growth(start: float, step: float) -> float:

@@ -1,4 +1,4 @@
-r"""Normal tails and quantiles, in numpy alone: to import scipy's takes longer than a budget.
+r"""Compute normal tails and quantiles in numpy alone, as the import of scipy is slow.
 
 Lemma (halfway). For x > 0, erfcx(x) = (x/pi) int e^{-t^2} / (t^2 + x^2) dt. Let T be the trapezoid
 sum of this integral with step h at the odd multiples of h/2. Moving the line of integration to
@@ -23,14 +23,18 @@ import numpy as np
 
 from accountant.arithmetic.enclosure import Reals
 
-_STEP = 7 / 16
-_POLE = 6.0
+_STEP = 7 / 16  # Step h of Lemma *halfway*, exact. The error bound depends on it.
+_POLE = 6.0  # Below this x the pole of Lemma *halfway* is added. The error bound depends on it.
+# From this x on erfcx(x) is 1 / (sqrt(pi) x) less than 1 u. The error bound depends on it.
 _FAR = 1e9
+# 1 / g'(0) for the log odds g of Phi: the start of Newton's method is above the root for it.
 _LINEAR = math.sqrt(2 * math.pi) / 4
-_NEAR = 1.0
-_HUGE = 1e30
-_ROUNDS = 60
-_SQUARES = (_STEP * (np.arange(15) + 0.5)) ** 2  # exact
+_NEAR = 1.0  # Below this x the log odds are computed by artanh, which keeps digits next to 0.
+_HUGE = 1e30  # From these log odds on x^2/2 has all their digits. The error bound depends on it.
+_ROUNDS = 60  # Most steps of Newton's method, which takes far fewer.
+# Squares of 15 nodes, exact; what the later nodes add is below 1e-18. The error bound depends on
+# it.
+_SQUARES = (_STEP * (np.arange(15) + 0.5)) ** 2
 _WEIGHTS = 2 * _STEP / math.pi * np.exp(-_SQUARES)
 
 
@@ -50,14 +54,16 @@ def erfcx(x: Reals) -> Reals:
 
 
 def ndtr(x: Reals) -> Reals:
-    """Return Phi(x), within 40 u (1 + x^2) of itself where it is no denormal number."""
+    """Return Phi(x), within 40 u (1 + x^2) of itself unless it is denormal."""
     with np.errstate(under="ignore"):
         tail = 0.5 * np.exp(-0.5 * x * x) * erfcx(np.abs(x) / math.sqrt(2))
     return np.asarray(np.where(x < 0, tail, 1.0 - tail))
 
 
 def log_odds_quantile(log_odds: float) -> float:
-    """The x with Phi(x) / Phi(-x) = e^log_odds, within 1e-14 of itself, for log odds >= 0.
+    """Return the x with Phi(x) / Phi(-x) = e^log_odds, within 1e-14 of itself.
+
+    The log odds are at least 0.
 
     The log odds g of Phi are convex from 0 on and at least x g'(0) and x^2/2, so that the smaller
     of the two solutions is above x, and Newton's steps from there stay above it.
@@ -75,7 +81,7 @@ def log_odds_quantile(log_odds: float) -> float:
 
 
 def _log_odds(x: float) -> tuple[float, float]:
-    """log(Phi(x) / Phi(-x)) = 2 artanh(erf(x / sqrt 2)) and its slope, for x >= 0."""
+    """Return log(Phi(x) / Phi(-x)) = 2 artanh(erf(x / sqrt 2)) and its slope, for x >= 0."""
     scaled = float(erfcx(np.array(x / math.sqrt(2))))
     with np.errstate(under="ignore"):
         tail = 0.5 * scaled * math.exp(-0.5 * x * x)

@@ -1,4 +1,4 @@
-"""Deltas that floats hardly hold: what is rounded away from 0, and which way."""
+"""Round a tiny delta up, so that it is never 0 by rounding."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import numpy as np
 from accountant.arithmetic.enclosure import Reals
 from accountant.bound import Bound
 
-LEAST_DELTA = 1e-300  # below, the upper end of epsilon is the largest loss
+# For a smaller delta the upper end of epsilon is the largest loss. Heuristic: that end is always
+# valid.
+LEAST_DELTA = 1e-300
 
 
 def with_mass(mass: Bound, log_delta: Reals) -> Reals:
-    """The infinite mass and that of finite losses, rounded up: never 0, however small it is."""
+    """Return an upper bound of the infinite mass plus delta of the finite losses; never 0."""
     total = mass.upper + np.exp(np.minimum(log_delta, 1.0)) * (1 + 1e-14)
     return np.asarray(np.minimum(np.nextafter(total, np.inf), 1.0))

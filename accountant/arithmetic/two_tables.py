@@ -1,4 +1,4 @@
-r"""The profile of the product of two finite pairs whose losses lie anywhere.
+r"""Compute the profile of the product of two finite pairs whose losses lie anywhere.
 
 With p_i the masses of the first pair under P, l_i its losses and G the second pair's profile,
 
@@ -25,13 +25,15 @@ from numpy.typing import NDArray
 from accountant.arithmetic.atoms import Atoms
 from accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Reals
 
-_SLACK = 1e-12  # what tables leave of total masses of 1, and the roundings of single terms
+# Above the relative error of total masses of 1 in a table and of single terms. Soundness depends on
+# it.
+_SLACK = 1e-12
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class PiecewiseLinear:
-    """A finite pair, ready to be asked for its profile at many places.
+    """A finite pair with the sums that give its profile at any epsilon in one step.
 
     Attributes:
         loss: shape (n,), increasing, n >= 1.
@@ -51,7 +53,7 @@ class PiecewiseLinear:
 
     @staticmethod
     def of(atoms: Atoms) -> PiecewiseLinear:
-        """Sum up from the largest loss."""
+        """Accumulate the sums from the largest loss downwards."""
         order = np.argsort(atoms.loss)
         loss, log_p = atoms.loss[order], atoms.log_p[order]
         beyond = _summed_back(np.exp(log_p.astype(np.longdouble) - loss))
@@ -68,7 +70,10 @@ class PiecewiseLinear:
         )
 
     def profile(self, epsilon: Reals) -> Reals:
-        """The profile of the finite losses, with a relative error of about ``rounding``."""
+        """Return the profile of the finite losses.
+
+        Its relative error is ``rounding`` and a few roundings.
+        """
         place = np.searchsorted(self.loss, epsilon)
         at = np.minimum(place, self.loss.size - 1)
         gap = np.minimum(epsilon - self.loss[at], 0.0)
@@ -79,7 +84,7 @@ class PiecewiseLinear:
 def product_profile(
     first: PiecewiseLinear, second: PiecewiseLinear, epsilon: Reals, sign: float
 ) -> Reals:
-    """The profile of a product at increasing epsilons, rounded up for sign = 1, down for -1.
+    """Return a product's profile at increasing epsilons, rounded up if sign = 1, down if -1.
 
     Rounds: profiles fall, so the second one is asked a little to one side of eps - l_i.
     """
@@ -95,4 +100,5 @@ def product_profile(
 
 
 def _summed_back(terms: NDArray[Any]) -> NDArray[Any]:
+    """Return the sums of each term and all later ones."""
     return np.asarray(np.cumsum(terms[::-1])[::-1])

@@ -1,1 +1,1 @@
-"""Which parameter meets a target."""
+"""Find the parameter that meets a privacy target."""

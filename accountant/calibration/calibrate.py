@@ -1,4 +1,4 @@
-"""Calibration: the parameter that meets a privacy target, on the safe side of it."""
+"""Calibrate a parameter to a privacy target, rounded to the safe side."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from accountant.errors import CalibrationError, ParameterError
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.rounding import show
 
-# A search without ends stops here; no privacy parameter in use is near either.
+# Ends of a search for which none are given; no privacy parameter in use is near either. Heuristic.
 _SMALLEST = 1e-18
-_LARGEST = 1e18
+_LARGEST = 1e18  # The upper such end. Heuristic.
 
 
 @runtime_checkable
@@ -27,16 +27,16 @@ class HasGuarantee(Protocol):
     """Anything that states its guarantee, such as a mechanism."""
 
     def guarantee(self) -> Guarantee[Any]:
-        """What it satisfies."""
+        """Return the guarantee that the object satisfies."""
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibrated:
-    """A parameter that meets its target.
+    """A parameter that meets its target, with the answer at it.
 
     Attributes:
-        value: the parameter; an int where whole numbers were asked for.
+        value: the parameter; an int if integers were asked for.
         achieved: the answer at ``value``, of the kind of the target; its upper end meets it.
         target: the largest acceptable value of that kind.
         guarantee: what ``build(value)`` satisfies.
@@ -55,7 +55,7 @@ class Calibrated:
 
     @property
     def epsilon(self) -> Bound:
-        """Epsilon at ``value``, where the target was an (epsilon, delta)."""
+        """Return epsilon at ``value`` if the target was an (epsilon, delta)."""
         if self.delta is None:
             raise ParameterError(
                 "delta", None, "part of the target", "use .guarantee.epsilon(delta=...) instead"
@@ -97,7 +97,7 @@ def calibrate(
         false_positive_rate: see ``true_positive_rate``.
         lower: smallest value allowed, above 0.
         upper: largest value allowed.
-        integer: whether the parameter is a whole number; then at least 1, at most 10**12.
+        integer: whether the parameter is an integer; then at least 1, at most 10**12.
         increasing: whether the cost grows with the parameter; found out when not given.
         tolerance: relative, in the value or in the cost, whichever is met first.
 
@@ -142,6 +142,8 @@ def calibrate(
 @final
 @dataclass(frozen=True, slots=True)
 class _Interval:
+    """The values allowed, and whether each end was given."""
+
     lower: float
     upper: float
     lower_is_end: bool
@@ -151,51 +153,61 @@ class _Interval:
 
 @dataclass(frozen=True, slots=True)
 class _Target(ABC):
-    """What is to be at most what."""
+    """A quantity of a guarantee and its limit."""
 
     limit: Fraction
 
     @abstractmethod
     def ask(self, guarantee: Guarantee[Any]) -> Bound:
-        """The quantity that has a limit."""
+        """Return the quantity that has a limit."""
 
     @abstractmethod
     def describe(self) -> str:
-        """The target in words."""
+        """Return the target in words."""
 
     @abstractmethod
     def at_delta(self) -> Fraction | None:
-        """The delta of an epsilon target."""
+        """Return the delta of an epsilon target, None for other targets."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class _Epsilon(_Target):
+    """A target for epsilon at a delta."""
+
     delta: Fraction
 
     def ask(self, guarantee: Guarantee[Any]) -> Bound:
+        """Return epsilon at the delta."""
         return guarantee.epsilon(delta=self.delta)
 
     def describe(self) -> str:
+        """Return the target in words."""
         return f"epsilon <= {show(self.limit)} at delta = {show(self.delta)}"
 
     def at_delta(self) -> Fraction | None:
+        """Return the delta."""
         return self.delta
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class _Other(_Target):
+    """A target for any other quantity."""
+
     question: Callable[[Guarantee[Any]], Bound]
     name: str
 
     def ask(self, guarantee: Guarantee[Any]) -> Bound:
+        """Return the quantity."""
         return self.question(guarantee)
 
     def describe(self) -> str:
+        """Return the target in words."""
         return f"{self.name} <= {show(self.limit)}"
 
     def at_delta(self) -> Fraction | None:
+        """Return None: the target has no delta."""
         return None
 
 
@@ -209,7 +221,7 @@ def _target(
     true_positive_rate: Number | None,
     false_positive_rate: Number | None,
 ) -> _Target:
-    """The one target that was given."""
+    """Return the one target that was given; refuse none and several."""
     _require_pair("epsilon", epsilon, "delta", delta)
     _require_pair(
         "true_positive_rate", true_positive_rate, "false_positive_rate", false_positive_rate
@@ -241,6 +253,7 @@ def _target(
 
 
 def _require_pair(one: str, first: Number | None, other: str, second: Number | None) -> None:
+    """Refuse one of two arguments without the other."""
     if (first is None) == (second is None):
         return
     missing = other if second is None else one
@@ -248,6 +261,10 @@ def _require_pair(one: str, first: Number | None, other: str, second: Number | N
 
 
 def _power(true_positive_rate: Number, false_positive_rate: Number) -> _Target:
+    """Return the target for a true-positive rate.
+
+    Refuse one at or below the false-positive rate.
+    """
     limit = arguments.open_probability(true_positive_rate=true_positive_rate)
     rate = arguments.probability(false_positive_rate=false_positive_rate)
     if not limit > rate:
@@ -265,6 +282,7 @@ def _power(true_positive_rate: Number, false_positive_rate: Number) -> _Target:
 
 
 def _interval(lower: Number | None, upper: Number | None, *, integer: bool) -> _Interval:
+    """Return the interval of values, with defaults for the ends that are not given."""
     if integer:
         low = 1 if lower is None else arguments.count(lower=lower)
         high = MAX_COUNT if upper is None else arguments.count(upper=upper)
@@ -286,6 +304,7 @@ def _search(
     increasing: bool | None,
     tolerance: float,
 ) -> Search:
+    """Return the search for the value that meets the target."""
     least = 8 * sys.float_info.epsilon
     if not least <= tolerance < 1:
         raise ParameterError("tolerance", tolerance, f"in [{least:.2g}, 1)")
@@ -318,6 +337,7 @@ def _search(
 def _built(
     build: Callable[[Any], HasGuarantee | Guarantee[Any]], parameter: float
 ) -> Guarantee[Any]:
+    """Return the guarantee of what ``build`` returns for a parameter."""
     made = build(parameter)
     if isinstance(made, Guarantee):
         return made

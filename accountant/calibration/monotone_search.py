@@ -1,8 +1,8 @@
-"""Root search for a monotone question whose answers are brackets.
+"""Search for a root of a monotone question whose answers are brackets.
 
-The cost of a parameter is the upper end of the answer. A parameter is *safe* when its cost is
-at or below the limit. The search works on the logarithms of parameter and cost, where privacy
-costs are nearly straight lines.
+The cost of a parameter is the upper end of the answer. A parameter is *safe* if its cost is at or
+below the limit. The search works on the logarithms of parameter and cost, in which privacy costs
+are nearly straight lines. Heuristic: all constants; only an evaluated safe value is returned.
 """
 
 from __future__ import annotations
@@ -16,30 +16,31 @@ from typing import final
 from accountant.bound import Bound
 from accountant.errors import CalibrationError, NoBracket, NotCertified, ParameterError
 
-_MAX_EVALUATIONS = 300
-_FIRST_STEP = 2.0
-_FALLBACK_STARTS = (1.0, 0.5, 0.1, 0.01, 2.0, 10.0, 100.0)
+_MAX_EVALUATIONS = 300  # Most evaluations of a search. Exceeding it raises.
+_FIRST_STEP = 2.0  # The first factor of a step, squared with every further one. Heuristic.
+_FALLBACK_STARTS = (1.0, 0.5, 0.1, 0.01, 2.0, 10.0, 100.0)  # Values tried first. Heuristic.
+# Interpolations that shrink the interval by less than half before it is halved. Heuristic.
 _STEPS_WITHOUT_HALVING = 3
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The answer at one place."""
+    """The answer at one value of the parameter."""
 
     place: float
     answer: Bound
 
     @property
     def cost(self) -> float:
-        """What is compared with the limit."""
+        """Return the upper end of the answer, which is compared with the limit."""
         return self.answer.upper
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The safe place next to the limit, or at the end of the interval."""
+    """The safe value next to the limit, or at the end of the interval."""
 
     sample: Sample
     at_limit: bool
@@ -48,7 +49,7 @@ class Found:
 @final
 @dataclass(slots=True, kw_only=True)
 class Search:
-    """One search.
+    """The state of one search.
 
     Attributes:
         ask: the answer at a place; ParameterError or NotCertified where there is none.
@@ -58,7 +59,7 @@ class Search:
         upper: largest place allowed.
         lower_is_end: whether ``lower`` is a real end, or stands for "no end".
         upper_is_end: the same for ``upper``.
-        whole: places are whole numbers.
+        whole: whether places are integers.
         increasing: whether the cost grows with the place; None to find out.
         tolerance: relative, in the place or in the cost, whichever is met first.
         what: the target in words.
@@ -78,7 +79,7 @@ class Search:
     samples: dict[float, Sample] = field(default_factory=dict)
 
     def run(self) -> Found:
-        """Find the safe place nearest the limit."""
+        """Return the safe value nearest the limit."""
         first = self._start()
         if self.increasing is None:
             self._find_direction(first)
@@ -92,7 +93,7 @@ class Search:
         return Found(self._close(safe, unsafe), at_limit=False)
 
     def sample(self, place: float) -> Sample:
-        """Ask once at a place, and check the answer against the direction."""
+        """Evaluate the answer at a value once, and check it against the direction."""
         if place not in self.samples:
             if len(self.samples) >= _MAX_EVALUATIONS:
                 raise CalibrationError(
@@ -105,12 +106,13 @@ class Search:
         return self.samples[place]
 
     def is_safe(self, sample: Sample) -> bool:
-        """Whether the cost is at or below the limit, exactly."""
+        """Return whether the cost is at or below the limit, exactly."""
         return math.isfinite(sample.cost) and Fraction(sample.cost) <= self.limit
 
     # -- start and direction
 
     def _start(self) -> Sample:
+        """Return the first sample that is not refused."""
         middle = math.sqrt(self.lower) * math.sqrt(self.upper)
         both = self.lower_is_end and self.upper_is_end and not self.whole
         wanted = (middle, *_FALLBACK_STARTS) if both else (*_FALLBACK_STARTS, middle)
@@ -128,6 +130,7 @@ class Search:
         ) from refusal
 
     def _find_direction(self, first: Sample) -> None:
+        """Set the direction by the first two samples whose answers are disjoint."""
         step = _FIRST_STEP
         ends: set[bool] = set()
         while len(ends) < 2:
@@ -151,6 +154,7 @@ class Search:
         )
 
     def _try(self, place: float) -> Sample | None:
+        """Return the sample at a value, or None if it is refused."""
         try:
             return self.sample(place)
         except (ParameterError, NotCertified):
@@ -159,7 +163,10 @@ class Search:
     # -- bracket
 
     def _bracket(self, first: Sample) -> tuple[Sample | None, Sample | None]:
-        """Walk towards the limit until it is crossed, or to the end of the interval."""
+        """Step towards the limit until it is crossed, or to the end of the interval.
+
+        It returns the nearest safe and the nearest unsafe sample, None if there is none.
+        """
         safe = self._nearest(safe=True)
         unsafe = self._nearest(safe=False)
         step = _FIRST_STEP
@@ -180,7 +187,7 @@ class Search:
         return safe, unsafe
 
     def _next_outwards(self, here: Sample, step: float, *, upwards: bool) -> float:
-        """Extrapolate the straight line through the last two samples, or just step."""
+        """Return the next value, extrapolated through the last two samples or a plain step."""
         plain = self._stepped(here.place, step, upwards=upwards)
         others = [s for s in self.samples.values() if s.place != here.place and _has_log(s)]
         if not others or not _has_log(here):
@@ -196,16 +203,17 @@ class Search:
         return self._stepped(here.place, math.exp(reach), upwards=upwards)
 
     def _stepped(self, place: float, factor: float, *, upwards: bool) -> float:
+        """Return a value multiplied or divided by a factor, kept in the interval."""
         room = self.upper / place if upwards else place / self.lower
         if factor >= room:
             return self.upper if upwards else self.lower
         moved = self._placed(place * factor if upwards else place / factor)
-        if moved == place:  # whole numbers: move by one at least
+        if moved == place:  # integers: move by one at least
             moved = place + 1 if upwards else place - 1
         return min(max(moved, self.lower), self.upper)
 
     def _last_accepted(self, inside: float, outside: float) -> float:
-        """The edge of the domain between a place that works and one that is refused."""
+        """Return the edge of the domain between an accepted value and a refused one."""
         round_place = 1.0
         if min(inside, outside) < round_place < max(inside, outside):
             if self.accepts(round_place):
@@ -220,13 +228,14 @@ class Search:
         return inside
 
     def _set_end(self, place: float, *, upwards: bool) -> None:
+        """Set an end of the interval."""
         if upwards:
             self.upper, self.upper_is_end = place, True
         else:
             self.lower, self.lower_is_end = place, True
 
     def _nearest(self, *, safe: bool) -> Sample | None:
-        """Among the safe (unsafe) samples, the one next to the others."""
+        """Return the sample nearest the limit among the safe, or among the unsafe ones."""
         chosen = [s for s in self.samples.values() if self.is_safe(s) == safe]
         if not chosen:
             return None
@@ -238,7 +247,7 @@ class Search:
     # -- close in
 
     def _close(self, safe: Sample, unsafe: Sample) -> Sample:
-        """Shrink the bracket by interpolation, by halving where that is slow."""
+        """Shrink the bracket by interpolation, and by halving if that is slow."""
         slow = 0
         while not self._is_close(safe, unsafe):
             before = abs(math.log(unsafe.place / safe.place))
@@ -253,6 +262,7 @@ class Search:
         return safe
 
     def _is_close(self, safe: Sample, unsafe: Sample) -> bool:
+        """Return whether the bracket meets the tolerance."""
         gap = abs(unsafe.place - safe.place)
         if self.whole:
             return gap <= 1
@@ -260,10 +270,14 @@ class Search:
         return gap <= self.tolerance * safe.place or Fraction(safe.cost) >= floor
 
     def _halfway(self, safe: Sample, unsafe: Sample) -> float:
+        """Return the geometric mean of two values."""
         return self._placed(math.sqrt(safe.place) * math.sqrt(unsafe.place))
 
     def _interpolated(self, safe: Sample, unsafe: Sample) -> float:
-        """Inverse cubic, else quadratic or linear, in logarithms, aimed just inside the limit."""
+        """Return a value aimed just inside the limit.
+
+        It is found by inverse cubic, else quadratic or linear interpolation in logarithms.
+        """
         usable = [s for s in self.samples.values() if _has_log(s)]
         if not _has_log(safe) or not _has_log(unsafe):
             return self._halfway(safe, unsafe)
@@ -277,16 +291,19 @@ class Search:
         return self._halfway(safe, unsafe)
 
     def _inside(self, guess: float, low: float, high: float) -> float:
+        """Return a guess, an integer strictly inside the bracket if values are integers."""
         if not self.whole:
             return guess
         return min(max(float(round(guess)), low + 1), high - 1)
 
     def _placed(self, place: float) -> float:
+        """Return the value, rounded to an integer if values are integers."""
         return float(round(place)) if self.whole else place
 
     # -- outcomes
 
     def _all_safe(self, safe: Sample) -> Found:
+        """Return the last safe value if the interval ends there; raise NoBracket otherwise."""
         costly_end_is_real = self.upper_is_end if self.increasing else self.lower_is_end
         if costly_end_is_real:
             return Found(safe, at_limit=True)
@@ -296,6 +313,7 @@ class Search:
         )
 
     def _unmet(self) -> CalibrationError:
+        """Return the error for a target that no value meets."""
         real = self.lower_is_end if self.increasing else self.upper_is_end
         why = "in the allowed interval" if real else "however far the parameter goes"
         kind = NoBracket if self.lower_is_end and self.upper_is_end else CalibrationError
@@ -305,6 +323,7 @@ class Search:
         )
 
     def _check_monotone(self, new: Sample) -> None:
+        """Raise CalibrationError if a new answer contradicts the direction."""
         if self.increasing is None:
             return
         for old in self.samples.values():
@@ -321,6 +340,7 @@ class Search:
                 )
 
     def _tried(self) -> str:
+        """Return the interval tried and the costs at its ends, in words."""
         ordered = sorted(self.samples.values(), key=lambda s: s.place)
         ends = (ordered[0], ordered[-1])
         shown = ", ".join(f"{s.cost:.6g} at {s.place:.6g}" for s in dict.fromkeys(ends))
@@ -328,15 +348,17 @@ class Search:
 
 
 def _disjoint(one: Bound, other: Bound) -> bool:
+    """Return whether two brackets do not overlap."""
     return one.upper < other.lower or other.upper < one.lower
 
 
 def _has_log(sample: Sample) -> bool:
+    """Return whether the cost is positive and finite."""
     return 0.0 < sample.cost < math.inf
 
 
 def _inverse_interpolation(samples: list[Sample], aim: float) -> float:
-    """Lagrange interpolation of log place as a function of log cost; nan on a repeat."""
+    """Return the Lagrange interpolation of log value in log cost, nan on a repeated cost."""
     costs = [math.log(sample.cost) for sample in samples]
     if len(set(costs)) < len(costs):
         return math.nan

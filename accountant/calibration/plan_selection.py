@@ -1,4 +1,4 @@
-"""Planning a selection: how many runs to draw, and how much noise each of them needs."""
+"""Plan a selection: how many runs to draw, and how much noise each of them needs."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeB
 from accountant.theorems.composition.compose import self_compose
 from accountant.theorems.selection.select import select
 
-_SHAPES = (Fraction(-1, 2), Fraction(0), Fraction(1))
-_TOLERANCE = 1e-3  # of the noise
+_SHAPES = (Fraction(-1, 2), Fraction(0), Fraction(1))  # The eta of the laws compared. Heuristic.
+# Relative tolerance of the noise. Heuristic: the noise returned meets the target.
+_TOLERANCE = 1e-3
+# Bisections of a law's parameter. Heuristic: the law returned reaches the probability.
 _HALVINGS = 60
-_MARGIN = 2.0**-20
-_LARGEST_RATE = 10**4
-_LEAST_GAMMA = 1e-9
+_MARGIN = 2.0**-20  # Distance to the ends of a family's parameter in (0, 1). Heuristic.
+_LARGEST_RATE = 10**4  # Largest rate of the Poisson laws tried. Heuristic.
+_LEAST_GAMMA = 1e-9  # Least gamma of the laws tried. Heuristic.
 
 Build = Callable[[float], HasGuarantee | Guarantee[Any]]
 
@@ -136,11 +138,12 @@ def plan_selection(
 
 
 def _guarantee(made: HasGuarantee | Guarantee[Any]) -> Guarantee[Any]:
+    """Return the guarantee of what ``build`` returned."""
     return made if isinstance(made, Guarantee) else made.guarantee()
 
 
 def _laws(candidates: int, wanted: float) -> Iterator[RunLaw]:
-    """The laws that reach the probability, each with just enough runs."""
+    """Yield the laws that reach the probability, each with just enough runs."""
     families: list[Callable[[float], RunLaw]] = [
         *(partial(_negative_binomial, eta) for eta in _SHAPES),
         lambda share: PoissonRuns(rate=_LARGEST_RATE**share),
@@ -152,11 +155,15 @@ def _laws(candidates: int, wanted: float) -> Iterator[RunLaw]:
 
 
 def _negative_binomial(eta: Fraction, share: float) -> RunLaw:
+    """Return the law of a family with gamma = _LEAST_GAMMA^share."""
     return TruncatedNegativeBinomial(eta=eta, gamma=_LEAST_GAMMA**share)
 
 
 def _reaching(build: Callable[[float], RunLaw], candidates: int, wanted: float) -> RunLaw | None:
-    """The first law in a family, growing over (0, 1), that reaches the probability, if any."""
+    """Return the first law in a family that reaches the probability, or None.
+
+    The probability grows with the family's parameter in (0, 1).
+    """
 
     def reaches(share: float) -> bool:
         return build(share).probability_drawn(candidates=candidates) >= wanted

@@ -37,7 +37,7 @@ from accountant.bound import Bound
 from accountant.engine.aliases import Aliases, alias_step, real_bounds
 from accountant.engine.saddle_point import Saddle, smoothnesses, total_cgf
 from accountant.errors import NotCertified
-from accountant.pairs.lattice_finite import LadderPair
+from accountant.pairs.lattice_finite import LatticePair
 from accountant.pairs.pair import Lattice
 from accountant.pairs.product import Product
 from accountant.pairs.smoothness import log_decay
@@ -326,8 +326,8 @@ def _kept(
 
 def _many_values(product: Product, s: Complexes, half: int, span: float) -> Enclosure:
     """K of the product at very many nodes: ladders by fast Fourier transform."""
-    ladders = [(f.pair, f.count) for f in product.factors if isinstance(f.pair, LadderPair)]
-    others = Product(tuple(f for f in product.factors if not isinstance(f.pair, LadderPair)))
+    ladders = [(f.pair, f.count) for f in product.factors if isinstance(f.pair, LatticePair)]
+    others = Product(tuple(f for f in product.factors if not isinstance(f.pair, LatticePair)))
     found = total_cgf(others, s)
     value, radius = found.value, found.radius
     known = np.where(np.isinf(radius), 0.0, radius)

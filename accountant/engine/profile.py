@@ -30,7 +30,7 @@ from accountant.engine.saddle_point import (
 )
 from accountant.errors import NotCertified
 from accountant.pairs.gaussian import GaussianPair
-from accountant.pairs.lattice_finite import LadderPair
+from accountant.pairs.lattice_finite import LatticePair
 from accountant.pairs.pair import Pair
 from accountant.pairs.product import Product
 
@@ -333,7 +333,7 @@ def _aimed(
 
     Not beside tables, whose own errors are larger than what is gained.
     """
-    if any(isinstance(factor.pair, LadderPair) for factor in product.factors):
+    if any(isinstance(factor.pair, LatticePair) for factor in product.factors):
         return None
     finer = product.refined()
     aimed = find_saddle(finer, lambda one: one.epsilon - epsilon, (epsilon, log_delta))

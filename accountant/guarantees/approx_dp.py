@@ -1,4 +1,4 @@
-"""Approximate differential privacy at one point."""
+"""Approximate differential privacy at one point (epsilon, delta)."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class ApproxDP(FaithfulPairGuarantee[R]):
         relation: Relation = DEFAULT_RELATION,
         derivation: Derivation | None = None,
     ) -> None:
-        """State it; without a derivation it is an assumption."""
+        """State the guarantee; without a derivation it is an assumption."""
         object.__setattr__(self, "stated_epsilon", arguments.non_negative(epsilon=epsilon))
         object.__setattr__(self, "stated_delta", arguments.probability(delta=delta))
         object.__setattr__(self, "relation", relation)
@@ -84,11 +84,11 @@ class ApproxDP(FaithfulPairGuarantee[R]):
         )
 
     def describe(self) -> str:
-        """The statement in words and numbers."""
+        """Return the statement in words and numbers."""
         return f"({show(self.stated_epsilon)}, {show(self.stated_delta)})-DP"
 
     def stated_points(self) -> Points:
-        """The statement."""
+        """Return the one stated point."""
         return ((self.stated_epsilon, self.stated_delta),)
 
     def to_pair(self) -> DominatingPair[R]:
@@ -113,7 +113,10 @@ class ApproxDP(FaithfulPairGuarantee[R]):
         )
 
     def _pair(self) -> Pair:
-        """Randomised response beside the telling outcome; three outcomes where that is trivial."""
+        """Return randomised response with infinite mass delta.
+
+        If epsilon is 0 or delta is 1 it is a pair of three outcomes.
+        """
         delta = self.stated_delta
         if self.stated_epsilon > 0 and delta < 1:
             return RandomizedResponsePair(epsilon=self.stated_epsilon, infinite=delta)

@@ -1,4 +1,4 @@
-"""Bounded range."""
+"""Bounded range: the privacy loss stays in an interval of known length."""
 
 from __future__ import annotations
 
@@ -25,8 +25,11 @@ from accountant.pairs.logistic import LogisticPair
 from accountant.pairs.product import Product
 from accountant.relation import AddRemove, R, Relation
 
+# Orders minus 1, between which the curve of divergences is bounded by its chords. Heuristic: chords
+# are valid for any orders.
 _ORDERS = tuple(1.0 + 10.0 ** (k / 60) for k in range(-360, 361))
-_PLAIN = Fraction(1, 1000), 10**6  # epsilons: below epsilon^2/8 and above epsilon are rho to 1e-6
+# Epsilons between which rho is refined; outside them the proved bound is rho to 1e-6. Heuristic.
+_PLAIN = Fraction(1, 1000), 10**6
 _SOURCE = "odds ratio of an event, proved in BoundedRange.to_pair"
 
 
@@ -74,7 +77,7 @@ class BoundedRange(PairGuarantee[R]):
         relation: Relation = DEFAULT_RELATION,
         derivation: Derivation | None = None,
     ) -> None:
-        """State it; without a derivation it is an assumption."""
+        """State the guarantee; without a derivation it is an assumption."""
         object.__setattr__(self, "stated_epsilon", arguments.non_negative(epsilon=epsilon))
         object.__setattr__(self, "relation", relation)
         object.__setattr__(
@@ -82,11 +85,11 @@ class BoundedRange(PairGuarantee[R]):
         )
 
     def describe(self) -> str:
-        """The statement in words and numbers."""
+        """Return the statement in words and numbers."""
         return f"{show(self.stated_epsilon)}-bounded-range"
 
     def stated_points(self) -> Points:
-        """The loss is at most the length of its range."""
+        """Return (epsilon, 0): the loss is at most the length of its range."""
         return ((self.stated_epsilon, Fraction(0)),)
 
     def zcdp(self) -> Bound:
@@ -114,7 +117,7 @@ class BoundedRange(PairGuarantee[R]):
         return Bound(min(least, upper), upper)
 
     def _rdp_at(self, order: float) -> Bound:
-        """The largest divergence of a mechanism whose loss takes both ends of an interval.
+        """Enclose the largest divergence of a mechanism whose loss takes both ends of an interval.
 
         Statement: with e = epsilon and a the order, log x + (log((e^{a e} - 1)/(e^e - 1)) -
             log a)/(a - 1), x = (a - 1)/a e^{-e} (e^{a e} - 1)/(e^{(a-1) e} - 1). With
@@ -164,7 +167,7 @@ class BoundedRange(PairGuarantee[R]):
 
 
 def _steepest(left: tuple[float, float], right: tuple[float, float]) -> float:
-    """The largest (a + b s)/(s(s + 1)) on a cell in s, of the line through its two ends."""
+    """Return the largest (a + b s)/(s(s + 1)) on a cell in s, of the line through its two ends."""
     (start, low), (end, high) = left, right
     slope = (high - low) / (end - start)
     if start == 0.0:

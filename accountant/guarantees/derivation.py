@@ -1,4 +1,4 @@
-"""What a guarantee follows from: a DAG of theorem applications with shared nodes."""
+"""The derivation of a guarantee: a DAG of theorem applications with shared nodes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Derivation:
     apart: int = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        """What premises speak of, times the size of a group."""
+        """Set ``apart`` to that of the premises, times the size of a group."""
         apart = max((premise.apart for premise in self.premises), default=1)
         if self.rule.startswith("group/"):
             apart *= int(str(dict(self.parameters).get("size", 1)))
@@ -44,21 +44,21 @@ class Derivation:
 
     @property
     def rule(self) -> str:
-        """The theorem's identifier, ``verb/notion``."""
+        """Return the theorem's identifier, ``verb/notion``."""
         return self.theorem.rule
 
     @property
     def source(self) -> str:
-        """The numbered item that the theorem comes from, or where its proof is."""
+        """Return the numbered item that the theorem comes from, or the place of its proof."""
         return self.theorem.source
 
     @property
     def lossless(self) -> bool:
-        """Whether the conclusion says as much as the premises."""
+        """Return whether the conclusion implies the premises' answers."""
         return self.theorem.lossless
 
     def explain(self) -> str:
-        """The derivation as indented text, one line a step; a shared step is printed once."""
+        """Return the derivation as indented text, one line a step, a shared step printed once."""
         lines: list[str] = []
         seen: set[int] = set()
         stack = [(self, 0)]
@@ -74,14 +74,14 @@ class Derivation:
         return "\n".join(lines)
 
     def all_assumptions(self) -> tuple[str, ...]:
-        """Every assumption in the tree, each once, in order of appearance."""
+        """Return every assumption in the tree, each once, in order of appearance."""
         found: dict[str, None] = {}
         for node in self.everything():
             found.update(dict.fromkeys(node.assumptions))
         return tuple(found)
 
     def everything(self) -> Iterator[Derivation]:
-        """This application and all it rests on, each once, in order of appearance."""
+        """Yield this application and all that it rests on, each once, in order of appearance."""
         seen: set[int] = set()
         stack = [self]
         while stack:

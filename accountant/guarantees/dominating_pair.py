@@ -1,4 +1,4 @@
-"""A dominating pair for each direction."""
+"""Dominating pairs, one product for each direction."""
 
 from __future__ import annotations
 
@@ -65,7 +65,10 @@ class DominatingPair(FaithfulPairGuarantee[R]):
         relation: Relation = DEFAULT_RELATION,
         derivation: Derivation | None = None,
     ) -> None:
-        """State it; ``backward`` defaults to the swap of forward, or to forward if symmetric."""
+        """State the guarantee.
+
+        ``backward`` defaults to the swap of forward, or to forward if the relation is symmetric.
+        """
         alike = relation.symmetric or (derivation is not None and derivation.apart > 1)
         if backward is None:
             backward = forward if alike else forward.swapped()
@@ -84,7 +87,7 @@ class DominatingPair(FaithfulPairGuarantee[R]):
         )
 
     def describe(self) -> str:
-        """The statement in words and numbers."""
+        """Return the statement in words and numbers."""
         factors = self.forward.factors
         total = sum(factor.count for factor in factors)
         if len(factors) == 1 and total == 1:
@@ -92,9 +95,9 @@ class DominatingPair(FaithfulPairGuarantee[R]):
         return f"dominated by a product of {total} pairs, {len(factors)} of them distinct"
 
     def stated_points(self) -> Points:
-        """None."""
+        """Return no points: the statement names none."""
         return ()
 
     def to_pair(self) -> DominatingPair[R]:
-        """Itself."""
+        """Return the guarantee itself."""
         return self

@@ -76,22 +76,25 @@ class GDP(FaithfulPairGuarantee[R]):
         relation: Relation = DEFAULT_RELATION,
         derivation: Derivation | None = None,
     ) -> None:
-        """State it by mu or by its square; without a derivation it is an assumption."""
+        """State the guarantee by mu or by its square; without a derivation it is an assumption."""
         object.__setattr__(self, "mu_squared", _square(mu, mu_squared))
         object.__setattr__(self, "relation", relation)
         object.__setattr__(self, "derivation", derived(self, derivation or stated("gdp", self)))
 
     @property
     def mu(self) -> Fraction:
-        """The root of ``mu_squared``: exact when rational, else at most 2**-80 relative above."""
+        """Return the root of ``mu_squared``.
+
+        Exact if rational, else at most 2**-80 relative above.
+        """
         return sqrt_up(self.mu_squared)
 
     def describe(self) -> str:
-        """The statement in words and numbers."""
+        """Return the statement in words and numbers."""
         return f"{show(self.mu)}-GDP"
 
     def stated_points(self) -> Points:
-        """None."""
+        """Return no points: the statement names none."""
         return ()
 
     def to_pair(self) -> DominatingPair[R]:
@@ -113,7 +116,7 @@ class GDP(FaithfulPairGuarantee[R]):
 
 
 def _square(mu: Number | None, mu_squared: Number | None) -> Fraction:
-    """Exactly one of the two is given."""
+    """Return the square of mu, of which exactly one form must be given."""
     if mu is not None and mu_squared is None:
         return arguments.non_negative(mu=mu) ** 2
     if mu_squared is not None and mu is None:

@@ -1,4 +1,4 @@
-"""What every privacy notion answers: the abstract ``Guarantee``."""
+"""The abstract ``Guarantee``: the questions that every privacy notion answers."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ class Guarantee(ABC, Generic[R]):
 
     @abstractmethod
     def describe(self) -> str:
-        """The statement in words and numbers, without the relation."""
+        """Return the statement in words and numbers, without the relation."""
 
     @abstractmethod
     def to_pair(self) -> DominatingPair[R]:
-        """A pair per direction that dominates the mechanism.
+        """Return a pair for each direction that dominates the mechanism.
 
         Raises:
             NotImplied: only a Renyi curve is known.
@@ -60,27 +60,27 @@ class Guarantee(ABC, Generic[R]):
 
     @abstractmethod
     def zcdp(self) -> Bound:
-        """The smallest rho such that the mechanism is rho-zCDP, +inf when there is none."""
+        """Return the smallest rho such that the mechanism is rho-zCDP, +inf if there is none."""
 
     @abstractmethod
     def _epsilon_at(self, delta: Bound) -> Bound:
-        """epsilon(delta) for a delta known by its bracket in [0, 1)."""
+        """Return epsilon(delta) for a delta known by its bracket in [0, 1)."""
 
     @abstractmethod
     def _delta_at(self, epsilon: float) -> Bound:
-        """delta(epsilon) for a finite or infinite real epsilon."""
+        """Return delta(epsilon) for a finite or infinite real epsilon."""
 
     @abstractmethod
     def _rdp_at(self, order: float) -> Bound:
-        """Renyi divergence at a finite order above 1."""
+        """Return the Renyi divergence at a finite order above 1."""
 
     @abstractmethod
     def _gdp_at(self, smallest_delta: float) -> Bound:
-        """Smallest mu, judged where delta is at least ``smallest_delta``."""
+        """Return the smallest mu for all deltas at or above ``smallest_delta``."""
 
     @abstractmethod
     def _true_positive_rate_at(self, false_positive_rate: float) -> Bound:
-        """Largest P(S) over events with Q(S) equal to the rate, a rate in [0, 1)."""
+        """Return the largest P(S) over events with Q(S) equal to the rate, a rate in [0, 1)."""
 
     @final
     def epsilon(self, *, delta: Number) -> Bound:
@@ -108,6 +108,7 @@ class Guarantee(ABC, Generic[R]):
         return Bound(max(answer.lower, 0.0), answer.upper)
 
     def _rdp_above_one(self, order: float) -> Bound:
+        """Return the Renyi divergence, and 0 at the order 1."""
         return self._rdp_at(order) if order > 1.0 else Bound.exactly(0.0)
 
     @final
@@ -132,6 +133,7 @@ class Guarantee(ABC, Generic[R]):
         return ask_power(self._true_positive_rate_below_one, exact)
 
     def _true_positive_rate_below_one(self, rate: float) -> Bound:
+        """Return the largest power, and 1 at the rate 1."""
         return Bound.exactly(1.0) if rate >= 1.0 else self._true_positive_rate_at(rate)
 
     @final
@@ -164,7 +166,7 @@ class Guarantee(ABC, Generic[R]):
             order: where the Renyi divergence is asked for, or else
             false_positive_rate: where the true-positive rate is asked for, or else
             advantage: whether that is asked for. What is proved is at most a relative 1e-6 above
-                the upper end that is asked for, where the losses are not rough.
+                the upper end that is asked for, unless the losses are non-smooth.
             lower: prove the lower end of the same number instead, as a fact about the dominating
                 pair: two outputs with exactly its laws differ by at least so much.
         Raises:
@@ -182,6 +184,7 @@ class Guarantee(ABC, Generic[R]):
 
 
 def _one_minus(value: float, outwards: Callable[[float], float]) -> float:
+    """Return 1 - value, rounded outwards in the stated direction unless it is exact."""
     difference = 1.0 - value
     if Fraction(difference) == 1 - Fraction(value):
         return difference
@@ -189,7 +192,7 @@ def _one_minus(value: float, outwards: Callable[[float], float]) -> float:
 
 
 def renyi_order(*, order: Number) -> Fraction:
-    """Check a Renyi order: a finite number above 1, kept exactly."""
+    """Return a Renyi order exactly; refuse anything but a finite number above 1."""
     exact = arguments.real(order=order)
     if not exact > 1:
         raise ParameterError("order", order, "a finite number > 1")

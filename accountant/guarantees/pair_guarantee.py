@@ -1,4 +1,4 @@
-"""Notions with a dominating pair: answers come from the engine."""
+"""Notions with a dominating pair, whose answers come from the engine."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class PairGuarantee(Guarantee[R], ABC):
 
     @abstractmethod
     def stated_points(self) -> Points:
-        """Exact points (epsilon, delta) at which the statement itself is (epsilon, delta)-DP.
+        """Return exact points (epsilon, delta) at which the statement is (epsilon, delta)-DP.
 
         The engine encloses delta by floats; where the statement names a point, the answer at
         that point is the statement's.
@@ -61,7 +61,7 @@ class PairGuarantee(Guarantee[R], ABC):
 
     @final
     def _worse(self, question: Callable[[Product], Bound]) -> Bound:
-        """The larger answer of the two directions, asked once when they are the same."""
+        """Return the larger answer of the two directions, computed once if they are equal."""
         pair = self.to_pair()
         forward = question(pair.forward)
         if pair.backward == pair.forward:
@@ -70,7 +70,7 @@ class PairGuarantee(Guarantee[R], ABC):
 
 
 class FaithfulPairGuarantee(PairGuarantee[R], ABC):
-    """A guarantee that says just what its pair says, so Renyi divergences are the pair's too."""
+    """A guarantee equivalent to its pair, so that Renyi divergences are the pair's too."""
 
     __slots__ = ()
 
@@ -85,7 +85,7 @@ class FaithfulPairGuarantee(PairGuarantee[R], ABC):
 
 
 def _at_most(answer: Bound, stated: Fraction | None) -> Bound:
-    """The answer, its ends lowered to a stated value."""
+    """Return the answer with its ends lowered to a stated value."""
     if stated is None:
         return answer
     below, above = floats_around(stated)

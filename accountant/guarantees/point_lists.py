@@ -1,4 +1,4 @@
-"""Lists of exact points, their lower convex hulls, and the finite pairs they stand for."""
+"""Lists of exact points, their lower convex hulls, and the finite pairs with such curves."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from accountant.arguments import Number
 from accountant.errors import ParameterError
 from accountant.pairs.finite import FinitePair
 
-_BITS = 160
-_ALLOWED = "a sequence of one pair of numbers or more"
+_BITS = 160  # Significant bits of a shortened curve. Heuristic: coordinates are rounded down.
+_ALLOWED = "a sequence of one pair of numbers or more"  # The domain that an error states.
 Points = tuple[tuple[Fraction, Fraction], ...]
 
 
@@ -20,7 +20,7 @@ def checked_points(
     first: Callable[[Number], Fraction],
     second: Callable[[Number], Fraction],
 ) -> Points:
-    """Sort by the first coordinate; refuse an empty list, a repeat, or anything but pairs.
+    """Return the points sorted by first coordinate; refuse an empty list, a repeat, or non-pairs.
 
     Args:
         points: pairs of numbers in any order.
@@ -40,12 +40,13 @@ def checked_points(
 
 
 def _require_sequence(points: object, given: object) -> None:
+    """Refuse anything but a sequence."""
     if isinstance(given, str) or not isinstance(given, Sequence):
         raise ParameterError("points", points, _ALLOWED)
 
 
 def lower_hull(points: Sequence[tuple[Fraction, Fraction]]) -> Points:
-    """Vertices of the lower convex hull, first coordinates increasing."""
+    """Return the vertices of the lower convex hull, first coordinates increasing."""
     hull: list[tuple[Fraction, Fraction]] = []
     for x, y in sorted(points):
         if hull and hull[-1][0] == x:
@@ -60,7 +61,7 @@ def lower_hull(points: Sequence[tuple[Fraction, Fraction]]) -> Points:
 
 
 def value_at(curve: Points, place: Fraction) -> Fraction:
-    """A falling curve's value between its vertices, its last value after them."""
+    """Return a falling curve's value between its vertices, its last value after them."""
     for (left, high), (right, low) in pairwise(curve):
         if place <= right:
             return high + (low - high) * (place - left) / (right - left)
@@ -68,7 +69,7 @@ def value_at(curve: Points, place: Fraction) -> Fraction:
 
 
 def chained(inner: Points, outer: Points) -> Points:
-    """Vertices of a -> outer(1 - inner(a)) for two trade-off curves, both coordinates rounded down.
+    """Return the vertices of a -> outer(1 - inner(a)) for two trade-off curves, rounded down.
 
     The lower convex hull of lowered points is below a falling convex curve.
     """
@@ -83,13 +84,13 @@ def chained(inner: Points, outer: Points) -> Points:
 
 
 def shortened(points: Sequence[tuple[Fraction, Fraction]]) -> Points:
-    """A trade-off curve at or below one, of 160 significant bits, up to the first 0."""
+    """Return a trade-off curve at or below one, of 160 significant bits, up to the first 0."""
     hull = lower_hull([(_down(x), _down(y)) for x, y in points])
     return hull[: next(i for i, (_, y) in enumerate(hull) if y == 0) + 1]
 
 
 def _down(value: Fraction) -> Fraction:
-    """At most 2**-159 relative below; exact when that many bits hold it."""
+    """Round down to 160 significant bits, relative error at most 2**-159; exact if they suffice."""
     excess = value.denominator.bit_length() - value.numerator.bit_length()
     shift = max(0, excess + _BITS)
     lowered = (value.numerator << shift) // value.denominator
@@ -98,7 +99,7 @@ def _down(value: Fraction) -> Fraction:
 
 
 def symmetric(curve: Points) -> Points:
-    """Vertices of the larger of a trade-off curve and its inverse, up to the first 0."""
+    """Return the vertices of the larger of a trade-off curve and its inverse, up to the first 0."""
     inverse = tuple((y, x) for x, y in reversed(curve))
     places = sorted({x for x, _ in (*curve, *inverse)})
     crossings = []
@@ -113,7 +114,7 @@ def symmetric(curve: Points) -> Points:
 
 
 def pair_of_profile(vertices: Points) -> FinitePair:
-    """The pair whose profile, as a function of t = e^epsilon, is linear between the vertices.
+    """Return the pair whose profile, as a function of t = e^epsilon, is linear between vertices.
 
     Args:
         vertices: (t, delta) with t increasing from 0, delta falling from 1, convex, and at or
@@ -141,7 +142,7 @@ def pair_of_profile(vertices: Points) -> FinitePair:
 
 
 def pair_of_trade_off(vertices: Points) -> FinitePair:
-    """The pair whose trade-off curve is linear between the vertices.
+    """Return the pair whose trade-off curve is linear between the vertices.
 
     Args:
         vertices: (type_i, type_ii) from type_i = 0 to type_ii = 0, convex and falling; the

@@ -1,4 +1,4 @@
-"""What every theorem on several parts asks of them first."""
+"""Preconditions that every theorem on several parts checks first."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from accountant.relation import R, require_same_relation
 
 
 def required(parts: Sequence[Guarantee[R]], what: str) -> R:
-    """Return the relation of the parts; refuse none at all, other things, or mixed relations.
+    """Return the relation of the parts; refuse an empty list, other objects, or mixed relations.
 
-    Guarantees about groups of one size and about groups of another do not mix either.
+    Guarantees about groups of different sizes do not mix either.
     """
     if not parts:
         raise ParameterError("parts", tuple(parts), f"one guarantee or more to {what}")
@@ -31,7 +31,7 @@ def required(parts: Sequence[Guarantee[R]], what: str) -> R:
 
 
 def require_single(guarantee: Guarantee[Any], theorem: str) -> None:
-    """Refuse a guarantee about groups where the theorem is about neighbours one step apart."""
+    """Refuse a guarantee about groups if the theorem is about neighbours one step apart."""
     size = guarantee.derivation.apart
     if size != 1:
         raise NotImplied(
@@ -41,6 +41,7 @@ def require_single(guarantee: Guarantee[Any], theorem: str) -> None:
 
 
 def _neighbours(size: int) -> str:
+    """Return the name of datasets so many steps apart."""
     return "neighbours" if size == 1 else f"groups of {size}"
 
 

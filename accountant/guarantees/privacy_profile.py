@@ -69,7 +69,7 @@ class PrivacyProfile(FaithfulPairGuarantee[R]):
         relation: Relation = DEFAULT_RELATION,
         derivation: Derivation | None = None,
     ) -> None:
-        """State it; without a derivation it is an assumption."""
+        """State the guarantee; without a derivation it is an assumption."""
         exact = checked_points(points, _epsilon, lambda delta: arguments.probability(delta=delta))
         object.__setattr__(self, "points", exact)
         object.__setattr__(self, "relation", relation)
@@ -78,14 +78,14 @@ class PrivacyProfile(FaithfulPairGuarantee[R]):
         )
 
     def describe(self) -> str:
-        """The statement in words and numbers."""
+        """Return the statement in words and numbers."""
         shown = [f"({show(epsilon)}, {show(delta)})" for epsilon, delta in self.points]
         if len(shown) > 3:
             shown = [shown[0], shown[1], "...", shown[-1]]
         return f"{', '.join(shown)}-DP"
 
     def vertices(self) -> Points:
-        """The largest profile the points leave possible, as vertices (t, delta), t = e^epsilon.
+        """Return the largest profile that the points allow, as vertices (t, delta), t = e^epsilon.
 
         Statement: as a function of t the profile of any pair is convex, falling, and 1 at
             t = 0; so it is at or below the lower convex hull of (0, 1), the stated points and,
@@ -99,11 +99,11 @@ class PrivacyProfile(FaithfulPairGuarantee[R]):
         return _vertices(self.points)
 
     def stated_points(self) -> Points:
-        """Every listed point."""
+        """Return every listed point."""
         return self.points
 
     def to_pair(self) -> DominatingPair[R]:
-        """The finite pair with the profile of ``vertices``, for both directions."""
+        """Return the finite pair with the profile of ``vertices``, for both directions."""
         product = Product.of(_pair(self.points))
         derivation = Derivation(
             theorem=DOMINATE_PRIVACY_PROFILE,
@@ -116,6 +116,7 @@ class PrivacyProfile(FaithfulPairGuarantee[R]):
 
 
 def _epsilon(epsilon: Number) -> Fraction:
+    """Return an epsilon exactly; refuse one outside [0, 700]."""
     exact = arguments.non_negative(epsilon=epsilon)
     if exact > MAX_EXPONENT:
         raise ParameterError(
@@ -126,6 +127,7 @@ def _epsilon(epsilon: Number) -> Fraction:
 
 @lru_cache(maxsize=256)
 def _vertices(points: Points) -> Points:
+    """Return the vertices of the lower convex hull, t rounded up."""
     candidates = [(Fraction(0), Fraction(1))]
     for epsilon, delta in points:
         ratio = exp_up(epsilon)
@@ -138,4 +140,5 @@ def _vertices(points: Points) -> Points:
 
 @lru_cache(maxsize=256)
 def _pair(points: Points) -> FinitePair:
+    """Return the finite pair whose profile has these vertices."""
     return pair_of_profile(_vertices(points))

@@ -1,4 +1,4 @@
-"""What guarantees follow from: stated by the caller, or re-derived unchanged."""
+"""Derivations of stated guarantees, and the same guarantee with another derivation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ N = TypeVar("N", bound=Guarantee[Any])
 
 
 def stated(notion: str, guarantee: Guarantee[Any]) -> Derivation:
-    """A leaf: the guarantee itself is the assumption."""
+    """Return a derivation without premises: the guarantee itself is the assumption."""
     statement = f"{guarantee.describe()} under {guarantee.relation}"
     return Derivation(
         theorem=Theorem(rule=f"state/{notion}", source="stated by the caller"),
@@ -24,12 +24,12 @@ def stated(notion: str, guarantee: Guarantee[Any]) -> Derivation:
 
 
 def rederived(guarantee: N, derivation: Derivation) -> N:
-    """The same statement, following from something else."""
+    """Return the same statement with another derivation."""
     twin = copy.copy(guarantee)
     object.__setattr__(twin, "derivation", derived(twin, derivation))
     return twin
 
 
 def derived(guarantee: Guarantee[Any], derivation: Derivation) -> Derivation:
-    """The derivation, knowing what it concludes."""
+    """Return the derivation with its conclusion set to the guarantee."""
     return replace(derivation, conclusion=guarantee)

@@ -61,17 +61,17 @@ class PureDP(FaithfulPairGuarantee[R]):
         relation: Relation = DEFAULT_RELATION,
         derivation: Derivation | None = None,
     ) -> None:
-        """State it; without a derivation it is an assumption."""
+        """State the guarantee; without a derivation it is an assumption."""
         object.__setattr__(self, "stated_epsilon", arguments.non_negative(epsilon=epsilon))
         object.__setattr__(self, "relation", relation)
         object.__setattr__(self, "derivation", derived(self, derivation or stated("pure-dp", self)))
 
     def describe(self) -> str:
-        """The statement in words and numbers."""
+        """Return the statement in words and numbers."""
         return f"{show(self.stated_epsilon)}-DP"
 
     def stated_points(self) -> Points:
-        """The statement at delta = 0."""
+        """Return (epsilon, 0)."""
         return ((self.stated_epsilon, Fraction(0)),)
 
     def to_pair(self) -> DominatingPair[R]:

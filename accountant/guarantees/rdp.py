@@ -24,9 +24,11 @@ from accountant.guarantees.renyi_guarantee import RenyiGuarantee
 from accountant.guarantees.rounding import floats_around, show
 from accountant.relation import AddRemove, R, Relation
 
-_BETWEEN = 60
-_LEAST = 2.0**-52  # 1 plus this is the next float
-_MOST = 1e300  # the largest order that is tried, unless it is listed
+_BETWEEN = 60  # Trial orders between the listed ones. Heuristic: every order is valid.
+# 1 plus this is the next float after 1. Orders that floats cannot represent are left out.
+_LEAST = 2.0**-52
+# Largest order that is tried, unless it is listed. Heuristic: every order is valid.
+_MOST = 1e300
 # Used when no part names an order: dense where the best order of a conversion usually lies.
 DEFAULT_ORDERS: tuple[Fraction, ...] = (
     *(1 + Fraction(k, 8) for k in range(1, 24)),
@@ -81,7 +83,7 @@ class RDP(RenyiGuarantee[R]):
         relation: Relation = DEFAULT_RELATION,
         derivation: Derivation | None = None,
     ) -> None:
-        """State it; without a derivation it is an assumption."""
+        """State the guarantee; without a derivation it is an assumption."""
         exact = checked_points(
             points,
             lambda order: renyi_order(order=order),
@@ -93,11 +95,11 @@ class RDP(RenyiGuarantee[R]):
 
     @property
     def largest_order(self) -> Fraction:
-        """The order above which nothing is known."""
+        """Return the order above which no bound is known."""
         return self.points[-1][0]
 
     def describe(self) -> str:
-        """The statement in words and numbers."""
+        """Return the statement in words and numbers."""
         if len(self.points) == 1:
             ((order, value),) = self.points
             return f"({show(order)}, {show(value)})-RDP"
@@ -105,7 +107,10 @@ class RDP(RenyiGuarantee[R]):
         return f"RDP at {len(self.points)} orders from {low} to {high}"
 
     def divergence_up(self, order: Fraction) -> Fraction | None:
-        """Bound at an order, exact at the points, interpolated between; None above them all."""
+        """Return the bound at an order, exact at the points, interpolated between them.
+
+        It returns None above the largest order.
+        """
         position = bisect.bisect_left(self.points, order, key=lambda point: point[0])
         if position == len(self.points):
             return None
@@ -116,6 +121,7 @@ class RDP(RenyiGuarantee[R]):
 
     def _curve_up(self, orders: Reals) -> Reals:
         # The scaled curve grows, so a vertex moved left and an argument moved right only raise it.
+        """Return upper bounds of the divergence at orders, +inf above the largest one."""
         scaled = [(Fraction(0), Fraction(0))]
         scaled += [(order - 1, (order - 1) * value) for order, value in self.points]
         left = np.array([floats_around(excess)[0] for excess, _ in scaled])
@@ -131,6 +137,7 @@ class RDP(RenyiGuarantee[R]):
         return np.where(orders <= known, curve, math.inf)
 
     def _trial_orders(self) -> Reals:
+        """Return the listed orders and orders between them."""
         known = floats_around(self.largest_order)[0]
         stated_orders = np.array([floats_around(order)[0] for order, _ in self.points])
         first, last = (
@@ -143,15 +150,16 @@ class RDP(RenyiGuarantee[R]):
         return orders[orders > 1.0] if known > 1.0 else np.array([1.0 + _LEAST])
 
     def _gaussian_rho(self) -> Fraction:
-        """The smallest slope: divergence rho a is at or below every stated value."""
+        """Return the smallest value over order: the divergence rho a is at or below all values."""
         return min(value / order for order, value in self.points)
 
     def _holds_at_every_order(self) -> bool:
+        """Return False: above the largest order no bound is known."""
         return False
 
 
 def _lowered(points: Points) -> Points:
-    """Every value lowered to what convexity implies of the others."""
+    """Return the points with every value lowered to what convexity implies from the others."""
     scaled = [(order - 1, (order - 1) * value) for order, value in points]
     vertices = lower_hull([(Fraction(0), Fraction(0)), *scaled])
     lowered = []
@@ -173,7 +181,10 @@ def listed_curve(guarantee: RenyiGuarantee[R]) -> dict[Fraction, Fraction]:
 
 
 def shared_orders(parts: Sequence[Guarantee[R]]) -> Sequence[Fraction]:
-    """Every order that some part lists, where all are known; a fixed list if none lists any."""
+    """Return every order that some part lists and at which all parts are known.
+
+    It returns a fixed list if no part lists orders.
+    """
     listed = [part for part in parts if isinstance(part, RDP)]
     if not listed:
         return DEFAULT_ORDERS

@@ -1,8 +1,8 @@
-"""What a Renyi curve implies, by data processing to two outcomes; everything rounds up.
+"""Bounds that a Renyi curve implies, by data processing to two outcomes; all are rounded up.
 
-``orders`` has shape (n,), each above 1; ``values`` holds an upper bound of the divergence at
-each order, in nats, both orders of the neighbours. Every order alone gives a valid bound, so
-the smallest over any set of orders is valid.
+``orders`` has shape (n,), each above 1; ``values`` holds an upper bound of the divergence at each
+order, in nats, both orders of the neighbours. Every order alone gives a valid bound, so the
+smallest over any set of orders is valid.
 """
 
 from __future__ import annotations
@@ -13,13 +13,17 @@ import numpy as np
 
 from accountant.arithmetic.enclosure import ELEMENTARY_ULPS, UNIT_ROUNDOFF, Reals, up
 
-# A sum of at most eight elementary terms, each within ELEMENTARY_ULPS, relative to its size.
+# Above the rounding of a sum of at most eight elementary terms, each within ELEMENTARY_ULPS,
+# relative to its size. Soundness depends on it.
 _MARGIN = 16 * ELEMENTARY_ULPS * UNIT_ROUNDOFF
+# Most bisection steps, enough for every float. Heuristic: the upper end is valid after any number.
 _MAX_HALVINGS = 1200
 
 
 def epsilon_terms(orders: Reals, values: Reals, delta: float) -> Reals:
-    """Per order, an epsilon (of any sign) such that (epsilon, delta)-DP holds, rounded up.
+    """Return for each order an epsilon (of any sign) such that (epsilon, delta)-DP holds.
+
+    Rounded up.
 
     Statement: R - log(order/(order - 1)) - (log delta + log order)/(order - 1).
     Source: Canonne, Kamath & Steinke (arXiv:2004.00010), Proposition 12; derived in
@@ -34,7 +38,9 @@ def epsilon_terms(orders: Reals, values: Reals, delta: float) -> Reals:
 
 
 def log_delta_terms(orders: Reals, values: Reals, epsilon: float) -> Reals:
-    """Per order, the log of a delta such that (epsilon, delta)-DP holds, rounded up.
+    """Return for each order the log of a delta such that (epsilon, delta)-DP holds.
+
+    Rounded up.
 
     Statement: with s = order - 1, s (R - epsilon) - log s - order log(1 + 1/s).
     Source: Canonne, Kamath & Steinke (arXiv:2004.00010), Proposition 12.
@@ -52,7 +58,7 @@ def log_delta_terms(orders: Reals, values: Reals, epsilon: float) -> Reals:
 
 
 def total_variation(smallest_value: float) -> float:
-    """Largest total variation given an upper bound of the divergence at some order.
+    """Return the largest total variation given a bound of the divergence at some order.
 
     Statement: divergences grow with the order, so the Kullback-Leibler divergence (order 1) is
         at most the value; TV <= sqrt(KL/2) and TV <= sqrt(1 - e^{-KL}).
@@ -67,7 +73,7 @@ def total_variation(smallest_value: float) -> float:
 
 
 def power(orders: Reals, values: Reals, false_positive_rate: float) -> float:
-    """Largest true-positive rate p at a false-positive rate q.
+    """Return the largest true-positive rate p at a false-positive rate q.
 
     Statement: a test is a map to two outcomes, so by data processing, at every order a,
         p^a q^{1-a} + (1-p)^a (1-q)^{1-a} <= e^{(a-1) R}, and the same with p and q swapped.
@@ -93,7 +99,7 @@ def power(orders: Reals, values: Reals, false_positive_rate: float) -> float:
 
 
 def _exceeds(p: float, q: float, orders: Reals, values: Reals) -> bool:
-    """Whether some order certainly forbids power p at rate q, both in (0, 1)."""
+    """Return whether some order certainly forbids power p at rate q, both in (0, 1)."""
     excess = orders - 1.0
     allowed = excess * values
     log_p, log_q = math.log(p), math.log(q)
@@ -104,7 +110,7 @@ def _exceeds(p: float, q: float, orders: Reals, values: Reals) -> bool:
 
 
 def log_power_terms(orders: Reals, p: float, q: float) -> Reals:
-    """Log of the larger left side of ``power`` at each order."""
+    """Return the log of the larger left side of ``power`` at each order."""
     excess = orders - 1.0
     log_p, log_q = math.log(p), math.log(q)
     log_not_p, log_not_q = math.log1p(-p), math.log1p(-q)

@@ -1,4 +1,4 @@
-"""Notions known only by an upper bound of the Renyi curve."""
+"""Notions that state only an upper bound of the Renyi curve."""
 
 from __future__ import annotations
 
@@ -24,9 +24,11 @@ from accountant.relation import R
 if TYPE_CHECKING:
     from accountant.guarantees.dominating_pair import DominatingPair
 
+# Range of rho for which a Gaussian pair is computed. Soundness does not depend on it: lower ends
+# get weaker.
 _LEAST_WITNESS, _LARGEST_WITNESS = Fraction(1, 10**200), Fraction(10**199)
-_REFINEMENTS = 4
-_POINTS_PER_REFINEMENT = 41
+_REFINEMENTS = 4  # Rounds of refinement of the orders. Heuristic: every order is valid.
+_POINTS_PER_REFINEMENT = 41  # Orders in a round of refinement. Heuristic.
 
 
 class RenyiGuarantee(Guarantee[R], ABC):
@@ -41,23 +43,23 @@ class RenyiGuarantee(Guarantee[R], ABC):
 
     @abstractmethod
     def divergence_up(self, order: Fraction) -> Fraction | None:
-        """Exact upper bound of the divergence at an order above 1, None where none is known."""
+        """Return an exact upper bound of the divergence at an order above 1, or None."""
 
     @abstractmethod
     def _curve_up(self, orders: Reals) -> Reals:
-        """Upper bound of the divergence at orders above 1, +inf where nothing is known."""
+        """Return upper bounds of the divergence at orders above 1, +inf if none is known."""
 
     @abstractmethod
     def _trial_orders(self) -> Reals:
-        """Orders to begin a search for the best order, increasing, each above 1."""
+        """Return orders to start a search for the best order, increasing, each above 1."""
 
     @abstractmethod
     def _gaussian_rho(self) -> Fraction:
-        """Largest rho such that rho a is at or below the stated curve at every order a."""
+        """Return the largest rho such that rho a is at most the stated curve at every order a."""
 
     @final
     def to_pair(self) -> DominatingPair[R]:
-        """Refused: a Renyi curve has no single worst pair."""
+        """Raise NotImplied: a Renyi curve has no single worst pair."""
         raise NotImplied(
             f"no dominating pair follows from {self.describe()}: a Renyi curve does not single "
             "one out; convert it with to=ApproxDP (at a delta) or to=PrivacyProfile (at epsilons)"
@@ -97,20 +99,21 @@ class RenyiGuarantee(Guarantee[R], ABC):
 
     @final
     def zcdp(self) -> Bound:
-        """The smallest rho such that the mechanism is rho-zCDP.
+        """Return the smallest rho such that the mechanism is rho-zCDP.
 
-        Finitely many orders bound no larger ones, so a list of points leaves +inf.
+        Finitely many orders do not bound larger ones, so that the upper end of a list of points is
+        +inf.
         """
         below, above = floats_around(self._gaussian_rho())
         return Bound(below, above if self._holds_at_every_order() else math.inf)
 
     @abstractmethod
     def _holds_at_every_order(self) -> bool:
-        """Whether the stated curve is rho a at every order a."""
+        """Return whether the stated curve is rho a at every order a."""
 
     @final
     def _gdp_at(self, smallest_delta: float) -> Bound:
-        """No theorem bounds mu by a Renyi curve: +inf."""
+        """Return an infinite upper end: no theorem bounds mu by a Renyi curve."""
         lower = self._witness(lambda product: answers.smallest_mu(product, smallest_delta), 0.0)
         return Bound(lower, math.inf)
 
@@ -126,12 +129,14 @@ class RenyiGuarantee(Guarantee[R], ABC):
         return Bound(min(lower, upper), upper)
 
     def _total_variation(self) -> float:
+        """Return an upper bound of the total variation."""
         return renyi_bounds.total_variation(float(np.min(self._curve_up(self._trial_orders()))))
 
     def _witness(self, question: Callable[[Product], Bound], nothing: float) -> float:
-        """Lower end of the answer for a Gaussian that meets the statement, as those of less rho do.
+        """Return the lower end of the answer for a Gaussian that meets the statement.
 
-        None is asked about below the rho whose pair is computed.
+        A Gaussian of a smaller rho meets it as well. It returns ``nothing`` below the least rho
+        whose pair is computed.
         """
         rho = min(self._gaussian_rho(), _LARGEST_WITNESS)
         if rho < _LEAST_WITNESS:
@@ -139,7 +144,10 @@ class RenyiGuarantee(Guarantee[R], ABC):
         return question(Product.of(GaussianPair(mu_squared=2 * rho))).lower
 
     def _least(self, terms: Callable[[Reals, Reals], Reals]) -> float:
-        """Smallest term over the orders, refining around the best; every order is valid."""
+        """Return the smallest term over the orders, refined around the best.
+
+        Every order is valid.
+        """
         orders = self._trial_orders()
         least = math.inf
         for _ in range(_REFINEMENTS):

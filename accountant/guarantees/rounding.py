@@ -1,4 +1,4 @@
-"""Directed rounding of exact rationals, and questions asked at values no float holds."""
+"""Round exact rationals in a stated direction, and answer at values that are no floats."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from fractions import Fraction
 from accountant.arithmetic.enclosure import down, up
 from accountant.bound import Bound
 
-_ROOT_BITS = 80
-_EXP_BITS = 128
+_ROOT_BITS = 80  # Bits of a root that is not rational. Heuristic: it is rounded up.
+_EXP_BITS = 128  # Bits of the fixed point in ``exp_up``. Heuristic: every step rounds up.
+# Above five roundings of 2**-53 and a tanh within two units in the last place. Soundness depends on
+# it.
 _TANH_MARGIN = 1e-15
-_LEAST_FACTOR = 1e-100  # whose square is a float
-MAX_EXPONENT = 700
+_LEAST_FACTOR = 1e-100  # A number whose square is a normal float. Error bounds depend on it.
+MAX_EXPONENT = 700  # Largest exponent: e to it is representable as a float.
 
 
 def floats_around(value: Fraction) -> tuple[float, float]:
-    """The nearest floats at or below, and at or above; equal when the value is a float."""
+    """Return the nearest floats at or below, and at or above; equal if the value is a float."""
     try:
         nearest = float(value)
     except OverflowError:
@@ -32,7 +34,10 @@ def floats_around(value: Fraction) -> tuple[float, float]:
 
 
 def ask_increasing(question: Callable[[float], Bound], at: Fraction) -> Bound:
-    """Answer a question that grows with its argument, at an argument that may be no float."""
+    """Answer a question that grows with its argument.
+
+    The argument may not be representable as a float.
+    """
     below, above = floats_around(at)
     if below == above:
         return question(below)
@@ -40,7 +45,7 @@ def ask_increasing(question: Callable[[float], Bound], at: Fraction) -> Bound:
 
 
 def ask_power(question: Callable[[float], Bound], at: Fraction) -> Bound:
-    """Answer a question like power at a false-alarm rate, with one question.
+    """Answer a question like power at a false-alarm rate, evaluated once.
 
     Power grows and is at least 0, and that of one pair is concave: at a share of a rate it is at
     least that share of the power, which stays true of the largest power of several pairs.
@@ -53,7 +58,10 @@ def ask_power(question: Callable[[float], Bound], at: Fraction) -> Bound:
 
 
 def ask_decreasing(question: Callable[[float], Bound], at: Fraction) -> Bound:
-    """Answer a question that falls with its argument, at an argument that may be no float."""
+    """Answer a question that falls with its argument.
+
+    The argument may not be representable as a float.
+    """
     below, above = floats_around(at)
     if below == above:
         return question(below)
@@ -61,7 +69,7 @@ def ask_decreasing(question: Callable[[float], Bound], at: Fraction) -> Bound:
 
 
 def sqrt_up(square: Fraction) -> Fraction:
-    """The square root: exact when it is rational, else at most 2**-80 relative above it."""
+    """Return the square root: exact if it is rational, else at most 2**-80 relative above it."""
     numerator, denominator = square.numerator, square.denominator
     root, divisor = math.isqrt(numerator), math.isqrt(denominator)
     if root * root == numerator and divisor * divisor == denominator:
@@ -72,7 +80,7 @@ def sqrt_up(square: Fraction) -> Fraction:
 
 
 def exp_up(exponent: Fraction) -> Fraction:
-    """e^exponent for an exponent in [0, 700]: above it by at most 2**-100 relative.
+    """Return e^exponent for an exponent in [0, 700], rounded up by at most 2**-100 relative.
 
     Halve until the exponent is below 1/16, sum the Taylor series in fixed point and square
     back; every step rounds up and every term is positive. The tail after the last term is
@@ -95,18 +103,19 @@ def exp_up(exponent: Fraction) -> Fraction:
 
 
 def short_up(value: float, bits: int) -> Fraction:
-    """The least number of so many binary digits at or above a finite number above or at 0."""
+    """Return the least number of so many binary digits at or above a finite number >= 0."""
     mantissa, exponent = math.frexp(value)
     return Fraction(math.ceil(math.ldexp(mantissa, bits))) * Fraction(2) ** (exponent - bits)
 
 
 def short_down(value: float, bits: int) -> Fraction:
-    """The largest number of so many binary digits at or below one."""
+    """Return the largest number of so many binary digits at or below a finite number >= 0."""
     mantissa, exponent = math.frexp(value)
     return Fraction(math.floor(math.ldexp(mantissa, bits))) * Fraction(2) ** (exponent - bits)
 
 
 def _ceil_div(numerator: int, denominator: int) -> int:
+    """Return the quotient of two integers, rounded up."""
     return -(-numerator // denominator)
 
 
@@ -125,7 +134,7 @@ def epsilon_tanh_up(epsilon: Fraction) -> Fraction:
 
 
 def show(value: Fraction) -> str:
-    """Short text of an exact value, for statements and messages."""
+    """Return a short text of an exact value, for statements and messages."""
     below, above = floats_around(value)
     if below == above:
         return f"{below:.6g}"

@@ -1,4 +1,4 @@
-"""A theorem as an object: what derivations carry and certificates know it by."""
+"""A theorem as an object, carried by derivations and dispatched on by certificates."""
 
 from __future__ import annotations
 

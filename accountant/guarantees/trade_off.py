@@ -81,7 +81,7 @@ class TradeOff(FaithfulPairGuarantee[R]):
         relation: Relation = DEFAULT_RELATION,
         derivation: Derivation | None = None,
     ) -> None:
-        """State it; without a derivation it is an assumption."""
+        """State the guarantee; without a derivation it is an assumption."""
         exact = checked_points(
             points,
             lambda type_i: arguments.probability(type_i_error=type_i),
@@ -94,18 +94,18 @@ class TradeOff(FaithfulPairGuarantee[R]):
         )
 
     def describe(self) -> str:
-        """The statement in words and numbers."""
+        """Return the statement in words and numbers."""
         return f"f-DP with f linear between {len(self.points)} points"
 
     def stated_points(self) -> Points:
-        """None."""
+        """Return no points: the statement names no (epsilon, delta)."""
         return ()
 
     def to_pair(self) -> DominatingPair[R]:
-        """The finite pair with this trade-off curve, for both directions.
+        """Return the finite pair with this trade-off curve, for both directions.
 
         Source: Dong, Roth & Su (arXiv:1905.02383), Proposition 2.2 (every trade-off function is
-            that of some pair); the pair is built in ``points.pair_of_trade_off``.
+            that of some pair); the pair is built in ``point_lists.pair_of_trade_off``.
         """
         product = Product.of(_pair(self.points))
         derivation = Derivation(
@@ -119,7 +119,10 @@ class TradeOff(FaithfulPairGuarantee[R]):
 
 
 def _curve(points: Points) -> Points:
-    """Check that the points make a trade-off curve; drop what follows the first 0."""
+    """Return the vertices of the curve up to the first 0.
+
+    Refuse points that make no trade-off curve.
+    """
     if points[0][0] != 0 or points[-1][1] != 0:
         raise ParameterError(
             "points", points, "from type_i_error = 0 to type_ii_error = 0", "add the end points"
@@ -134,7 +137,7 @@ def _curve(points: Points) -> Points:
 
 
 def _on(hull: Points, point: tuple[Fraction, Fraction]) -> bool:
-    """Whether a point with type_i in [0, 1] lies on the hull."""
+    """Return whether a point with type_i in [0, 1] lies on the hull."""
     x, y = point
     for (left, high), (right, low) in pairwise(hull):
         if left <= x <= right:
@@ -144,4 +147,5 @@ def _on(hull: Points, point: tuple[Fraction, Fraction]) -> bool:
 
 @lru_cache(maxsize=256)
 def _pair(points: Points) -> FinitePair:
+    """Return the finite pair with this trade-off curve."""
     return pair_of_trade_off(points)

@@ -18,6 +18,7 @@ from accountant.guarantees.renyi_guarantee import RenyiGuarantee
 from accountant.guarantees.rounding import floats_around, show
 from accountant.relation import AddRemove, R, Relation
 
+# Orders to start a search with. Heuristic: every order is valid.
 _TRIAL_ORDERS = 1.0 + np.geomspace(1e-8, 1e12, 200)
 
 
@@ -55,30 +56,33 @@ class ZCDP(RenyiGuarantee[R]):
         relation: Relation = DEFAULT_RELATION,
         derivation: Derivation | None = None,
     ) -> None:
-        """State it; without a derivation it is an assumption."""
+        """State the guarantee; without a derivation it is an assumption."""
         object.__setattr__(self, "rho", arguments.non_negative(rho=rho))
         object.__setattr__(self, "relation", relation)
         object.__setattr__(self, "derivation", derived(self, derivation or stated("zcdp", self)))
 
     def describe(self) -> str:
-        """The statement in words and numbers."""
+        """Return the statement in words and numbers."""
         return f"{show(self.rho)}-zCDP"
 
     def divergence_up(self, order: Fraction) -> Fraction | None:
-        """The stated curve, rho times the order."""
+        """Return the stated curve, rho times the order."""
         return self.rho * order
 
     def _curve_up(self, orders: Reals) -> Reals:
+        """Return upper bounds of the stated curve."""
         with np.errstate(over="ignore"):
             curve: Reals = floats_around(self.rho)[1] * orders * (1 + 4 * UNIT_ROUNDOFF)
         return curve
 
     def _trial_orders(self) -> Reals:
+        """Return orders over the range in which the best one usually lies."""
         return _TRIAL_ORDERS
 
     def _gaussian_rho(self) -> Fraction:
-        """A Gaussian with mu^2 = 2 rho has divergence exactly rho a."""
+        """Return rho: a Gaussian with mu^2 = 2 rho has divergence exactly rho a."""
         return self.rho
 
     def _holds_at_every_order(self) -> bool:
+        """Return True: the statement covers every order."""
         return True

@@ -1,4 +1,4 @@
-"""Pairs of distributions on finitely many outcomes."""
+"""Answer the engine's questions for pairs with finitely many outcomes."""
 
 from __future__ import annotations
 
@@ -15,49 +15,55 @@ from accountant.pairs.gaussian import pure_mu
 
 
 class AtomicPair(ExactPair, ABC):
-    """K and the profile are finite sums over the outcomes."""
+    """A pair whose K and profile are finite sums over the outcomes."""
 
     __slots__ = ()
 
     @property
     @abstractmethod
     def atoms(self) -> Atoms:
-        """Outcomes with mass under both, and the mass outside them."""
+        """Return the outcomes with mass under both P and Q, and the mass outside them."""
 
     @final
     def cgf(self, s: Complexes) -> Enclosure:
-        """Log of the finite sum."""
+        """Enclose K(s), the log of a finite sum."""
         return self.atoms.cgf(s)
 
     @final
     def cgf_along(self, points: Reals, line: Complexes) -> Enclosure:
-        """Apart: sums up a line share their turns."""
+        """Enclose K at the points and on the line apart, as sums on a line share work."""
         return joined([self.cgf(points + 0j), self.cgf(line)])
 
     @final
     def steer(self, c: Reals) -> tuple[Reals, Reals, Reals]:
-        """Moments of the tilted masses."""
+        """Approximate K, K' and K'' by the moments of the tilted masses."""
         return self.atoms.steer(c)
 
     @final
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
-        """The finite sum."""
+        """Enclose the profile, a finite sum."""
         return self.atoms.profile(epsilon)
 
     @final
     @property
     def zcdp_bound(self) -> float:
-        """m^2 / 2 for losses in [-m, m] (Bun & Steinke, arXiv:1605.02658, Proposition 1.4)."""
+        """Return m^2 / 2 for losses in [-m, m].
+
+        Source: Bun & Steinke, arXiv:1605.02658, Proposition 1.4.
+        """
         return 0.5 * self._bounded_loss() ** 2 * (1 + 1e-15)
 
     @final
     @property
     def gdp_bound(self) -> float:
-        """That of pure DP, where the losses are bounded on both sides."""
+        """Return the mu of pure DP if the losses are bounded on both sides, else infinity."""
         return pure_mu(self._bounded_loss())
 
     def _bounded_loss(self) -> float:
-        """The largest absolute loss, +inf where P or Q has an outcome of its own."""
+        """Return the largest absolute loss, rounded up.
+
+        It is +inf if P or Q has an outcome that the other law misses.
+        """
         if self.atoms.infinite_mass or self.atoms.missing_mass:
             return math.inf
         largest = float(np.abs(self.atoms.loss).max(initial=0.0))

@@ -1,4 +1,4 @@
-"""The discrete Gaussian pair: two discrete Gaussians at a whole distance."""
+"""The discrete Gaussian pair: two discrete Gaussians at an integer distance."""
 
 from __future__ import annotations
 
@@ -21,19 +21,25 @@ from accountant.bound import Bound
 from accountant.pairs.exact import ExactPair
 from accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
 
-_TERMS = 12
-_FADED = 80.0  # nats below the largest term
-_CUT = 1e-30
+_TERMS = 12  # Terms of theta's own sum on each side of 0 for sigma < 1. Error bounds depend on it.
+# Nats below the largest term at which terms of the dual sum are left out. Error bounds depend on
+# it.
+_FADED = 80.0
+_CUT = 1e-30  # Above the sum of all terms left out of theta. Soundness depends on it.
+# From this sigma on the adjacency is computed in closed form, within 1e-30. Soundness depends on
+# it.
 _WIDE = 16.0
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscreteGaussianPair(ExactPair):
-    """P(x) ~ e^{-(x - shift)^2 / (2 sigma^2)} over Q(x) ~ e^{-x^2 / (2 sigma^2)}, x whole.
+    """A discrete Gaussian at an integer ``shift`` over one at 0.
+
+    P(x) ~ e^{-(x - shift)^2 / (2 sigma^2)}, Q(x) ~ e^{-x^2 / (2 sigma^2)}, x an integer.
 
     Completing the square, M(s) = e^{mu^2 s(s+1)/2} theta((s+1) shift) / theta(0) with
-    mu = shift/sigma and theta(a) = sum over whole x of e^{-(x - a)^2 / (2 sigma^2)}; theta
+    mu = shift/sigma and theta(a) = sum over integers x of e^{-(x - a)^2 / (2 sigma^2)}; theta
     has period 1, so theta((s+1) shift) = theta(i shift Im s + frac((Re s + 1) shift)).
     Source: Canonne, Kamath & Steinke (arXiv:2004.00010), Section 2, for the family; the
     identity is a completed square.
@@ -43,14 +49,14 @@ class DiscreteGaussianPair(ExactPair):
 
     Attributes:
         sigma_squared: exact, above 0.
-        shift: whole, at least 1.
+        shift: an integer, at least 1.
     """
 
     sigma_squared: Fraction
     shift: int
 
     def cgf(self, s: Complexes) -> Enclosure:
-        """mu^2 s(s+1)/2 plus the log of the ratio of theta functions."""
+        """Enclose K(s): mu^2 s(s+1)/2 plus the log of the ratio of theta functions."""
         mu2 = float(self.shift * self.shift / self.sigma_squared)
         span = float(self.shift / self.sigma_squared)
         turns = np.rint(s.imag * span / (2 * math.pi))
@@ -64,7 +70,7 @@ class DiscreteGaussianPair(ExactPair):
         return Enclosure(value + ratio.value, ratio.radius + rounding)
 
     def _log_theta_ratio(self, s: Complexes) -> Enclosure:
-        """Log theta((s+1) shift) - log theta(0), common factors left out.
+        """Enclose log theta((s+1) shift) - log theta(0), common factors left out.
 
         In the main period terms of the dual are at most e^{-2 pi^2 sigma^2 k (k-1)}, of the sum
         itself e^{-k (k-2) / (2 sigma^2)}: those left out are below 1e-30 together.
@@ -95,47 +101,48 @@ class DiscreteGaussianPair(ExactPair):
         return Enclosure(top.value + lead - bottom, top.radius + rounding)
 
     def swapped(self) -> Pair:
-        """Itself, by symmetry."""
+        """Return the pair itself, which is symmetric."""
         return self
 
     @property
     def infinite_mass(self) -> float:
-        """None: both have full support."""
+        """Return 0: both laws have full support."""
         return 0.0
 
     @property
     def max_loss(self) -> float:
-        """Unbounded."""
+        """Return infinity: the loss is unbounded."""
         return math.inf
 
     @property
     def zcdp_bound(self) -> float:
-        """mu^2 / 2 (Canonne, Kamath & Steinke, arXiv:2004.00010, Theorem 4)."""
+        """Return mu^2 / 2 (Canonne, Kamath & Steinke, arXiv:2004.00010, Theorem 4)."""
         return 0.5 * float(self.shift * self.shift / self.sigma_squared) * (1 + 1e-15)
 
     def work(self, s: complex) -> int:
-        """Terms in K."""
+        """Return an upper bound of the number of terms in K(s)."""
         return 48
 
     @property
     def gdp_bound(self) -> float:
-        """None is known."""
+        """Return infinity: no mu is known."""
         return math.inf
 
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals] | None:
-        """None: the lattice sum is exact and fast."""
+        """Return None: the lattice sum is exact and fast."""
         return None
 
     def smoothness(self, c: float, moment: Bound) -> Smoothness:
-        """None: the loss law has only atoms."""
+        """Return no smoothness: the loss law has only atoms."""
         return Smoothness()
 
     def lattice(self, c: float) -> Lattice:
-        """Losses (2x - shift) shift / (2 sigma^2), x whole: the tilted law is again such.
+        """Return the lattice of the losses (2x - shift) shift / (2 sigma^2), x an integer.
 
-        With a the tilted center twice the sum of the products of neighbouring masses is
-        2 e^{-1/(4 sigma^2)} theta'(a - 1/2) / theta(a)^2, theta' of the variance sigma^2/2. By
-        their duals that is e^{-1/(4 sigma^2)} / (sqrt(pi) sigma), within 1e-30 from sigma = 4 on.
+        The tilted law is again a discrete Gaussian. With a its center, twice the sum of the
+        products of neighbouring masses is 2 e^{-1/(4 sigma^2)} theta'(a - 1/2) / theta(a)^2, theta'
+        of the variance sigma^2/2. By their duals that is e^{-1/(4 sigma^2)} / (sqrt(pi) sigma),
+        within 1e-30 from sigma = 4 on.
         """
         sigma = math.sqrt(self.sigma_squared)
         span = float(self.shift / self.sigma_squared)
@@ -150,5 +157,5 @@ class DiscreteGaussianPair(ExactPair):
         return Lattice(-0.5 * self.shift * span, span, adjacency)
 
     def exponentials(self) -> Exponentials | None:
-        """None is known."""
+        """Return None: M is no finite sum of exponentials."""
         return None

@@ -1,4 +1,4 @@
-"""The discrete Laplace pair: two discrete Laplace distributions at a whole distance."""
+"""The discrete Laplace pair: two discrete Laplace distributions at an integer distance."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from accountant.errors import NotCertified
 from accountant.pairs.atomic import AtomicPair
 from accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
 
-_MAX_SHIFT = 100_000
+_MAX_SHIFT = 100_000  # Largest shift that is tabulated, to bound memory. Exceeding it raises.
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscreteLaplacePair(AtomicPair):
-    """P(x) ~ e^{-|x - shift|/scale} over Q(x) ~ e^{-|x|/scale} on the whole numbers.
+    """P(x) ~ e^{-|x - shift|/scale} over Q(x) ~ e^{-|x|/scale} on the integers.
 
     With r = e^{-1/scale}, under P the loss is shift/scale with mass 1/(1+r), -shift/scale
     with mass r^shift/(1+r), and (2x - shift)/scale with mass (1-r)/(1+r) r^{shift-x} for
@@ -30,14 +30,14 @@ class DiscreteLaplacePair(AtomicPair):
 
     Attributes:
         scale: exact, above 0.
-        shift: whole, at least 1.
+        shift: an integer, at least 1.
     """
 
     scale: Fraction
     shift: int
 
     def __post_init__(self) -> None:
-        """Refuse shifts whose table of masses would not be small."""
+        """Refuse shifts whose table of masses would be large."""
         if not 1 <= self.shift <= _MAX_SHIFT:
             raise NotCertified(
                 f"the discrete Laplace pair is tabulated for whole shifts from 1 to {_MAX_SHIFT}, "
@@ -46,44 +46,48 @@ class DiscreteLaplacePair(AtomicPair):
 
     @property
     def atoms(self) -> Atoms:
-        """The outcomes, kept."""
+        """Return the atoms, computed once and cached."""
         return _atoms(self)
 
     def swapped(self) -> Pair:
-        """Itself, by symmetry."""
+        """Return the pair itself, which is symmetric."""
         return self
 
     @property
     def infinite_mass(self) -> float:
-        """None."""
+        """Return 0: both laws have the same support."""
         return 0.0
 
     @property
     def max_loss(self) -> float:
-        """Shift / scale."""
+        """Return shift / scale, rounded up."""
         return float(self.shift / self.scale) * (1 + 2e-16)
 
     def work(self, s: complex) -> int:
-        """Terms in K."""
+        """Return the number of terms in K(s)."""
         return self.shift + 1
 
     def smoothness(self, c: float, moment: Bound) -> Smoothness:
-        """None: the loss law has only atoms."""
+        """Return no smoothness: the loss law has only atoms."""
         return Smoothness()
 
     def lattice(self, c: float) -> Lattice:
-        """Span 2/scale, from -shift/scale; a shift of 1 leaves its two ends only."""
+        """Return the lattice of span 2/scale that starts at -shift/scale.
+
+        For a shift of 1 it has only these two losses.
+        """
         atoms = self.atoms
         offset, span = -float(self.shift / self.scale), float(2 / self.scale)
         return Lattice(offset, span, atoms.adjacency(np.rint((atoms.loss - offset) / span), c))
 
     def exponentials(self) -> Exponentials | None:
-        """None is known."""
+        """Return None: the sum is not used."""
         return None
 
 
 @lru_cache(maxsize=256)
 def _atoms(pair: DiscreteLaplacePair) -> Atoms:
+    """Return the loss law's atoms as logs of masses."""
     step = float(1 / pair.scale)
     between = np.arange(1, pair.shift, dtype=float)
     norm = math.log1p(math.exp(-step))

@@ -1,4 +1,4 @@
-"""How small and large a parameter of a pair may be: floats have to hold its powers, too."""
+"""Refuse parameters of pairs whose powers are not representable as floats."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from fractions import Fraction
 
 from accountant.errors import ParameterError
 
+# Range of losses whose squares are normal floats. Error bounds depend on it.
 _LEAST, _LARGEST = Fraction(1, 10**100), Fraction(10**100)
-_SQUARES = _LEAST**2, _LARGEST**2
+_SQUARES = _LEAST**2, _LARGEST**2  # Range of squared distances. Error bounds depend on it.
 
 
 def required_loss(**argument: Fraction) -> None:
@@ -25,7 +26,7 @@ def required_loss(**argument: Fraction) -> None:
 
 
 def required_square(**argument: Fraction) -> None:
-    """Refuse the square of a dimensionless distance for the same reason.
+    """Refuse the square of a dimensionless distance that is not representable as a float.
 
     Raises:
         ParameterError: below 1e-200 or above 1e200.
@@ -36,7 +37,7 @@ def required_square(**argument: Fraction) -> None:
 
 
 def required_rate(**argument: Fraction) -> None:
-    """Refuse a sampling rate whose float, or that of its complement, has no log to all digits.
+    """Refuse a sampling rate q for which log q or log(1 - q) would lose digits.
 
     Raises:
         ParameterError: closer than 1e-100 to 0 or to 1.
@@ -51,6 +52,7 @@ def required_rate(**argument: Fraction) -> None:
 
 
 def _required(argument: dict[str, Fraction], least: Fraction, largest: Fraction, said: str) -> None:
+    """Refuse a value outside [least, largest]."""
     ((name, value),) = argument.items()
     if not least <= value <= largest:
         hint = "round it up" if value < least else "add noise: it hides nothing"

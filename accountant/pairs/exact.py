@@ -1,4 +1,4 @@
-"""Pairs whose K is exact: they need no stand-in from either side."""
+"""Pairs whose K is exact, so that they need no approximation from either side."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from accountant.pairs.pair import Pair
 
 
 class ExactPair(Pair, ABC):
-    """Dominates and is dominated by itself."""
+    """A pair that dominates itself and is dominated by itself, with an exact K."""
 
     __slots__ = ()
 
     @final
     def above(self, count: int) -> Pair:
-        """Itself: K is exact."""
+        """Return the pair itself: K is exact."""
         return self
 
     @final
     def below(self, count: int) -> Pair:
-        """Itself: K is exact."""
+        """Return the pair itself: K is exact."""
         return self

@@ -1,4 +1,4 @@
-"""Pairs with finitely many outcomes, from their exact masses."""
+"""Pairs with finitely many outcomes, given by their exact masses."""
 
 from __future__ import annotations
 
@@ -41,34 +41,37 @@ class FinitePair(AtomicPair):
 
     @property
     def atoms(self) -> Atoms:
-        """The outcomes, kept."""
+        """Return the atoms, computed once and cached."""
         return _atoms(self)
 
     def swapped(self) -> Pair:
-        """(Q, P)."""
+        """Return the pair (Q, P)."""
         return FinitePair(p=self.q, q=self.p)
 
     @property
     def infinite_mass(self) -> float:
-        """P's mass where Q has none."""
+        """Return P's mass on outcomes without mass under Q."""
         return self.atoms.infinite_mass
 
     @property
     def max_loss(self) -> float:
-        """The largest finite log ratio."""
+        """Return the largest finite log ratio, rounded up."""
         loss = self.atoms.loss
         return float(loss.max() + 1e-15 * (1 + np.abs(loss).max())) if loss.size else -math.inf
 
     def work(self, s: complex) -> int:
-        """Terms in K."""
+        """Return the number of terms in K(s)."""
         return len(self.p)
 
     def smoothness(self, c: float, moment: Bound) -> Smoothness:
-        """None: the loss law has only atoms."""
+        """Return no smoothness: the loss law has only atoms."""
         return Smoothness()
 
     def lattice(self, c: float) -> Lattice | None:
-        """One or two atoms always form a lattice, and so do r, 1, 1/r; others are not tried."""
+        """Return the lattice of the losses, or None.
+
+        Two losses form a lattice, and so do r, 1 and 1/r; other lattices are not looked for.
+        """
         ratios = sorted({a / b for a, b in zip(self.p, self.q, strict=True) if a and b})
         atoms = self.atoms
         if len(ratios) == 2 or (len(ratios) == 3 and ratios[1] == 1 == ratios[0] * ratios[2]):
@@ -78,7 +81,7 @@ class FinitePair(AtomicPair):
         return None
 
     def exponentials(self) -> Exponentials | None:
-        """Masses times e^{-l/2}, at the losses, where there are any."""
+        """Return the masses times e^{-l/2} at the losses, or None if no loss is finite."""
         atoms = self.atoms
         if not atoms.loss.size:
             return None
@@ -86,7 +89,10 @@ class FinitePair(AtomicPair):
 
 
 def _merged_adjacency(atoms: Atoms, span: float, offset: float, c: float) -> float:
-    """Adjacency of at most three lattice points, equal losses merged."""
+    """Return a lower bound of the adjacency of at most three lattice points.
+
+    Outcomes of equal loss are merged.
+    """
     index = np.rint((atoms.loss - offset) / span)
     exponent = atoms.log_p + c * atoms.loss
     weight = np.exp(exponent - exponent.max())
@@ -95,12 +101,16 @@ def _merged_adjacency(atoms: Atoms, span: float, offset: float, c: float) -> flo
 
 
 def never_zero(mass: Fraction) -> float:
-    """The nearest float of a mass, the least one where that is 0: some mass is not none."""
+    """Return the nearest float of a mass, the least positive float if that would be 0."""
     return float(mass) or (math.ulp(0.0) if mass else 0.0)
 
 
 @lru_cache(maxsize=256)
 def _atoms(pair: FinitePair) -> Atoms:
+    """Return the pair's atoms as logs of masses.
+
+    Raises NotCertified if P and Q differ by less than floats can represent.
+    """
     both = [(a, b) for a, b in zip(pair.p, pair.q, strict=True) if a and b]
     only_p = sum((a for a, b in zip(pair.p, pair.q, strict=True) if not b), Fraction(0))
     only_q = sum((b for a, b in zip(pair.p, pair.q, strict=True) if not a), Fraction(0))

@@ -37,53 +37,55 @@ class GaussianPair(SmoothPair):
     mu_squared: Fraction
 
     def __post_init__(self) -> None:
-        """Refuse what floats do not hold."""
+        """Refuse a parameter whose powers are not representable as floats."""
         required_square(mu_squared=self.mu_squared)
 
     def cgf(self, s: Complexes) -> Enclosure:
-        """mu^2 s (s + 1) / 2, five roundings."""
+        """Enclose K(s) = mu^2 s (s + 1) / 2, computed with five roundings."""
         value = (0.5 * float(self.mu_squared)) * (s * (s + 1.0))
         size = 0.5 * float(self.mu_squared) * np.abs(s) * np.abs(s + 1.0)
         return Enclosure(np.asarray(value, dtype=complex), 16 * UNIT_ROUNDOFF * size)
 
     def swapped(self) -> Pair:
-        """Itself, by symmetry."""
+        """Return the pair itself, which is symmetric."""
         return self
 
     @property
     def infinite_mass(self) -> float:
-        """None."""
+        """Return 0: both laws have the same support."""
         return 0.0
 
     @property
     def max_loss(self) -> float:
-        """Unbounded."""
+        """Return infinity: the loss is unbounded."""
         return math.inf
 
     @property
     def zcdp_bound(self) -> float:
-        """Exactly mu^2 / 2."""
+        """Return mu^2 / 2, rounded up, which is exact."""
         return 0.5 * float(self.mu_squared) * (1 + 1e-15)
 
     def work(self, s: complex) -> int:
-        """Terms in K."""
+        """Return the number of terms in K(s)."""
         return 1
 
     @property
     def gdp_bound(self) -> float:
-        """Exactly mu."""
+        """Return mu, rounded up, which is exact."""
         return math.sqrt(self.mu_squared) * (1 + 1e-15)
 
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
-        """Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu)."""
+        """Enclose Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu)."""
         return gaussian_profile(math.sqrt(self.mu_squared), epsilon)
 
     def smoothness(self, c: float, moment: Bound) -> Smoothness:
-        """Gaussian with variance mu^2 at every tilt."""
+        """Return a Gaussian of variance mu^2, the tilted law at every tilt."""
         return Smoothness(gaussian_variance=float(self.mu_squared) * (1 - 1e-14))
 
 
-_FARTHEST = 1e150  # standard deviations: delta is 0 in every digit, and the square is a float
+# Standard deviations at which delta is 0 in every digit, while the square is a float. Error bounds
+# depend on it.
+_FARTHEST = 1e150
 
 
 def gaussian_profile(mu: float | Reals, epsilon: Reals) -> tuple[Reals, Reals]:
@@ -127,7 +129,9 @@ def gaussian_profile(mu: float | Reals, epsilon: Reals) -> tuple[Reals, Reals]:
 
 
 def gaussian_tangent(mu: float, at: Reals, to: Reals) -> Reals:
-    """At or below the tangent in t = e^eps of mu-GDP's profile, drawn at ``at``, read at ``to``.
+    """Bound from below the tangent in t = e^eps of mu-GDP's profile.
+
+    It is drawn at ``at`` and evaluated at ``to``.
 
     Statement: the profile has slope -Phi(-y) in t, y as in ``gaussian_profile``, and as
         e^eps phi(y) = phi(x), t times that is phi(x) m(y).

@@ -1,8 +1,8 @@
-"""Quadrature for Gaussian mixtures over a Gaussian, many at once: one row a mixture.
+"""Compute K of many Gaussian mixtures over a Gaussian at once, one mixture in each row.
 
-What the pairs of one and of many subsampled Gaussians share. W = (1-q) N(0,1) + q N(mu,1),
-u(z) = q (e^l - 1), l = mu z - mu^2/2, z standard normal; M = E[(1+u)^alpha], with
-alpha = s + 1 for the pair (W, N(0,1)) and alpha = -s for (N(0,1), W).
+The pairs of one and of many subsampled Gaussians share this file. W = (1-q) N(0,1) + q N(mu,1),
+u(z) = q (e^l - 1), l = mu z - mu^2/2, z standard normal; M = E[(1+u)^alpha], with alpha = s + 1 for
+the pair (W, N(0,1)) and alpha = -s for (N(0,1), W).
 """
 
 from __future__ import annotations
@@ -34,17 +34,21 @@ from accountant.pairs.mixture_quadrature import TrapezoidRules, log_size
 from accountant.pairs.smoothness import layers
 from accountant.pairs.subsampling_formulas import log_unsampled
 
-_MAX_NODES = 1 << 17
-_SPREAD = 80.0
-_OFTEN = 0.5  # a sampling rate above which 1 + u is computed from 1 - q
-_LEFT = -math.log(2.0)
-_FAR = 30.0  # a log of u from which it is not computed
-_LARGEST_LOSS = 600.0
-_RAREST = 1e-100
+_MAX_NODES = 1 << 17  # Nodes times tilts evaluated at once, to bound memory. Exceeding it raises.
+_SPREAD = 80.0  # Difference of logs of M above which arguments do not share a rule. Heuristic.
+_OFTEN = 0.5  # Sampling rate above which 1 + u is computed from 1 - q. Error bounds depend on it.
+_LEFT = -math.log(2.0)  # Losses below it have e^l < 1/2. Error bounds depend on it.
+# Log of u from which 1 + u is computed as log q + l plus a correction. Error bounds depend on it.
+_FAR = 30.0
+_LARGEST_LOSS = 600.0  # A log whose exponential is representable as a float.
+_RAREST = 1e-100  # Least sampling rate: its powers are representable as floats. Smaller ones raise.
+# A loss whose exponential has a square representable as a float. Larger losses count as this one,
+# which is sound.
 _MIDDLE_LOSS = 300.0
-_PARTS = 3  # doubles, the sum of which has more digits than any float
-_PEAK = -0.5 * math.log(2 * math.pi)  # log phi(0)
-_DISTINCT = 1e-5  # a difference so large, relative to its ends, has 9 digits
+_PARTS = 3  # Doubles whose sum has more digits than any float. Error bounds depend on it.
+_PEAK = -0.5 * math.log(2 * math.pi)  # The log of phi(0).
+# A difference so large, relative to its ends, has 9 correct digits. Soundness depends on it.
+_DISTINCT = 1e-5
 _DOUBLE = np.dtype(np.float64)
 Cells = tuple[float, Reals, Reals, Reals]  # Re alpha; ends in z, log(1 + u) and log phi there
 
@@ -52,7 +56,7 @@ Cells = tuple[float, Reals, Reals, Reals]  # Re alpha; ends in z, log(1 + u) and
 @final
 @dataclass(frozen=True, slots=True)
 class GaussianMixtures:
-    """Mixtures of the same direction.
+    """Gaussian mixtures of the same direction, one in each row.
 
     Attributes:
         mu: shape (p,), above 0.
@@ -76,7 +80,7 @@ class GaussianMixtures:
         removal: bool,
         dtype: np.dtype[Any] = _DOUBLE,
     ) -> GaussianMixtures:
-        """From exact parameters, each rounded once to some precision.
+        """Build the mixtures from exact parameters, each rounded once to some precision.
 
         Raises:
             NotCertified: a rate is so small that its powers are no floats.
@@ -96,17 +100,17 @@ class GaussianMixtures:
         )
 
     def alpha(self, s: Complexes) -> Complexes:
-        """The exponent of 1 + u in the first direction or the other."""
+        """Return the exponent of 1 + u in the mixtures' direction."""
         return s + 1.0 if self.removal else -s
 
     def loss(self, z: Reals, shift: Reals) -> Numbers:
-        """The loss of the whole Gaussian at the nodes, shape (p, n)."""
+        """Return the loss of the Gaussian without subsampling at the nodes, shape (p, n)."""
         mu = self.mu[:, None]
         real = mu * z - 0.5 * mu * mu
         return real + 1j * mu * shift[:, None] if shift.any() else real
 
     def log_ratio(self, z: Reals, shift: Reals) -> Numbers:
-        """log(1 + u) at the nodes, shape (p, n), without overflow where e^l is huge.
+        """Return log(1 + u) at the nodes, shape (p, n), without overflow if e^l is huge.
 
         Where q is above 1/2 and e^l below, 1 + u = (1 - q) + q e^l is a sum of two numbers next
         to one side of the complex plane, below 3/4: its log errs by at most 36 c u times itself.
@@ -126,13 +130,16 @@ class GaussianMixtures:
 
     @property
     def harder(self) -> Reals:
-        """How many times more log(1 + u) and log(1 + u) - u may err than at small rates."""
+        """Return the factor by which the logs err more than at small rates.
+
+        The logs are log(1 + u) and log(1 + u) - u.
+        """
         return np.where(self.q > _OFTEN, 9.0, 1.0)
 
     def slip(self, rule: TrapezoidRules, growth: Numbers) -> Reals:
-        """How far log(1 + u) may be off at the nodes, in u, from rounding l and by itself.
+        """Bound the error of log(1 + u) at the nodes, in u, from rounding l and by itself.
 
-        The first moves it by |q e^l / (1 + u)| times the error of l.
+        Rounding l moves it by |q e^l / (1 + u)| times the error of l.
         """
         mu, z = self.mu[:, None], np.abs(rule.z)
         loss = self.loss(rule.z, np.zeros(self.mu.shape))
@@ -141,9 +148,9 @@ class GaussianMixtures:
         return np.asarray(6.0 * ratio * (mu * z + mu * mu) + own)
 
     def plain(self, alpha: Complexes, rule: TrapezoidRules, growth: Numbers) -> Enclosure:
-        """Log M, shape (p, n), by the sum itself, from log(1 + u) at the nodes.
+        """Enclose log M, shape (p, n), by the sum itself, from log(1 + u) at the nodes.
 
-        As good as any where M is not close to 1.
+        This sum loses no digits if M is not close to 1.
         """
         steady = 8.0 * np.abs(rule.log_weights) + 16 * ELEMENTARY_ULPS
         steady += 2 * summing(rule.z.shape[1])
@@ -156,7 +163,10 @@ class GaussianMixtures:
             return log_of_sum(total, error, peak)
 
     def spread_out(self, alpha: Complexes) -> bool:
-        """Whether one rule would have to serve values of very different sizes."""
+        """Return whether one rule would have to serve values of very different sizes.
+
+        Heuristic.
+        """
         low, high = float(alpha.real.min()), float(alpha.real.max())
         return any(
             log_size(mu, math.log(q), high) - log_size(mu, math.log(q), low) > _SPREAD
@@ -164,7 +174,10 @@ class GaussianMixtures:
         )
 
     def steer(self, c: Reals) -> tuple[Reals, Reals, Reals]:
-        """K, K' and K'' at increasing c, each (p, n), by a coarse rule, E[u] = 0 subtracted."""
+        """Approximate K, K' and K'' at increasing c, each (p, n), by a coarse rule.
+
+        Heuristic: used only to place contours. E[u] = 0 is subtracted.
+        """
         alpha, sign = (c + 1.0, 1.0) if self.removal else (-c, -1.0)
         left, right = -9.0 - self.mu, self.mu * max(float(alpha[-1]), 1.0) + 9.0
         nodes = int(((right - left) / np.minimum(0.4, 1.0 / self.mu)).max()) + 2
@@ -191,11 +204,11 @@ class GaussianMixtures:
         return value, sign * slope, square - slope * slope
 
     def layers(self, cells: Cells, upper: Reals) -> list[tuple[Reals, Reals]]:
-        """Layers of the density of each loss tilted by c, from upper bounds of K(c).
+        """Return layers of the density of each loss tilted by c, from upper bounds of K(c).
 
-        On a cell in z the density in nats is at least the smallest phi times the smallest power
-        of 1 + u (monotone in z), over the largest slope dL/dz = mu q e^l / (1 + u), which
-        increases in z. Cells whose length has no digits count as empty.
+        On a cell in z the density in nats is at least the smallest phi times the smallest power of
+        1 + u (monotone in z), over the largest slope dL/dz = mu q e^l / (1 + u), which increases in
+        z. A cell counts as empty if its length has too few correct digits.
         """
         alpha, z, real, log_phi = cells
         mu = self.mu[:, None]
@@ -208,14 +221,15 @@ class GaussianMixtures:
         return [layers(*one) for one in zip(heights, width, strict=True)]
 
     def envelope(self, cells: Cells, lower: Reals) -> tuple[Reals, Reals]:
-        """Heights and rates of the same laws, each (p, n), from lower bounds of K(c).
+        """Bound the tilted laws' characteristic functions, from lower bounds of K(c).
 
-        M on the line Im z = b is at most e^{b^2/2} E[|1+u|^{Re alpha} e^{-y arg(1+u)}]; with
-        mu b <= pi/2 both |1+u| and arg(1+u) increase in z, and |1+u| is at most its real value
-        and at least 1 - q. Where the loss is above 300 it is taken to be 300, which is no less.
-        What lies outside the cells, 9 standard deviations out, is added without decay: on the
-        left at most phi(9) / 9 times that of |1+u| from 1 - q to 1, on the right the slope of the
-        integrand's log is at most a mu - z <= -9, a = max(Re alpha, 1).
+        It returns heights and rates, each (p, n). M on the line Im z = b is at most e^{b^2/2}
+        E[|1+u|^{Re alpha} e^{-y arg(1+u)}]; with mu b <= pi/2 both |1+u| and arg(1+u) increase in
+        z, and |1+u| is at most its real value and at least 1 - q. A loss above 300 is replaced by
+        300, which gives no smaller bound. What lies outside the cells, 9 standard deviations out,
+        is added without decay: on the left at most phi(9) / 9 times that of |1+u| from 1 - q to 1,
+        on the right the slope of the integrand's log is at most a mu - z <= -9, a = max(Re alpha,
+        1).
         """
         alpha, z, real, log_phi = cells
         mu, shift = self.mu[:, None], np.minimum(1.4 / self.mu, 1.0)
@@ -241,7 +255,7 @@ class GaussianMixtures:
         return heights * (1 + 1e-9), rates
 
     def cells(self, c: float) -> Cells:
-        """Those for a tilt by c."""
+        """Return the cells in z for a tilt by c, with log(1 + u) and log phi at their ends."""
         alpha = c + 1.0 if self.removal else -c
         right = self.mu * max(alpha, 1.0) + 9.0
         count = int(min(max(8 * (float(right.max()) + 9.0), 128), 2048))
@@ -251,9 +265,9 @@ class GaussianMixtures:
 
 
 def _rounded(values: Sequence[Fraction], dtype: np.dtype[Any]) -> Reals:
-    """Floats of some precision, each within a unit in the last place.
+    """Return floats of some precision, each within a unit in the last place.
 
-    Longer ones as sums of doubles, as numerators and denominators may be larger than any float.
+    Longer ones are sums of doubles, as numerators and denominators may exceed every float.
     """
     parts = [[float(one) for one in values]]
     rest = list(values)

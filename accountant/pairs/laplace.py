@@ -24,13 +24,13 @@ from accountant.pairs.gaussian import pure_mu
 from accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
 from accountant.pairs.smoothness import exponential_layers
 
-_FLAT = np.zeros(1)
+_FLAT = np.zeros(1)  # The log of the weight 1.
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaplacePair(ExactPair):
-    """(Lap(a), Lap(0)) of scale 1, a = sensitivity / scale.
+    """The pair (Lap(a), Lap(0)) of scale 1, a = sensitivity / scale.
 
     M(s) = ((s+1) e^{sa} + s e^{-(s+1)a}) / (2s+1): under P the loss is a with mass 1/2, -a
     with mass e^{-a}/2, and has density e^{(l-a)/2}/4 between.
@@ -40,11 +40,11 @@ class LaplacePair(ExactPair):
     epsilon: Fraction
 
     def __post_init__(self) -> None:
-        """Refuse what floats do not hold."""
+        """Refuse a parameter whose powers are not representable as floats."""
         required_loss(epsilon=self.epsilon)
 
     def cgf(self, s: Complexes) -> Enclosure:
-        """Log of M; near 1 through e^z - 1 - z, whose linear terms cancel exactly."""
+        """Enclose K; next to 0 through e^z - 1 - z, whose linear terms cancel exactly."""
         a = float(self.epsilon)
         first, second = s * a, -(s + 1.0) * a
         if float(np.abs(first.real).max()) + a > 600.0:
@@ -58,41 +58,44 @@ class LaplacePair(ExactPair):
         return log1p_enclosure(parts / (2.0 * s + 1.0), error)
 
     def _large(self, s: Complexes, a: float) -> Enclosure:
-        """S a + log of (s + 1 + s e^{-(2s+1)a}) / (2s + 1), for Re s > 0."""
+        """Enclose K as s a + log of (s + 1 + s e^{-(2s+1)a}) / (2s + 1), for Re s > 0."""
         inner = (s + 1.0 + s * np.exp(-(2.0 * s + 1.0) * a)) / (2.0 * s + 1.0)
         value = s * a + np.log(inner)
         return Enclosure(value, 32 * ELEMENTARY_ULPS * UNIT_ROUNDOFF * (1.0 + np.abs(s) * a))
 
     def swapped(self) -> Pair:
-        """Itself, by symmetry."""
+        """Return the pair itself, which is symmetric."""
         return self
 
     @property
     def infinite_mass(self) -> float:
-        """None."""
+        """Return 0: both laws have the same support."""
         return 0.0
 
     @property
     def max_loss(self) -> float:
-        """The distance a."""
+        """Return the distance a, rounded up."""
         return float(self.epsilon) * (1 + 2e-16)
 
     @property
     def zcdp_bound(self) -> float:
-        """epsilon^2 / 2, as for pure DP (Bun & Steinke, arXiv:1605.02658, Proposition 1.4)."""
+        """Return epsilon^2 / 2, rounded up.
+
+        Source: Bun & Steinke, arXiv:1605.02658, Proposition 1.4, for pure DP.
+        """
         return 0.5 * float(self.epsilon) ** 2 * (1 + 1e-15)
 
     def work(self, s: complex) -> int:
-        """Terms in K."""
+        """Return the number of terms in K(s)."""
         return 4
 
     @property
     def gdp_bound(self) -> float:
-        """That of pure DP."""
+        """Return the mu of pure DP at the largest loss."""
         return pure_mu(float(self.epsilon))
 
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
-        """1 - e^{(eps-a)/2} on [-a, a], 0 above, 1 - e^eps below."""
+        """Enclose the profile: 1 - e^{(eps-a)/2} on [-a, a], 0 above, 1 - e^eps below."""
         a = float(self.epsilon)
         value = -np.expm1(np.where(epsilon < -a, epsilon, np.minimum(0.5 * (epsilon - a), 0.0)))
         margin = 16 * UNIT_ROUNDOFF * (value + a + np.abs(epsilon))
@@ -100,17 +103,17 @@ class LaplacePair(ExactPair):
         return np.maximum(value - margin, 0.0), value + np.where(inside, margin, 0.0)
 
     def smoothness(self, c: float, moment: Bound) -> Smoothness:
-        """Layers of the continuous part, whose tilted density is exponential on (-a, a)."""
+        """Return layers of the continuous part, whose tilted density is exponential on (-a, a)."""
         a = float(self.epsilon)
         masses, widths = exponential_layers(c + 0.5, a, -math.log(4.0) - 0.5 * a - moment.upper)
         return Smoothness(masses=masses, widths=widths)
 
     def lattice(self, c: float) -> Lattice | None:
-        """None: the loss has a density between its two atoms."""
+        """Return None: the loss has a density between its two atoms."""
         return None
 
     def exponentials(self) -> Exponentials | None:
-        """e^{-a/2}/2 (2 cosh(za) + sinh(za)/z)."""
+        """Return M as e^{-a/2}/2 (2 cosh(za) + sinh(za)/z)."""
         a = float(self.epsilon)
         scale = 0.5 * math.exp(-0.5 * a)
         weights = scale * np.array([[1.0, 0.5], [1.0, -0.5]])

@@ -1,4 +1,4 @@
-"""A finite pair whose losses are whole multiples of a span."""
+"""Finite pairs whose losses are integer multiples of a span."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from accountant.pairs.smoothness import layers
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class LadderPair(AtomicPair):
-    """Outcomes given by their masses, with losses ``index * span``.
+class LatticePair(AtomicPair):
+    """A pair with finitely many outcomes, whose losses are ``index * span``.
 
     Compared by identity, as it carries arrays.
 
     Attributes:
         table: masses and losses.
-        index: shape (n,), whole, increasing.
+        index: shape (n,), integers, increasing.
         span: nats, a power of two.
     """
 
@@ -36,11 +36,11 @@ class LadderPair(AtomicPair):
 
     @property
     def atoms(self) -> Atoms:
-        """The table."""
+        """Return the table."""
         return self.table
 
     def cgf_on_period(self, c: float, half: int, span: float) -> Enclosure:
-        """K(c + i k pi / (half span)) for k = 0..half, by a fast Fourier transform.
+        """Enclose K(c + i k pi / (half span)) for k = 0..half by a fast Fourier transform.
 
         With masses w_j tilted by c and normalised, M(c+iy_k) / M(c) is the discrete Fourier
         transform of length 2 half of the masses placed at index_j modulo that length. Its
@@ -55,8 +55,8 @@ class LadderPair(AtomicPair):
         error = wobble * UNIT_ROUNDOFF + float(start.radius[0])
         return log_of_sum(ratio, error, float(start.value.real[0]), ulps=16.0)
 
-    def swapped(self) -> LadderPair:
-        """(Q, P): masses p e^{-l}, losses -l, in increasing order."""
+    def swapped(self) -> LatticePair:
+        """Return (Q, P): masses p e^{-l} at the losses -l, in increasing order."""
         flipped = self.atoms
         log_q = (flipped.log_p - flipped.loss)[::-1]
         atoms = Atoms(
@@ -65,24 +65,24 @@ class LadderPair(AtomicPair):
             flipped.missing_mass,
             flipped.infinite_mass,
         )
-        return LadderPair(atoms, -self.index[::-1], self.span)
+        return LatticePair(atoms, -self.index[::-1], self.span)
 
     @property
     def infinite_mass(self) -> float:
-        """As given."""
+        """Return the infinite mass that the pair was given."""
         return self.atoms.infinite_mass
 
     @property
     def max_loss(self) -> float:
-        """The last loss."""
+        """Return the largest loss."""
         return float(self.atoms.loss[-1]) if self.atoms.loss.size else 0.0
 
     def work(self, s: complex) -> int:
-        """Terms in K."""
+        """Return one more than the number of terms in K(s)."""
         return int(self.index.size) + 1
 
     def smoothness(self, c: float, moment: Bound) -> Smoothness:
-        """Layers of the tilted masses over neighbouring lattice points."""
+        """Return layers of the tilted masses over neighbouring lattice points."""
         weight = self._tilted(c)
         peak = int(np.argmax(weight))
         gaps = np.diff(self.index) != 1.0
@@ -96,18 +96,18 @@ class LadderPair(AtomicPair):
         return Smoothness(span=self.span, step_masses=masses, steps=np.rint(steps))
 
     def lattice(self, c: float) -> Lattice:
-        """Multiples of the span."""
+        """Return the lattice of the multiples of the span."""
         weight = self._tilted(c)
         next_to = np.diff(self.index) == 1.0
         adjacency = float(2.0 * (weight[:-1] * weight[1:])[next_to].sum()) * (1 - 1e-9)
         return Lattice(0.0, self.span, adjacency)
 
     def _tilted(self, c: float) -> Reals:
-        """Masses tilted by e^{cL}, normalised, rounded down."""
+        """Return the masses tilted by e^{cL}, normalised and rounded down."""
         exponent = self.atoms.log_p + c * self.atoms.loss
         weight = np.exp(exponent - exponent.max())
         return np.asarray(weight / weight.sum() * (1 - 1e-9))
 
     def exponentials(self) -> Exponentials | None:
-        """None is known."""
+        """Return None: the sum is not used."""
         return None

@@ -1,4 +1,4 @@
-"""The logistic pair: what dominates every bounded-range mechanism."""
+"""The logistic pair, which dominates every bounded-range mechanism."""
 
 from __future__ import annotations
 
@@ -24,32 +24,36 @@ from accountant.pairs.gaussian import pure_mu
 from accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
 from accountant.pairs.smoothness import exponential_layers
 
+# Largest |z| for which K is summed as a series, next to 0. Error bounds depend on it.
 _SMALL = 0.25
-_TERMS = 8
+_TERMS = 8  # Terms of that series; the next is below 2^-80 of the first. Error bounds depend on it.
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogisticPair(ExactPair):
-    """Two logistic distributions of scale 1 at distance epsilon.
+    """A pair of logistic distributions of scale 1 at distance epsilon.
 
     With a = e^epsilon and V uniform on [0, 1] under Q, dP/dQ = a / (1 + (a-1)V)^2. So under
     P the loss has density e^{l/2} / (4 sinh(epsilon/2)) on [-epsilon, epsilon], and
 
         M(s) = sinh((s + 1/2) epsilon) / ((2s + 1) sinh(epsilon/2)).
 
-    Source: THEORY section 5, proofs/theory/bounded_range.md: an epsilon-bounded-range mechanism
+    Source: proofs/theory/bounded_range.md: an epsilon-bounded-range mechanism
         changes the odds of every event by at most e^epsilon, which is this pair's trade-off.
     """
 
     epsilon: Fraction
 
     def __post_init__(self) -> None:
-        """Refuse what floats do not hold."""
+        """Refuse a parameter whose powers are not representable as floats."""
         required_loss(epsilon=self.epsilon)
 
     def cgf(self, s: Complexes) -> Enclosure:
-        """Log of the ratio of sinh(z)/z at z = (s + 1/2) epsilon and at epsilon/2."""
+        """Enclose K.
+
+        It is the log of the ratio of sinh(z)/z at z = (s + 1/2) epsilon and at epsilon/2.
+        """
         e = float(self.epsilon)
         z = (s + 0.5) * e
         if float(np.abs(z).max()) <= _SMALL:
@@ -62,7 +66,10 @@ class LogisticPair(ExactPair):
         return Enclosure(top - bottom + 0j, 4 * ELEMENTARY_ULPS * UNIT_ROUNDOFF * size)
 
     def _small(self, z: Complexes, half: float) -> Enclosure:
-        """sinh(z)/z - 1 = z^2/6 (1 + z^2/20 (1 + ...)); the ratio minus 1, then log1p."""
+        """Enclose K next to 0 as log1p of the ratio minus 1.
+
+        It is summed from sinh(z)/z - 1 = z^2/6 (1 + z^2/20 (1 + ...)).
+        """
         square = z * z
         difference = square - half * half  # = epsilon^2 s (s + 1)
         total, base = np.zeros(z.shape, dtype=complex), 0.0
@@ -79,35 +86,41 @@ class LogisticPair(ExactPair):
         return log1p_enclosure(excess, 16 * UNIT_ROUNDOFF * size)
 
     def swapped(self) -> Pair:
-        """Itself, by symmetry."""
+        """Return the pair itself, which is symmetric."""
         return self
 
     @property
     def infinite_mass(self) -> float:
-        """None."""
+        """Return 0: both laws have the same support."""
         return 0.0
 
     @property
     def max_loss(self) -> float:
-        """The shift."""
+        """Return the shift, rounded up."""
         return float(self.epsilon) * (1 + 2e-16)
 
     @property
     def zcdp_bound(self) -> float:
-        """epsilon^2 / 2, as for pure DP (Bun & Steinke, arXiv:1605.02658, Proposition 1.4)."""
+        """Return epsilon^2 / 2, rounded up.
+
+        Source: Bun & Steinke, arXiv:1605.02658, Proposition 1.4, for pure DP.
+        """
         return 0.5 * float(self.epsilon) ** 2 * (1 + 1e-15)
 
     def work(self, s: complex) -> int:
-        """Terms in K."""
+        """Return the number of terms in K(s)."""
         return 2
 
     @property
     def gdp_bound(self) -> float:
-        """That of pure DP."""
+        """Return the mu of pure DP at the largest loss."""
         return pure_mu(float(self.epsilon))
 
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
-        """(sqrt(a) - sqrt(t))^2 / (a - 1) on [1/a, a], t = e^eps; 0 above, 1 - t below."""
+        """Enclose the profile, (sqrt(a) - sqrt(t))^2 / (a - 1) on [1/a, a], t = e^eps.
+
+        It is 0 above and 1 - t below.
+        """
         e = float(self.epsilon)
         inside = np.clip(epsilon, -e, e)
         # (1 - e^{(eps-e)/2})^2 / (1 - e^{-e})
@@ -123,7 +136,7 @@ class LogisticPair(ExactPair):
         return np.maximum(value - margin, 0.0), value + np.where(left, margin, 0.0)
 
     def smoothness(self, c: float, moment: Bound) -> Smoothness:
-        """Layers of the tilted density, exponential on [-epsilon, epsilon]."""
+        """Return layers of the tilted density, which is exponential on [-epsilon, epsilon]."""
         e = float(self.epsilon)
         log_sinh = 0.5 * e + math.log(-0.5 * math.expm1(-e))
         scale = -math.log(4.0) - log_sinh - moment.upper
@@ -131,11 +144,11 @@ class LogisticPair(ExactPair):
         return Smoothness(masses=masses, widths=widths)
 
     def lattice(self, c: float) -> Lattice | None:
-        """None: the loss has a density."""
+        """Return None: the loss has a density."""
         return None
 
     def exponentials(self) -> Exponentials | None:
-        """sinh(z e) / (2 z sinh(e/2))."""
+        """Return M as sinh(z e) / (2 z sinh(e/2))."""
         e = float(self.epsilon)
         scale = 0.5 * math.exp(-0.5 * e) / -math.expm1(-e)
         return Exponentials(np.array([e, -e]), scale * np.array([[0.0, 1.0], [0.0, -1.0]]))

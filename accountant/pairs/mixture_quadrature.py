@@ -20,14 +20,22 @@ import numpy as np
 from accountant.arithmetic.enclosure import Complexes, Numbers, Reals, short
 from accountant.errors import NotCertified
 
-_MAX_NODES = 1 << 17
-_RARE = 0.25  # a sampling rate up to which terms at the left are of second order
-_LITTLE = 4.0  # a log of what a norm may lose without cells
-_DIGITS = 40.0  # log of q^2 over what a rule may leave out, far below 2**-53
-# Half widths of strips, in units of 1/mu and absolutely.
+_MAX_NODES = 1 << 17  # Most nodes of a rule, to bound memory. Exceeding it raises.
+# Sampling rate up to which terms at the left are of second order. Error bounds depend on it: 1 - 2q
+# > 0.
+_RARE = 0.25
+_LITTLE = 4.0  # Log of what a norm may lose without cells. Heuristic: both bounds hold.
+# Log of q^2 over what a rule may leave out, far below 2**-53. Heuristic: what it leaves out is
+# bounded.
+_DIGITS = 40.0
+# Half widths of strips that are tried, in units of 1/mu and absolutely. Soundness needs the first
+# below pi only.
 _STRIPS = ((2.5, 8.0), (2.0, 5.0), (1.4, 4.0), (1.2, 2.0), (0.6, 1.5), (0.2, 1.0))
-_HIGHEST, _WIDEST_TURN = 2.0, 3.0  # of a line above the real one; of mu |Im z|
-_REAL = 1.2  # a real rule is preferred to another of a step not so many times as long
+# Highest line above the real one (heuristic), and largest mu |Im z|, which soundness needs below
+# pi.
+_HIGHEST, _WIDEST_TURN = 2.0, 3.0
+# Factor by which another rule's step has to be longer to be preferred to a real rule. Heuristic.
+_REAL = 1.2
 
 
 @final
@@ -51,30 +59,30 @@ class TrapezoidRules:
     log_plain: Reals
 
     def to(self, dtype: np.dtype[Any]) -> TrapezoidRules:
-        """The same rule, its weights to some precision."""
+        """Return the same rule with its weights in some precision."""
         return replace(self, log_weights=_log_weights(self.z, self.shift, dtype))
 
 
 class Mixtures(Protocol):
-    """What quadrature has to know of p Gaussian mixtures: arrays of shape (p,)."""
+    """The parameters of p Gaussian mixtures that quadrature needs: arrays of shape (p,)."""
 
     @property
     def mu(self) -> Reals:
-        """The distances of the means, above 0."""
+        """Return the distances of the means, above 0."""
 
     @property
     def q(self) -> Reals:
-        """The sampling rates, in (0, 1]."""
+        """Return the sampling rates, in (0, 1]."""
 
     @property
     def log_unsampled(self) -> Reals:
-        """The logs of 1 - q."""
+        """Return the logs of 1 - q."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class _Powers:
-    """The exponents a rule is for: the ends of Re alpha, the largest |alpha| and Im alpha >= 0."""
+    """The exponents that a rule serves: ends of Re alpha, largest |alpha| and Im alpha >= 0."""
 
     low: float
     high: float
@@ -85,7 +93,7 @@ class _Powers:
 @final
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """The rule of one mixture: nodes at whole multiples of ``step`` between the ends."""
+    """The rule of one mixture: nodes at integer multiples of ``step`` between the ends."""
 
     step: float
     shift: float
@@ -127,7 +135,10 @@ def choose_rule(mixtures: Mixtures, alpha: Complexes) -> TrapezoidRules:
 
 
 def _line(mu: float, q: float, log_unsampled: float, powers: _Powers) -> _Line:
-    """The widest strip for its bound, about the real line or right above it."""
+    """Choose the strip whose bound allows the largest step.
+
+    It lies about the real line or right above it.
+    """
     log_q, order = math.log(q), max(-powers.low, 0.0)
     wanted = _DIGITS - 2.0 * log_q - log_size(mu, log_q, powers.low)
     norm = _log_norm(mu, q, log_unsampled, powers)
@@ -155,7 +166,7 @@ def _line(mu: float, q: float, log_unsampled: float, powers: _Powers) -> _Line:
 def _left(
     q: float, log_unsampled: float, powers: _Powers, lift: float, wanted: float
 ) -> tuple[float, float, float]:
-    """Where nodes may start, and logs of bounds of what is left of there, as a rule has them.
+    """Return where nodes may start, and logs of bounds of both truncations left of there.
 
     With f = (1+u)^alpha - 1 - alpha u, where the loss is below 0: |u| <= 2q and Im u >= 0,
     so f = alpha (alpha - 1) times the integral of (u - t) (1+t)^{alpha-2} on the segment
@@ -177,7 +188,9 @@ def _left(
 def _right(
     mu: float, log_q: float, log_unsampled: float, powers: _Powers, height: float
 ) -> tuple[float, float]:
-    """Where nodes may end, and log of a bound of what is right of there, without e^{lift}.
+    """Return where nodes may end, and the log of a bound of what is right of there.
+
+    The factor e^{lift} is left out.
 
     For a loss above 0 and a the larger of Re alpha and 1, |f| phi is at most e^{lift} phi times
     F = (1-q+v)^a + 1 + 2 |alpha| v, v = q e^l on the real line (no larger power where all
@@ -202,7 +215,7 @@ def _right(
 
 
 def _log_norm(mu: float, q: float, log_unsampled: float, powers: _Powers) -> float:
-    """Upper bound of log(E|1+u|^a + 1 + 2 |alpha| q), a real.
+    """Bound from above log(E|1+u|^a + 1 + 2 |alpha| q), a real.
 
     For a < 0, |1+u|^a <= (1-q)^a. For a >= 1 the expectation is summed over cells in z, on
     which 1 + u is largest at the right and phi at the end nearer 0; beyond the cells, and where
@@ -228,17 +241,20 @@ def _log_norm(mu: float, q: float, log_unsampled: float, powers: _Powers) -> flo
 
 
 def log_size(mu: float, log_q: float, a: float) -> float:
-    """Lower bound of log M: (1-q+qx)^a >= (qx)^a. It steers, and is in no error bound."""
+    """Return a lower bound of log M: (1-q+qx)^a >= (qx)^a.
+
+    Heuristic: it is in no error bound.
+    """
     return max(a * log_q + 0.5 * a * (a - 1.0) * mu * mu, 0.0) if a > 1.0 else 0.0
 
 
 def _log_sum(one: float, other: float) -> float:
-    """Log of the sum of two exponentials."""
+    """Return the log of the sum of two exponentials."""
     return max(one, other) + math.log1p(math.exp(-abs(one - other)))
 
 
 def _log_weights(z: Reals, shift: Reals, dtype: np.dtype[Any]) -> Numbers:
-    """Log of step * phi(z + i shift), real when no shift is not 0."""
+    """Return the log of step * phi(z + i shift), real if every shift is 0."""
     step = (z[:, 1:2] - z[:, :1]).astype(dtype)
     points = z.astype(dtype) + (1j * shift[:, None] if shift.any() else 0.0)
     return np.asarray(np.log(step / np.sqrt(8 * np.arctan(dtype.type(1)))) - 0.5 * points * points)

@@ -36,14 +36,18 @@ from accountant.pairs.pair import Smoothness
 from accountant.pairs.smooth import SmoothPair
 from accountant.pairs.subsampling_formulas import log_unsampled
 
-_LARGE = -4.0  # log of a term beyond which M - 1 is no smaller than M: a plain sum is as good
-_SPREAD = 80.0  # difference of logs of M above which arguments do not share a rule
-_BLOCK = 1 << 23  # nodes times arguments at once, most of which are products of matrices
-_RAREST = 1e-100  # a sampling rate whose square is a float
-_FAR_LOSS = 300.0  # a loss of the whole Gaussian whose exponential is a float
-_UNREACHABLE = 1 << 40
-_TAYLOR = 3.0  # |s loss| up to which ``exp_minus_linear`` sums a Taylor series
-_ALIKE = 4.0  # how many times as large one argument of a group may be as another
+# Log of a term beyond which M - 1 is no smaller than M, so that a plain sum is as good. Heuristic.
+_LARGE = -4.0
+_SPREAD = 80.0  # Difference of logs of M above which arguments do not share a rule. Heuristic.
+# Nodes times arguments at once, most of which are products of matrices. Heuristic.
+_BLOCK = 1 << 23
+_RAREST = 1e-100  # A sampling rate whose square is representable as a float. Smaller ones raise.
+# Loss without subsampling up to which its exponential is used. Error bounds depend on it.
+_FAR_LOSS = 300.0
+_UNREACHABLE = 1 << 40  # The work of a value that cannot be computed. Heuristic.
+# |s loss| up to which ``exp_minus_linear`` sums a Taylor series. Error bounds depend on it.
+_TAYLOR = 3.0
+_ALIKE = 4.0  # How many times as large one argument of a group may be as another. Heuristic.
 
 
 @final
@@ -104,7 +108,10 @@ class OppositeGaussiansPair(SmoothPair):
             return _UNREACHABLE
 
     def cgf(self, s: Complexes) -> Enclosure:
-        """Log of the expectation by the trapezoid rule, at most 2^23 terms at once."""
+        """Enclose K, the log of an expectation, by the trapezoid rule.
+
+        At most 2^23 terms are evaluated at once.
+        """
         mixtures = _mixtures(self)
         if s.size > 1 and mixtures.spread_out(s):
             return self._halved(s)
@@ -114,28 +121,30 @@ class OppositeGaussiansPair(SmoothPair):
         return mixtures.at(rule).cgf(s)
 
     def _halved(self, s: Complexes) -> Enclosure:
+        """Enclose K for each half of the arguments by itself."""
         return joined([self.cgf(half) for half in np.array_split(s, 2)])
 
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
-        """The closed form of pairs/opposite_profile.py."""
+        """Enclose the profile by the closed form of pairs/opposite_profile.py."""
         return opposite_profile(math.sqrt(self.mu_squared), self.sampling_rate, epsilon)
 
     def smoothness(self, c: float, moment: Bound) -> Smoothness:
-        """Layers of the tilted loss density."""
+        """Return layers of the tilted loss density."""
         return Smoothness(0.0, *self._cells(c).layers(moment.upper))
 
     def envelope(self, c: float, moment: Bound) -> tuple[Reals, Reals]:
-        """Bounds of the moduli on a shifted line."""
+        """Return heights and rates that bound the moduli on a shifted line."""
         return self._cells(c).envelope(moment.lower)
 
     def _cells(self, c: float) -> OppositeCells:
+        """Return the cells of z for a tilt by c."""
         return OppositeCells.of(math.sqrt(self.mu_squared), self.sampling_rate, c)
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class _Mixtures:
-    """The parameters as floats, each within a few units in the last place."""
+    """The parameters of the mixtures as floats, each within a few units in the last place."""
 
     mu: float
     q: float
@@ -143,17 +152,17 @@ class _Mixtures:
     log_unsampled: float
 
     def rule(self, s: Complexes) -> OppositeRule:
-        """The rule that serves every s."""
+        """Return the trapezoid rule that serves every s."""
         return choose_opposite_rule(self.mu, math.log(self.q), self.log_unsampled, s)
 
     def spread_out(self, s: Complexes) -> bool:
-        """Whether M at the largest and at the smallest Re s differ by too many digits."""
+        """Return whether M at the largest and the smallest Re s differ by too many digits."""
         ends = (float(s.real.min()), float(s.real.max()))
         low, high = (log_size(self.mu, math.log(self.q), c) for c in ends)
         return high - low > _SPREAD
 
     def at(self, rule: OppositeRule) -> _Nodes:
-        """Losses and weights at the nodes.
+        """Return losses and weights at the nodes.
 
         With l = mu |z| - mu^2/2, |loss| = log(1 + q e^l (1 - e^{-2 mu |z|}) / B(|z|)) where l is
         at most 300 and log A - log B beyond: within u (16 c + 8 mu (|z| + mu)) of itself.
@@ -184,7 +193,7 @@ class _Mixtures:
 @final
 @dataclass(frozen=True, slots=True)
 class _Nodes:
-    """What the sums need at the nodes, each of shape (n,).
+    """The values at the nodes that the sums need, each of shape (n,).
 
     Attributes:
         growth: the loss, within ``slip`` u of itself.
@@ -205,7 +214,7 @@ class _Nodes:
     log_truncation: float
 
     def cgf(self, s: Complexes) -> Enclosure:
-        """K by a sum of second-order terms, or by the plain sum where M is not close to 1."""
+        """Enclose K by second-order terms, or by the plain sum if M is not close to 1."""
         grown = np.abs(self.growth)
         tilt = np.maximum(s.real.max() * self.growth, s.real.min() * self.growth)
         second = np.minimum(2.0 * np.log(np.abs(s).max() * grown + 1e-300), 0.0)
@@ -214,7 +223,7 @@ class _Nodes:
         return self._small(s)
 
     def _plain(self, s: Complexes) -> Enclosure:
-        """Log of the sum of w e^{s loss}."""
+        """Enclose K as the log of the sum of w e^{s loss}."""
         same = 16.0 * ELEMENTARY_ULPS + 2.0 * summing(self.growth.size)
         steady = same + 8.0 * np.abs(self.log_weights) + self.blur
         moving = np.abs(self.growth) * (8.0 + self.slip)
@@ -226,7 +235,7 @@ class _Nodes:
             return log_of_sum(total, error + np.exp(self.log_truncation - peak), peak)
 
     def _small(self, s: Complexes) -> Enclosure:
-        """Log1p of the sum of w (e^{s loss} - 1 - s loss) and of s D.
+        """Enclose K as log1p of the sum of w (e^{s loss} - 1 - s loss) and of s D.
 
         Arguments of about the same size are taken together, so that one bound of what their terms
         err by suits them all.
@@ -244,7 +253,7 @@ class _Nodes:
         return log1p_enclosure(excess, UNIT_ROUNDOFF * error + math.exp(self.log_truncation))
 
     def _second_order(self, s: Complexes) -> tuple[Complexes, Reals]:
-        """The sum of w (e^v - 1 - v), v = s loss, for arguments of like size; its error in u.
+        """Sum w (e^v - 1 - v), v = s loss, for arguments of similar size; return its error in u.
 
         Where |v| <= 3 for all of them, by ``exp_minus_linear``: a term errs by at most
         |v|^2 w e^{max(Re v, 0)} times 13 c + 88 + 14 |log w| + blur + slip, as the derivative of
@@ -278,7 +287,7 @@ class _Nodes:
 
 @lru_cache(maxsize=256)
 def _mixtures(pair: OppositeGaussiansPair) -> _Mixtures:
-    """The parameters, each rounded once.
+    """Return the parameters, each rounded once.
 
     Raises:
         NotCertified: the rate is so small that its powers are not representable as floats.

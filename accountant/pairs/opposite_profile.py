@@ -24,9 +24,10 @@ import numpy as np
 from accountant.arithmetic import normal_distribution
 from accountant.arithmetic.enclosure import ELEMENTARY_ULPS, UNIT_ROUNDOFF, Reals
 
+# The error of an elementary function. Soundness depends on it.
 _ULP = ELEMENTARY_ULPS * UNIT_ROUNDOFF
-_HUGE = 1e140  # an epsilon beyond which delta is 0 in every digit
-_MILLS = math.sqrt(math.pi / 2)
+_HUGE = 1e140  # An epsilon beyond which delta is 0 in every digit. Error bounds depend on it.
+_MILLS = math.sqrt(math.pi / 2)  # The factor between erfcx and the Mills ratio.
 
 
 def opposite_profile(mu: float, sampling_rate: Fraction, epsilon: Reals) -> tuple[Reals, Reals]:
@@ -63,7 +64,7 @@ def opposite_profile(mu: float, sampling_rate: Fraction, epsilon: Reals) -> tupl
 
 
 def _threshold(mu: float, sampling_rate: Fraction, epsilon: Reals) -> tuple[Reals, Reals]:
-    """The root x for epsilon >= 0, and how far it may be off."""
+    """Return the root x for epsilon >= 0, and a bound of its error."""
     odds = math.log((1 - sampling_rate) / sampling_rate)
     half = 0.5 * epsilon
     with np.errstate(divide="ignore", over="ignore", under="ignore"):

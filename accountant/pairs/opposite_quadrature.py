@@ -31,13 +31,15 @@ import numpy as np
 from accountant.arithmetic.enclosure import Complexes, Reals, short
 from accountant.errors import NotCertified
 
-_MAX_NODES = 1 << 17
-_DIGITS = 40.0  # log of (q mu)^2 over what a rule may leave out, far below 2**-53
+_MAX_NODES = 1 << 17  # Most nodes of a rule, to bound memory. Exceeding it raises.
+# Log of (q mu)^2 over what a rule may leave out, far below 2**-53. Heuristic: what it leaves out is
+# bounded.
+_DIGITS = 40.0
 # Half widths of strips that are tried, in units of 1/mu and absolutely. Soundness needs the first
 # below pi only.
 _STRIPS = ((2.5, 8.0), (2.0, 5.0), (1.4, 4.0), (1.2, 2.0), (0.6, 1.5), (0.2, 1.0))
-_FURTHER = 1.02  # the factor by which an end of the nodes is moved until little is beyond
-_ROUNDING = 1e-9  # far above the rounding of the logs of bounds
+_FURTHER = 1.02  # Factor by which an end of the nodes is moved until little is beyond. Heuristic.
+_ROUNDING = 1e-9  # Far above the rounding of the logs of bounds. Soundness depends on it.
 
 
 @final
@@ -75,14 +77,14 @@ class _Mixture:
         return above, _log_sum(self.log_unsampled, drift - self.mu * x)
 
     def log_norm(self) -> float:
-        """Log of N."""
+        """Return the log of N."""
         c, square = self.tilt, self.mu * self.mu
         bare = -c * self.log_unsampled + _log_sum(0.0, self.log_q + 0.5 * c * (c + 1.0) * square)
         told = _log_sum(self.log_unsampled, self.log_q + 2.0 * square * c * (c + 1.0))
         return min(bare, told)
 
     def log_edge(self, half: float) -> float:
-        """Log of the norm on the edges of a strip."""
+        """Bound the log of the norm on the edges of a strip."""
         angle = self.mu * half
         secant = -math.log(math.cos(0.5 * angle))
         width = 2.0 * (secant + angle - self.log_unsampled + self.mu)
@@ -92,7 +94,7 @@ class _Mixture:
         return 0.5 * half * half + _log_sum(power, linear) + _ROUNDING
 
     def log_left(self, x: float) -> float:
-        """Log of a bound of the integral of phi |f + g| left of -x, for x > mu + 1.
+        """Bound the log of the integral of phi |f + g| left of -x, for x > mu + 1.
 
         Mirrored, B^{1+c} A^{-c} <= 1 if c >= 0 and x >= mu/2, else it is at most A; loss is at
         most mu x + Lambda; and the slope of log(phi A (2 + 2 |s| loss)) is at most mu + 1 - x.
@@ -100,18 +102,21 @@ class _Mixture:
         return self._linear(x) - math.log(x - self.mu - 1.0) + _ROUNDING
 
     def log_right(self, x: float) -> float:
-        """The same right of x, where A^{1+c} B^{-c} comes to it with its own slope."""
+        """Bound the log of that integral right of x, for x above the slope there.
+
+        To the bound on the left A^{1+c} B^{-c} adds a term with its own slope.
+        """
         above, below = self.log_ratios(x)
         power = (1.0 + self.tilt) * above - self.tilt * below - 0.5 * x * x
         return _log_sum(self.log_left(x), power - math.log(x - self.slope(x))) + _ROUNDING
 
     def slope(self, x: float) -> float:
-        """At or above the slope of log(A^{1+c} B^{-c}) from x >= 0 on."""
+        """Bound from above the slope of log(A^{1+c} B^{-c}) from x >= 0 on."""
         share = math.exp(self.log_q - 0.5 * self.mu * self.mu - self.mu * x - self.log_ratios(x)[1])
         return self.mu * (1.0 + self.tilt * (1.0 + share))
 
     def _linear(self, x: float) -> float:
-        """Log of phi A (2 + 2 |s| loss), up to the factor of phi that is below 1."""
+        """Return the log of phi A (2 + 2 |s| loss), up to the factor of phi that is below 1."""
         loss = self.mu * x - self.log_unsampled
         return self.log_ratios(x)[0] + math.log(2.0 + 2.0 * self.size * loss) - 0.5 * x * x
 
@@ -119,7 +124,7 @@ class _Mixture:
 def choose_opposite_rule(
     mu: float, log_q: float, log_unsampled: float, s: Complexes
 ) -> OppositeRule:
-    """Choose step and ends so that truncation is far below rounding.
+    """Choose the step and the ends so that truncation is far below rounding.
 
     Raises:
         NotCertified: too many nodes are needed.
@@ -170,5 +175,5 @@ def log_size(mu: float, log_q: float, c: float) -> float:
 
 
 def _log_sum(one: float, other: float) -> float:
-    """Log of the sum of two exponentials."""
+    """Return the log of the sum of two exponentials."""
     return max(one, other) + math.log1p(math.exp(-abs(one - other)))

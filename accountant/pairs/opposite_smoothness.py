@@ -1,4 +1,4 @@
-"""Why the characteristic function of the loss of two opposite Gaussian mixtures falls.
+"""Bound the characteristic function of the loss of two opposite Gaussian mixtures.
 
 The notation is that of pairs/opposite_gaussians.py. In nats the loss tilted by c > 0 has density
 phi A^{1+c} B^{-c} / (M(c) l'), with slope l' = mu (q e^{l(z)}/A(z) + q e^{l(-z)}/B(z)), where
@@ -18,16 +18,19 @@ from accountant.arithmetic.enclosure import Reals
 from accountant.pairs.smoothness import layers
 from accountant.pairs.subsampling_formulas import log_unsampled
 
-_LARGEST = 600.0  # a log whose exponential is a float
-_DISTINCT = 1e-5  # a difference so large, relative to its ends, has 9 digits
-_BEYOND = 9.0  # standard deviations between the mean of the tilted law and the last cell
-_PEAK = -0.5 * math.log(2 * math.pi)  # log phi(0)
+_LARGEST = 600.0  # A log whose exponential is representable as a float.
+# A difference so large, relative to its ends, has 9 correct digits. Soundness depends on it.
+_DISTINCT = 1e-5
+# Standard deviations between the mean of the tilted law and the last cell. Soundness depends on its
+# use in ``envelope``.
+_BEYOND = 9.0
+_PEAK = -0.5 * math.log(2 * math.pi)  # The log of phi(0).
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class OppositeCells:
-    """Adjacent cells of z, and what is known at their ends.
+    """Adjacent cells of z, with the parameters that give the bounds on them.
 
     Attributes:
         c: the tilt, above 0.
@@ -45,7 +48,7 @@ class OppositeCells:
 
     @staticmethod
     def of(mu: float, sampling_rate: Fraction, c: float) -> OppositeCells:
-        """Cells from -mu - 9 to mu (1 + 2 c) + 9."""
+        """Cut [-mu - 9, mu (1 + 2 c) + 9] into cells."""
         right = mu * (1.0 + 2.0 * c) + _BEYOND
         left = mu + _BEYOND
         count = int(min(max(8.0 * (left + right), 128), 2048))
@@ -53,11 +56,11 @@ class OppositeCells:
         return OppositeCells(c, mu, math.log(sampling_rate), log_unsampled(sampling_rate), z)
 
     def layers(self, log_moment: float) -> tuple[Reals, Reals]:
-        """Layers of the density, from an upper bound of K(c).
+        """Return layers of the density, from an upper bound of K(c).
 
         On a cell the density is at least the smallest phi times A^{1+c} B^{-c} at the left, over
-        the first part of the slope at the right and the second at the left. Cells whose length
-        has no digits count as empty.
+        the first part of the slope at the right and the second at the left. A cell counts as empty
+        if its length has too few correct digits.
         """
         above, below = self._log_mixture(self.z), self._log_mixture(-self.z)
         log_phi = _PEAK - 0.5 * self.z**2
@@ -75,7 +78,7 @@ class OppositeCells:
         return layers(heights, np.maximum(width, 0.0))
 
     def envelope(self, log_moment: float) -> tuple[Reals, Reals]:
-        """Heights and rates of the same law, from a lower bound of K(c).
+        """Return heights and rates of the same law, from a lower bound of K(c).
 
         M on the line Im z = b is at most e^{b^2/2} E[|A|^{1+c} |B|^{-c} e^{-y (arg A - arg B)}];
         with mu b <= pi/2 both |A| and arg A increase in z, |B| and -arg B decrease. |A| is at
@@ -103,12 +106,12 @@ class OppositeCells:
         return heights * (1 + 1e-9), rates
 
     def _log_mixture(self, z: Reals) -> Reals:
-        """Log A."""
+        """Return log A."""
         likely = self.log_q + self.mu * z - 0.5 * self.mu**2
         return np.asarray(np.logaddexp(self.log_unsampled, likely))
 
     def _on_the_line(self, z: Reals, shift: float) -> tuple[Reals, Reals]:
-        """Real and imaginary part of A(z + i shift), cut off where they are huge."""
+        """Return real and imaginary part of A(z + i shift), cut off if they are huge."""
         log_ratio = np.minimum(self.log_q + self.mu * z - 0.5 * self.mu**2, _LARGEST / 2)
         ratio, turn = np.exp(log_ratio), self.mu * shift
         return math.exp(self.log_unsampled) + ratio * math.cos(turn), ratio * math.sin(turn)

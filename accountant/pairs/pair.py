@@ -1,4 +1,4 @@
-"""What the engine has to know of a dominating pair (P, Q).
+"""The abstract dominating pair (P, Q): all that the engine uses of one.
 
 Everything is a statement about the privacy loss L = log dP/dQ and its cumulant generating
 function K(s) = log E_P[e^{sL}; L < inf]. What a pair can add beyond K and its infinite mass
@@ -20,12 +20,12 @@ from accountant.bound import Bound
 @final
 @dataclass(frozen=True, slots=True)
 class Smoothness:
-    """Why |E[e^{iyL}]| is small for large y, L drawn from the loss tilted by c.
+    """A bound of |E[e^{iyL}]| for large y, L drawn from the loss tilted by c.
 
     The tilted law is a Gaussian of the given variance convolved with some law that is at least
     a mixture of uniform distributions: ``masses[j]`` spread evenly over an interval of length
     ``widths[j]``, the rest unknown; and for y >= 0 the modulus is at most
-    sum_j ``heights[j]`` e^{-``rates[j]`` y}. Used and proved in numerics/smoothness.py.
+    sum_j ``heights[j]`` e^{-``rates[j]`` y}. Used and proved in pairs/smoothness.py.
 
     Attributes:
         gaussian_variance: at or below the true one, nats squared.
@@ -51,7 +51,7 @@ class Smoothness:
 @final
 @dataclass(frozen=True, slots=True)
 class Lattice:
-    """All finite losses are ``offset + k * span`` for whole k.
+    """A lattice: all finite losses are ``offset + k * span``, k an integer.
 
     Attributes:
         offset: one loss, nats; within two units in the last place.
@@ -68,7 +68,7 @@ class Lattice:
 @final
 @dataclass(frozen=True, slots=True)
 class Exponentials:
-    """M(s) = sum over t, j of weights[t, j] z^{-j} e^{z exponents[t]}, z = s + 1/2.
+    """M as a sum over t, j of weights[t, j] z^{-j} e^{z exponents[t]}, z = s + 1/2.
 
     Attributes:
         exponents: shape (t,), nats, within two units in the last place.
@@ -86,17 +86,23 @@ class Pair(ABC):
 
     @abstractmethod
     def cgf(self, s: Complexes) -> Enclosure:
-        """K(s) and its radius, for arguments of shape (n,) with real part > -1.
+        """Enclose K(s) for arguments of shape (n,) with real part > -1.
 
-        K is defined up to a multiple of 2 pi i, which whole counts do not see.
+        K is defined up to a multiple of 2 pi i, which integer counts do not change.
         """
 
     def cgf_along(self, points: Reals, line: Complexes) -> Enclosure:
-        """K at real points and then on a vertical line of equal steps, as quickly as it can be."""
+        """Enclose K at real points and then on a vertical line of equal steps.
+
+        Subclasses override it if some order of evaluation is faster.
+        """
         return self.cgf(np.concatenate([points, line]))
 
     def steer(self, c: Reals) -> tuple[Reals, Reals, Reals]:
-        """About K, K' and K'' at increasing c > 0: to place a contour, part of no error bound."""
+        """Approximate K, K' and K'' at increasing c > 0.
+
+        Heuristic: used to place a contour, part of no error bound.
+        """
         step = 1e-3 * c
         found = self.cgf(np.concatenate([c - step, c, c + step]) + 0j).value.real
         left, value, right = found.reshape(3, c.size)
@@ -104,41 +110,44 @@ class Pair(ABC):
 
     @abstractmethod
     def swapped(self) -> Pair:
-        """The pair (Q, P)."""
+        """Return the pair (Q, P)."""
 
     def refined(self) -> Pair:
-        """The same pair, its K computed to more digits; itself where it is not."""
+        """Return the same pair with K computed to more digits if that is possible.
+
+        Otherwise it returns the pair itself.
+        """
         return self
 
     @property
     def is_quick(self) -> bool:
-        """Whether the profile, if there is one, costs less than sums over K."""
+        """Return whether the profile, if there is one, costs less than sums over K."""
         return True
 
     @property
     @abstractmethod
     def infinite_mass(self) -> float:
-        """P(L = inf), within one unit in the last place; exactly 0.0 when it is 0."""
+        """Return P(L = inf), within one unit in the last place; exactly 0.0 if it is 0."""
 
     @property
     @abstractmethod
     def max_loss(self) -> float:
-        """An upper bound of the finite losses in nats, +inf when there is none."""
+        """Return an upper bound of the finite losses in nats, +inf if there is none."""
 
     @property
     @abstractmethod
     def zcdp_bound(self) -> float:
-        """Some rho with K(s) <= rho s (s + 1) for all s > 0, +inf when none is known.
+        """Return some rho with K(s) <= rho s (s + 1) for all s > 0, +inf if none is known.
 
-        Used only where s is too large to evaluate K, so it has to be right at infinity.
+        It is used only if s is too large to evaluate K, so it has to be valid at infinity.
         """
 
     @abstractmethod
     def work(self, s: complex) -> int:
-        """About how many terms the value K(s) takes."""
+        """Return approximately how many terms the value K(s) takes."""
 
     def log_moment_above(self, s: Reals, table: Pair) -> Reals:
-        """Upper bounds of log E_P[e^{sL}] at real s > 0, infinite if L can be infinite.
+        """Return upper bounds of log E_P[e^{sL}] at real s > 0, infinite if L can be infinite.
 
         Args:
             s: shape (n,).
@@ -152,41 +161,44 @@ class Pair(ABC):
     @property
     @abstractmethod
     def gdp_bound(self) -> float:
-        """Some mu for which the pair is mu-GDP, +inf when none is known."""
+        """Return some mu for which the pair is mu-GDP, +inf if none is known."""
 
     @abstractmethod
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals] | None:
-        """Rigorous lower and upper ends of the hockey-stick divergence at real epsilon.
+        """Return rigorous lower and upper ends of the hockey-stick divergence at real epsilon.
 
-        None when there is no closed form; the engine then uses ``cgf``.
+        It returns None if there is no closed form; the engine then uses ``cgf``.
         """
 
     @abstractmethod
     def smoothness(self, c: float, moment: Bound) -> Smoothness:
-        """What is known of the loss law under P tilted by e^{cL}, c > 0.
+        """Return a minorant of the loss law under P tilted by e^{cL}, c > 0.
 
         ``moment`` encloses K(c).
         """
 
     def envelope(self, c: float, moment: Bound) -> tuple[Reals, Reals]:
-        """Heights and rates of the same law, for pairs composed a few times; empty if unknown."""
+        """Return heights and rates that bound the characteristic function of the tilted law.
+
+        They help pairs composed a few times; both are empty if no bound is known.
+        """
         return np.empty(0), np.empty(0)
 
     @abstractmethod
     def lattice(self, c: float) -> Lattice | None:
-        """The lattice that carries every finite loss, if there is one; c >= 0 is the tilt."""
+        """Return the lattice that carries every finite loss, or None; c >= 0 is the tilt."""
 
     @abstractmethod
     def exponentials(self) -> Exponentials | None:
-        """M as a finite sum of exponentials over powers of s + 1/2, if it is one."""
+        """Return M as a finite sum of exponentials over powers of s + 1/2, or None."""
 
     @abstractmethod
     def above(self, count: int) -> Pair:
-        """A pair with an exact K that dominates this one (itself, when K is exact).
+        """Return a pair with an exact K that dominates this one (itself if K is exact).
 
-        ``count`` says how often it will be composed, so that a grid can suit it.
+        ``count`` is how often it will be composed, so that a grid can suit it.
         """
 
     @abstractmethod
     def below(self, count: int) -> Pair:
-        """A pair with an exact K that this one dominates (itself, when K is exact)."""
+        """Return a pair with an exact K that this one dominates (itself if K is exact)."""

@@ -22,7 +22,7 @@ from accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RandomizedResponsePair(AtomicPair):
-    """Keep the true category with probability e^eps/(e^eps + k - 1), else a uniform other.
+    """Keep the true category with probability e^eps/(e^eps + k - 1), else a uniform other one.
 
     The losses are epsilon, 0 and -epsilon. For k = 2 this pair dominates every pure
     epsilon-DP mechanism (Kairouz, Oh & Viswanath, arXiv:1311.0776, Theorem 3.4 and its proof).
@@ -41,51 +41,52 @@ class RandomizedResponsePair(AtomicPair):
     infinite: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
-        """Refuse what floats do not hold."""
+        """Refuse a parameter whose powers are not representable as floats."""
         required_loss(epsilon=self.epsilon)
 
     @property
     def atoms(self) -> Atoms:
-        """The outcomes, kept."""
+        """Return the atoms, computed once and cached."""
         return _atoms(self)
 
     def swapped(self) -> Pair:
-        """Itself, by symmetry."""
+        """Return the pair itself, which is symmetric."""
         return self
 
     @property
     def infinite_mass(self) -> float:
-        """As given."""
+        """Return the infinite mass that the pair was given."""
         return never_zero(self.infinite)
 
     @property
     def max_loss(self) -> float:
-        """Epsilon."""
+        """Return epsilon, rounded up."""
         return float(self.epsilon) * (1 + 2e-16)
 
     def work(self, s: complex) -> int:
-        """Terms in K."""
+        """Return the number of terms in K(s)."""
         return 3
 
     def smoothness(self, c: float, moment: Bound) -> Smoothness:
-        """None: the loss law has only atoms."""
+        """Return no smoothness: the loss law has only atoms."""
         return Smoothness()
 
     def lattice(self, c: float) -> Lattice:
-        """Span 2 epsilon for two categories, epsilon otherwise."""
+        """Return the lattice of span 2 epsilon for two categories, epsilon for more."""
         atoms, epsilon = self.atoms, float(self.epsilon)
         span = 2.0 * epsilon if self.categories == 2 else epsilon
         index = np.rint((atoms.loss + epsilon) / span)
         return Lattice(-epsilon, span, atoms.adjacency(index, c))
 
     def exponentials(self) -> Exponentials | None:
-        """Masses times e^{-l/2}, at the losses."""
+        """Return the masses times e^{-l/2} at the losses."""
         atoms = self.atoms
         return Exponentials(atoms.loss, np.exp(atoms.log_p - 0.5 * atoms.loss)[:, None])
 
 
 @lru_cache(maxsize=256)
 def _atoms(pair: RandomizedResponsePair) -> Atoms:
+    """Return the pair's atoms as logs of masses."""
     epsilon, others = float(pair.epsilon), pair.categories - 1
     log_total = epsilon + math.log1p(others * math.exp(-epsilon))
     log_p = [epsilon - log_total, -log_total]

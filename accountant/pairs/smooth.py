@@ -10,16 +10,16 @@ from accountant.pairs.pair import Exponentials, Lattice
 
 
 class SmoothPair(ExactPair, ABC):
-    """Answers come from a closed profile or from the contour."""
+    """A pair answered by a closed profile or by the contour."""
 
     __slots__ = ()
 
     @final
     def lattice(self, c: float) -> Lattice | None:
-        """None: the loss has a density."""
+        """Return None: the loss has a density."""
         return None
 
     @final
     def exponentials(self) -> Exponentials | None:
-        """None is known."""
+        """Return None: M is no known finite sum of exponentials."""
         return None

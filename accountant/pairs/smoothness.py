@@ -1,10 +1,8 @@
-"""How fast a characteristic function falls, proved from a minorant of the density.
+"""Bound how fast a characteristic function falls, from a minorant of the density.
 
 Lemma (layers). Let the law of L be at least sum_j m_j U(I_j), U(I) uniform on an interval I of
-length w_j, and let S(x) = sup over t >= x of |sin t / t|. Then for every real y
-|E e^{iyL}| <= 1 - sum_j m_j (1 - S(|y| w_j / 2)).
-Proof. The rest of the law has mass 1 - sum m_j and contributes at most that; the transform of
-U(I) at y has modulus |sin(y w/2) / (y w/2)| <= S(|y| w/2). The bound decreases in |y|.
+length w_j, and let S(x) = sup over t >= x of |sin t / t|. Then for every real y |E e^{iyL}| <= 1 -
+sum_j m_j (1 - S(|y| w_j / 2)).
 
 A density that lies above a step function with one peak is the sum of its horizontal layers,
 each uniform on an interval: this is how a pair finds its layers. As the location of a layer
@@ -22,8 +20,8 @@ from accountant.arithmetic.elementary import sinc_deficit
 from accountant.arithmetic.enclosure import Reals
 from accountant.pairs.pair import Smoothness
 
-_SHARED = 4  # neighbouring layers that are counted as one
-_SAFETY = 1.0 - 1e-9  # far above the rounding in heights and widths
+_SHARED = 4  # Neighbouring layers that are counted as one. Heuristic: the narrowest width is kept.
+_SAFETY = 1.0 - 1e-9  # Far above the rounding in heights and widths. Soundness depends on it.
 
 
 def layers(heights: Reals, widths: Reals) -> tuple[Reals, Reals]:
@@ -55,10 +53,10 @@ def layers(heights: Reals, widths: Reals) -> tuple[Reals, Reals]:
 
 
 def log_decay(parts: list[tuple[Smoothness, int]], y: Reals, tau: float = 0.0) -> Reals:
-    """Upper bound of log |e^{-tau^2 t^2/2} product of phi_i(t)^{n_i}| over all t >= y > 0.
+    """Bound from above log |e^{-tau^2 t^2/2} product of phi_i(t)^{n_i}| over all t >= y > 0.
 
-    What is known of lattice laws ends at pi/span: beyond the smallest such horizon they are
-    left out, and as the bounds decrease it is enough to look at y and at the horizon.
+    Bounds for lattice laws end at pi/span: beyond the smallest such horizon they are left out, and
+    as the bounds decrease it is enough to evaluate them at y and at the horizon.
 
     Args:
         parts: what is known of each tilted loss law, and its count.
@@ -75,7 +73,7 @@ def log_decay(parts: list[tuple[Smoothness, int]], y: Reals, tau: float = 0.0) -
 
 
 def _log_bound(parts: list[tuple[Smoothness, int]], y: Reals, tau: float) -> Reals:
-    """The bound at y, each part by the best of what is known of it."""
+    """Return the bound at y, for each part the best of its bounds."""
     total = -0.5 * tau * tau * y * y
     for part, count in parts:
         best = np.zeros(y.shape)
@@ -93,7 +91,7 @@ def _log_bound(parts: list[tuple[Smoothness, int]], y: Reals, tau: float) -> Rea
 
 
 def dirichlet_deficit(angle: Reals, steps: Reals) -> Reals:
-    """Lower bound of 1 - sup over t in [angle, pi/2] of |sin(k t) / (k sin t)|.
+    """Bound from below 1 - sup over t in [angle, pi/2] of |sin(k t) / (k sin t)|.
 
     For k t < pi the logarithm is -sum_m a_m (k^{2m} - 1) t^{2m} with a_1 = 1/6 and all
     a_m > 0, so the ratio is at most e^{-(k^2-1) t^2/6}; from k t = pi on, as sin t >= 2t/pi,
@@ -106,7 +104,7 @@ def dirichlet_deficit(angle: Reals, steps: Reals) -> Reals:
 
 
 def exponential_layers(rate: float, half: float, log_scale: float) -> tuple[Reals, Reals]:
-    """Layers of the density e^{log_scale + rate l} on [-half, half], rate > 0."""
+    """Return layers of the density e^{log_scale + rate l} on [-half, half], rate > 0."""
     edges = np.linspace(-half, half, 65)
     with np.errstate(under="ignore", over="ignore"):
         heights = np.exp(np.minimum(log_scale + rate * edges[:-1], 600.0))

@@ -41,18 +41,21 @@ from accountant.pairs.subsampling_formulas import (
     removal_profile,
 )
 
-_LARGE = -4.0  # log of a term beyond which M - 1 is no smaller than M: a plain sum is as good
-_UNREACHABLE = 1 << 40
-_BLOCK = 1 << 20  # terms evaluated at once
-_OFTEN = 0.5  # a sampling rate above which log(1 + u) - u is their difference
-_LEFT = -math.log(2.0)
-_LIKELY = 0.7  # a log of q e^l from which u is not small
+# Log of a term beyond which M - 1 is no smaller than M, so that a plain sum is as good. Heuristic.
+_LARGE = -4.0
+_UNREACHABLE = 1 << 40  # The work of a value that cannot be computed. Heuristic.
+_BLOCK = 1 << 20  # Terms evaluated at once, to bound memory. Heuristic.
+# Sampling rate above which log(1 + u) - u is computed as their difference. Error bounds depend on
+# it.
+_OFTEN = 0.5
+_LEFT = -math.log(2.0)  # Losses below it have e^l < 1/2. Error bounds depend on it.
+_LIKELY = 0.7  # Log of q e^l from which u is not small. Error bounds depend on it.
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubsampledGaussianPair(SmoothPair):
-    """Mixture W = (1-q) N(0,1) + q N(mu,1) against N(0,1).
+    """The mixture W = (1-q) N(0,1) + q N(mu,1) against N(0,1).
 
     ``removal`` is the pair (W, N(0,1)); otherwise (N(0,1), W). With u(z) = q (e^l - 1),
     l = mu z - mu^2/2 and z standard normal,
@@ -62,7 +65,7 @@ class SubsampledGaussianPair(SmoothPair):
     Source: Zhu, Dong & Wang (arXiv:2106.08567), Theorem 11, with the Gaussian's own pair; the
         formula is a change of measure.
     Rounds: as E[u] = 0, M - 1 = E[(1+u)^alpha - 1 - alpha u], an integral of terms of the
-        size of the answer. It is taken by a trapezoid rule (pairs/mixture_rule.py) on a
+        size of the answer. It is taken by a trapezoid rule (pairs/mixture_quadrature.py) on a
         line on which |(1+u)^{i Im alpha}| <= 1, conjugating alpha so that Im alpha >= 0.
 
     Attributes:
@@ -78,39 +81,39 @@ class SubsampledGaussianPair(SmoothPair):
     extended: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse rates whose logs floats do not hold."""
+        """Refuse rates whose logs are not representable as floats."""
         required_rate(sampling_rate=self.sampling_rate)
 
     def swapped(self) -> SubsampledGaussianPair:
-        """The other direction."""
+        """Return the pair of the other direction."""
         return replace(self, removal=not self.removal)
 
     def refined(self) -> SubsampledGaussianPair:
-        """The same with longer floats, where there are any."""
+        """Return the same pair with longer floats, or itself if there are none."""
         return self if EXTENDED is np.float64 else replace(self, extended=True)
 
     @property
     def infinite_mass(self) -> float:
-        """None: both have full support."""
+        """Return 0: both laws have full support."""
         return 0.0
 
     @property
     def max_loss(self) -> float:
-        """Unbounded for removal, -log(1 - q) for addition."""
+        """Return infinity for removal, -log(1 - q), rounded up, for addition."""
         if self.removal:
             return math.inf
         return -log_unsampled(self.sampling_rate) * (1 + 1e-15)
 
     def cgf(self, s: Complexes) -> Enclosure:
-        """Log of the expectation by the trapezoid rule."""
+        """Enclose K, the log of an expectation, by the trapezoid rule."""
         return self._cgf(s, 0)
 
     def cgf_along(self, points: Reals, line: Complexes) -> Enclosure:
-        """Together, as one rule serves all."""
+        """Enclose K at all arguments together, as one rule serves them."""
         return self._cgf(np.concatenate([points, line]), points.size)
 
     def _cgf(self, s: Complexes, apart: int) -> Enclosure:
-        """K of arguments the first of which may not be on a line with the others."""
+        """Enclose K; the first ``apart`` arguments may not be on a line with the others."""
         mixture = _mixture(self)
         alpha = mixture.alpha(s)
         flipped = alpha.imag < 0
@@ -139,17 +142,20 @@ class SubsampledGaussianPair(SmoothPair):
         return Enclosure(np.where(flipped, found.value.conj(), found.value), found.radius)
 
     def steer(self, c: Reals) -> tuple[Reals, Reals, Reals]:
-        """By a coarse trapezoid rule on the real axis."""
+        """Approximate K, K' and K'' by a coarse trapezoid rule on the real axis."""
         value, slope, bend = _mixture(self).steer(c)
         return value[0], slope[0], bend[0]
 
     @property
     def zcdp_bound(self) -> float:
-        """That of the Gaussian: Rényi divergence is quasi-convex, so mixing only helps."""
+        """Return the rho without subsampling.
+
+        Rényi divergence is quasi-convex, so mixing only helps.
+        """
         return 0.5 * float(self.mu_squared) * (1 + 1e-15)
 
     def work(self, s: complex) -> int:
-        """Nodes of the quadrature."""
+        """Return the number of nodes of the quadrature."""
         alpha = _mixture(self).alpha(np.array([s]))
         try:
             alpha = np.where(alpha.imag < 0, alpha.conj(), alpha)
@@ -159,23 +165,23 @@ class SubsampledGaussianPair(SmoothPair):
 
     @property
     def gdp_bound(self) -> float:
-        """That of the Gaussian: forgetting the sample is post-processing."""
+        """Return the Gaussian's mu: forgetting the sample is post-processing."""
         return math.sqrt(self.mu_squared) * (1 + 1e-15)
 
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
-        """The Gaussian's profile at a shifted epsilon (pairs/subsampled_profile.py)."""
+        """Enclose the Gaussian's profile at a shifted epsilon (pairs/subsampling_formulas.py)."""
         mu = math.sqrt(self.mu_squared)
         through = removal_profile if self.removal else addition_profile
         return through(lambda x: gaussian_profile(mu, x), self.sampling_rate, epsilon)
 
     def smoothness(self, c: float, moment: Bound) -> Smoothness:
-        """Layers of the tilted loss density."""
+        """Return layers of the tilted loss density."""
         mixture = _mixture(self)
         ((masses, widths),) = mixture.layers(mixture.cells(c), np.array([moment.upper]))
         return Smoothness(0.0, masses, widths)
 
     def envelope(self, c: float, moment: Bound) -> tuple[Reals, Reals]:
-        """From a shifted contour."""
+        """Return heights and rates from a shifted contour."""
         mixture = _mixture(self)
         heights, rates = mixture.envelope(mixture.cells(c), np.array([moment.lower]))
         return heights[0], rates[0]
@@ -183,7 +189,7 @@ class SubsampledGaussianPair(SmoothPair):
 
 @lru_cache(maxsize=256)
 def _mixture(pair: SubsampledGaussianPair, kind: type[Any] = np.float64) -> GaussianMixtures:
-    """The one mixture, as floats."""
+    """Return the pair's one mixture, as floats."""
     return GaussianMixtures.of(
         [pair.mu_squared], [pair.sampling_rate], removal=pair.removal, dtype=np.dtype(kind)
     )

@@ -1,7 +1,7 @@
-"""The product of many subsampled Gaussian pairs as one pair, so that they share each array.
+"""Treat the product of many subsampled Gaussian pairs as one pair, so that they share arrays.
 
 K is the sum of K of the parts, with its error: plain sums of M, known to fewer digits than each
-part's own, and of what makes the losses smooth only the layers.
+part's own. Of the smoothness of the losses only the layers are used.
 """
 
 from __future__ import annotations
@@ -24,14 +24,16 @@ from accountant.pairs.smooth import SmoothPair
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from accountant.pairs.subsampling_formulas import log_unsampled
 
-_MANY = 16  # pairs, fewer are not bundled
-_RARE = Fraction(1, 32)  # rates above: the loss has more to show for itself than layers
-_MOST = 4096  # of all counts: a plain sum errs by about 1e-13 a part
-_TOGETHER = 64  # mixtures in one array
-_UNREACHABLE = 1 << 40
-_WIDTH = 0.02  # rounding of log widths of layers
-_NARROW = 30.0  # layers narrower by e to this than the widest tell nothing
-_SLACK = 1 + 1e-12
+_MANY = 16  # Fewest pairs that are bundled. Heuristic.
+# Largest rate bundled: at larger ones more than layers is known of the loss. Heuristic.
+_RARE = Fraction(1, 32)
+_MOST = 4096  # Largest sum of counts: a plain sum errs by approximately 1e-13 a part. Heuristic.
+_TOGETHER = 64  # Mixtures in one array. Heuristic.
+_UNREACHABLE = 1 << 40  # The work of a value that cannot be computed. Heuristic.
+_WIDTH = 0.02  # Rounding of log widths of layers. Heuristic: widths are rounded down.
+# Layers narrower than the widest by e to this are left out, which is sound. Heuristic.
+_NARROW = 30.0
+_SLACK = 1 + 1e-12  # Above the rounding of sums. Soundness depends on it.
 
 Block = tuple[GaussianMixtures, Reals]
 
@@ -39,7 +41,7 @@ Block = tuple[GaussianMixtures, Reals]
 @final
 @dataclass(frozen=True, slots=True)
 class SubsampledGaussians(SmoothPair):
-    """Independent subsampled Gaussian pairs of one direction, each so many times.
+    """Independent subsampled Gaussian pairs of one direction, each with a count.
 
     Attributes:
         parts: pairs and counts.
@@ -52,29 +54,29 @@ class SubsampledGaussians(SmoothPair):
     blocks: list[Block] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Arrange the parts."""
+        """Arrange the parts in blocks."""
         object.__setattr__(self, "blocks", _blocks(self.parts, removal=self.removal))
 
     def swapped(self) -> SubsampledGaussians:
-        """The other direction."""
+        """Return the product of the other direction."""
         parts = tuple((pair.swapped(), count) for pair, count in self.parts)
         return SubsampledGaussians(parts, not self.removal)
 
     @property
     def infinite_mass(self) -> float:
-        """None: all have full support."""
+        """Return 0: all laws have full support."""
         return 0.0
 
     @property
     def max_loss(self) -> float:
-        """Unbounded for removal, the sum of -log(1 - q) for addition."""
+        """Return infinity for removal, the sum of -log(1 - q), rounded up, for addition."""
         if self.removal:
             return math.inf
         each = (-count * log_unsampled(pair.sampling_rate) for pair, count in self.parts)
         return math.fsum(each) * _SLACK
 
     def cgf(self, s: Complexes) -> Enclosure:
-        """The sum of the parts' K, each the log of a plain sum."""
+        """Enclose the sum of the parts' K, each the log of a plain sum."""
         blocks = self.blocks
         alpha = blocks[0][0].alpha(s)
         flipped = alpha.imag < 0
@@ -87,11 +89,11 @@ class SubsampledGaussians(SmoothPair):
         return Enclosure(np.where(flipped, total.value.conj(), total.value), total.radius)
 
     def cgf_along(self, points: Reals, line: Complexes) -> Enclosure:
-        """Apart: sums up a line share their turns."""
+        """Enclose K at the points and on the line apart, as sums on a line share work."""
         return joined([self.cgf(points + 0j), self.cgf(line)])
 
     def steer(self, c: Reals) -> tuple[Reals, Reals, Reals]:
-        """The sums of the parts'."""
+        """Approximate K, K' and K'' by the sums of the parts' values."""
         total = np.zeros((3, c.size))
         for mixtures, counts in self.blocks:
             value, slope, bend = mixtures.steer(c)
@@ -100,17 +102,20 @@ class SubsampledGaussians(SmoothPair):
 
     @property
     def zcdp_bound(self) -> float:
-        """That of the Gaussians: Rényi divergence is quasi-convex, so mixing only helps."""
+        """Return the rho without subsampling.
+
+        Rényi divergence is quasi-convex, so mixing only helps.
+        """
         each = (count * float(pair.mu_squared) for pair, count in self.parts)
         return 0.5 * math.fsum(each) * _SLACK
 
     @property
     def gdp_bound(self) -> float:
-        """That of the Gaussians: forgetting the samples is post-processing."""
+        """Return the Gaussians' mu: forgetting the samples is post-processing."""
         return math.sqrt(2.0 * self.zcdp_bound) * _SLACK
 
     def work(self, s: complex) -> int:
-        """Nodes of the quadratures."""
+        """Return the number of nodes of the quadratures."""
         blocks = self.blocks
         alpha = blocks[0][0].alpha(np.array([s]))
         alpha = np.where(alpha.imag < 0, alpha.conj(), alpha)
@@ -120,13 +125,13 @@ class SubsampledGaussians(SmoothPair):
             return _UNREACHABLE
 
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals] | None:
-        """No closed form."""
+        """Return None: there is no closed form."""
         return None
 
     def smoothness(self, c: float, moment: Bound) -> Smoothness:
-        """The layers of all parts: log(1 - x) <= -x, so what they lack adds up.
+        """Return the layers of all parts: log(1 - x) <= -x, so their deficits add up.
 
-        A layer counts as narrower than it is, which lacks less.
+        A layer counts as narrower than it is, which has a smaller deficit.
         """
         blocks = self.blocks
         alpha = blocks[0][0].alpha(np.array([c + 0j]))
@@ -142,10 +147,10 @@ class SubsampledGaussians(SmoothPair):
 
 
 def bundled(parts: Sequence[tuple[Pair, int]]) -> list[tuple[Pair, int]]:
-    """The same product, many different subsampled Gaussians of a direction as one pair.
+    """Return the same product, many different subsampled Gaussians of a direction as one pair.
 
-    Only rare samples, and not where they are repeated so often that each has to be known to
-    more digits.
+    Heuristic: only small rates are bundled, and only if they are not repeated so often that each
+    has to be known to more digits.
     """
     bundles: list[tuple[Pair, int]] = []
     for removal in (True, False):
@@ -159,7 +164,7 @@ def bundled(parts: Sequence[tuple[Pair, int]]) -> list[tuple[Pair, int]]:
 def _is_rare(
     part: tuple[Pair, int], *, removal: bool
 ) -> TypeGuard[tuple[SubsampledGaussianPair, int]]:
-    """Whether it is a subsampled Gaussian of that direction and a small rate."""
+    """Return whether the pair is a subsampled Gaussian of that direction and a small rate."""
     pair, _ = part
     return (
         isinstance(pair, SubsampledGaussianPair)
@@ -169,6 +174,7 @@ def _is_rare(
 
 
 def _blocks(parts: tuple[tuple[SubsampledGaussianPair, int], ...], *, removal: bool) -> list[Block]:
+    """Return the parts as arrays, those of similar noise together."""
     ordered = sorted(parts, key=lambda part: part[0].mu_squared)
     return [
         (
@@ -184,7 +190,7 @@ def _blocks(parts: tuple[tuple[SubsampledGaussianPair, int], ...], *, removal: b
 
 
 def _each(blocks: list[Block], alpha: Complexes) -> Iterator[tuple[Enclosure, Reals]]:
-    """K of every part, block by block, with the counts."""
+    """Yield K of every part, block by block, with the counts."""
     for mixtures, counts in blocks:
         rule = choose_rule(mixtures, alpha)
         growth = mixtures.log_ratio(rule.z, rule.shift)
@@ -192,7 +198,7 @@ def _each(blocks: list[Block], alpha: Complexes) -> Iterator[tuple[Enclosure, Re
 
 
 def _merged(masses: Reals, widths: Reals) -> tuple[Reals, Reals]:
-    """Layers of about equal width as one, as narrow as the narrowest of them may be."""
+    """Merge layers of similar width, each group as narrow as its narrowest layer may be."""
     if not widths.size:
         return masses, widths
     log_width = np.log(widths)

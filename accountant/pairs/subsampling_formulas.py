@@ -21,31 +21,37 @@ import numpy as np
 from accountant.arithmetic.enclosure import ELEMENTARY_ULPS, UNIT_ROUNDOFF, Reals
 
 Profile = Callable[[Reals], tuple[Reals, Reals]]
-_LARGE = 1.0  # an epsilon from which t - 1 + q is as good as (t - 1) / q
-_FAR = 600.0  # an epsilon from which e^-epsilon is nothing beside 1
+# Epsilon from which t - 1 + q is as accurate as (t - 1) / q. Heuristic: both errors are bounded.
+_LARGE = 1.0
+# Epsilon from which t (1 - q) exceeds 1, as 1 - q is above e^-600. Soundness depends on it.
+_FAR = 600.0
+# The error of a few elementary functions. Soundness depends on it.
 _ULP = 4 * ELEMENTARY_ULPS * UNIT_ROUNDOFF
 
 
 def log_unsampled(sampling_rate: Fraction) -> float:
-    """log(1 - q), within 8 u of itself."""
+    """Return log(1 - q), within 8 u of itself."""
     if sampling_rate > Fraction(1, 2):
         return math.log(1 - sampling_rate)
     return math.log1p(-float(sampling_rate))
 
 
 def _blurred(base: Profile, argument: Reals, slack: Reals) -> tuple[Reals, Reals]:
-    """Ends that hold for every argument so near; asked together, as they share the work."""
+    """Return ends valid for every argument within the slack.
+
+    Both are evaluated in one call, as they share the work.
+    """
     found = base(np.concatenate([argument + slack, argument - slack]))
     return found[0][: argument.size], found[1][argument.size :]
 
 
 def _share_up(share: float | Reals, upper: Reals) -> Reals:
-    """A share of delta, rounded up: 0 only where delta is, however small the share."""
+    """Return a share of delta, rounded up: 0 only if delta is, however small the share."""
     return np.where(upper == 0, 0.0, np.nextafter(share * upper * (1 + _ULP), np.inf))
 
 
 def removal_profile(base: Profile, sampling_rate: Fraction, epsilon: Reals) -> tuple[Reals, Reals]:
-    """Lower and upper ends for the pair ((1-q)Q + qP, Q)."""
+    """Return lower and upper ends for the pair ((1-q)Q + qP, Q)."""
     rate, log_rate = float(sampling_rate), math.log(sampling_rate)
     near, far = np.minimum(epsilon, _LARGE), np.maximum(epsilon, _LARGE)
     ratio = np.expm1(near) / rate
@@ -69,7 +75,7 @@ def removal_profile(base: Profile, sampling_rate: Fraction, epsilon: Reals) -> t
 
 
 def addition_profile(base: Profile, sampling_rate: Fraction, epsilon: Reals) -> tuple[Reals, Reals]:
-    """Lower and upper ends for the pair (P, (1-q)P + qQ)."""
+    """Return lower and upper ends for the pair (P, (1-q)P + qQ)."""
     rate, other = float(sampling_rate), float(1 - sampling_rate)
     near = np.minimum(epsilon, _FAR)  # rest is below 0 from there, as 1 - q is above e^-600
     grown = other * np.expm1(near)
@@ -92,7 +98,7 @@ def addition_profile(base: Profile, sampling_rate: Fraction, epsilon: Reals) -> 
 def replacement_profile(
     base: Profile, sampling_rate: Fraction, epsilon: Reals
 ) -> tuple[Reals, Reals]:
-    """Lower and upper ends under replace-one, for samples of a fixed size.
+    """Return lower and upper ends under replace-one, for samples of a fixed size.
 
     Statement: let every pair of neighbouring samples of the fixed size have profile at most
         delta. Then datasets that differ in one record, sampled without replacement with

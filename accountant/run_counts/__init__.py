@@ -1,1 +1,1 @@
-"""Laws of the number of runs, one a file."""
+"""The laws of the number of runs, one law a file."""

@@ -1,4 +1,4 @@
-"""A binomial number of runs: every candidate of a list is tried or not, by a coin of its own."""
+"""A binomial number of runs: each of a list of trials is a run with a fixed probability."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from accountant.run_counts.law import (
     masses_from_ratios,
 )
 
+# Most trials: the error of the law's functions is tested up to here. Soundness depends on it.
 _MOST_TRIALS = 10**5
 
 
@@ -56,57 +57,57 @@ class BinomialRuns(RunLaw):
 
     @property
     def mean(self) -> float:
-        """Trials times probability."""
+        """Return trials times probability."""
         return float(self.trials * self.probability)
 
     @property
     def largest(self) -> int | None:
-        """The number of trials."""
+        """Return the number of trials."""
         return self.trials
 
     @property
     def corner_is_worst(self) -> bool:
-        """(n - 1) p a / (1 - p a) grows with a."""
+        """Return True: (n - 1) p a / (1 - p a) grows with a."""
         return True
 
     def describe(self) -> str:
-        """The law in words and numbers."""
+        """Return the law in words and numbers."""
         return f"binomial runs ({self.trials} trials of probability {float(self.probability):g})"
 
     def _log_gap(self, z: Reals) -> Reals:
-        """log(1 - probability (1 - z)), which keeps its digits where that is close to 1."""
+        """Return log(1 - probability (1 - z)), accurate also if that is close to 0."""
         missed = float(self.probability) * (1.0 - z)
         near = float(1 - self.probability) + float(self.probability) * z
         log: Reals = np.where(missed < 0.5, np.log1p(-np.minimum(missed, 0.5)), np.log(near))
         return log
 
     def pgf(self, z: Reals) -> Reals:
-        """(1 - probability (1 - z))^trials."""
+        """Return (1 - probability (1 - z))^trials."""
         return np.asarray(np.exp(self.trials * self._log_gap(z)))
 
     def derivative(self, z: Reals) -> Reals:
-        """Mean (1 - probability (1 - z))^(trials - 1)."""
+        """Return mean (1 - probability (1 - z))^(trials - 1)."""
         return np.asarray(self.mean * np.exp((self.trials - 1) * self._log_gap(z)))
 
     def growth(self, z: Reals) -> Reals:
-        """(trials - 1) probability / (1 - probability (1 - z))."""
+        """Return (trials - 1) probability / (1 - probability (1 - z))."""
         gap = float(1 - self.probability) + float(self.probability) * z
         return np.asarray((self.trials - 1) * float(self.probability) / gap)
 
     def log_moment_up(self, exponent: float) -> float:
-        """Trials times log(1 - probability + probability e^exponent)."""
+        """Return trials times log(1 - probability + probability e^exponent), rounded up."""
         one = log_binary_moment_up(self.probability, exponent)
         return raised(self.trials * one, LOG_ERROR) if one else 0.0
 
     def log_ratio_up(self, epsilon: float) -> float:
-        """(trials - 1) log((1 - p + e^epsilon)/(1 + (1 - p) e^epsilon))."""
+        """Return (trials - 1) log((1 - p + e^epsilon)/(1 + (1 - p) e^epsilon)), rounded up."""
         if self.trials == 1 or epsilon == 0.0:
             return 0.0
         one = logistic_log_ratio_up(1 - self.probability, epsilon)
         return raised((self.trials - 1) * one, LOG_ERROR)
 
     def masses(self, largest: int) -> Reals:
-        """By the ratio (n - k) p / ((k + 1)(1 - p)) of neighbours."""
+        """Return the masses by the ratio (n - k) p / ((k + 1)(1 - p)) of neighbours."""
         k = np.arange(0.0, min(largest, self.trials))
         odds = log_exact(self.probability / (1 - self.probability))
         first = self.trials * log_exact(1 - self.probability)

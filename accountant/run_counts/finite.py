@@ -1,4 +1,4 @@
-"""Any law of the number of runs with finitely many values, given by its probabilities."""
+"""A law of the number of runs with finitely many values, given by its probabilities."""
 
 from __future__ import annotations
 
@@ -16,10 +16,13 @@ from accountant.arithmetic.enclosure import Reals, raised
 from accountant.errors import ParameterError
 from accountant.run_counts.law import FARTHEST, RunLaw
 
-_MOST_VALUES = 1000
-_CELLS = 4096
+_MOST_VALUES = 1000  # Most values, to bound the time; ``_SUM_ERROR`` covers sums of so many terms.
+_CELLS = 4096  # Cells on which the largest ratio is bounded. Heuristic: each bound is valid.
+# Stands for minus the log of 0, so that products with 0 are 0. Soundness depends on it.
 _HUGE = 1e100
-_SUM_ERROR = 1e-13  # of sums of a thousand terms at or above 0, and of their logs
+# Above the relative error of sums of a thousand non-negative terms and of their logs. Soundness
+# depends on it.
+_SUM_ERROR = 1e-13
 
 
 @final
@@ -54,25 +57,28 @@ class FiniteRuns(RunLaw):
 
     @property
     def mean(self) -> float:
-        """Sum of k P(K = k)."""
+        """Return the sum of k P(K = k)."""
         return float(sum(k * mass for k, mass in enumerate(self.probabilities)))
 
     @property
     def largest(self) -> int | None:
-        """The last value of positive probability."""
+        """Return the largest value of positive probability."""
         return len(self.probabilities) - 1
 
     @property
     def corner_is_worst(self) -> bool:
-        """Not in general: a long run that is rare makes the ratio rise twice."""
+        """Return False: with a large but rare number of runs the ratio can rise twice."""
         return False
 
     def describe(self) -> str:
-        """The law in words and numbers."""
+        """Return the law in words and numbers."""
         return f"at most {self.largest} runs (mean {self.mean:g})"
 
     def _sum(self, z: Reals, order: int) -> Reals:
-        """A derivative of the generating function, by Horner's rule: no term is negative."""
+        """Return a derivative of the generating function by Horner's rule.
+
+        No term is negative.
+        """
         total = np.zeros(np.shape(z))
         for k in range(len(self.probabilities) - 1, order - 1, -1):
             falling = float(self.probabilities[k]) * (1, k, k * (k - 1))[order]
@@ -80,19 +86,22 @@ class FiniteRuns(RunLaw):
         return total
 
     def pgf(self, z: Reals) -> Reals:
-        """The polynomial."""
+        """Return the generating function, a polynomial."""
         return self._sum(z, 0)
 
     def derivative(self, z: Reals) -> Reals:
-        """Its first derivative."""
+        """Return the first derivative of the generating function."""
         return self._sum(z, 1)
 
     def growth(self, z: Reals) -> Reals:
-        """Second over first derivative."""
+        """Return the second over the first derivative."""
         return np.asarray(self._sum(z, 2) / np.maximum(self.derivative(z), 1e-300))
 
     def log_moment_up(self, exponent: float) -> float:
-        """log(1 + sum p_k (e^(k exponent) - 1)), far out the sum by its largest term."""
+        """Return log(1 + sum p_k (e^(k exponent) - 1)), rounded up.
+
+        For large exponents the sum is taken relative to its largest term.
+        """
         if exponent == 0.0:
             return 0.0
         k = np.arange(len(self.probabilities))
@@ -108,13 +117,13 @@ class FiniteRuns(RunLaw):
         )
 
     def log_ratio_up(self, epsilon: float) -> float:
-        """At the corner tau = 1 - c = 1/(1 + e^epsilon), and in cells, as that need not be worst.
+        """Bound the ratio at the corner and on cells, as the corner need not be worst.
 
-        On tau = e^-epsilon c the ratio is largest at the corner: z phi''(z)/phi'(z) is the mean
-        of K - 1 under weights k p_k z^(k-1), which grows with z. On the other part, a = 1 - c and
-        1 - tau = e^epsilon a, cut into cells of a: phi' grows, so on a cell the ratio is at most
-        phi' at the largest c over phi' at the least tau. For at most n runs
-        phi'(tau) >= (tau/c)^(n-1) phi'(c), so n - 1 times epsilon is enough.
+        The corner is tau = 1 - c = 1/(1 + e^epsilon). On tau = e^-epsilon c the ratio is largest
+        there: z phi''(z)/phi'(z) is the mean of K - 1 under weights k p_k z^(k-1), which grows with
+        z. On the other part, a = 1 - c and 1 - tau = e^epsilon a, cut into cells of a: phi' grows,
+        so on a cell the ratio is at most phi' at the largest c over phi' at the least tau. For at
+        most n runs phi'(tau) >= (tau/c)^(n-1) phi'(c), so n - 1 times epsilon is enough.
         """
         most = raised((len(self.probabilities) - 2) * epsilon, _SUM_ERROR)
         if len(self.probabilities) == 2 or epsilon == 0.0:
@@ -130,7 +139,10 @@ class FiniteRuns(RunLaw):
         return min(max(corner, self._log_ratio(1.0 - a[:-1], least)), most)
 
     def _log_ratio(self, c: Reals, tau: Reals) -> float:
-        """The largest log phi'(c)/phi'(tau), rounded up for c and tau within 1e-15 of theirs."""
+        """Return the largest log phi'(c)/phi'(tau), rounded up.
+
+        It is valid for all c and tau within a relative 1e-15 of those given.
+        """
         high = self._log_derivative(np.minimum(c * (1 + 1e-15), 1.0))
         low = self._log_derivative(tau * (1 - 1e-14))
         with np.errstate(invalid="ignore"):
@@ -138,7 +150,7 @@ class FiniteRuns(RunLaw):
         return float(np.where(np.isinf(low), math.inf, ratios).max())
 
     def _log_derivative(self, z: Reals) -> Reals:
-        """Log of the first derivative, which may be no float."""
+        """Return the log of the first derivative, -inf if that is 0."""
         masses = self.masses(len(self.probabilities) - 1)
         k = np.flatnonzero(masses[1:]) + 1
         with np.errstate(divide="ignore"):
@@ -148,6 +160,6 @@ class FiniteRuns(RunLaw):
         return np.where(found < -0.5 * _HUGE, -math.inf, found)
 
     def masses(self, largest: int) -> Reals:
-        """As given."""
+        """Return the probabilities as floats."""
         known = np.array([float(mass) for mass in self.probabilities[: largest + 1]])
         return np.concatenate([known, np.zeros(largest + 1 - known.size)])

@@ -12,6 +12,7 @@ from accountant.arithmetic.enclosure import Reals, raised
 from accountant.errors import ParameterError
 from accountant.run_counts.law import LOG_ERROR, RunLaw
 
+# Most runs: the error of the law's functions is tested up to here. Soundness depends on it.
 _MOST_RUNS = 10**4
 
 
@@ -39,45 +40,45 @@ class FixedRuns(RunLaw):
 
     @property
     def mean(self) -> float:
-        """The count."""
+        """Return the count."""
         return float(self.count)
 
     @property
     def largest(self) -> int | None:
-        """The count."""
+        """Return the count."""
         return self.count
 
     @property
     def corner_is_worst(self) -> bool:
-        """(n - 1) a / (1 - a) grows with a."""
+        """Return True: (n - 1) a / (1 - a) grows with a."""
         return True
 
     def describe(self) -> str:
-        """The law in words and numbers."""
+        """Return the law in words and numbers."""
         return f"{self.count} runs"
 
     def pgf(self, z: Reals) -> Reals:
-        """z^count."""
+        """Return z^count."""
         return np.asarray(z**self.count)
 
     def derivative(self, z: Reals) -> Reals:
-        """Count z^(count - 1)."""
+        """Return count z^(count - 1)."""
         return np.asarray(self.count * z ** (self.count - 1))
 
     def growth(self, z: Reals) -> Reals:
-        """(count - 1) / z."""
+        """Return (count - 1) / z."""
         return np.asarray((self.count - 1) / np.maximum(z, 1e-300))
 
     def log_moment_up(self, exponent: float) -> float:
-        """Count times the exponent."""
+        """Return count times the exponent, rounded up."""
         return raised(self.count * exponent, LOG_ERROR) if exponent > 0.0 else 0.0
 
     def log_ratio_up(self, epsilon: float) -> float:
-        """(count - 1) epsilon."""
+        """Return (count - 1) epsilon, rounded up."""
         if self.count == 1 or epsilon == 0.0:
             return 0.0
         return raised((self.count - 1) * epsilon, LOG_ERROR)
 
     def masses(self, largest: int) -> Reals:
-        """All at the count."""
+        """Return mass 1 at the count and 0 elsewhere."""
         return np.asarray(np.arange(largest + 1) == self.count, dtype=float)

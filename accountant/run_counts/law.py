@@ -1,4 +1,4 @@
-"""What selection has to know of the number of runs K: its probability generating function."""
+"""The law of the number of runs K, given by its probability generating function."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ from accountant.arguments import Number
 from accountant.arithmetic.enclosure import Reals, log_exact, raised
 from accountant.errors import NotCertified, ParameterError
 
-# Relative error of the mean and of the derivatives of the generating function, at an argument
-# that is exactly a float. The tests find at most a tenth of it.
+# Relative error of the mean and of the derivatives of the generating function, at an argument that
+# is exactly a float; the tests find at most a tenth of it. Soundness depends on it.
 LAW_ERROR = 1e-11
-# Relative, of sums of logs that are all at or above 0: about thirty roundings.
+# Relative error of sums of logs that are all at or above 0: approximately thirty roundings.
+# Soundness depends on it.
 LOG_ERROR = 1e-14
-FARTHEST = 700.0  # e^x is a float for x up to here
-LEAST_PROBABILITY = Fraction(1, 10**300)  # closer to 0 floats lose their digits
+FARTHEST = 700.0  # Largest x for which e^x is computed as a float; beyond it logs are used.
+# Least probability: a smaller one loses digits as a float. Smaller ones raise.
+LEAST_PROBABILITY = Fraction(1, 10**300)
+# Most masses that a quantile is looked for in, to bound memory. Exceeding it raises.
 _LONGEST = 1 << 26
 
 
@@ -35,60 +38,65 @@ class RunLaw(ABC):
     @property
     @abstractmethod
     def mean(self) -> float:
-        """The expected number of runs."""
+        """Return the expected number of runs."""
 
     @property
     @abstractmethod
     def largest(self) -> int | None:
-        """The largest number of runs that is possible, None when there is none."""
+        """Return the largest number of runs that is possible, None if there is none."""
 
     @property
     @abstractmethod
     def corner_is_worst(self) -> bool:
-        """Whether a phi''(1 - a)/phi'(1 - a) is known to grow with a in [0, 1)."""
+        """Return whether a phi''(1 - a)/phi'(1 - a) is known to grow with a in [0, 1)."""
 
     @abstractmethod
     def describe(self) -> str:
-        """The law in words and numbers."""
+        """Return the law in words and numbers."""
 
     @abstractmethod
     def pgf(self, z: Reals) -> Reals:
-        """E[z^K] for z in [0, 1]."""
+        """Return E[z^K] for z in [0, 1]."""
 
     @abstractmethod
     def derivative(self, z: Reals) -> Reals:
-        """The first derivative of the generating function, E[K z^(K-1)], for z in [0, 1]."""
+        """Return the first derivative of the generating function, E[K z^(K-1)], for z in [0, 1]."""
 
     @abstractmethod
     def growth(self, z: Reals) -> Reals:
-        """Second derivative over first, for z in [0, 1]; any finite number where both are 0."""
+        """Return the second derivative over the first, for z in [0, 1].
+
+        It returns any finite number if both are 0.
+        """
 
     @abstractmethod
     def masses(self, largest: int) -> Reals:
-        """P(K = k) for k = 0, ..., largest: shape (largest + 1,)."""
+        """Return P(K = k) for k = 0, ..., largest: shape (largest + 1,)."""
 
     @abstractmethod
     def log_moment_up(self, exponent: float) -> float:
-        """Log E[e^(exponent K)] for an exponent at or above 0, rounded up; +inf where unbounded."""
+        """Return log E[e^(exponent K)] for an exponent >= 0, rounded up; +inf if unbounded."""
 
     @abstractmethod
     def log_ratio_up(self, epsilon: float) -> float:
-        """The largest log phi'(c)/phi'(tau) that epsilon-DP allows, rounded up; epsilon >= 0.
+        """Return the largest log phi'(c)/phi'(tau) that epsilon-DP allows, rounded up.
+
+        The epsilon is at or above 0.
 
         Statement: c and tau are the masses of one set under two neighbours, so tau >= e^-eps c
             and 1 - tau <= e^eps (1 - c). If a phi''(1 - a)/phi'(1 - a) grows with a
             (``corner_is_worst``) the ratio is largest where both are equalities, at
             c = 1 - tau = e^eps/(1 + e^eps). At infinity it is log phi'(1)/phi'(0).
-        Source: proofs/selection.md, Corollary 3.
+        Source: proofs/theory/selection.md, Corollary 3.
         """
 
     @property
     @final
     def log_mean_up(self) -> float:
-        """Log E[max(K, 1)] = log(m + P(K = 0)), m the mean, rounded up.
+        """Return log E[max(K, 1)] = log(m + P(K = 0)), m the mean, rounded up.
 
-        E[max(K - 1, 0)] is at most E[K (K - 1)]/2 = phi''(1)/2, which keeps its digits where
-        m + P(K = 0) is close to 1.
+        E[max(K - 1, 0)] is at most E[K (K - 1)]/2 = phi''(1)/2, which keeps its digits if m + P(K =
+        0) is close to 1.
         """
         size = self.mean + self.probability_of_none
         beyond = max(size - 1.0, 0.0) + 2 * LAW_ERROR * (1.0 + size)
@@ -100,12 +108,12 @@ class RunLaw(ABC):
     @property
     @final
     def probability_of_none(self) -> float:
-        """P(K = 0): nothing is run and nothing is released."""
+        """Return P(K = 0): there is no run and no release."""
         return float(self.pgf(np.zeros(1))[0])
 
     @final
     def probability_drawn(self, *, candidates: int) -> float:
-        """The probability that a given candidate is among the runs.
+        """Return the probability that a given candidate is among the runs.
 
         Each run draws one of the candidates uniformly, so K runs miss a given one with
         probability (1 - 1/n)^K, and that is the generating function at 1 - 1/n.
@@ -120,7 +128,9 @@ class RunLaw(ABC):
 
     @final
     def quantile(self, *, level: Number) -> int:
-        """The smallest k with P(K <= k) at or above a level in (0, 1), in floating point.
+        """Return the smallest k with P(K <= k) >= level, for a level in (0, 1).
+
+        It is computed in floating point.
 
         Example:
             >>> from accountant.run_counts.fixed import FixedRuns
@@ -138,16 +148,16 @@ class RunLaw(ABC):
 
 
 def masses_from_ratios(first: int, log_first: float, log_ratios: Reals) -> Reals:
-    """Masses from P(K = first) and the logs of P(K = k + 1) / P(K = k), k from first on."""
+    """Return masses from P(K = first) and the logs of P(K = k + 1) / P(K = k), k >= first."""
     logs = log_first + np.concatenate([[0.0], np.cumsum(log_ratios)])
     with np.errstate(under="ignore"):
         return np.concatenate([np.zeros(first), np.exp(logs)])
 
 
 def log_binary_moment_up(probability: Fraction, exponent: float) -> float:
-    """log(1 - p + p e^exponent), rounded up, for an exponent at or above 0.
+    """Return log(1 - p + p e^exponent), rounded up, for an exponent at or above 0.
 
-    Far out at most log(1 + p e^exponent), and never above the exponent.
+    For large exponents it is bounded by log(1 + p e^exponent), and always by the exponent.
     """
     if exponent == 0.0:
         return 0.0
@@ -161,7 +171,9 @@ def log_binary_moment_up(probability: Fraction, exponent: float) -> float:
 
 
 def logistic_log_ratio_up(gamma: Fraction, epsilon: float) -> float:
-    """log((gamma + e^eps)/(1 + gamma e^eps)), rounded up, for gamma in (0, 1) and epsilon >= 0.
+    """Return log((gamma + e^eps)/(1 + gamma e^eps)), rounded up.
+
+    The domain is gamma in (0, 1) and epsilon >= 0.
 
     As log1p((1 - gamma)(1 - e^-eps)/(e^-eps + gamma)), whose terms are all at or above 0.
     """
@@ -170,7 +182,7 @@ def logistic_log_ratio_up(gamma: Fraction, epsilon: float) -> float:
 
 
 def required_runs(runs: object) -> None:
-    """Refuse anything but a law; a bare number does not say how it is drawn."""
+    """Refuse anything but a law of the number of runs, such as a bare number."""
     if not isinstance(runs, RunLaw):
         raise ParameterError(
             "runs", runs, "a law of the number of runs", "FixedRuns(count=...) is one"

@@ -21,13 +21,14 @@ from accountant.run_counts.law import (
     masses_from_ratios,
 )
 
+# Largest rate: the error of the law's functions is tested up to here. Soundness depends on it.
 _LARGEST_RATE = 10**4
 
 
 @final
 @dataclass(frozen=True, slots=True, init=False)
 class PoissonRuns(RunLaw):
-    """K is Poisson: no run at all with probability e^-rate.
+    """K is Poisson: there is no run with probability e^-rate.
 
     Source: Papernot & Steinke (arXiv:2110.03620), Section 3.4.
 
@@ -50,46 +51,46 @@ class PoissonRuns(RunLaw):
 
     @property
     def mean(self) -> float:
-        """The rate."""
+        """Return the rate."""
         return float(self.rate)
 
     @property
     def largest(self) -> int | None:
-        """None."""
+        """Return None: the number of runs is unbounded."""
         return None
 
     @property
     def corner_is_worst(self) -> bool:
-        """Growth is constant, and rate a grows with a."""
+        """Return True: the growth is constant, and rate a grows with a."""
         return True
 
     def describe(self) -> str:
-        """The law in words and numbers."""
+        """Return the law in words and numbers."""
         return f"Poisson runs (rate {float(self.rate):g})"
 
     def pgf(self, z: Reals) -> Reals:
-        """e^(-rate (1 - z))."""
+        """Return e^(-rate (1 - z))."""
         return np.asarray(np.exp(-float(self.rate) * (1.0 - z)))
 
     def derivative(self, z: Reals) -> Reals:
-        """Rate times the generating function."""
+        """Return rate times the generating function."""
         return np.asarray(float(self.rate) * self.pgf(z))
 
     def growth(self, z: Reals) -> Reals:
-        """The rate."""
+        """Return the rate."""
         return np.full(np.shape(z), float(self.rate))
 
     def log_moment_up(self, exponent: float) -> float:
-        """Rate (e^exponent - 1)."""
+        """Return rate (e^exponent - 1), rounded up."""
         if exponent > FARTHEST:
             return math.inf
         return raised(float(self.rate) * math.expm1(exponent), LOG_ERROR) if exponent else 0.0
 
     def log_ratio_up(self, epsilon: float) -> float:
-        """Rate tanh(epsilon/2)."""
+        """Return rate tanh(epsilon/2), rounded up."""
         return raised(float(self.rate) * math.tanh(0.5 * epsilon), LOG_ERROR) if epsilon else 0.0
 
     def masses(self, largest: int) -> Reals:
-        """By the ratio rate/(k + 1) of neighbours."""
+        """Return the masses by the ratio rate/(k + 1) of neighbours."""
         ratios = log_exact(self.rate) - np.log(np.arange(1.0, largest + 1.0))
         return masses_from_ratios(0, -float(self.rate), ratios)

@@ -22,8 +22,10 @@ from accountant.run_counts.law import (
     masses_from_ratios,
 )
 
+# Largest eta log(1/gamma), so that gamma^-eta is representable as a float. Larger ones raise.
 _LARGEST_EXPONENT = 600
-_LINEAR = 1e-20  # below it (e^x - 1)/x is 1 but for x/2
+# For smaller |x| the quotient (e^x - 1)/x is 1 to within x/2. Error bounds depend on it.
+_LINEAR = 1e-20
 
 
 @final
@@ -64,32 +66,35 @@ class TruncatedNegativeBinomial(RunLaw):
 
     @property
     def mean(self) -> float:
-        """(1 - gamma)/(gamma log(1/gamma)) times x/(1 - e^-x), x = eta log(1/gamma)."""
+        """Return (1 - gamma)/(gamma log(1/gamma)) times x/(1 - e^-x).
+
+        Here x = eta log(1/gamma).
+        """
         length = -log_exact(self.gamma)
         growth = float(_relative_growth(np.array(-float(self.eta) * length)))
         return float((1 - self.gamma) / self.gamma) / length / growth
 
     @property
     def largest(self) -> int | None:
-        """None."""
+        """Return None: the number of runs is unbounded."""
         return None
 
     @property
     def corner_is_worst(self) -> bool:
-        """(eta + 1)(1 - gamma) a / (gamma + (1 - gamma) a) grows with a."""
+        """Return True: (eta + 1)(1 - gamma) a / (gamma + (1 - gamma) a) grows with a."""
         return True
 
     def describe(self) -> str:
-        """The law in words and numbers."""
+        """Return the law in words and numbers."""
         shape, tail = float(self.eta), float(self.gamma)
         return f"truncated negative binomial runs (eta {shape:g}, gamma {tail:g})"
 
     def _gap(self, z: Reals) -> Reals:
-        """1 - (1 - gamma) z, from 1 - z, which is exact for z near 1."""
+        """Return d = 1 - (1 - gamma) z, computed from 1 - z, which is exact for z near 1."""
         return float(self.gamma) + float(1 - self.gamma) * (1.0 - z)
 
     def pgf(self, z: Reals) -> Reals:
-        """(e^(eta l) - 1)/(gamma^-eta - 1), l = -log d, exact for d near 1."""
+        """Return (e^(eta l) - 1)/(gamma^-eta - 1), l = -log d, accurate for d near 1."""
         kept = float(1 - self.gamma) * z
         gap = np.where(kept < 0.5, -np.log1p(-np.minimum(kept, 0.5)), -np.log(self._gap(z)))
         length, eta = -log_exact(self.gamma), float(self.eta)
@@ -97,32 +102,37 @@ class TruncatedNegativeBinomial(RunLaw):
         return np.asarray(gap / length * growth)
 
     def derivative(self, z: Reals) -> Reals:
-        """Mean (gamma/d)^(eta + 1), the log of d/gamma by log1p: eta may be large."""
+        """Return mean (gamma/d)^(eta + 1).
+
+        The log of d/gamma is computed by log1p, as eta may be large.
+        """
         exponent = np.log1p(float((1 - self.gamma) / self.gamma) * (1.0 - z))
         return np.asarray(self.mean * np.exp(-float(self.eta + 1) * exponent))
 
     def growth(self, z: Reals) -> Reals:
-        """(eta + 1)(1 - gamma) / (1 - (1 - gamma) z)."""
+        """Return (eta + 1)(1 - gamma) / (1 - (1 - gamma) z)."""
         return np.asarray(float((self.eta + 1) * (1 - self.gamma)) / self._gap(z))
 
     def log_moment_up(self, exponent: float) -> float:
-        """No bound: the tail is geometric."""
+        """Return infinity for an exponent above 0: the tail is geometric."""
         return math.inf if exponent > 0.0 else 0.0
 
     def log_ratio_up(self, epsilon: float) -> float:
-        """(1 + eta) log((gamma + e^epsilon)/(1 + gamma e^epsilon))."""
+        """Return (1 + eta) log((gamma + e^epsilon)/(1 + gamma e^epsilon)), rounded up."""
         one = logistic_log_ratio_up(self.gamma, epsilon)
         return raised(float(1 + self.eta) * one, LOG_ERROR) if epsilon > 0.0 else 0.0
 
     def masses(self, largest: int) -> Reals:
-        """By the ratio (1 - gamma)(k + eta)/(k + 1) of neighbours."""
+        """Return the masses by the ratio (1 - gamma)(k + eta)/(k + 1) of neighbours."""
         k = np.arange(1.0, largest)
         first = math.log(float(self.derivative(np.zeros(1))[0]))
         ratios = log_exact(1 - self.gamma) + np.log(((k - 1.0) + float(self.eta + 1)) / (k + 1.0))
         return masses_from_ratios(1, first, ratios)[: largest + 1]
 
     def least_shape(self, curve: Mapping[Fraction, Fraction]) -> tuple[Fraction, Fraction]:
-        """The smallest (1 - 1/b) R(b) + log(1/gamma)/b over the orders b of a curve R, and its b.
+        """Minimise (1 - 1/b) R(b) + log(1/gamma)/b over the orders b of a curve R.
+
+        It returns the minimum and its b.
 
         The log is rounded up, the rest exact. Papernot & Steinke (arXiv:2110.03620), Theorem 2.
         """
@@ -131,6 +141,6 @@ class TruncatedNegativeBinomial(RunLaw):
 
 
 def _relative_growth(x: Reals) -> Reals:
-    """(e^x - 1)/x, 1 at 0."""
+    """Return (e^x - 1)/x, and 1 at 0."""
     safe = np.where(np.abs(x) < _LINEAR, 1.0, x)
     return np.where(np.abs(x) < _LINEAR, 1.0, np.expm1(safe) / safe)

@@ -17,7 +17,7 @@ import numpy as np
 from accountant.arithmetic import convex_profile
 from accountant.arithmetic.arrays import distinct
 from accountant.arithmetic.atoms import Atoms
-from accountant.arithmetic.convex_profile import Positions, Side
+from accountant.arithmetic.convex_profile import Positions, ProfileHalf
 from accountant.arithmetic.enclosure import Reals
 from accountant.engine.profile import deltas, epsilon, infinite_mass, max_loss
 from accountant.errors import NotCertified
@@ -88,8 +88,8 @@ class Curve:
         backward: the same for the swapped pair.
     """
 
-    forward: Side
-    backward: Side
+    forward: ProfileHalf
+    backward: ProfileHalf
 
     def above(self, right: int, left: int, *, every: int = 1) -> Outcomes:
         """A pair that dominates, with losses among the first few points on either side.
@@ -123,10 +123,10 @@ class Curve:
         return float(self.forward.loss[-1])
 
 
-def _first(side: Side, count: int, every: int = 1) -> Side:
+def _first(side: ProfileHalf, count: int, every: int = 1) -> ProfileHalf:
     count = min(max(count, 2), side.loss.size)
     at = distinct(np.append(np.arange(0, count, every), [count - 2, count - 1]))
-    return Side(side.loss[at], side.lower[at], side.upper[at], side.rest)
+    return ProfileHalf(side.loss[at], side.lower[at], side.upper[at], side.rest)
 
 
 def _sorted(atoms: Atoms) -> Outcomes:
@@ -145,7 +145,7 @@ def curve(product: Product) -> Curve:
     return Curve(_side(product), _side(product.swapped()))
 
 
-def _side(product: Product) -> Side:
+def _side(product: Product) -> ProfileHalf:
     near = _reach(product, _SMALL)
     end = max(_reach(product, _TINY), near)
     loss = np.linspace(0.0, near, _CORE)
@@ -155,7 +155,7 @@ def _side(product: Product) -> Side:
     loss = distinct(np.concatenate([loss, (1.0 - _SHORT) * np.array([near, end])]))
     loss = loss[np.append(np.diff(loss) > _APART * end, True)]
     lower, upper = deltas(product, loss)
-    return Side(loss, lower, upper, infinite_mass(product.below()).lower)
+    return ProfileHalf(loss, lower, upper, infinite_mass(product.below()).lower)
 
 
 def _reach(product: Product, delta: float) -> float:

@@ -10,17 +10,17 @@ from typing import final
 import numpy as np
 
 from accountant.arithmetic import convex_profile
-from accountant.arithmetic.convex_profile import Side
+from accountant.arithmetic.convex_profile import ProfileHalf
 from accountant.arithmetic.enclosure import Reals, down
 from accountant.arithmetic.tiny import LEAST_DELTA
 from accountant.bound import Bound
 from accountant.engine.profile import infinite_mass, max_loss
-from accountant.pairs.lattice_finite import LadderPair
+from accountant.pairs.lattice_finite import LatticePair
 from accountant.pairs.pair import Pair
 from accountant.pairs.product import Product
 from accountant.run_counts.law import LAW_ERROR, LOG_ERROR, RunLaw
 from accountant.selection.profile import Selection, selection
-from accountant.subsampling.tabulated import TabulatedPair, on_ladder, stretched
+from accountant.subsampling.tabulated import TabulatedPair, as_lattice_pair, stretched
 
 _TINY = 1e-120  # subsampling a selection asks where its delta is 1e-115
 _SEEN = 1e-10  # delta up to which the table's grid is even
@@ -164,7 +164,7 @@ class SelectedPair(TabulatedPair):
 
 
 @lru_cache(maxsize=32)
-def _tables(pair: SelectedPair) -> tuple[LadderPair, LadderPair]:
+def _tables(pair: SelectedPair) -> tuple[LatticePair, LatticePair]:
     """Both finite pairs, on multiples of one span."""
     pairs = pair, pair.swapped()
     ends = [one.end for one in pairs]
@@ -177,9 +177,9 @@ def _tables(pair: SelectedPair) -> tuple[LadderPair, LadderPair]:
     high, low = [], []
     for one, grid in zip(pairs, grids, strict=True):
         lower = _lower(one, grid * span, ends)
-        high.append(Side(grid * span, np.zeros(grid.size), one.upper(grid * span)))
-        low.append(Side(grid * span, lower * (1 - _ROUNDING), lower * (1 + _ROUNDING)))
-    return on_ladder(convex_profile.above(*high), grids, span), on_ladder(
+        high.append(ProfileHalf(grid * span, np.zeros(grid.size), one.upper(grid * span)))
+        low.append(ProfileHalf(grid * span, lower * (1 - _ROUNDING), lower * (1 + _ROUNDING)))
+    return as_lattice_pair(convex_profile.above(*high), grids, span), as_lattice_pair(
         convex_profile.below(*low), grids, span
     )
 

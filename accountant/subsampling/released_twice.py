@@ -14,7 +14,7 @@ from typing import final
 
 import numpy as np
 
-from accountant.arithmetic.convex_profile import Side, above, below
+from accountant.arithmetic.convex_profile import ProfileHalf, above, below
 from accountant.arithmetic.crossing import invert
 from accountant.arithmetic.enclosure import Complexes, Enclosure, Reals, log_down, log_up
 from accountant.arithmetic.two_tables import PiecewiseLinear, product_profile
@@ -239,7 +239,7 @@ def _tables(pair: Pair) -> tuple[PiecewiseLinear, PiecewiseLinear]:
         ends = one.profile(loss)
         if ends is None:
             raise AssertionError("it had a profile at 0")
-        sides.append(Side(loss, *ends))
+        sides.append(ProfileHalf(loss, *ends))
     return PiecewiseLinear.of(below(*sides)[0]), PiecewiseLinear.of(above(*sides)[0])
 
 

@@ -9,10 +9,17 @@ from functools import lru_cache
 import numpy as np
 
 from accountant.arithmetic.atoms import Atoms
-from accountant.arithmetic.convex_profile import Positions, Side, above, below, gaps, required_reach
+from accountant.arithmetic.convex_profile import (
+    Positions,
+    ProfileHalf,
+    above,
+    below,
+    gaps,
+    required_reach,
+)
 from accountant.arithmetic.enclosure import Complexes, Enclosure, Reals
 from accountant.bound import Bound
-from accountant.pairs.lattice_finite import LadderPair
+from accountant.pairs.lattice_finite import LatticePair
 from accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
 
 _FINE = 1 << 8  # grid points per typical loss, and per doubling of the loss beyond
@@ -111,7 +118,7 @@ class TabulatedPair(Pair, ABC):
 
 
 @lru_cache(maxsize=64)
-def _tables(pair: TabulatedPair, *, few: bool) -> tuple[LadderPair, LadderPair]:
+def _tables(pair: TabulatedPair, *, few: bool) -> tuple[LatticePair, LatticePair]:
     """Both finite pairs, on multiples of one span."""
     other = pair.swapped()
     if not pair.leads:
@@ -127,14 +134,14 @@ def _tables(pair: TabulatedPair, *, few: bool) -> tuple[LadderPair, LadderPair]:
     sides, under, grids = [], [], []
     for one, end in zip((pair, other), ends, strict=True):
         grid, lower, upper = _refined(one, stretched(end, span, _FINE), span)
-        sides.append(Side(grid * span, lower, upper, one.rest))
+        sides.append(ProfileHalf(grid * span, lower, upper, one.rest))
         known = (lower * (1 - _ROUNDING), lower * (1 + _ROUNDING)) if one.lower_is_convex else None
-        under.append(Side(grid * span, *known, one.rest) if known else sides[-1])
+        under.append(ProfileHalf(grid * span, *known, one.rest) if known else sides[-1])
         grids.append(grid)
-    return on_ladder(above(*sides), grids, span), on_ladder(below(*under), grids, span)
+    return as_lattice_pair(above(*sides), grids, span), as_lattice_pair(below(*under), grids, span)
 
 
-def on_ladder(found: tuple[Atoms, Positions], grids: list[Reals], span: float) -> LadderPair:
+def as_lattice_pair(found: tuple[Atoms, Positions], grids: list[Reals], span: float) -> LatticePair:
     """The pair of a hull whose sides were taken at multiples of the span.
 
     Args:
@@ -144,7 +151,7 @@ def on_ladder(found: tuple[Atoms, Positions], grids: list[Reals], span: float) -
     """
     atoms, position = found
     right, left = (grid[np.minimum(np.abs(position), grid.size - 1)] for grid in grids)
-    return LadderPair(atoms, np.where(position > 0, right, -left), span)
+    return LatticePair(atoms, np.where(position > 0, right, -left), span)
 
 
 def _refined(pair: TabulatedPair, grid: Reals, span: float) -> tuple[Reals, Reals, Reals]:

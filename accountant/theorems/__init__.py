@@ -1,1 +1,1 @@
-"""One theorem a file: from guarantees to a guarantee, with its source and its rounding."""
+"""Theorems from guarantees to a guarantee, each with its source and its rounding, one a file."""

@@ -241,7 +241,7 @@ def _line(subject: Subject, tail: Tail, nodes: int, tau: float, known: RealBound
     value, radius = np.zeros(nodes + 1, dtype=complex), 1e-13
     for factor, table in zip(subject.said.factors, subject.tables, strict=True):
         if table is not None:
-            value += factor.count * table_cgf(table.ladder, c, step, nodes + 1)
+            value += factor.count * table_cgf(table.finite_pair, c, step, nodes + 1)
             radius += _TRANSFORMED * factor.count
     cgf = total_cgf(subject.plain_part, s)
     lift, places = 0.5 * tau * tau, known.points

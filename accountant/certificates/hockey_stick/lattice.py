@@ -19,7 +19,7 @@ from accountant.engine.saddle_point import Saddle, total_cgf
 from accountant.guarantees.point_lists import Points
 from accountant.pairs.discrete_gaussian import DiscreteGaussianPair
 from accountant.pairs.discrete_laplace import DiscreteLaplacePair
-from accountant.pairs.lattice_finite import LadderPair
+from accountant.pairs.lattice_finite import LatticePair
 from accountant.pairs.pair import Pair
 from accountant.pairs.product import Product
 from accountant.pairs.randomized_response import RandomizedResponsePair
@@ -126,7 +126,7 @@ def _lattice(pair: Pair) -> tuple[Fraction, Fraction] | None:
     match pair:
         case RandomizedResponsePair():
             return -pair.epsilon, pair.epsilon * (2 if pair.categories == 2 else 1)
-        case LadderPair() if pair.index.size <= limits.DIRECT:
+        case LatticePair() if pair.index.size <= limits.DIRECT:
             return Fraction(0), Fraction(pair.span)
         case DiscreteLaplacePair():
             return -pair.shift / pair.scale, 2 / pair.scale

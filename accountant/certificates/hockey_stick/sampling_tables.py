@@ -24,10 +24,10 @@ from accountant.certificates.hockey_stick.table import (
 from accountant.engine.profile import deltas
 from accountant.engine.saddle_point import find_saddle, survey
 from accountant.errors import NotCertified
-from accountant.pairs.lattice_finite import LadderPair
+from accountant.pairs.lattice_finite import LatticePair
 from accountant.pairs.product import Factor, Product
 from accountant.subsampling.subsampled import Direction, SubsampledPair
-from accountant.subsampling.tabulated import on_ladder
+from accountant.subsampling.tabulated import as_lattice_pair
 from proofs.limits import DIRECT, MAX_TABLE_CELLS, MAX_TABLE_RUNS
 
 _VISIBLE: Final = 1e-13
@@ -136,12 +136,12 @@ def _table(pair: SubsampledPair, fine: int, negligible: float, *, whole: bool) -
         long = not has_closed_profile(one.base, values=_VALUES * grid.size)
         if long and has_closed_profile(one.base):
             _require_lines(one, grid * span, negligible)
-    found = _ladder(both, grids, span)
+    found = _finite_pair(both, grids, span)
     seen = found.index[np.exp(found.atoms.log_p) > _VISIBLE]
     if seen.size <= DIRECT - 3:
         seen = np.union1d(seen, [-grids[1][-1], 0.0, grids[0][-1]])
         grids = [_filled(seen[seen >= 0]), _filled(-seen[seen <= 0][::-1])]
-        found = _ladder(both, grids, span)
+        found = _finite_pair(both, grids, span)
     if not all(map(_is_short, grids)):
         raise NotCertified(_FAR_APART)
     sides = [
@@ -164,7 +164,7 @@ def _table_below(pair: SubsampledPair, fine: int, negligible: float) -> Table:
         Side(grid, _lines(one, grid * span, negligible, below=True))
         for one, grid in zip(both, grids, strict=True)
     ]
-    return Table(on_ladder(found, grids, span), *sides)
+    return Table(as_lattice_pair(found, grids, span), *sides)
 
 
 def _is_short(grid: Reals) -> bool:
@@ -191,19 +191,19 @@ def _grid(end: float, span: float, fine: int) -> Reals:
     return np.concatenate(parts)
 
 
-def _ladder(
+def _finite_pair(
     pairs: tuple[SubsampledPair, SubsampledPair], grids: list[Reals], span: float
-) -> LadderPair:
+) -> LatticePair:
     """The finite pair that the checker makes on the grids."""
-    return on_ladder(convex_profile.above(*_sides(pairs, grids, span)), grids, span)
+    return as_lattice_pair(convex_profile.above(*_sides(pairs, grids, span)), grids, span)
 
 
 def _sides(
     pairs: tuple[SubsampledPair, SubsampledPair], grids: list[Reals], span: float
-) -> list[convex_profile.Side]:
+) -> list[convex_profile.ProfileHalf]:
     """The profile on the grids."""
     return [
-        convex_profile.Side(grid * span, *one.profile(grid * span), one.rest)
+        convex_profile.ProfileHalf(grid * span, *one.profile(grid * span), one.rest)
         for one, grid in zip(pairs, grids, strict=True)
     ]
 

@@ -18,7 +18,7 @@ from accountant.arithmetic.enclosure import Complexes, Reals
 from accountant.certificates.format.serialize import pair as pair_json
 from accountant.errors import NotCertified
 from accountant.pairs.finite import FinitePair
-from accountant.pairs.lattice_finite import LadderPair
+from accountant.pairs.lattice_finite import LatticePair
 from accountant.pairs.product import Factor, Product
 from proofs import limits
 from proofs.certificate import Json, show_rational
@@ -64,19 +64,19 @@ class Table:
     """A finite pair above a sampled pair, and how the checker makes it.
 
     Attributes:
-        ladder: the finite pair, to the engine's precision.
+        finite_pair: the finite pair, to the engine's precision.
         forward: epsilon >= 0.
         backward: the same for the swapped pair.
     """
 
-    ladder: LadderPair
+    finite_pair: LatticePair
     forward: Side
     backward: Side
 
     @property
     def top(self) -> float:
         """Up to where the ceiling falls; 0 if it does not."""
-        return TURN / self.ladder.span if min(self.forward.fine, self.backward.fine) else 0.0
+        return TURN / self.finite_pair.span if min(self.forward.fine, self.backward.fine) else 0.0
 
     def work(self, nodes: int) -> int:
         """The checker's work of M at so many nodes."""
@@ -88,7 +88,7 @@ class Table:
     def witness(self, level: float) -> Json:
         """The table in the certificate's JSON."""
         return {
-            "span": show_rational(Fraction(self.ladder.span)),
+            "span": show_rational(Fraction(self.finite_pair.span)),
             "level": show_rational(Fraction(level)),
             "forward": self.forward.witness(),
             "backward": self.backward.witness(),
@@ -96,14 +96,14 @@ class Table:
 
     def decay(self, c: float) -> Callable[[float], tuple[float, float]]:
         """Log of the checker's bound of |M(c+iv)/M(c)| from y to the top, with its level."""
-        exponent = self.ladder.atoms.log_p + c * self.ladder.atoms.loss
+        exponent = self.finite_pair.atoms.log_p + c * self.finite_pair.atoms.loss
         log_moment = float(np.logaddexp.reduce(exponent))
         weight = np.exp(exponent - log_moment)
-        inside = (self.ladder.index >= -self.backward.fine) & (
-            self.ladder.index <= self.forward.fine
+        inside = (self.finite_pair.index >= -self.backward.fine) & (
+            self.finite_pair.index <= self.forward.fine
         )
         masses = np.zeros(self.forward.fine + self.backward.fine + 1)
-        masses[self.ladder.index[inside].astype(int) + self.backward.fine] = weight[inside]
+        masses[self.finite_pair.index[inside].astype(int) + self.backward.fine] = weight[inside]
         levels = np.quantile(masses, np.append(1 - np.geomspace(1e-4, 0.5, _LEVELS), 1.0))
         clipped = np.minimum(masses, levels[:, None])
         apart = 1.0 - clipped.sum(axis=1)
@@ -111,7 +111,7 @@ class Table:
         moves = np.abs(np.diff(padded, axis=1)).sum(axis=1)
 
         def bound(y: float) -> tuple[float, float]:
-            turned = apart + moves / (2 * math.sin(0.5 * y * self.ladder.span))
+            turned = apart + moves / (2 * math.sin(0.5 * y * self.finite_pair.span))
             best = int(np.argmin(turned))
             log_level = math.log(max(float(levels[best]), 1e-300)) + log_moment
             if log_level > _LARGEST:
@@ -122,18 +122,18 @@ class Table:
         return bound
 
 
-def table_cgf(ladder: LadderPair, c: float, step: float, count: int) -> Complexes:
+def table_cgf(finite_pair: LatticePair, c: float, step: float, count: int) -> Complexes:
     """K(c + i k step), k = 0, ..., count - 1, as accurate as a witness needs.
 
     For many nodes by a fast Fourier transform: with e(x) = e^{i x^2 turn / 2} the sum of
     w_j e^{i j k turn} is e(k) times that of w_j e(j) / e(k - j) (Bluestein).
     """
-    if ladder.index.size * count < _DIRECT:
-        return np.asarray(ladder.cgf(c + 1j * step * np.arange(count)).value)
-    exponent = ladder.atoms.log_p + c * ladder.atoms.loss
+    if finite_pair.index.size * count < _DIRECT:
+        return np.asarray(finite_pair.cgf(c + 1j * step * np.arange(count)).value)
+    exponent = finite_pair.atoms.log_p + c * finite_pair.atoms.loss
     log_moment = float(np.logaddexp.reduce(exponent))
-    first, turn = float(ladder.index[0]), step * ladder.span
-    place = (ladder.index - first).astype(int)
+    first, turn = float(finite_pair.index[0]), step * finite_pair.span
+    place = (finite_pair.index - first).astype(int)
     length = int(place[-1]) + 1
     k = np.arange(max(length, count), dtype=float)
     chirp = np.exp(0.5j * np.mod(k * k * turn, 4 * math.pi))
@@ -177,7 +177,7 @@ class Subject:
         both = zip(self.computed.factors, self.tables, strict=True)
         return Product(
             tuple(
-                factor if table is None else Factor(table.ladder, factor.count)
+                factor if table is None else Factor(table.finite_pair, factor.count)
                 for factor, table in both
             )
         )

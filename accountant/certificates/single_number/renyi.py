@@ -63,7 +63,7 @@ def moment_witness(used: Subject, excess: float) -> list[Json]:
     listed = quadratures(used, excess, accuracy=_FINE)
     for place, (factor, table) in enumerate(zip(used.said.factors, used.tables, strict=True)):
         if table is not None and _ends_early(factor.pair, table):
-            order = Fraction(factor.pair.order_beyond(excess, table.ladder))
+            order = Fraction(factor.pair.order_beyond(excess, table.finite_pair))
             listed[place] = {"beyond": show_rational(order), "table": listed[place]}
     return listed
 
@@ -71,7 +71,7 @@ def moment_witness(used: Subject, excess: float) -> list[Json]:
 def _ends_early(pair: Pair, table: Table) -> TypeGuard[SubsampledPair]:
     """Whether the checker's table of a sampled pair ends before its profile is 0."""
     sampled = isinstance(pair, SubsampledPair) and pair.direction is not Direction.ADDITION
-    return sampled and bool(table.forward.lines or table.ladder.infinite_mass)
+    return sampled and bool(table.forward.lines or table.finite_pair.infinite_mass)
 
 
 def tabulated(product: Product, excess: float) -> tuple[Subject, float]:
@@ -96,9 +96,9 @@ def _log_moment(used: Subject, excess: float, negligible: float) -> float:
     for factor, table in zip(used.said.factors, used.tables, strict=True):
         if table is not None and _ends_early(factor.pair, table):
             least = negligible / factor.count
-            high = factor.pair.log_moment_above(s, table.ladder, least)
+            high = factor.pair.log_moment_above(s, table.finite_pair, least)
         else:
-            found = (factor.pair if table is None else table.ladder).cgf(s + 0j)
+            found = (factor.pair if table is None else table.finite_pair).cgf(s + 0j)
             high = found.value.real + found.radius
         total += factor.count * float(high[0])
     return total

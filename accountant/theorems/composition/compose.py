@@ -126,6 +126,7 @@ def self_compose(guarantee: Guarantee[R], count: int) -> Guarantee[R]:
 
 
 def _repeat_pair(pair: DominatingPair[R], times: int) -> DominatingPair[R]:
+    """Return the pair whose counts are multiplied; refuse counts above the largest allowed."""
     factors = (*pair.forward.factors, *pair.backward.factors)
     largest = max((factor.count for factor in factors), default=1)
     if largest * times > MAX_COUNT:
@@ -141,6 +142,7 @@ def _repeat_pair(pair: DominatingPair[R], times: int) -> DominatingPair[R]:
 
 
 def _repeated(guarantee: Guarantee[Any], times: int, notion: str, source: str) -> Derivation:
+    """Return the derivation of a repeated guarantee."""
     return Derivation(
         theorem=Theorem(
             rule=f"repeat/{notion}",
@@ -155,4 +157,5 @@ def _repeated(guarantee: Guarantee[Any], times: int, notion: str, source: str) -
 
 
 def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
+    """Apply the theorem to another premise, as often as before."""
     return self_compose(premises[0], given["count"])

@@ -17,6 +17,7 @@ from accountant.side_conditions import FIXED, OWN_RANDOMNESS
 
 
 def _again(premises: Premises, _: Parameters) -> Guarantee[Any]:
+    """Apply the theorem to other premises, with the parameters that it had."""
     return compose_gdp(premises)
 
 

@@ -30,6 +30,7 @@ _SOURCE = "McSherry, SIGMOD 2009, Theorem 4; proofs/theory/parallel.md for every
 
 
 def _again(premises: Premises, _: Parameters) -> Guarantee[Any]:
+    """Apply the theorem to other premises, with the parameters that it had."""
     return parallel_compose(*premises)
 
 
@@ -122,13 +123,13 @@ N = TypeVar("N", bound=Guarantee[Any])
 
 
 def _all(parts: Sequence[Guarantee[Any]], notion: type[N]) -> list[N]:
-    """The parts, if they are all of one notion; else none."""
+    """Return the parts if they are all of one notion, else an empty list."""
     found = [part for part in parts if isinstance(part, notion)]
     return found if len(found) == len(parts) else []
 
 
 def _worst(parts: Sequence[Guarantee[R]]) -> Guarantee[R] | None:
-    """The guarantee that every part satisfies, in their common notion, if they have one."""
+    """Return the guarantee in the parts' common notion that every part satisfies, or None."""
     first = parts[0]
     relation = first.relation
     if all(part == first for part in parts):
@@ -154,6 +155,6 @@ def _worst(parts: Sequence[Guarantee[R]]) -> Guarantee[R] | None:
 
 
 def _largest(tables: Sequence[Points]) -> Points:
-    """The largest value at each of the arguments that all tables list."""
+    """Return the largest value at each of the arguments that all tables list."""
     columns = zip(*tables, strict=True)
     return tuple((column[0][0], max(value for _, value in column)) for column in columns)

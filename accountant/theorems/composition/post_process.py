@@ -16,6 +16,7 @@ N = TypeVar("N", bound=Guarantee[Any])
 
 
 def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
+    """Apply the theorem to other premises, with the parameters that it had."""
     return post_process(premises[0], description=given["description"])
 
 

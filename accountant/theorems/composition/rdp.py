@@ -22,6 +22,7 @@ from accountant.theorems.conversion.notion_to_rdp import notion_to_rdp
 
 
 def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
+    """Apply the theorem to other premises, with the parameters that it had."""
     return compose_rdp(premises, orders=given["orders"])
 
 
@@ -85,13 +86,17 @@ def compose_rdp(parts: Sequence[Guarantee[R]], *, orders: Sequence[Number] | Non
 
 
 def _listed(part: Guarantee[R], orders: Sequence[Number]) -> RDP[R]:
+    """Return the part's curve at the orders."""
     if isinstance(part, GDP):
         return gdp_to_rdp(part, orders=orders)
     return notion_to_rdp(part, orders=orders)
 
 
 def _as_far_as_computed(part: Guarantee[R], orders: Sequence[Number]) -> RDP[R]:
-    """The curve up to the first order, found by bisection, that is too large to compute."""
+    """Return the curve up to the first order that is too large to compute.
+
+    That order is found by bisection.
+    """
 
     def too_large(order: Number) -> bool:
         try:

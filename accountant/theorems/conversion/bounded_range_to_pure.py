@@ -13,6 +13,7 @@ from accountant.relation import R
 
 
 def _again(premises: Premises, _: Parameters) -> Guarantee[Any]:
+    """Apply the theorem to other premises, with the parameters that it had."""
     return bounded_range_to_pure(premises[0])
 
 

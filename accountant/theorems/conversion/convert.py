@@ -199,6 +199,7 @@ def reachable(guarantee: Guarantee[Any]) -> tuple[Notion, ...]:
 
 
 def _no_theorem(guarantee: Guarantee[Any], to: object) -> str:
+    """Return the message that no theorem leads to a notion, with the notions that one reaches."""
     wanted = to.__name__ if isinstance(to, type) else repr(to)
     names = ", ".join(sorted(notion.__name__ for notion in reachable(guarantee)))
     return (

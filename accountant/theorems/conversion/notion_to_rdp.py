@@ -18,6 +18,7 @@ from accountant.relation import R
 
 
 def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
+    """Apply the theorem to other premises, with the parameters that it had."""
     return notion_to_rdp(premises[0], orders=given["orders"])
 
 
@@ -79,7 +80,7 @@ def notion_to_rdp(guarantee: Guarantee[R], *, orders: Sequence[Number]) -> RDP[R
 
 
 def _value(guarantee: Guarantee[R], order: Fraction) -> Fraction | None:
-    """Upper bound of the divergence, None when it is infinite or unknown."""
+    """Return an upper bound of the divergence, None if it is infinite or unknown."""
     if isinstance(guarantee, RenyiGuarantee):
         return guarantee.divergence_up(order)
     value = guarantee.rdp(order=order).upper

@@ -16,6 +16,7 @@ from accountant.relation import R
 
 
 def _again(premises: Premises, _: Parameters) -> Guarantee[Any]:
+    """Apply the theorem to other premises, with the parameters that it had."""
     return pair_to_zcdp(premises[0])
 
 

@@ -15,6 +15,7 @@ from accountant.relation import R
 
 
 def _again(premises: Premises, _: Parameters) -> Guarantee[Any]:
+    """Apply the theorem to other premises, with the parameters that it had."""
     return profile_to_trade_off(premises[0])
 
 

@@ -18,6 +18,7 @@ from accountant.relation import R
 
 
 def _again(premises: Premises, _: Parameters) -> Guarantee[Any]:
+    """Apply the theorem to other premises, with the parameters that it had."""
     return pure_to_gdp(premises[0])
 
 
@@ -67,6 +68,7 @@ def pure_to_gdp(guarantee: PureDP[R]) -> GDP[R]:
 
 
 def _mu(epsilon: Fraction) -> Fraction:
+    """Return mu, rounded up; refuse an epsilon that is not representable as a float."""
     above = floats_around(epsilon)[1]
     if math.isinf(above):
         raise NotImplied("epsilon is beyond every float; it implies no usable mu")

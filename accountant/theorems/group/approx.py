@@ -15,6 +15,7 @@ from accountant.relation import R
 
 
 def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
+    """Apply the theorem to other premises, with the parameters that it had."""
     return group_approx(premises[0], size=given["size"])
 
 
@@ -68,6 +69,7 @@ def group_approx(guarantee: ApproxDP[R], *, size: int) -> ApproxDP[R]:
 
 
 def _delta(epsilon: Fraction, delta: Fraction, times: int) -> Fraction:
+    """Return delta (e^{n eps} - 1)/(e^eps - 1), rounded up, at most 1."""
     if delta == 0 or times == 1:
         return delta
     if (times - 1) * epsilon > MAX_EXPONENT:
@@ -78,7 +80,10 @@ def _delta(epsilon: Fraction, delta: Fraction, times: int) -> Fraction:
 
 
 def _geometric_sum(ratio: Fraction, terms: int) -> Fraction:
-    """1 + r + ... + r^(terms-1) for r >= 1, rounded up, by doubling: S(2m) = S(m)(1 + r^m)."""
+    """Return 1 + r + ... + r^(terms-1) for r >= 1, rounded up.
+
+    It doubles: S(2m) = S(m)(1 + r^m).
+    """
     total, power = Fraction(0), Fraction(1)
     for bit in f"{terms:b}":
         total, power = _up(total * (1 + power)), _up(power * power)
@@ -88,5 +93,5 @@ def _geometric_sum(ratio: Fraction, terms: int) -> Fraction:
 
 
 def _up(value: Fraction) -> Fraction:
-    """At most 2**-200 above, relative to a value of at least 1 or 0."""
+    """Round up by at most 2**-200, relative to a value that is 0 or at least 1."""
     return Fraction(-((-value.numerator << 200) // value.denominator), 1 << 200)

@@ -21,6 +21,7 @@ from accountant.relation import R
 
 
 def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
+    """Apply the theorem to other premises, with the parameters that it had."""
     return group_pair(premises[0], size=given["size"])
 
 
@@ -35,13 +36,13 @@ def group_pair(guarantee: DominatingPair[R], *, size: int) -> DominatingPair[R]:
     """Multiply the shift by the size of the group.
 
     Statement: let F be the distribution function of log-concave noise (on the line, or on the
-        integers with whole shifts), f_s the trade-off between the noise and its shift by s.
+        integers with integer shifts), f_s the trade-off between the noise and its shift by s.
         Then 1 - f_{k s} is 1 - f_s applied k times: what f_s-DP implies for groups of k.
         Products of Gaussians are one Gaussian, mu^2 being the sum, and scale the same way.
     Assumes: nothing.
     Source: Dong, Roth & Su, arXiv:1905.02383, Theorem 2.14; that shifts add is proved below.
     Proof: the best tests are half-lines (on the integers, randomised at the edge), so the power
-        is 1 - f_s(a) = F(F^{-1}(a) + s), and shifts add. On the integers a shift by whole s
+        is 1 - f_s(a) = F(F^{-1}(a) + s), and shifts add. On the integers a shift by an integer s
         takes each step of F linearly onto another.
     Rounds: nothing.
     Checked by: rule ``group/pair``.
@@ -84,7 +85,7 @@ def group_pair(guarantee: DominatingPair[R], *, size: int) -> DominatingPair[R]:
 
 
 def _scaled(product: Product, times: int) -> Product | None:
-    """The product with shifts multiplied, None where no theorem applies."""
+    """Return the product with shifts multiplied, or None if no theorem applies."""
     pairs = [factor.pair for factor in product.factors]
     gaussians = [pair for pair in pairs if isinstance(pair, GaussianPair)]
     if len(gaussians) == len(pairs):
@@ -101,6 +102,7 @@ def _scaled(product: Product, times: int) -> Product | None:
 
 
 def _shifted(pair: Pair, times: int) -> Pair | None:
+    """Return the pair with its shift multiplied, or None for other pairs."""
     if isinstance(pair, LaplacePair):
         return LaplacePair(epsilon=times * pair.epsilon)
     if isinstance(pair, LogisticPair):

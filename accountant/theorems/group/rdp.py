@@ -13,10 +13,11 @@ from accountant.guarantees.rdp import RDP
 from accountant.guarantees.theorem import Parameters, Premises, Theorem
 from accountant.relation import R
 
-_MAX_SIZE = 10_000
+_MAX_SIZE = 10_000  # Largest size of a group, to bound the time. Larger ones raise.
 
 
 def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
+    """Apply the theorem to other premises, with the parameters that it had."""
     return group_rdp(premises[0], size=given["size"])
 
 
@@ -79,6 +80,7 @@ def group_rdp(guarantee: RDP[R], *, size: int) -> RDP[R]:
 
 
 def _summed(guarantee: RDP[R], order: Fraction, times: int) -> Fraction:
+    """Return the bound at an order, the weighted sum of the divergences at the orders it needs."""
     total, top = Fraction(0), times * order
     for j in range(times):
         value = guarantee.divergence_up(top - j)

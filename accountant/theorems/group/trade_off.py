@@ -13,10 +13,11 @@ from accountant.guarantees.theorem import Parameters, Premises, Theorem
 from accountant.guarantees.trade_off import TradeOff
 from accountant.relation import R
 
-_MAX_SIZE = 1000
+_MAX_SIZE = 1000  # Largest size of a group, to bound the time. Larger ones raise.
 
 
 def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
+    """Apply the theorem to other premises, with the parameters that it had."""
     return group_trade_off(premises[0], size=given["size"])
 
 

@@ -13,6 +13,7 @@ from accountant.relation import R
 
 
 def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
+    """Apply the theorem to other premises, with the parameters that it had."""
     return group_zcdp(premises[0], size=given["size"])
 
 

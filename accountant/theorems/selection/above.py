@@ -24,6 +24,7 @@ from accountant.side_conditions import (
 
 
 def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
+    """Apply the theorem to other premises, with the parameters that it had."""
     return select_above(premises[0], given["runs"])
 
 
@@ -94,5 +95,5 @@ def select_above(guarantee: Guarantee[R], runs: RunLaw) -> DominatingPair[R]:
 
 
 def _thresholded(base: Product, runs: RunLaw) -> Product:
-    """A base that reveals nothing still does not."""
+    """Return the pair with a threshold; a base that reveals nothing is returned as it is."""
     return Product.of(ThresholdedPair(base=base, runs=runs)) if base.factors else base

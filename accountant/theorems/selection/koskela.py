@@ -16,6 +16,8 @@ from accountant.relation import R
 from accountant.run_counts.law import RunLaw
 from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
 
+# Points of the profile that the bound is minimised over. Heuristic: the bound is only compared
+# with.
 _POINTS = 400
 
 

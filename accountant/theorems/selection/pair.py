@@ -19,6 +19,7 @@ from accountant.theorems.selection.pure import select_pure
 
 
 def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
+    """Apply the theorem to other premises, with the parameters that it had."""
     return select_pair(premises[0], given["runs"])
 
 
@@ -78,5 +79,5 @@ def select_pair(guarantee: PairGuarantee[R], runs: RunLaw) -> DominatingPair[R]:
 
 
 def _selected(base: Product, runs: RunLaw) -> Product:
-    """A base that reveals nothing still does not."""
+    """Return the pair of the selection; a base that reveals nothing is returned as it is."""
     return Product.of(SelectedPair(base=base, runs=runs)) if base.factors else base

@@ -17,6 +17,7 @@ from accountant.side_conditions import selection_of_the_best
 
 
 def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
+    """Apply the theorem to other premises, with the parameters that it had."""
     return select_pure(premises[0], given["runs"])
 
 
@@ -70,7 +71,10 @@ def select_pure(guarantee: PureDP[R], runs: RunLaw) -> PureDP[R]:
 
 
 def _excess_up(runs: RunLaw, epsilon: Fraction) -> Fraction:
-    """What the runs add at most; (n - 1) epsilon, exactly, if that is less or alone a float."""
+    """Return an upper bound of what the runs add to epsilon.
+
+    It is (n - 1) epsilon, exactly, if that is less or the other bound is no float.
+    """
     found = runs.log_ratio_up(floats_around(epsilon)[1])
     bounds = [Fraction(found)] if math.isfinite(found) else []
     if runs.largest is not None:

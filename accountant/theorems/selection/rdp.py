@@ -22,7 +22,8 @@ from accountant.run_counts.poisson import PoissonRuns
 from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
 from accountant.side_conditions import selection_of_the_best
 
-_ROOM = 1e-10  # for a certificate's choice of orders; soundness does not depend on it
+# Relative room for a certificate's choice of orders. Soundness does not depend on it.
+_ROOM = 1e-10
 _NAMES = {
     "shape": "Papernot & Steinke, arXiv:2110.03620, Theorem 2",
     "rate": "Papernot & Steinke, arXiv:2110.03620, Theorem 6",
@@ -32,6 +33,7 @@ _NAMES = {
 
 
 def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
+    """Apply the theorem to other premises, with the parameters that it had."""
     return select_rdp(premises[0], given["runs"])
 
 
@@ -112,9 +114,9 @@ def _bounds(
     point: tuple[Fraction, Fraction],
     shape: Fraction | None,
 ) -> dict[str, float]:
-    """Every bound at one order, rounded up, +inf if it says nothing.
+    """Return every bound at one order, rounded up, +inf if it is vacuous.
 
-    Each log is rounded up relative to itself, also next to 0; what is added is added exactly.
+    Each log is rounded up relative to itself, also next to 0; the sums are exact.
     """
     excess, base = point[0] - 1, point[1]
     size = runs.log_mean_up
@@ -132,7 +134,10 @@ def _bounds(
 
 
 def _log_rate_up(runs: PoissonRuns, exponent: float) -> float:
-    """log(e^-m + m e^exponent), m the rate, as log(1 + (m - 1 + e^-m) + m (e^exponent - 1))."""
+    """Return log(e^-m + m e^exponent), m the rate, rounded up.
+
+    It is computed as log(1 + (m - 1 + e^-m) + m (e^exponent - 1)).
+    """
     if exponent <= FARTHEST:
         more = math.expm1(runs.log_mean_up) + runs.mean * math.expm1(exponent)
         return raised(math.log1p(more), 4 * LOG_ERROR)
@@ -143,16 +148,17 @@ def _log_rate_up(runs: PoissonRuns, exponent: float) -> float:
 
 
 def _log_down(ratio: Fraction) -> float:
-    """log(1 + ratio) from below."""
+    """Return log(1 + ratio), rounded down."""
     return math.log1p(floats_around(ratio)[0]) * (1 - LOG_ERROR)
 
 
 def _float_up(value: Fraction) -> float:
+    """Return the least float at or above an exact value."""
     return floats_around(value)[1]
 
 
 def _sum_up(base: Fraction, *terms: tuple[float, Fraction]) -> float:
-    """The base and every first number over its second, added exactly and rounded up."""
+    """Return the base plus every first number over its second, added exactly and rounded up."""
     if any(math.isinf(value) for value, _ in terms):
         return math.inf
     return _float_up(base + sum(Fraction(value) / divisor for value, divisor in terms))

@@ -21,6 +21,7 @@ from accountant.subsampling.subsampled import Direction, SubsampledPair
 
 
 def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
+    """Apply the theorem to other premises, with the parameters that it had."""
     return subsample_poisson(premises[0], Poisson(**given))
 
 
@@ -101,7 +102,10 @@ def subsample_poisson(guarantee: Guarantee[R], scheme: Poisson) -> DominatingPai
 
 
 def _sampled_before(pair: DominatingPair[R]) -> tuple[Guarantee[R], Fraction] | None:
-    """Return what a Poisson sample was drawn for, and its rate, if the pair was made by one."""
+    """Return the guarantee that was Poisson-sampled and the rate, or None.
+
+    It returns None if the pair was not made by this theorem.
+    """
     node = pair.derivation
     if node.theorem is not SUBSAMPLE_POISSON:
         return None
@@ -112,7 +116,11 @@ def _sampled_before(pair: DominatingPair[R]) -> tuple[Guarantee[R], Fraction] | 
 
 
 def _subsampled(base: Product, scheme: Poisson, direction: Direction) -> Product:
-    """Nothing for nothing, the Gaussian's own pair for Gaussians, else by the base's profile."""
+    """Return the product of the sampled pair for one direction.
+
+    It is empty for an empty base, the Gaussian's own pair for Gaussians, else known by the base's
+    profile.
+    """
     if not base.factors:
         return base
     squares = [

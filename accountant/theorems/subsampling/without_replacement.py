@@ -18,6 +18,7 @@ from accountant.subsampling.subsampled import Direction, SubsampledPair
 
 
 def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
+    """Apply the theorem to other premises, with the parameters that it had."""
     return subsample_without_replacement(premises[0], WithoutReplacement(**given))
 
 

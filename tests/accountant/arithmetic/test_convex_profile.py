@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from accountant.arithmetic import convex_profile
 from accountant.arithmetic.atoms import Atoms
-from accountant.arithmetic.convex_profile import Side
+from accountant.arithmetic.convex_profile import ProfileHalf
 from accountant.arithmetic.enclosure import Reals
 from accountant.errors import NotCertified
 from accountant.pairs.gaussian import gaussian_profile
@@ -73,7 +73,7 @@ def test_random_profiles(pair: Known, right: list[int], left: list[int]) -> None
         value = one.profile(grid)
         slack = 1e-14 * value + 1e-15
         rest = max(1 - float(one.p.sum()) - 1e-15, 0.0)
-        sides.append(Side(grid, np.maximum(value - slack, rest), value + slack, rest))
+        sides.append(ProfileHalf(grid, np.maximum(value - slack, rest), value + slack, rest))
     at = np.linspace(-6, 6, 161)
     true = pair.profile(at)
     try:
@@ -95,7 +95,7 @@ def test_random_profiles(pair: Known, right: list[int], left: list[int]) -> None
 def test_masses_sum_to_one(mu: float, span: float, reach: int) -> None:
     """K is computed from both sums being 1: where all losses are tiny they must be too."""
     grid = np.arange(reach + 1) * span
-    side = Side(grid, *gaussian_profile(mu, grid))
+    side = ProfileHalf(grid, *gaussian_profile(mu, grid))
     for atoms, position in (convex_profile.above(side, side), convex_profile.below(side, side)):
         excess, other = totals(atoms)
         assert abs(excess) < 1e-15
@@ -107,7 +107,7 @@ def test_masses_sum_to_one(mu: float, span: float, reach: int) -> None:
 def test_coarse_grids_still_bracket() -> None:
     """With three points the tables are poor but on the right sides."""
     grid, at = np.array([0.0, 1.0]), np.linspace(-3, 3, 61)
-    side = Side(grid, *gaussian_profile(1.0, grid))
+    side = ProfileHalf(grid, *gaussian_profile(1.0, grid))
     true = gaussian_profile(1.0, at)
     assert (convex_profile.above(side, side)[0].profile(at)[1] >= true[0]).all()
     assert (convex_profile.below(side, side)[0].profile(at)[0] <= true[1]).all()
@@ -115,7 +115,7 @@ def test_coarse_grids_still_bracket() -> None:
 
 def test_noise_is_refused_where_it_hides_the_profile() -> None:
     """A total variation distance of 1 leaves no room to round outwards."""
-    side = Side(np.array([0.0, 1.0]), np.ones(2), np.ones(2))
+    side = ProfileHalf(np.array([0.0, 1.0]), np.ones(2), np.ones(2))
     with pytest.raises(NotCertified, match="total variation distance of 1"):
         convex_profile.above(side, side)
 

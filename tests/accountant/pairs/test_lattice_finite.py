@@ -9,9 +9,9 @@ import numpy as np
 
 from accountant.arithmetic import convex_profile
 from accountant.arithmetic.atoms import Atoms
-from accountant.arithmetic.convex_profile import Side
+from accountant.arithmetic.convex_profile import ProfileHalf
 from accountant.pairs.gaussian import gaussian_profile
-from accountant.pairs.lattice_finite import LadderPair
+from accountant.pairs.lattice_finite import LatticePair
 from accountant.pairs.pair import Pair
 from tests.contracts.definition import Outcomes, ball
 from tests.contracts.pair_contract import Case, PairContract, flipped
@@ -47,15 +47,15 @@ def balanced(atoms: Atoms) -> Outcomes:
 
 
 @functools.cache
-def ladders() -> tuple[LadderPair, ...]:
+def ladders() -> tuple[LatticePair, ...]:
     """Tables above and below a Gaussian profile: few wide steps, and many narrow ones."""
     found = []
     for mu, span, reach in ((1.0, 2.0**-2, 40), (0.01, 2.0**-12, 300), (1e-4, 2.0**-20, 400)):
         index = np.arange(-reach, reach + 1, dtype=float)
         loss = index[reach:] * span
-        side = Side(loss, *gaussian_profile(mu, loss))
+        side = ProfileHalf(loss, *gaussian_profile(mu, loss))
         for atoms, position in (convex_profile.above(side, side), convex_profile.below(side, side)):
-            found.append(LadderPair(atoms, position.astype(float), span))
+            found.append(LatticePair(atoms, position.astype(float), span))
     return tuple(found)
 
 
@@ -77,8 +77,8 @@ class TestLadder(PairContract):
 
     def assert_same(self, one: Pair, other: Pair) -> None:
         """Equal entry by entry, up to one rounding: ladders are compared by identity."""
-        assert isinstance(one, LadderPair)
-        assert isinstance(other, LadderPair)
+        assert isinstance(one, LatticePair)
+        assert isinstance(other, LatticePair)
         assert np.array_equal(one.index, other.index)
         assert np.allclose(one.atoms.log_p, other.atoms.log_p, rtol=0, atol=1e-13)
 

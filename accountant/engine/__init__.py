@@ -1,1 +1,1 @@
-"""The engine: brackets of what a product of dominating pairs costs."""
+"""The engine: brackets of the privacy cost of a product of dominating pairs."""

@@ -1,6 +1,6 @@
-"""K beside a contour: how far apart its nodes may be, and what bounds the aliases they leave.
+"""Bound K beside a contour: the distance of its nodes, and the aliases that they leave.
 
-What a saddle expects decides how far apart; ``real_bounds``, ``along`` and ``Aliases`` are
+The estimates at a saddle decide the distance; ``real_bounds``, ``along`` and ``Aliases`` are
 rigorous, and a contour relies on them.
 """
 
@@ -19,14 +19,16 @@ from accountant.engine.saddle_point import CHUNK, Saddle, sum_cgf, total_cgf
 from accountant.errors import NotCertified
 from accountant.pairs.product import Product
 
-_LONGEST = 1e100
-_ROOM, _LEAST_ROOM = 1e-3, 1e-12  # by which an estimate of K may be wrong
+_LONGEST = 1e100  # Largest distance of aliases that is used. Larger ones raise.
+# Relative and absolute error allowed in an estimate of K. Heuristic: ``build`` verifies the
+# estimate.
+_ROOM, _LEAST_ROOM = 1e-3, 1e-12
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class RealBounds:
-    """K on the real axis, where M is real.
+    """Bounds of K on the real axis, where M is real.
 
     Attributes:
         points: shape (n,), increasing: 0, those of a saddle and its c.
@@ -39,12 +41,12 @@ class RealBounds:
     moments: tuple[Bound, ...]
 
     def at(self, c: float) -> float:
-        """The upper bound of K at one of the points."""
+        """Return the upper bound of K at one of the points."""
         return float(self.upper[self.points == c][0])
 
 
 def real_bounds(product: Product, saddle: Saddle) -> RealBounds:
-    """K at the points of a saddle."""
+    """Bound K at the points of a saddle."""
     c = short(saddle.c)
     points = distinct(np.array([*saddle.points, c]))
     each = [factor.pair.cgf(points + 0j) for factor in product.factors]
@@ -58,7 +60,7 @@ def real_bounds(product: Product, saddle: Saddle) -> RealBounds:
 
 
 def along(product: Product, saddle: Saddle, s: Complexes) -> tuple[Enclosure, RealBounds]:
-    """K on a line that starts at the saddle's c, and at its points."""
+    """Enclose K on a line that starts at the saddle's c, and bound it at the saddle's points."""
     points, line = np.array(saddle.points), s[:CHUNK]
     each = [factor.pair.cgf_along(points, line) for factor in product.factors]
     total, after = sum_cgf(product, each, (points.size + line.size,)), points.size
@@ -73,9 +75,10 @@ def along(product: Product, saddle: Saddle, s: Complexes) -> tuple[Enclosure, Re
 
 
 def expected(product: Product, saddle: Saddle) -> RealBounds:
-    """What ``real_bounds`` will find as it seems: to choose by, and to be verified.
+    """Estimate what ``real_bounds`` will return.
 
-    The ends of the moments leave room for a few wrong digits.
+    Heuristic: used to choose a contour, and verified afterwards. The ends of the moments leave room
+    for a few wrong digits.
     """
     c, factors = short(saddle.c), product.factors
     known = sorted([(0.0, 0.0), *zip(saddle.points, saddle.values, strict=True), (c, saddle.value)])
@@ -90,12 +93,13 @@ def expected(product: Product, saddle: Saddle) -> RealBounds:
 
 
 def _real(found: Enclosure, at: int) -> Bound:
+    """Return the bracket of the real part of one value."""
     value, radius = found.value.real[at], found.radius[at]
     return Bound(float(value - radius), float(value + radius))
 
 
 def alias_step(saddle: Saddle, known: RealBounds) -> float:
-    """The largest step whose aliases are negligible against the estimate of delta.
+    """Return the largest step whose aliases are negligible against the estimate of delta.
 
     Raises:
         NotCertified: it would vanish, next to the largest loss or where K is known no further.
@@ -115,7 +119,7 @@ def alias_step(saddle: Saddle, known: RealBounds) -> float:
 @final
 @dataclass(frozen=True, slots=True)
 class Aliases:
-    """What bounds the sum over m != 0 of delta(eps + m R) e^{c m R}, at every eps.
+    """A bound of the sum over m != 0 of delta(eps + m R) e^{c m R}, at every eps.
 
     Chernoff: delta(x) <= M(c') e^{-c' x}; a point c' < c serves m < 0, c' > c serves m > 0,
     each a geometric series with ratio e^{-|c - c'| R}.
@@ -130,7 +134,10 @@ class Aliases:
 
     @staticmethod
     def of(known: Reals, c: float, period: float) -> Aliases:
-        """From points c' and upper bounds of K there, shape (m, 2), and R rounded down."""
+        """Return the bound from points c' and upper bounds of K there, shape (m, 2).
+
+        The distance R is rounded down.
+        """
         sides = known[known[:, 0] < c], known[known[:, 0] > c]
         gaps = [np.abs(side[:, 0] - c) * period for side in sides]
         lower, upper = (
@@ -140,7 +147,7 @@ class Aliases:
         return Aliases((sides[0][:, 0], sides[1][:, 0]), (lower, upper))
 
     def log_excess(self, epsilon: Reals) -> Reals:
-        """Log of the bound at each epsilon, shape (n,)."""
+        """Return the log of the bound at each epsilon, shape (n,)."""
         lower, upper = (
             (height - np.multiply.outer(epsilon, place)).min(axis=1, initial=np.inf)
             for place, height in zip(self.places, self.heights, strict=True)

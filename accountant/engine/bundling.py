@@ -1,4 +1,4 @@
-"""Many pairs are asked together where that is as good as one by one."""
+"""Answer a question about many pairs at once if that is as narrow as one by one."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ from accountant.bound import Bound
 from accountant.errors import NotCertified
 from accountant.pairs.product import Product
 
+# Relative width of a bracket up to which the bundled answer is taken alone. Heuristic.
 _WIDE = 1e-8
 
 
 def together(question: Callable[[Product], Bound], product: Product) -> Bound:
-    """The answer about bundled pairs; where it is wide, what both ways of asking agree on."""
+    """Return the answer about bundled pairs.
+
+    If it is wide, the answer about single pairs is intersected with it.
+    """
     bundled = product.bundled()
     if len(bundled.factors) == len(product.factors):
         return question(product)

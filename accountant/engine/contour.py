@@ -38,23 +38,28 @@ from accountant.pairs.pair import Smoothness
 from accountant.pairs.product import Product
 from accountant.pairs.smoothness import log_decay
 
+# Most nodes of a line, to bound memory. Heuristic: a larger tau takes their place.
 MAX_NODES = 1 << 20
-_MAX_WORK = 1 << 28  # nodes times terms in K at the last node
-_EASY_NODES, _EASY_WORK = 1 << 14, 1 << 24  # where tau is needed all the same
-_FEW_NODES = 1 << 8
-_ASKED = 16
-_FEWEST = 16
-_BLOCK = 1 << 18  # epsilons times nodes evaluated at once: libraries start threads from there
-_SUMMED = 64
+_MAX_WORK = 1 << 28  # Most nodes times terms in K at the last node. Heuristic.
+# Nodes and work if tau is needed all the same. Heuristic.
+_EASY_NODES, _EASY_WORK = 1 << 14, 1 << 24
+_FEW_NODES = 1 << 8  # Nodes times pairs for which the work is not estimated. Heuristic.
+_ASKED = 16  # Of many pairs, approximately so many are queried for their work. Heuristic.
+_FEWEST = 16  # Fewest nodes to which a line is shortened. Heuristic.
+# Epsilons times nodes evaluated at once: libraries start threads from there. Heuristic.
+_BLOCK = 1 << 18
+_SUMMED = 64  # Terms in a row of ``_turned_back``. Error bounds depend on it.
+# Error of a log from which only the size of a term is used. Error bounds depend on it.
 _VAGUE = 0.25
-TENT = 6  # half width of the tent, in units of tau
-_LARGEST_TAU = 4.0  # beyond, E[T] of Lemma *tent* loses its digits, and says nothing
+TENT = 6  # Half width of the tent, in units of tau. Soundness depends on its use in Lemma *tent*.
+# Largest tau for which E[T] of Lemma *tent* has digits. Beyond, the lower end is -inf.
+_LARGEST_TAU = 4.0
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Contour:
-    """M along one vertical line: enough to bracket delta at every epsilon near the saddle.
+    """The values of M on a vertical line, which bracket delta at every epsilon near the saddle.
 
     Attributes:
         s: shape (n,), the nodes with imaginary part k * step, k = 0..n-1.
@@ -77,16 +82,16 @@ class Contour:
     aliases: Aliases = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """What all epsilons share."""
+        """Compute the terms and aliases that all epsilons share."""
         terms = _terms(self.s, self.log_kernel, self.radius, self.step)
         object.__setattr__(self, "terms", terms)
         period = 2 * math.pi / self.step * (1 - 1e-12)
         object.__setattr__(self, "aliases", Aliases.of(self.known, float(self.s[0].real), period))
 
     def log_brackets(self, epsilon: Reals) -> tuple[Reals, Reals]:
-        """Log of a lower (possibly -inf) and an upper bound of delta at each epsilon.
+        """Return logs of a lower (possibly -inf) and an upper bound of delta at each epsilon.
 
-        For the product composed with the extra mechanism, if there is one.
+        They hold for the product composed with the extra mechanism, if there is one.
         """
         most = max(_BLOCK // self.s.size, 1)
         if epsilon.size > most:
@@ -116,7 +121,7 @@ class Contour:
         return ends[0].astype(float), ends[1].astype(float)
 
     def log_profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
-        """Log bounds of delta of the product itself."""
+        """Return log bounds of delta of the product itself."""
         if self.tau == 0.0:
             return self.log_brackets(epsilon)
         width = TENT * self.tau
@@ -125,7 +130,7 @@ class Contour:
         return self._untilt(epsilon, np.split(low, 3)[1], parts[0], parts[2]), parts[1]
 
     def _untilt(self, epsilon: Reals, center: Reals, left: Reals, right: Reals) -> Reals:
-        """Lower bound of log delta from bounds of the profile g with the extra mechanism.
+        """Bound log delta from below by bounds of the profile g with the extra mechanism.
 
         Lemma (tent). delta is convex in t = e^eps, and g(t) = E delta(tX), X = e^{tau N},
         N ~ N(-tau/2, 1), E X = 1; so delta <= g. Let u = e^{-w}, v = e^w, w = 6 tau, and let
@@ -169,11 +174,12 @@ class _Terms:
     base: float
 
     def error(self, epsilon: float) -> float:
-        """How far the sum may be off, up to |epsilon|.
+        """Bound the error of the sum, up to |epsilon|.
 
-        Turning back by y epsilon, rounded twice in each of two parts, moves the exponent of a
-        term by v <= 2 u y |epsilon| (1 + u). One that is off by w + v, where w and v <= 1/4, is off
-        by at most (w + v)(1 + w + v) <= w (1 + w) + 2 v times its size; any other by twice that.
+        Turning back by y epsilon, rounded twice in each of two parts, moves the exponent of a term
+        by v <= 2 u y |epsilon| (1 + u). A term whose exponent is off by w + v, w and v <= 1/4, is
+        off by at most (w + v)(1 + w + v) <= w (1 + w) + 2 v times its size; any other by twice
+        that.
         """
         slip = 2.1 * unit_roundoff(self.known.dtype) * epsilon
         if slip * self.reach > _VAGUE or not math.isfinite(self.moment):
@@ -182,7 +188,7 @@ class _Terms:
 
 
 def _terms(s: Complexes, log_kernel: Complexes, radius: Reals, step: float) -> _Terms:
-    """The terms of a sum at nodes s, from the logs without weights and their radius."""
+    """Return the terms at nodes s, from the logs without weights and their radius."""
     unit = unit_roundoff(log_kernel.dtype)
     weight = np.where(np.arange(s.size) == 0, 1.0, 2.0) * (step / (2 * math.pi))
     wobble = (radius + 4 * unit * (np.abs(log_kernel) + 8.0)).astype(float)
@@ -205,7 +211,7 @@ def _terms(s: Complexes, log_kernel: Complexes, radius: Reals, step: float) -> _
 
 
 def _turned_back(terms: Complexes, step: float, epsilon: Reals) -> Reals:
-    """Real part of the sum over k of term_k e^{-i k step eps}, for each epsilon.
+    """Return for each epsilon the real part of the sum over k of term_k e^{-i k step eps}.
 
     In rows of w terms, w at most ``_SUMMED``, by real products of matrices; with k = w p + r as
     e^{-i w p step eps} times e^{-i r step eps}. Sums err by at most 2 ``_SUMMED`` u of their
@@ -226,7 +232,7 @@ def _turned_back(terms: Complexes, step: float, epsilon: Reals) -> Reals:
 
 
 def _hats(tau: float) -> tuple[float, float, float]:
-    """E[T], E[T_u], E[T_v] of Lemma *tent*: upper bounds, by Gauss-Legendre quadrature.
+    """Return upper bounds of E[T], E[T_u], E[T_v] of Lemma *tent*, by Gauss-Legendre quadrature.
 
     The integrands are entire and tame on intervals of length 6: 64 nodes leave an error far
     below the 1e-13 added.
@@ -244,12 +250,12 @@ def _hats(tau: float) -> tuple[float, float, float]:
 
 @cache
 def _gauss_legendre() -> tuple[Reals, Reals]:
-    """Nodes and weights on [-1, 1], computed when first needed."""
+    """Return nodes and weights on [-1, 1], computed at the first call."""
     return np.polynomial.legendre.leggauss(64)
 
 
 def build(product: Product, saddle: Saddle, most: int = MAX_NODES) -> Contour:
-    """Choose spacing, length and tau for the question a saddle suits.
+    """Choose spacing, length and tau for the question that a saddle suits.
 
     Raises:
         NotCertified: the line would need more nodes than allowed even with a large tau.
@@ -305,7 +311,7 @@ def build(product: Product, saddle: Saddle, most: int = MAX_NODES) -> Contour:
 
 
 def _length(parts: list[tuple[Smoothness, int]], step: float, needed: float, tau: float) -> int:
-    """Number of nodes until the cut tail is negligible; the cap when it never is."""
+    """Return the number of nodes until the cut tail is negligible, or the cap if it never is."""
     few, many = 8, 4 * MAX_NODES
     for size in (8, 7):  # coarsely, then between two neighbours
         counts = (few * (many / few) ** (np.arange(size + 1) / size)).astype(int)
@@ -319,7 +325,10 @@ def _length(parts: list[tuple[Smoothness, int]], step: float, needed: float, tau
 
 
 def _node_limit(product: Product, c: float, step: float, wanted: int) -> int:
-    """As many nodes as wanted, or fewer where these and their values of K are too many.
+    """Return as many nodes as wanted, or fewer if they and their values of K are too many.
+
+    Heuristic: fewer nodes take a tau, and then more nodes gain little. The work is estimated at the
+    last node.
 
     Falling short takes tau, and then more nodes gain little. Judged at the last node.
     """

@@ -1,8 +1,7 @@
-"""The profile of a product on a lattice next to its largest loss, from the masses that are there.
+"""Compute the profile of a product on a lattice next to its largest loss, from the masses there.
 
-No contour is good there: the tilt that suits the question grows without end towards the largest
-loss. But few losses are beyond such an epsilon, and their masses are sums of products of the
-pairs' largest ones.
+No contour is good there: the suitable tilt grows without end towards the largest loss. But few
+losses are beyond such an epsilon, and their masses are sums of products of the pairs' largest ones.
 """
 
 from __future__ import annotations
@@ -20,11 +19,13 @@ from accountant.errors import NotCertified
 from accountant.pairs.atomic import AtomicPair
 from accountant.pairs.product import Product
 
-_KEPT = 128  # losses: masses of so many are multiplied out, at most
-_EACH = 12.0  # roundings of one mass of one pair, in units of u
-_MOST_FACTORS = 16
+_KEPT = 128  # Most losses whose masses are multiplied out. Error bounds depend on it.
+_EACH = 12.0  # Roundings of one mass of one pair, in units of u. Soundness depends on it.
+_MOST_FACTORS = 16  # Most factors, to bound the time. Heuristic: more return None.
 _FARTHEST = 2.0**50  # places on a lattice: sums of a few are integers that floats hold
-_LEAST = 1e-140  # what underflow takes of a scaled mass: 5e-324, at most 1024-fold in 60 products
+# Above what underflow takes of a scaled mass: 5e-324, at most 1024-fold in 60 products. Soundness
+# depends on it.
+_LEAST = 1e-140
 
 
 @final
@@ -49,7 +50,7 @@ class LargestLosses:
     start: float
 
     def log_profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
-        """Log of a lower and an upper bound of delta of the finite losses at each epsilon.
+        """Return logs of a lower and an upper bound of delta of the finite losses.
 
         Statement: delta(eps) = sum of p_j (1 - e^{eps - l_j})_+ over all finite losses l_j.
         Rounds: every term is positive and grows with its loss; so with losses moved down, and
@@ -62,6 +63,10 @@ class LargestLosses:
         return lower, np.where(epsilon >= self.start, upper, np.inf)
 
     def _log_sum(self, epsilon: Reals, shift: float, wobble: float) -> Reals:
+        """Return the log of the sum with losses moved by ``shift``.
+
+        It is rounded up if ``wobble`` is above 0, else down.
+        """
         gap = np.maximum(self.losses - epsilon[:, None] + shift, 0.0)
         total = (-np.expm1(-gap) * self.masses).sum(axis=1)
         scale = self.exponent * math.log(2.0)
@@ -76,7 +81,7 @@ class LargestLosses:
 
 
 def largest_losses(product: Product) -> LargestLosses | None:
-    """Multiply out the largest losses, if all are on one lattice; None if they are not.
+    """Multiply out the largest losses if all are on one lattice; return None if they are not.
 
     Rounds: masses are sums of products of positive numbers; a mass of the product carries the
         roundings of its factors and of at most twice as many sums of ``_KEPT`` terms.
@@ -114,7 +119,7 @@ def largest_losses(product: Product) -> LargestLosses | None:
 
 
 def _index(pair: AtomicPair, span: float) -> NDArray[np.intp]:
-    """Where the losses of a pair are on its lattice, in units of the common span."""
+    """Return the places of a pair's losses on its lattice, in units of the common span."""
     own = pair.lattice(0.0)
     if own is None:
         raise AssertionError("only called for pairs that share a lattice")
@@ -128,19 +133,19 @@ def _index(pair: AtomicPair, span: float) -> NDArray[np.intp]:
 
 
 def _blur(lattice: Common, losses: Reals) -> float:
-    """How far a loss may be off: offsets and spans are rounded."""
+    """Bound the error of a loss that comes from rounded offsets and spans."""
     return 16.0 * UNIT_ROUNDOFF * (2.0 * lattice.size + 2.0 * float(np.abs(losses).max()))
 
 
 def _product(first: Reals, second: Reals) -> tuple[Reals, int]:
-    """The leading masses of a product, scaled, and the exponent of the scale."""
+    """Return the leading masses of a product, scaled, and the exponent of the scale."""
     found: Reals = np.convolve(first, second)[:_KEPT]
     exponent = math.frexp(float(found.max()))[1]
     return np.ldexp(found, -exponent), exponent
 
 
 def _power(masses: Reals, count: int) -> tuple[Reals, int]:
-    """The leading masses of a power, scaled, and the exponent of the scale."""
+    """Return the leading masses of a power, scaled, and the exponent of the scale."""
     found: Reals = np.ones(1)
     exponent, square, scale = 0, masses, 0
     while True:

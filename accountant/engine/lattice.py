@@ -42,19 +42,23 @@ from accountant.pairs.pair import Lattice
 from accountant.pairs.product import Product
 from accountant.pairs.smoothness import log_decay
 
-_MAX_NODES = 1 << 23
-_FEW = 1 << 11
-_BLOCK = 1 << 19  # epsilons times nodes evaluated at once
-_KNOWN = 0.5  # an error of K below which a value counts
-_GROWN = 1.3  # (e^x - 1)/x up to there
-_LOG_DROPPED = -28.0  # dropped nodes, relative to the node on the real axis
-_SAME = 1e-15  # soundness: ``_blur`` covers spans within two units in the last place
+_MAX_NODES = 1 << 23  # Most nodes, to bound memory. Exceeding it raises.
+_FEW = 1 << 11  # Nodes up to which the sums are computed node by node. Heuristic.
+_BLOCK = 1 << 19  # Epsilons times nodes evaluated at once, to bound memory. Heuristic.
+_KNOWN = 0.5  # Error of K below which a value is used; else its size. Error bounds depend on it.
+_GROWN = 1.3  # Above (e^x - 1)/x up to x = ``_KNOWN``. Soundness depends on it.
+# Log of the size of dropped nodes, relative to the node on the real axis. Heuristic: what they add
+# is bounded.
+_LOG_DROPPED = -28.0
+# Relative difference of equal spans. Soundness: ``_blur`` covers spans within two units in the last
+# place.
+_SAME = 1e-15
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Common:
-    """The lattice of a product: n_1 a_1 + n_2 a_2 + ... + k * span.
+    """The lattice n_1 a_1 + n_2 a_2 + ... + k * span of a product.
 
     Attributes:
         offset: sum of counts times offsets.
@@ -70,7 +74,10 @@ class Common:
 
 
 def common_lattice(product: Product, c: float) -> Common | None:
-    """The lattice all factors share, if they do: spans multiples of one, as floats."""
+    """Return the lattice of all factors, or None.
+
+    It exists if each has one, with spans multiples of the least, as floats.
+    """
     found: list[tuple[Lattice, int]] = []
     for factor in product.factors:
         lattice = factor.pair.lattice(c)
@@ -93,7 +100,7 @@ def common_lattice(product: Product, c: float) -> Common | None:
 @final
 @dataclass(frozen=True, slots=True)
 class LatticeContour:
-    """M at the nodes of one period: enough to bracket delta at every epsilon near the saddle.
+    """M at the nodes of one period, which brackets delta at every epsilon near the saddle.
 
     Attributes:
         s: shape (n,), nodes with imaginary part 0, step, 2 step, ...
@@ -118,7 +125,7 @@ class LatticeContour:
     aliases: Aliases
 
     def log_profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
-        """Log of a lower (possibly -inf) and an upper bound of delta at each epsilon."""
+        """Return logs of a lower (possibly -inf) and an upper bound of delta at each epsilon."""
         few = max(_BLOCK // self.s.size, 1)
         if epsilon.size <= few:
             return self._bracket(epsilon, *self._summed(epsilon))
@@ -129,7 +136,10 @@ class LatticeContour:
         return low, high
 
     def _summed(self, epsilon: Reals) -> tuple[Reals, Reals]:
-        """The sum over the nodes and its error, over e^{shift}: node by node."""
+        """Return the sum over the nodes and its error, both over e^{shift}.
+
+        It is computed node by node.
+        """
         first = self._first(epsilon)[:, None]
         shift = self.cgf[0].real - float(self.s[0].real) * first
         mass, weight = self._kernel()
@@ -151,7 +161,7 @@ class LatticeContour:
         return total, error + 64 * UNIT_ROUNDOFF * (size * np.abs(kernel)).sum(axis=1)
 
     def _transformed(self, epsilon: Reals) -> tuple[Reals, Reals]:
-        """The same at very many nodes by two fast Fourier transforms, as one serves all places.
+        """Return that sum and its error by two fast Fourier transforms, which serve all epsilons.
 
         With first = offset + m h a node turns by offset y_k and by 2 pi k m / N. The kernel is
         mass - weight + (1 - e^{eps - first}) weight, where the bracket is at most h. An error of a
@@ -180,7 +190,10 @@ class LatticeContour:
         return near - np.expm1(epsilon - first) * rest, _GROWN * error + lost
 
     def _turned(self, terms: Complexes) -> Reals:
-        """The real part of the sum over k of terms e^{-2 pi i k m / N} for m = 0, ..., N - 1."""
+        """Return the real part of the sum over k of terms e^{-2 pi i k m / N}.
+
+        The m are 0, ..., N - 1.
+        """
         count = self._count()
         place = np.rint(self.s.imag * (self.period / (2 * math.pi))).astype(int)
         spread = np.zeros(count // 2 + 1, dtype=complex)
@@ -188,31 +201,31 @@ class LatticeContour:
         return np.asarray(np.fft.hfft(spread, count))
 
     def _count(self) -> int:
-        """Nodes on one period, those with imaginary part below 0 as well."""
+        """Return the number of nodes on a period, those with imaginary part below 0 included."""
         return round(self.period / self.lattice.span)
 
     def _first(self, epsilon: Reals) -> Reals:
-        """The first lattice points above each epsilon."""
+        """Return the first lattice point above each epsilon."""
         h, offset = self.lattice.span, self.lattice.offset
         above = offset + h * (np.floor((epsilon - offset) / h) + 1.0)
         return np.asarray(np.maximum(above, epsilon))
 
     def _blur(self, epsilon: Reals) -> Reals:
-        """How far a total loss may be off its lattice point."""
+        """Bound the distance of a total loss to its lattice point."""
         return 16.0 * UNIT_ROUNDOFF * (2 * self.lattice.size + np.abs(epsilon) + self.period)
 
     def _kernel(self) -> tuple[Complexes, Complexes]:
-        """Generating functions of the places from the first on, and of e^{-L} there."""
+        """Return the generating functions of the places from the first on, and of e^{-L} there."""
         h = self.lattice.span
         return -1.0 / np.expm1(-self.s * h), -1.0 / np.expm1(-(self.s + 1.0) * h)
 
     def _loose(self, mass: Complexes, weight: Complexes) -> Reals:
-        """What the roundings of the bracket add to it at most."""
+        """Bound what the roundings of the bracket add to it."""
         room = 8 * ELEMENTARY_ULPS * UNIT_ROUNDOFF * (1 + float(self.s[0].real) * self.lattice.span)
         return np.asarray(room * (np.abs(mass) + np.abs(weight)))
 
     def _bracket(self, epsilon: Reals, total: Reals, error: Reals) -> tuple[Reals, Reals]:
-        """With what was cut and dropped, and with aliases, for which only the lower end pays.
+        """Add the bounds of the cut and dropped terms, and subtract the aliases from the lower end.
 
         Of all nodes the kernel is largest on the real axis.
         """
@@ -235,7 +248,7 @@ class LatticeContour:
 
 
 def build_lattice(product: Product, saddle: Saddle, lattice: Common) -> LatticeContour:
-    """Choose the number of nodes for the question a saddle suits.
+    """Choose the number of nodes for the question that a saddle suits.
 
     Raises:
         NotCertified: the period needs more nodes than allowed.
@@ -283,7 +296,7 @@ def build_lattice(product: Product, saddle: Saddle, lattice: Common) -> LatticeC
 def _matter(
     s: Complexes, cgf: Enclosure, weights: Reals, span: float
 ) -> tuple[Complexes, Complexes, Reals, Reals, float]:
-    """Drop the nodes that together do not matter; log of a bound of their terms.
+    """Drop nodes that are negligible together; also return the log of a bound of their terms.
 
     The bracket of the kernel is at most |mass - weight| + span |weight|.
     """
@@ -310,7 +323,10 @@ def _kept(
     c: float,
     needed: float,
 ) -> tuple[int, float]:
-    """Last node that matters, and the log of |M(c+iy)|/M(c) beyond; all of them if few."""
+    """Return the last node kept and the log of |M(c+iy)|/M(c) beyond it.
+
+    All nodes are kept if they are few.
+    """
     if half <= 64:
         return half, -math.inf
     parts = smoothnesses(product, c, moments)
@@ -325,7 +341,10 @@ def _kept(
 
 
 def _many_values(product: Product, s: Complexes, half: int, span: float) -> Enclosure:
-    """K of the product at very many nodes: ladders by fast Fourier transform."""
+    """Enclose K of the product at very many nodes.
+
+    Lattice pairs are evaluated by fast Fourier transforms.
+    """
     ladders = [(f.pair, f.count) for f in product.factors if isinstance(f.pair, LatticePair)]
     others = Product(tuple(f for f in product.factors if not isinstance(f.pair, LatticePair)))
     found = total_cgf(others, s)

@@ -1,8 +1,8 @@
-"""delta(epsilon) and epsilon(delta) of one direction of a product.
+"""Compute delta(epsilon) and epsilon(delta) of one direction of a product.
 
-Which method, in this order: nothing left to bound; one pair once, or all pairs Gaussian, with
-a closed form; all losses on one lattice; the contour. All give brackets, so the choice is
-about width and time only.
+The methods are tried in this order: an empty product; a closed form, if there is one pair once or
+all pairs are Gaussian; a finite sum; the lattice, if all losses are on one; the contour. All give
+brackets, so the choice affects width and time only.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ from accountant.pairs.lattice_finite import LatticePair
 from accountant.pairs.pair import Pair
 from accountant.pairs.product import Product
 
-_CLOSE = 1e-9  # a bracket from an exact formula that needs no second method
-_ZERO = 1e-12
-_FAR = 1e100  # delta is evaluated no further out
-_LOOSE = 1e-9
-_AGAIN = 2
-_SAME = 0.01
-_HOPELESS = -690.0
-_C_STEP = 0.12  # rounding of log c where contours are shared
-_C_STEPS = (-120, 160)
-_C_BACK = 2
-_MODERATE = 1 << 12
-_LEFTMOST, _LEFTWARDS = 1.0, 4.0
+_CLOSE = 1e-9  # Width of a bracket from an exact formula that needs no second method. Heuristic.
+_ZERO = 1e-12  # Epsilon below which a wide relative width is accepted. Heuristic.
+_FAR = 1e100  # Largest epsilon at which delta is evaluated; beyond, its upper end there is used.
+_LOOSE = 1e-9  # Width of a bracket that is not refined. Heuristic.
+_AGAIN = 2  # Most refinements. Heuristic.
+_SAME = 0.01  # Relative difference of tilts for which a second contour gains nothing. Heuristic.
+_HOPELESS = -690.0  # Log of a delta so small that it is not refined. Heuristic.
+_C_STEP = 0.12  # Rounding of log c for contours that are shared. Heuristic.
+_C_STEPS = (-120, 160)  # The range of rounded log c, in steps. Heuristic.
+_C_BACK = 2  # Steps to a smaller c if K is out of reach. Heuristic.
+_MODERATE = 1 << 12  # Most nodes of a shared contour. Heuristic.
+_LEFTMOST, _LEFTWARDS = 1.0, 4.0  # Least c that is moved, and the factor by which it is. Heuristic.
 
 
 def infinite_mass(product: Product) -> Bound:
-    """P(L = inf) of the product, 1 - prod (1 - p_i)^{n_i}."""
+    """Return P(L = inf) of the product, 1 - prod (1 - p_i)^{n_i}."""
     total = sum(
         f.count * math.log1p(-f.pair.infinite_mass)
         for f in product.factors
@@ -64,12 +64,15 @@ def infinite_mass(product: Product) -> Bound:
 
 
 def max_loss(product: Product) -> float:
-    """An upper bound of the finite losses of the product, possibly +inf."""
+    """Return an upper bound of the finite losses of the product, possibly +inf."""
     return sum(f.count * f.pair.max_loss for f in product.factors) * (1 + 1e-15)
 
 
 def closed_form(product: Product) -> Pair | None:
-    """The one pair the product amounts to, if it has a closed profile."""
+    """Return the one pair that the product amounts to, or None.
+
+    It exists for one pair once and for Gaussians only.
+    """
     if not product.factors:
         return None
     if len(product.factors) == 1 and product.factors[0].count == 1:
@@ -83,7 +86,10 @@ def closed_form(product: Product) -> Pair | None:
 
 
 def contour_at(product: Product, saddle: Saddle, most: int = MAX_NODES) -> Contour | LatticeContour:
-    """The contour that suits a saddle: on the lattice when there is one that is not too fine."""
+    """Return the contour that suits a saddle.
+
+    It is on the lattice if there is one that is not too fine.
+    """
     lattice = common_lattice(product, saddle.c)
     if lattice is not None:
         with contextlib.suppress(NotCertified):
@@ -92,9 +98,9 @@ def contour_at(product: Product, saddle: Saddle, most: int = MAX_NODES) -> Conto
 
 
 def _reachable(product: Product, saddle: Saddle) -> Contour | LatticeContour:
-    """The contour of a saddle, or of one further left where K is out of reach there.
+    """Return the contour of a saddle, or of one further left if K is out of reach there.
 
-    Any contour gives a bracket: next to the largest loss its upper end has to do.
+    Any contour gives a bracket: next to the largest loss its upper end has to be enough.
     """
     while True:
         try:
@@ -106,7 +112,7 @@ def _reachable(product: Product, saddle: Saddle) -> Contour | LatticeContour:
 
 
 def delta(product: Product, epsilon: float) -> Bound:
-    """Hockey-stick divergence of one direction at a real epsilon.
+    """Bracket the hockey-stick divergence of one direction at a real epsilon.
 
     For epsilon < 0 through H_t(P|Q) = 1 - t + t H_{1/t}(Q|P), t = e^epsilon.
     """
@@ -124,7 +130,7 @@ def delta(product: Product, epsilon: float) -> Bound:
 
 
 def _delta(product: Product, epsilon: float) -> Bound:
-    """The same for a product whose K is exact, epsilon >= 0."""
+    """Bracket delta for a product whose K is exact, at epsilon >= 0."""
     mass = infinite_mass(product)
     if epsilon >= max_loss(product) or mass.lower == 1.0:
         return mass
@@ -142,7 +148,7 @@ def _delta(product: Product, epsilon: float) -> Bound:
 
 
 def deltas(product: Product, epsilon: Reals) -> tuple[Reals, Reals]:
-    """Lower and upper ends of delta at many real epsilons, in any order.
+    """Return lower and upper ends of delta at many real epsilons, in any order.
 
     One contour serves all epsilons within two standard deviations of its saddle's.
     """
@@ -161,7 +167,7 @@ def deltas(product: Product, epsilon: Reals) -> tuple[Reals, Reals]:
 
 
 def _ends(product: Product, epsilon: Reals) -> tuple[Reals, Reals]:
-    """The same for increasing epsilons >= 0."""
+    """Return both ends of delta at increasing epsilons >= 0."""
     alone = closed_form(product)
     quick = alone.profile(epsilon) if alone is not None and alone.is_quick else None
     if quick is not None:
@@ -172,7 +178,7 @@ def _ends(product: Product, epsilon: Reals) -> tuple[Reals, Reals]:
 
 
 def _deltas(product: Product, epsilon: Reals) -> tuple[Reals, Reals]:
-    """The same for a product whose K is exact."""
+    """Return both ends of delta for a product whose K is exact, at increasing epsilons >= 0."""
     mass, top, closed = infinite_mass(product), max_loss(product), closed_form(product)
     found = closed.profile(epsilon) if closed is not None else None
     if found is not None:
@@ -205,7 +211,7 @@ def _deltas(product: Product, epsilon: Reals) -> tuple[Reals, Reals]:
 
 
 def _step_for(product: Product, epsilon: float) -> int:
-    """The largest rounded c whose saddle's epsilon is at most the one given."""
+    """Return the largest rounded c whose saddle's epsilon is at most the one given."""
     low, high = _C_STEPS
     while high - low > 1:
         middle = (low + high) // 2
@@ -216,7 +222,7 @@ def _step_for(product: Product, epsilon: float) -> int:
 
 @lru_cache(maxsize=1024)
 def _saddle_at(product: Product, step: int) -> Saddle | None:
-    """The saddle at a rounded c; None where K is out of reach."""
+    """Return the saddle at a rounded c, None if K is out of reach there."""
     try:
         return saddle_at(product, math.exp(step * _C_STEP))
     except NotCertified:
@@ -225,10 +231,10 @@ def _saddle_at(product: Product, step: int) -> Saddle | None:
 
 @lru_cache(maxsize=64)
 def _contour_near(product: Product, step: int) -> tuple[Contour | LatticeContour, float]:
-    """A contour at a rounded c, with moderately many nodes, and the largest epsilon it suits.
+    """Return a contour at a rounded c and the largest epsilon that it suits.
 
-    Rounding c lets questions about neighbouring epsilons share the work. Where K is out of
-    reach, a smaller c has to do for all larger epsilons too.
+    It has moderately many nodes. Rounding c lets questions about neighbouring epsilons share the
+    work. If K is out of reach, a smaller c serves all larger epsilons too.
     """
     for lower in range(step, _C_STEPS[0], -_C_BACK):
         saddle = _saddle_at(product, lower)
@@ -243,7 +249,7 @@ def _contour_near(product: Product, step: int) -> tuple[Contour | LatticeContour
 
 
 def epsilon(product: Product, delta: float | Bound) -> Bound:
-    """The smallest epsilon >= 0 at which one direction's profile is at most delta."""
+    """Bracket the smallest epsilon >= 0 at which one direction's profile is at most delta."""
     above, below, level = product.above(), product.below(), Bound.of(delta)
     upper = together(lambda one: _epsilon(one, level), above)
     lower = upper if above == below else together(lambda one: _epsilon(one, level), below)
@@ -251,7 +257,7 @@ def epsilon(product: Product, delta: float | Bound) -> Bound:
 
 
 def _log_profile(product: Product, point: Reals) -> tuple[Reals, Reals]:
-    """Bounds of log delta of the finite losses at one epsilon."""
+    """Bound log delta of the finite losses at one epsilon."""
     exact = exponential_sum(product)
     if exact is not None:
         low, high = exact.log_profile(point)
@@ -277,7 +283,7 @@ def _log_profile(product: Product, point: Reals) -> tuple[Reals, Reals]:
 
 
 def _epsilon(product: Product, delta: Bound) -> Bound:
-    """The same for a product whose K is exact."""
+    """Bracket epsilon for a product whose K is exact."""
     if delta.lower >= 1.0:
         return Bound.exactly(0.0)
     mass, top = infinite_mass(product), max(max_loss(product), 0.0)
@@ -296,7 +302,7 @@ def _epsilon(product: Product, delta: Bound) -> Bound:
 def _exact_epsilon(
     product: Product, mass: Bound, target: tuple[float, float], top: float
 ) -> Bound | None:
-    """From a closed profile or a finite sum, if that is narrow enough."""
+    """Bracket epsilon by a closed profile or a finite sum; return None if that is not narrow."""
     closed, terms = closed_form(product), exponential_sum(product)
     if closed is not None and closed.profile(np.zeros(1)) is not None:
         return invert(lambda x: log_ends(closed, mass, x), target, 1.0, 1.0, top)
@@ -311,7 +317,10 @@ def _exact_epsilon(
 
 
 def _contour_epsilon(product: Product, target: tuple[float, float], top: float) -> Bound:
-    """From the contour at the saddle, and from others to its left while the bracket is wide."""
+    """Bracket epsilon by the contour at the saddle.
+
+    While the bracket is wide, contours aimed at the answer are intersected with it.
+    """
     saddle = find_saddle(product, lambda one: target[0] - one.log_delta)
     contour = _reachable(product, saddle)
     found = invert(contour.log_profile, target, max(saddle.epsilon, 0.0), 4.0 / saddle.c, top)
@@ -329,9 +338,10 @@ def _contour_epsilon(product: Product, target: tuple[float, float], top: float) 
 def _aimed(
     product: Product, last: Saddle, epsilon: float, log_delta: float
 ) -> tuple[Product, Saddle, Contour | LatticeContour] | None:
-    """More digits of K, a better tilt once the question is known, and its contour, if any.
+    """Return the product with more digits of K, a better tilt and its contour, or None.
 
-    Not beside tables, whose own errors are larger than what is gained.
+    Heuristic: the tilt is chosen for the answer already found. Products with tables are left alone,
+    since their own errors exceed what is gained.
     """
     if any(isinstance(factor.pair, LatticePair) for factor in product.factors):
         return None
@@ -345,10 +355,10 @@ def _aimed(
 
 
 def _capped(found: Bound, mass: Bound, delta: Bound, top: float) -> Bound:
-    """Losses end at ``top``: delta there is the infinite mass.
+    """Cap a bracket of epsilon at the largest loss ``top``, where delta is the infinite mass.
 
-    Where finite losses may have next to nothing of delta it is what counts, too: what was found
-    is where they have 1e-300.
+    ``top`` is the upper end too if the finite losses may have less than 1e-300 of delta: the
+    bracket found is for 1e-300.
     """
     if mass.upper > delta.lower:
         return Bound(found.lower, math.inf)
@@ -358,7 +368,7 @@ def _capped(found: Bound, mass: Bound, delta: Bound, top: float) -> Bound:
 
 
 def log_ends(pair: Pair, mass: Bound, epsilon: Reals) -> tuple[Reals, Reals]:
-    """Logs of the bounds of a closed profile, without the infinite mass."""
+    """Return logs of the bounds of a closed profile, without the infinite mass."""
     found = pair.profile(epsilon)
     if found is None:
         raise AssertionError("only called for pairs with a closed profile")

@@ -1,4 +1,4 @@
-"""Quick proofs that delta(epsilon) is at most some delta, if there is one."""
+"""Prove quickly that delta(epsilon) is at most a given delta, if that is possible."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ from accountant.engine.saddle_point import around, gaussian_tilt, suited, total_
 from accountant.errors import NotCertified
 from accountant.pairs.product import Product
 
-_ROUGH = -0.5  # how far below log delta its estimate may be, on a lattice say
-_LEAST_ROOM = 0.02
-_SEPARATE = -5.0  # of what is cut and aliased, where two deltas are only told apart
+# How far below the stated log delta its estimate may be, on a lattice for example. Heuristic.
+_ROUGH = -0.5
+_LEAST_ROOM = 0.02  # Least share of delta that may be cut and aliased. Heuristic.
+# Log of what is cut and aliased, if two deltas only have to be told apart. Heuristic.
+_SEPARATE = -5.0
 
 
 def certainly_below(product: Product, epsilon: float, delta: float) -> bool:
-    """Whether it is quick to prove that delta(epsilon) <= delta.
+    """Return whether a quick proof shows delta(epsilon) <= delta.
 
-    By a closed profile, by Chernoff's delta(eps) <= M(c) e^{-c eps} c^c / (1+c)^{1+c}, or by a
-    sum that is short, as it need not tell delta more closely than from the one given.
+    The proofs are a closed profile, Chernoff's delta(eps) <= M(c) e^{-c eps} c^c / (1+c)^{1+c}, and
+    a short sum, as it need only separate delta from the one given.
     """
     above = product.above().bundled()
     if not 0 < epsilon < math.inf or infinite_mass(above).upper > 0 or not delta > 0:
@@ -58,7 +60,7 @@ def certainly_below(product: Product, epsilon: float, delta: float) -> bool:
 
 
 def epsilon_is_zero(product: Product, delta: float) -> bool:
-    """Whether the total variation distances of the pairs, added up, are at most delta.
+    """Return whether the sum of the pairs' total variation distances is at most delta.
 
     Statement: delta(0) of a product is at most the sum of counts times delta_i(0).
     Proof: couple each (X_i, Y_i), X_i ~ P_i and Y_i ~ Q_i, independently of the others such that
@@ -75,7 +77,7 @@ def epsilon_is_zero(product: Product, delta: float) -> bool:
 
 
 def chernoff(c: Reals, upper: Reals, epsilon: float) -> Reals:
-    """Chernoff's bounds of log delta(epsilon) from upper bounds of K(c), rounded up."""
+    """Return Chernoff's bounds of log delta(epsilon) from upper bounds of K(c), rounded up."""
     entropy = np.log1p(c) + c * np.log1p(1 / c)
     size = np.abs(upper) + c * abs(epsilon) + entropy
     return np.asarray(upper - c * epsilon - entropy + 16 * UNIT_ROUNDOFF * size)

@@ -1,4 +1,4 @@
-"""Rényi divergences of one direction of a product, and the smallest zCDP parameter."""
+"""Compute Rényi divergences of one direction of a product, and the smallest zCDP parameter."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from accountant.engine.saddle_point import total_cgf
 from accountant.errors import NotCertified
 from accountant.pairs.product import Product
 
-_ROUNDS = 14
+_ROUNDS = 14  # Most refinements of the orders. Heuristic.
 
 
 def renyi(product: Product, order: float) -> Bound:
-    """Rényi divergence of a real order > 1: K(order - 1) / (order - 1)."""
+    """Bracket the Rényi divergence of a real order > 1, K(order - 1) / (order - 1)."""
     s = np.array([order - 1.0])
     above, below = product.above(), product.below()
     if infinite_mass(below).lower > 0:
@@ -37,7 +37,7 @@ def renyi(product: Product, order: float) -> Bound:
 
 
 def smallest_rho(product: Product) -> Bound:
-    """Smallest rho such that every order a > 1 has divergence at most rho a.
+    """Bracket the smallest rho such that every order a > 1 has divergence at most rho a.
 
     With s = a - 1 this is the supremum over s > 0 of K(s) / (s (s+1)). K(s)/s increases
     (K is convex and K(0) = 0), so on [s_j, s_{j+1}] the ratio is at most
@@ -73,7 +73,7 @@ def smallest_rho(product: Product) -> Bound:
 
 
 def _beyond_tables(product: Product, s: Reals) -> Reals:
-    """At or above K where sampled pairs bound what lies beyond their tables."""
+    """Bound K from above if sampled pairs bound what lies beyond their tables."""
     total = np.zeros(s.shape)
     for factor in product.factors:
         table = factor.pair.above(factor.count)
@@ -82,7 +82,7 @@ def _beyond_tables(product: Product, s: Reals) -> Reals:
 
 
 def _largest(product: Product) -> float:
-    """The largest s, up to 1e4, at which K can be computed."""
+    """Return the largest s, up to 1e4, at which K can be computed."""
     for s in (1e4, 1e3, 1e2, 1e1):
         try:
             total_cgf(product, np.array([s + 0j]))
@@ -93,7 +93,7 @@ def _largest(product: Product) -> float:
 
 
 def _split(grid: Reals, loose: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Reals:
-    """Cut each loose cell into eight."""
+    """Return the grid with each loose cell cut into eight."""
     parts = [grid]
     left, right = grid[:-1][loose], grid[1:][loose]
     parts += [left + (right - left) * k / 8 for k in range(1, 8)]
@@ -101,6 +101,6 @@ def _split(grid: Reals, loose: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Re
 
 
 def _cgf(product: Product, s: Reals) -> tuple[Reals, Reals]:
-    """Bounds of K at real arguments, where M is real."""
+    """Return both bounds of K at real arguments, where M is real."""
     found = total_cgf(product, s + 0j)
     return found.value.real - found.radius, found.value.real + found.radius

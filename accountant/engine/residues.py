@@ -24,11 +24,12 @@ from accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Reals
 from accountant.pairs.pair import Exponentials
 from accountant.pairs.product import Product
 
-_MAX_TERMS = 3000
-_MAX_COUNT = 60
-_MAX_DEGREE = 150
-_MAX_SIZE = 600.0  # beyond, weights underflow and kernels overflow
-_UNDERFLOW = 1e-295
+_MAX_TERMS = 3000  # Most exponents, to bound memory. Heuristic: more return None.
+_MAX_COUNT = 60  # Largest count that is multiplied out. Heuristic.
+_MAX_DEGREE = 150  # Largest power of 1/z. Heuristic.
+# Largest exponent: beyond, weights underflow and kernels overflow. Soundness depends on it.
+_MAX_SIZE = 600.0
+_UNDERFLOW = 1e-295  # Above what underflow takes of a weight. Soundness depends on it.
 
 
 @final
@@ -51,7 +52,10 @@ class ExponentialSum:
     wobble: float
 
     def log_profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
-        """Log of a lower (possibly -inf) and an upper bound of delta at each epsilon >= 0."""
+        """Return logs of a lower (possibly -inf) and an upper bound of delta.
+
+        The epsilons are at or above 0.
+        """
         u = self.exponents - epsilon[:, None]
         blur = 8 * UNIT_ROUNDOFF * (self.size + np.abs(epsilon))[:, None] + self.moved
         inside = u > -blur
@@ -76,9 +80,9 @@ class ExponentialSum:
 
 
 def _kernels(u: Reals, degrees: int) -> tuple[Reals, Reals]:
-    """g_j(u) and the bound (1 + u) cosh-like of its slope, shape (..., j).
+    """Return g_j(u) and the bound (1 + u) cosh-like of its slope, shape (..., j).
 
-    The last two by their series, the others by g_j = u^{j+1}/(j+1)! + g_{j+2}/4, where nothing
+    The last two are summed as series, the others by g_j = u^{j+1}/(j+1)! + g_{j+2}/4, where nothing
     cancels: of d degrees a value has d more roundings at most.
     """
     values = np.empty((*u.shape, degrees))
@@ -102,7 +106,10 @@ def _kernels(u: Reals, degrees: int) -> tuple[Reals, Reals]:
 
 
 def exponential_sum(product: Product) -> ExponentialSum | None:
-    """The finite sum of a product, if every pair has one and the terms are few."""
+    """Return the finite sum of a product, or None.
+
+    It exists if every pair has one, and is used if the terms are few.
+    """
     exponents: Reals = np.zeros(1)
     weights: Reals = np.ones((1, 1))
     size = moved = wobble = 0.0
@@ -128,7 +135,7 @@ def exponential_sum(product: Product) -> ExponentialSum | None:
 
 
 def _times(exponents: Reals, weights: Reals, one: Exponentials) -> tuple[Reals, Reals, float]:
-    """Multiply by one pair's terms and merge equal exponents; how far one moved at most."""
+    """Multiply by one pair's terms and merge equal exponents; return how far one moved at most."""
     degrees = weights.shape[1] + one.weights.shape[1] - 1
     sums = (exponents[:, None] + one.exponents).ravel()
     products = np.zeros((exponents.size, one.exponents.size, degrees))

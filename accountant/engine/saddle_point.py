@@ -1,7 +1,7 @@
-"""Where to put the contour: real-axis values of K, and the tilt that suits a question.
+"""Choose the contour by real-axis values of K and the tilt that suits a question.
 
-The search is not trusted: any c > 0 gives a valid contour, a good one gives a narrow bracket.
-``total_cgf``, ``sum_cgf`` and ``smoothnesses`` are rigorous: a contour relies on them.
+Heuristic: any c > 0 gives a valid contour, a good one gives a narrow bracket. ``total_cgf``,
+``sum_cgf`` and ``smoothnesses`` are rigorous: a contour relies on them.
 """
 
 from __future__ import annotations
@@ -20,29 +20,31 @@ from accountant.errors import NotCertified
 from accountant.pairs.pair import Smoothness
 from accountant.pairs.product import Product
 
-CHUNK = 1 << 12  # nodes at once: what they share is worth sharing
+CHUNK = 1 << 12  # Nodes evaluated at once, as they share work. Heuristic.
+# Log of what may be cut and aliased, relative to delta. Heuristic: it is bounded.
 _LOG_TOLERANCE = -28.0
-_SMALLEST, _LARGEST = 1e-9, 1e9
-_ALL = np.geomspace(_SMALLEST, _LARGEST, 200)
-_START = np.exp(0.2 * np.arange(-8.0, 6.0))
-_CLOSE = 1.25  # two neighbouring c around a crossing
-_MOST_STEPS = 8
-_NOISE = 1e-3  # error of a term, relative to its size, in units of what is allowed for the sum
-_QUIET = 0.2
-_FINE = 1.004
-_GAIN = 0.9
-_PLENTY = 300.0  # nats by which layers may lower a transform, enough for any delta
+_SMALLEST, _LARGEST = 1e-9, 1e9  # Range of tilts tried. Heuristic.
+_ALL = np.geomspace(_SMALLEST, _LARGEST, 200)  # Tilts for a Gaussian guess. Heuristic.
+_START = np.exp(0.2 * np.arange(-8.0, 6.0))  # Tilts around a guess, relative to it. Heuristic.
+_CLOSE = 1.25  # Ratio of two neighbouring c around a crossing at which the search ends. Heuristic.
+_MOST_STEPS = 8  # Most extensions of a ridge. Heuristic.
+# Error of a term, relative to its size, in units of what is allowed for the sum. Heuristic.
+_NOISE = 1e-3
+_QUIET = 0.2  # Noise below which a ridge is not made finer. Heuristic.
+_FINE = 1.004  # Ratio of neighbouring c at which a ridge is fine. Heuristic.
+_GAIN = 0.9  # Factor of the cost that a finer ridge has to gain. Heuristic.
+_PLENTY = 300.0  # Nats by which layers may lower a transform, enough for any delta. Heuristic.
 
 
 def total_cgf(product: Product, s: Complexes) -> Enclosure:
-    """K of the product: the counts times K of each pair, errors added up."""
+    """Enclose K of the product, the counts times K of each pair, errors added up."""
     if s.size > CHUNK:
         return joined([total_cgf(product, s[i : i + CHUNK]) for i in range(0, s.size, CHUNK)])
     return sum_cgf(product, [factor.pair.cgf(s) for factor in product.factors], s.shape)
 
 
 def sum_cgf(product: Product, each: list[Enclosure], shape: tuple[int, ...]) -> Enclosure:
-    """K of the product from K of each pair, in order."""
+    """Enclose K of the product from K of each pair, in order."""
     if not each:
         return Enclosure(np.zeros(shape, dtype=complex), np.zeros(shape))
     every = Enclosure(np.stack([one.value for one in each]), np.stack([one.radius for one in each]))
@@ -68,26 +70,29 @@ class Ridge:
 
     @property
     def epsilon(self) -> Reals:
-        """The epsilon whose saddle point is c, K'(c) - 1/c - 1/(1 + c)."""
+        """Return the epsilon whose saddle is c, K'(c) - 1/c - 1/(1 + c)."""
         return np.asarray(self.slope - 1 / self.c - 1 / (1 + self.c))
 
     @property
     def spread(self) -> Reals:
-        """The second derivative of the exponent, K''(c) + 1/c^2 + 1/(1+c)^2."""
+        """Return the second derivative of the exponent, K''(c) + 1/c^2 + 1/(1+c)^2."""
         return np.asarray(self.bend + self.c**-2.0 + (1 + self.c) ** -2.0)
 
     @property
     def log_delta(self) -> Reals:
-        """The saddle-point estimate of log delta(epsilon)."""
+        """Return the saddle-point estimate of log delta(epsilon)."""
         return self.log_height(self.epsilon)
 
     def log_height(self, epsilon: float | Reals) -> Reals:
-        """The estimate as if each c were the saddle of epsilon: how large the sum's terms are."""
+        """Return the estimate as if each c were the saddle of epsilon.
+
+        It is the log size of the sum's terms.
+        """
         exponent = self.value - self.c * epsilon - np.log(self.c) - np.log1p(self.c)
         return np.asarray(exponent - 0.5 * np.log(2 * math.pi * self.spread))
 
     def joined(self, other: Ridge) -> Ridge:
-        """Both, in order."""
+        """Return the points of both ridges, in order."""
         c = np.concatenate([self.c, other.c])
         order = np.argsort(c, kind="stable")
         order = order[np.append(True, np.diff(c[order]) > 0.0)]
@@ -102,7 +107,7 @@ class Ridge:
 @final
 @dataclass(frozen=True, slots=True)
 class Saddle:
-    """A tilt, and the question it is to answer.
+    """A tilt and the question that it is to answer.
 
     Attributes:
         c: the tilt, above 0.
@@ -126,7 +131,7 @@ class Saddle:
 
 
 def survey(product: Product, c: Reals) -> Ridge:
-    """K of the product at increasing c, as far up as it can be computed.
+    """Evaluate K of the product at increasing c, as far up as it can be computed.
 
     Raises:
         NotCertified: it cannot be computed at the first.
@@ -156,7 +161,7 @@ def survey(product: Product, c: Reals) -> Ridge:
 
 
 def saddle_at(product: Product, c: float) -> Saddle:
-    """The saddle at a real point: it suits the epsilons around its own."""
+    """Return the saddle at a real point, which suits the epsilons around its own."""
     ridge = survey(product, np.array([c]))
     spread = float(ridge.spread[0])
     offsets = np.geomspace(0.02, 8.0, 6) / math.sqrt(spread)
@@ -173,7 +178,7 @@ def find_saddle(
     known: tuple[float, float] | None = None,
     log_tolerance: float = _LOG_TOLERANCE,
 ) -> Saddle:
-    """A tilt for the question at which a function that increases in c crosses 0.
+    """Return a tilt for the question at which a function that increases in c crosses 0.
 
     Args:
         product: what is asked about.
@@ -188,10 +193,10 @@ def find_saddle(
 def suited(
     product: Product, ridge: Ridge, epsilon: float, log_delta: float, log_tolerance: float
 ) -> Saddle:
-    """A tilt for delta(epsilon), from K around its saddle point.
+    """Return a tilt for delta(epsilon), from K around its saddle point.
 
-    Near there, but where the terms of the sum are few and not much larger than their sum. The
-    ridge is made finer as long as that gains something.
+    It is near that point, but at a place where the terms of the sum are few and not much larger
+    than their sum. The ridge is made finer as long as that gains something.
     """
     last = math.inf
     while True:
@@ -211,10 +216,10 @@ def suited(
 def around(
     product: Product, excess: Callable[[Ridge], Reals], guess: float | None = None
 ) -> tuple[Ridge, float, float]:
-    """Points on both sides of the crossing; epsilon and log delta there, interpolated.
+    """Return points on both sides of the crossing, and epsilon and log delta there, interpolated.
 
-    Starts from a guess, or the Gaussian with the loss variance of the product. Where K is out of
-    reach the crossing is taken to be below.
+    The search starts from a guess, or from the Gaussian with the loss variance of the product. If K
+    is out of reach the crossing is taken to be below.
     """
     ridge = _start(product, guess or _gaussian_guess(product, excess))
     stride = 1.6
@@ -249,7 +254,7 @@ def around(
 
 
 def _start(product: Product, guess: float) -> Ridge:
-    """Points around a guess, or as near as K can be computed."""
+    """Return points around a guess, or as near as K can be computed."""
     while True:
         try:
             return survey(product, guess * _START)
@@ -260,7 +265,7 @@ def _start(product: Product, guess: float) -> Ridge:
 
 
 def _gaussian_guess(product: Product, excess: Callable[[Ridge], Reals]) -> float:
-    """The crossing for a Gaussian product of the same loss variance."""
+    """Return the crossing for a Gaussian product of the same loss variance."""
     at = 1e-3
     value = float(survey(product, np.array([at])).value[0])
     variance = np.full(_ALL.shape, max(2.0 * value / (at * (1.0 + at)), 1e-300))
@@ -269,23 +274,24 @@ def _gaussian_guess(product: Product, excess: Callable[[Ridge], Reals]) -> float
 
 
 def gaussian_tilt(epsilon: float, log_delta: float) -> float:
-    """The saddle of epsilon for the Gaussian whose delta there it is, as it seems."""
+    """Estimate the saddle of epsilon for the Gaussian with that delta at epsilon."""
     variance = (epsilon + 1 / _ALL + 1 / (1 + _ALL)) / (_ALL + 0.5)
     below = _gaussian(variance).log_delta <= log_delta
     return float(_ALL[np.argmax(below)] if below.any() else _ALL[-1])
 
 
 def _gaussian(variance: Reals) -> Ridge:
-    """Gaussian losses of a variance at every c from the smallest to the largest."""
+    """Return Gaussian losses of a variance at every c from the smallest to the largest."""
     return Ridge(_ALL, 0.5 * variance * _ALL * (_ALL + 1), variance * (_ALL + 0.5), variance)
 
 
 def _best(
     ridge: Ridge, epsilon: float, log_delta: float, log_tolerance: float
 ) -> tuple[int, float, float, tuple[float, ...], tuple[float, ...]]:
-    """The point whose sum has fewest terms for its rounding; both of them, its alias points and K.
+    """Pick the tilt c that minimises (number of terms) x (1 + rounding noise).
 
-    A period R leaves aliases of e^{K(c') - c' eps - |c - c'| R}, for the best c' on either
+    It returns its index, that cost, the noise, the neighbouring points used for alias bounds, and K
+    there. A period R leaves aliases of e^{K(c') - c' eps - |c - c'| R}, for the best c' on either
     side. The error is relative to delta, in units of what is allowed.
     """
     c = np.append(0.0, ridge.c)
@@ -309,7 +315,10 @@ def _best(
 def smoothnesses(
     product: Product, c: float, moments: tuple[Bound, ...]
 ) -> list[tuple[Smoothness, int]]:
-    """What is known of each factor's tilted loss law, given K(c) of its pair, and its count."""
+    """Return the smoothness of each factor's tilted loss law, and its count.
+
+    The law is tilted by c; ``moments`` enclose K(c) of the pairs.
+    """
     found = []
     for factor, moment in zip(product.factors, moments, strict=True):
         one = factor.pair.smoothness(c, moment)

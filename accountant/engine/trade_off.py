@@ -1,4 +1,4 @@
-"""The best test between P and Q: its power, and the smallest mu of Gaussian DP."""
+"""Compute the power of the best test between P and Q, and the smallest mu of Gaussian DP."""
 
 from __future__ import annotations
 
@@ -21,25 +21,29 @@ from accountant.errors import NotCertified
 from accountant.pairs.gaussian import GaussianPair, gaussian_profile, gaussian_tangent
 from accountant.pairs.product import Product
 
-_GRID = 32
-_MOST = 4000
-_ROW = 17
-_ROUNDS = 12
-_STEPS = 44
-_LARGEST = 700.0  # an epsilon whose exponential is a float
-_NARROW = 18  # 2**-22 is close enough
-_CLOSE = 1e-8
+_GRID = 32  # Points of either part of the first grid. Heuristic.
+_MOST = 4000  # Most points of a refined grid. Heuristic.
+_ROW = 17  # Points in a row of a search. Heuristic.
+_ROUNDS = 12  # Most rounds of a search. Heuristic.
+_STEPS = 44  # Candidates for mu above the guess, each twice as far. Heuristic.
+# An epsilon whose exponential is representable as a float. Beyond, no bound is returned.
+_LARGEST = 700.0
+_NARROW = 18  # Step at which mu is close enough, 2**-22 above the guess. Heuristic.
+_CLOSE = 1e-8  # Relative width at which a search ends. Heuristic.
+# Distances of the points around a minimum, tried in this order. Heuristic.
 _GAPS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1e-8)
-_PLACES = np.arange(-3.0, 4.0)
-_SHORT = 1.0 - np.geomspace(1e-9, 0.1, 9)  # of where delta is the smallest: it is more there
-_HALVINGS = 10
-_NEWTON = 6
+_PLACES = np.arange(-3.0, 4.0)  # Places of these points, in units of the gap. Heuristic.
+# Shares of the end, below which delta is above the smallest one. Heuristic.
+_SHORT = 1.0 - np.geomspace(1e-9, 0.1, 9)
+_HALVINGS = 10  # Bisections of log mu before Newton's steps. Heuristic: the result is checked.
+_NEWTON = 6  # Newton's steps. Heuristic: the result is checked.
 
 
 def larger_power(forward: Product, backward: Product, rate: float) -> Bound:
-    """The larger power of two directions.
+    """Return the larger power of two directions.
 
-    The second is left out where a look around the first's guess shows that it is no larger.
+    The second direction is left out if a bound of its power near a guess shows that it is no
+    larger.
     """
     first = true_positive_rate(forward, rate)
     if backward == forward or first.lower >= 1.0:
@@ -53,10 +57,10 @@ def larger_power(forward: Product, backward: Product, rate: float) -> Bound:
 
 
 def true_positive_rate(product: Product, false_positive_rate: float) -> Bound:
-    """Largest P(S) over tests S with Q(S) = rate: the minimum over t of delta(t) + t rate.
+    """Bracket the largest P(S) over tests S with Q(S) = rate.
 
-    Any t gives an upper bound. As h(t) = delta(t) + t rate is convex, points around the minimum
-    give a lower one: ``_below_minimum``.
+    It is the minimum over t of delta(t) + t rate. Any t gives an upper bound. As h(t) = delta(t) +
+    t rate is convex, points around the minimum give a lower one: ``_below_minimum``.
     """
     rate = false_positive_rate
     if rate <= 0.0:
@@ -78,7 +82,10 @@ def true_positive_rate(product: Product, false_positive_rate: float) -> Bound:
 
 
 def _asked(product: Product) -> tuple[Product, Product]:
-    """Products below and above whose profiles can be asked; the same one if it is exact."""
+    """Return products below and above whose profiles are known.
+
+    Both are the product itself if it has a closed profile.
+    """
     alone = closed_form(product)
     if alone is not None and alone.is_quick and alone.profile(np.zeros(1)) is not None:
         return product, product
@@ -86,22 +93,25 @@ def _asked(product: Product) -> tuple[Product, Product]:
 
 
 def best_threshold(product: Product, false_positive_rate: float) -> float:
-    """The loss beyond which the best test at a rate says yes, approximately. Heuristic."""
+    """Estimate the loss beyond which the best test at a rate rejects.
+
+    Heuristic.
+    """
     above, rate = _asked(product)[1], false_positive_rate
     return _minimise(lambda x: _heights(above, rate, x), *_start(above, rate))
 
 
 def _heights(product: Product, rate: float, x: Reals) -> Reals:
-    """At or above delta(t) + t rate, t = e^x, of a product whose K is exact."""
+    """Bound delta(t) + t rate, t = e^x, from above, for a product whose K is exact."""
     with np.errstate(over="ignore"):
         return np.asarray((deltas(product, x)[1] + np.exp(x) * rate) * (1 + 2e-15))
 
 
 def _start(product: Product, rate: float) -> tuple[float, float]:
-    """A guess of the epsilon with Q(L > epsilon) = rate, and of the scale around it.
+    """Estimate the epsilon with Q(L > epsilon) = rate, and the scale around it.
 
-    Tails as the saddle-point estimate has them: delta = P(L > eps) / (c + 1) and
-    P(L > eps) = e^eps Q(L > eps) (c + 1) / c near the saddle c; below 0 in the swapped pair.
+    Heuristic: tails are those of the saddle-point estimate, delta = P(L > eps) / (c + 1) and P(L >
+    eps) = e^eps Q(L > eps) (c + 1) / c near the saddle c; below 0 those of the swapped pair.
     """
     log_rate = math.log(rate)
     right = find_saddle(product, lambda one: log_rate - np.log(one.c) - one.log_delta + one.epsilon)
@@ -116,12 +126,18 @@ def _start(product: Product, rate: float) -> tuple[float, float]:
 
 
 def _width(c: float) -> float:
-    """1 / c, within reason: the scale may be that of a single atom."""
+    """Return 1 / c, limited at both ends: the scale may be that of a single atom.
+
+    Heuristic.
+    """
     return min(max(1.0 / c, 1e-2), 50.0)
 
 
 def _minimise(heights: Callable[[Reals], Reals], x: float, width: float) -> float:
-    """Where a convex function is least, by ever finer rows of points; only a guess."""
+    """Estimate where a convex function is least, by ever finer rows of points.
+
+    Heuristic.
+    """
     for _ in range(60):
         points = _row(x, width)
         best = int(np.argmin(heights(points)))
@@ -136,11 +152,12 @@ def _minimise(heights: Callable[[Reals], Reals], x: float, width: float) -> floa
 
 
 def _row(x: float, width: float) -> Reals:
+    """Return evenly spaced points around x."""
     return np.linspace(x - width, x + width, _ROW)
 
 
 def _below_minimum(product: Product, rate: float, x: float, gap: float) -> float:
-    """Lower bound of the minimum of h from points around x, -inf if they do not enclose it.
+    """Bound the minimum of h from below by points around x; -inf if they do not enclose it.
 
     Statement: let h be convex, and known at increasing points. If its first chord falls and its
         last one rises, h is at least its first (last) value before (after) the points; on a cell
@@ -187,9 +204,10 @@ def _lowest(low: Reals, high: Reals, width: Reals, cell: int) -> float:
 
 
 def larger_mu(forward: Product, backward: Product, smallest_delta: float) -> Bound:
-    """The larger of both directions' smallest mu.
+    """Return the larger of both directions' smallest mu.
 
-    The second is left out where a look shows that the first one's lower end covers it, too.
+    The second direction is left out if a quick proof shows that the first one's lower end covers
+    it.
     """
     first = smallest_mu(forward, smallest_delta)
     if backward == forward or _certainly_covered(backward, first.lower, smallest_delta):
@@ -198,9 +216,9 @@ def larger_mu(forward: Product, backward: Product, smallest_delta: float) -> Bou
 
 
 def _certainly_covered(product: Product, mu: float, smallest_delta: float) -> bool:
-    """Whether it is quick to prove delta(eps) <= max(delta_mu(eps), smallest_delta).
+    """Return whether a quick proof shows delta(eps) <= max(delta_mu(eps), smallest_delta).
 
-    From where delta_mu is at most the smallest delta it is enough that delta is there.
+    From the epsilon at which delta_mu is at most the smallest delta it is enough that delta is.
     """
     if not (0.0 < mu < math.inf and smallest_delta >= LEAST_DELTA):
         return False
@@ -211,13 +229,13 @@ def _certainly_covered(product: Product, mu: float, smallest_delta: float) -> bo
 
 
 def smallest_mu(product: Product, smallest_delta: float = 0.0) -> Bound:
-    """Smallest mu with delta(eps) <= max(delta_mu(eps), smallest_delta) for all eps >= 0.
+    """Bracket the smallest mu with delta(eps) <= max(delta_mu(eps), smallest_delta) for eps >= 0.
 
-    With smallest_delta = 0 this is Gaussian DP of one direction. Where losses are unbounded
-    the supremum may sit at eps = inf; then the root of the sum of the pairs' own squared
-    bounds (``gdp_bound``) is the upper end. Otherwise the curves are compared on a grid: on a
-    cell, delta is below its chord in t = e^eps (convexity) and delta_mu above its tangent at
-    the middle, so it is enough that the chord's ends are below that tangent.
+    With smallest_delta = 0 this is Gaussian DP of one direction. If losses are unbounded the
+    supremum may be at eps = inf; then the root of the sum of the pairs' own squared bounds
+    (``gdp_bound``) is the upper end. Otherwise the curves are compared on a grid: on a cell, delta
+    is below its chord in t = e^eps (convexity) and delta_mu above its tangent at the middle, so it
+    is enough that the chord's ends are below that tangent.
     """
     if infinite_mass(product.below()).lower > smallest_delta:
         return Bound.exactly(math.inf)
@@ -245,7 +263,7 @@ def smallest_mu(product: Product, smallest_delta: float = 0.0) -> Bound:
 
 
 def _end(product: Product, smallest_delta: float) -> float:
-    """Where delta is at most the smallest one, hardly further out than needed."""
+    """Return an epsilon at which delta is at most the smallest one, close to the least such."""
     log_delta = math.log(smallest_delta)
     with contextlib.suppress(NotCertified):
         x = max(find_saddle(product, lambda one: log_delta - one.log_delta).epsilon, 0.0)
@@ -266,14 +284,17 @@ def _end(product: Product, smallest_delta: float) -> float:
 
 
 def _grid(end: float) -> Reals:
-    """From 0 to the end, evenly and finer next to 0."""
+    """Return points from 0 to the end, evenly spaced and finer next to 0."""
     end = max(end, 1e-12)
     parts = np.linspace(0.0, end, _GRID), np.geomspace(end * 1e-4, end, _GRID)
     return distinct(np.concatenate(parts))
 
 
 def _verified(product: Product, grid: Reals, high: Reals, best: float, general: float) -> float:
-    """The smallest mu above ``best`` for which every cell passes, refining the worst cells."""
+    """Return the smallest mu above ``best`` for which every cell passes.
+
+    The worst cells are refined.
+    """
     proved = general
 
     def more(step: int) -> float:
@@ -297,16 +318,16 @@ def _verified(product: Product, grid: Reals, high: Reals, best: float, general: 
 
 
 def _covered(grid: Reals, high: Reals, mu: float) -> NDArray[np.bool_]:
-    """Whether mu-GDP's tangent covers the chord, cell by cell."""
+    """Return for each cell whether mu-GDP's tangent covers the chord."""
     middle = 0.5 * (grid[:-1] + grid[1:])
     line = gaussian_tangent(mu, middle, np.stack([grid[:-1], grid[1:]]))
     return np.asarray((high[:-1] <= line[0]) & (high[1:] <= line[1]))  # nan is not covered
 
 
 def _mu_at(grid: Reals, value: Reals) -> Reals:
-    """A mu whose profile is at most the value at each point, and hardly less.
+    """Return a mu whose profile is at most the value at each point, and hardly less.
 
-    By bisection on log mu, then by Newton's steps for log delta in log mu.
+    It is found by bisection on log mu, then by Newton's steps for log delta in log mu.
     """
     low, high = np.full(grid.shape, -40.0), np.full(grid.shape, 12.0)
     for _ in range(_HALVINGS):

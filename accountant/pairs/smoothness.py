@@ -1,8 +1,10 @@
 """Bound how fast a characteristic function falls, from a minorant of the density.
 
 Lemma (layers). Let the law of L be at least sum_j m_j U(I_j), U(I) uniform on an interval I of
-length w_j, and let S(x) = sup over t >= x of |sin t / t|. Then for every real y |E e^{iyL}| <= 1 -
-sum_j m_j (1 - S(|y| w_j / 2)).
+length w_j, and let S(x) = sup over t >= x of |sin t / t|. Then for every real y
+|E e^{iyL}| <= 1 - sum_j m_j (1 - S(|y| w_j / 2)).
+Proof. The rest of the law has mass 1 - sum m_j and contributes at most that; the transform of
+U(I) at y has modulus |sin(y w/2) / (y w/2)| <= S(|y| w/2). The bound decreases in |y|.
 
 A density that lies above a step function with one peak is the sum of its horizontal layers,
 each uniform on an interval: this is how a pair finds its layers. As the location of a layer

@@ -2,6 +2,7 @@
 
 A base is known by its profile, so it is replaced by a finite pair that dominates it (for upper
 ends) and by one that it dominates (for lower ends), both from the profile's ends on one grid.
+Heuristic: the grid, and so all constants here.
 """
 
 from __future__ import annotations
@@ -23,21 +24,22 @@ from accountant.engine.profile import deltas, epsilon, infinite_mass, max_loss
 from accountant.errors import NotCertified
 from accountant.pairs.product import Product
 
-_CORE, _TAIL = 1000, 300  # grid points down to either mass
-MERGED = 2  # points for an outcome where every pair of outcomes is looked at
-_SMALL, _TINY = 1e-20, 1e-130
+_CORE, _TAIL = 1000, 300  # Grid points down to either mass.
+MERGED = 2  # Points for an outcome if every pair of outcomes is evaluated. Heuristic.
+_SMALL, _TINY = 1e-20, 1e-130  # Masses at which the two parts of the grid end.
+# Masses tried instead if the engine cannot resolve a tail so far out.
 _NEARER = (1e-80, 1e-50, 1e-35, 1e-25, 1e-20, 1e-15)
-_SHORT = 1e-6
-_NEXT = 1.5  # grid steps between neighbours that are taken together
-_ABOVE = 1.001
-_APART = 1e-9
-_FARTHEST = 600.0  # e^loss has to stay a float
+_SHORT = 1e-6  # Relative length of the last cell, and of a part of the grid that is left out.
+_NEXT = 1.5  # Grid steps between neighbours that are taken together. Heuristic.
+_ABOVE = 1.001  # Factor above the infinite mass at which the profile counts as constant.
+_APART = 1e-9  # Least relative distance of grid points.
+_FARTHEST = 600.0  # Largest loss, so that e^loss is representable as a float. Exceeding it raises.
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """Outcomes by falling loss, and Q's mass where P has none.
+    """Outcomes by falling loss, and Q's mass on outcomes without mass under P.
 
     Attributes:
         p: masses under P, shape (n,); the first may have no mass under Q.
@@ -52,7 +54,7 @@ class Outcomes:
     unseen: float
 
     def pieces(self, counts: np.ndarray[tuple[int], np.dtype[np.intp]]) -> Outcomes:
-        """Every outcome cut into equal parts, by coins that do not look at the data."""
+        """Return the outcomes, each cut into equal parts by coins independent of the data."""
         return Outcomes(
             np.repeat(self.p / counts, counts),
             np.repeat(self.q / counts, counts),
@@ -61,7 +63,7 @@ class Outcomes:
         )
 
     def merged(self, count: int, apart: float) -> Outcomes:
-        """Neighbours taken together, so many at a time: post-processing.
+        """Return the outcomes with so many neighbours taken together, which is post-processing.
 
         Args:
             count: at most so many are one.
@@ -81,7 +83,7 @@ class Outcomes:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
-    """Ends of a profile on a grid, in both directions.
+    """The ends of a profile on a grid, in both directions.
 
     Attributes:
         forward: at and above epsilon = 0.
@@ -92,7 +94,7 @@ class Curve:
     backward: ProfileHalf
 
     def above(self, right: int, left: int, *, every: int = 1) -> Outcomes:
-        """A pair that dominates, with losses among the first few points on either side.
+        """Return a pair that dominates, with losses among the first few points on either side.
 
         Args:
             right: points on the side of losses above 0.
@@ -103,7 +105,7 @@ class Curve:
         return _sorted(convex_profile.above(*sides)[0])
 
     def below(self, right: int, left: int) -> Outcomes:
-        """A pair that is dominated, from the first few points on either side.
+        """Return a dominated pair, with losses among the first few points on either side.
 
         A polygon below a profile is further from it than one above on the same points, so it goes
         through all of them, and neighbouring outcomes are then merged.
@@ -114,22 +116,24 @@ class Curve:
 
     @property
     def size(self) -> tuple[int, int]:
-        """Points on the right, points on the left."""
+        """Return the number of points on the right and on the left."""
         return self.forward.loss.size, self.backward.loss.size
 
     @property
     def end(self) -> float:
-        """The largest loss of the grid."""
+        """Return the largest loss of the grid."""
         return float(self.forward.loss[-1])
 
 
 def _first(side: ProfileHalf, count: int, every: int = 1) -> ProfileHalf:
+    """Return the first points of a side, at least two."""
     count = min(max(count, 2), side.loss.size)
     at = distinct(np.append(np.arange(0, count, every), [count - 2, count - 1]))
     return ProfileHalf(side.loss[at], side.lower[at], side.upper[at], side.rest)
 
 
 def _sorted(atoms: Atoms) -> Outcomes:
+    """Return the outcomes of a pair by falling loss."""
     with np.errstate(under="ignore"):
         p, q = np.exp(atoms.log_p[::-1]), np.exp((atoms.log_p - atoms.loss)[::-1])
     loss = atoms.loss[::-1]
@@ -141,11 +145,15 @@ def _sorted(atoms: Atoms) -> Outcomes:
 
 @lru_cache(maxsize=32)
 def curve(product: Product) -> Curve:
-    """The profile on a grid that is dense where its mass is and reaches where it is negligible."""
+    """Return the profile on a grid.
+
+    It is dense where its mass is, and so long that the rest is negligible.
+    """
     return Curve(_side(product), _side(product.swapped()))
 
 
 def _side(product: Product) -> ProfileHalf:
+    """Return one side of the profile on its grid."""
     near = _reach(product, _SMALL)
     end = max(_reach(product, _TINY), near)
     loss = np.linspace(0.0, near, _CORE)
@@ -159,10 +167,10 @@ def _side(product: Product) -> ProfileHalf:
 
 
 def _reach(product: Product, delta: float) -> float:
-    """A loss beyond which the profile is at most delta, or constant.
+    """Return a loss beyond which the profile is at most delta, or constant.
 
-    Where the engine cannot resolve a tail so far out, a nearer one: what is beyond counts as
-    an infinite loss, so the answer is only less sharp at tiny deltas.
+    If the engine cannot resolve a tail so far out, it returns a nearer one: what is beyond counts
+    as an infinite loss, so the answer is only less sharp at tiny deltas.
     """
     top = max_loss(product)
     mass = infinite_mass(product.above())
@@ -181,5 +189,5 @@ def _reach(product: Product, delta: float) -> float:
 
 
 def spread(last: int, count: int) -> Positions:
-    """So many integers from 0 to the last, evenly, or all of them."""
+    """Return so many integers from 0 to the last, evenly spaced, or all of them."""
     return distinct(np.linspace(0, last, count).astype(np.intp))

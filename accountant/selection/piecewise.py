@@ -25,7 +25,7 @@ class Corners:
     height: Reals
 
     def at(self, x: Reals) -> Reals:
-        """The profile at any real epsilons, of any shape."""
+        """Return the profile at any real epsilons, of any shape."""
         if not self.loss.size:
             return np.ones(x.shape)  # nothing but losses of +inf
         at = np.clip(np.searchsorted(self.loss, x, side="right"), 1, self.loss.size - 1)
@@ -38,7 +38,10 @@ class Corners:
 
 
 def corners(above: Outcomes) -> Corners:
-    """The heights are sums of positive terms."""
+    """Return the corners of the outcomes' profile, rounded up.
+
+    The heights are sums of positive terms.
+    """
     finite = np.isfinite(above.loss)
     loss = above.loss[finite][::-1]
     rest = float(above.p[~finite].sum())

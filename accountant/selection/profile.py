@@ -1,7 +1,7 @@
-"""The worst-case profile of a selection: ends of delta at epsilons, and of epsilon at a delta.
+"""Compute the worst-case profile of a selection: ends of delta and of epsilon.
 
-Upper ends are the smaller of the f-divergence bound and the exact worst case from above, lower
-ends come from instances. Both are exact theorems; which is smaller decides nothing but the number.
+Upper ends are the smaller of the f-divergence bound and the exact worst case from above, lower ends
+come from instances. Both are theorems, so the choice affects the width only.
 """
 
 from __future__ import annotations
@@ -25,23 +25,25 @@ from accountant.selection.worst_instance import Instance, instance
 from accountant.selection.worst_order import worst_case
 from accountant.selection.worst_order_terms import Terms, worst_order_terms
 
-_CHANGE = 0.04  # of log w over a cell, and less where the base's losses are small
-_CUT = 1e-5  # of the answer: what a cut tail of the base may add
-_FEW = 4
-_INSTANCES, _NEAR = 24, 72  # orders that a table looks for: everywhere, and where delta is
-_NEGLIGIBLE = 1e-12  # at least so much
-_STEPS = 12
-_ROUND = 256  # points of the base's profile, so that questions share tables
-_FAINT = 1e-120
-_FAR = (1.0, 0.7, 0.4)
-_BACK = (0.0, 3e-4, 3e-3, 0.03)
-_CLOSE = 1e-4  # of delta, where the search for epsilon ends
+_CHANGE = 0.04  # Change of log w over a cell, less if the base's losses are small. Heuristic.
+_CUT = 1e-5  # Share of the answer that a cut tail of the base may add. Heuristic: it is added.
+_FEW = 4  # Epsilons up to which each is answered by itself. Heuristic.
+# Orders that a table looks for, everywhere and next to 0. Heuristic.
+_INSTANCES, _NEAR = 24, 72
+# Delta below which the f-divergence bound is close enough for a table. Heuristic.
+_NEGLIGIBLE = 1e-12  # Delta down to which a table's orders lie evenly from 0 on. Heuristic.
+_STEPS = 12  # Most steps of Newton's method. Heuristic: each end is evaluated.
+_ROUND = 256  # Points of the profile are a multiple, so that questions share tables. Heuristic.
+_FAINT = 1e-120  # Delta below which no orders are looked for. Heuristic.
+_FAR = (1.0, 0.7, 0.4)  # Shares of the largest loss at which an instance is tried. Heuristic.
+_BACK = (0.0, 3e-4, 3e-3, 0.03)  # Relative distances below epsilon of the orders tried. Heuristic.
+_CLOSE = 1e-4  # Relative distance to delta at which the search for epsilon ends. Heuristic.
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """One direction of a base, selected from.
+    """One direction of the selection from a base.
 
     Attributes:
         base: dominates the base in this direction.
@@ -53,21 +55,24 @@ class Selection:
 
     @cached_property
     def curve(self) -> Curve:
-        """The base's profile."""
+        """Return the base's profile."""
         return curve(self.base)
 
     @cached_property
     def shifts(self) -> Shifts:
-        """The f-divergence bound."""
+        """Return the f-divergence bound."""
         return shifts(self.curve.above(*self.curve.size, every=MERGED), self.runs, self.change)
 
     @cached_property
     def change(self) -> float:
-        """Of log w over a cell: its square adds to epsilon, so it follows the base's losses."""
+        """Return the change of log w over a cell.
+
+        Its square adds to epsilon, so it follows the base's losses. Heuristic.
+        """
         return min(_CHANGE, 0.1 * math.sqrt(self.curve.end))
 
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
-        """Lower and upper ends of delta at epsilons at or above 0, in any order."""
+        """Return lower and upper ends of delta at epsilons at or above 0, in any order."""
         if epsilon.size <= _FEW:
             best = [_upper(self, one) for one in epsilon.tolist()]
             low = [_order(self, one).lower(np.array([one])) for one in epsilon.tolist()]
@@ -81,18 +86,18 @@ class Selection:
 
     @cached_property
     def terms(self) -> Terms:
-        """The worst case from above, at all epsilons at once."""
+        """Return the worst case from above, which serves all epsilons."""
         return worst_order_terms(self.curve.above(*self.curve.size), self.runs)
 
     def upper(self, epsilon: Reals) -> Reals:
-        """Upper ends at many epsilons at or above 0, in any order."""
+        """Return upper ends at many epsilons at or above 0, in any order."""
         return np.minimum(self.shifts.upper(epsilon), self.terms.upper(epsilon))
 
     def lower(self, epsilon: Reals, designs: Reals) -> Reals:
-        """The largest lower end of the orders that are worst at some epsilons at or above 0.
+        """Return the largest lower end of the orders that are worst at some epsilons at or above 0.
 
-        Every order bounds delta from below everywhere. Any real epsilons; a maximum of convex
-        functions of e^epsilon, so itself one.
+        Every order bounds delta from below at any real epsilons. The result is a maximum of convex
+        functions of e^epsilon, so itself convex.
         """
         low = np.zeros(epsilon.shape)
         for one in designs:
@@ -100,7 +105,10 @@ class Selection:
         return low
 
     def designs(self, top: float) -> Reals:
-        """Epsilons up to ``top`` at which to look for worst orders that serve a whole table."""
+        """Return epsilons up to ``top`` whose worst orders serve a whole table.
+
+        Heuristic.
+        """
         grid = np.linspace(0.0, top, 400)
         high = self.upper(grid)
         end = min(max(int((high >= _NEGLIGIBLE).sum()), 1), grid.size - 1)
@@ -108,16 +116,16 @@ class Selection:
         return np.concatenate([near, grid[_spread(grid, high, _FAINT, _INSTANCES)]])
 
     def rough(self, epsilon: float) -> float:
-        """The f-divergence bound at one epsilon."""
+        """Return the f-divergence bound at one epsilon."""
         return float(self.shifts.upper(np.array([epsilon]))[0])
 
     def ignored(self, epsilon: float, rough: float) -> tuple[float, float]:
-        """A loss, and what outcomes of lower loss can add to delta at most."""
+        """Return a loss and an upper bound of what outcomes of lower loss add to delta."""
         shift, weight = self.shifts.ignored(_CUT * 1e-2 * rough)
         return epsilon + shift, weight
 
     def part(self, rough: float) -> tuple[int, int]:
-        """How much of the base's grid matters where delta is about ``rough``, on either side."""
+        """Return how many grid points on either side matter if delta is approximately ``rough``."""
         tail = _CUT * rough / max(self.runs.mean, 1.0)
         steepest = max(float(self.runs.growth(np.ones(1))[0]), 1.0)
         sides = (self.curve.forward, tail), (self.curve.backward, _CUT / steepest)
@@ -125,7 +133,7 @@ class Selection:
         return right, left
 
     def epsilon(self, delta: Bound, top: float) -> Bound:
-        """The smallest epsilon >= 0 at which delta(epsilon) is at most delta in (0, 1).
+        """Bracket the smallest epsilon >= 0 at which delta(epsilon) is at most delta in (0, 1).
 
         Args:
             delta: above the infinite mass, else the upper end is infinite.
@@ -142,7 +150,7 @@ class Selection:
         return Bound(min(self._where_instance_exceeds(delta.upper, upper), upper), upper)
 
     def _where_shifts_reach(self, delta: float, top: float) -> float:
-        """The f-divergence bound's epsilon, rounded up to where it is evaluated."""
+        """Return an epsilon at which the f-divergence bound is at most delta, or +inf."""
 
         def exceeds(one: float) -> bool:
             return float(self.shifts.upper(np.array([one]))[0]) > delta
@@ -155,7 +163,7 @@ class Selection:
         return _bisect(exceeds, high)[1]
 
     def _where_upper_reaches(self, delta: float, start: float) -> float:
-        """An epsilon at which the upper end is at most delta, close to the smallest such.
+        """Return an epsilon at which the upper end is at most delta, close to the least such.
 
         Newton's method on log delta, kept between an epsilon that is too small and one that
         is large enough, until the upper end is within ``_CLOSE`` of delta, relative.
@@ -178,7 +186,10 @@ class Selection:
         return high
 
     def _slope(self, epsilon: float) -> float:
-        """About how fast log delta falls there; only a guess."""
+        """Estimate how fast log delta falls there.
+
+        Heuristic.
+        """
         step = 1e-4 * epsilon
         near = self.shifts.upper(np.array([epsilon - step, epsilon]))
         if not near[1] > 0.0:
@@ -186,7 +197,10 @@ class Selection:
         return max(float(np.log(near[0] / near[1])) / step, 1e-3 / epsilon)
 
     def _where_instance_exceeds(self, delta: float, epsilon: float) -> float:
-        """An epsilon up to the given one at which an instance's delta exceeds delta, else 0."""
+        """Return an epsilon at which an instance's delta exceeds delta, or 0.
+
+        It is at most the given epsilon.
+        """
         best = 0.0
         for back in _BACK:  # where delta is nearly flat at 0 the order has to be another's
             order = _order(self, epsilon * (1.0 - back))
@@ -202,13 +216,13 @@ class Selection:
 
 @lru_cache(maxsize=32)
 def selection(base: Product, runs: RunLaw) -> Selection:
-    """The selection, kept, as its tables serve every question."""
+    """Return the selection, cached, as its tables serve every question."""
     return Selection(base, runs)
 
 
 @lru_cache(maxsize=4096)
 def _upper(one: Selection, epsilon: float) -> float:
-    """The upper end of delta at one epsilon."""
+    """Return the upper end of delta at one epsilon."""
     rough = one.rough(epsilon)
     least, ignored = one.ignored(epsilon, rough)
     above = one.curve.above(*one.part(rough), every=MERGED)
@@ -218,7 +232,7 @@ def _upper(one: Selection, epsilon: float) -> float:
 
 @lru_cache(maxsize=512)
 def _order(one: Selection, epsilon: float) -> Instance:
-    """The order that is worst at one epsilon."""
+    """Return the instance whose order is worst at one epsilon."""
     rough = one.rough(epsilon)
     least, _ = one.ignored(epsilon, rough)
     right, left = (-(-count // _ROUND) * _ROUND for count in one.part(rough))
@@ -227,12 +241,15 @@ def _order(one: Selection, epsilon: float) -> Instance:
 
 @lru_cache(maxsize=32)
 def _below(one: Selection, right: int, left: int) -> Outcomes:
-    """The base from below, by so many points of its profile on either side."""
+    """Return the base from below, by so many points of its profile on either side."""
     return one.curve.below(right, left)
 
 
 def _bisect(exceeds: Callable[[float], bool], high: float) -> tuple[float, float]:
-    """Two close points, the function true at the left one (or that is 0) and not at the right."""
+    """Return two close points, at the left of which the function is true and at the right not.
+
+    The left one may be 0 instead.
+    """
     low = 0.0
     if not exceeds(low):
         return 0.0, 0.0
@@ -247,7 +264,7 @@ def _bisect(exceeds: Callable[[float], bool], high: float) -> tuple[float, float
 def _spread(
     epsilon: Reals, high: Reals, least: float, count: int
 ) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
-    """Positions where delta is at least ``least``, spread in epsilon and in log delta."""
+    """Return positions at which delta is at least ``least``, spread in epsilon and in log delta."""
     usable = np.flatnonzero(high >= least)
     if usable.size <= count:
         return usable

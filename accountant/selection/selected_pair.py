@@ -1,4 +1,4 @@
-"""The best of a random number of runs of a product of pairs."""
+"""The best of a random number of runs of a product of pairs, as one pair."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ from accountant.run_counts.law import LAW_ERROR, LOG_ERROR, RunLaw
 from accountant.selection.profile import Selection, selection
 from accountant.subsampling.tabulated import TabulatedPair, as_lattice_pair, stretched
 
-_TINY = 1e-120  # subsampling a selection asks where its delta is 1e-115
+# Delta at which a table ends: subsampling a selection evaluates it down to 1e-115. Heuristic.
+_TINY = 1e-120
 _SEEN = 1e-10  # delta up to which the table's grid is even
-_FINE = 1 << 9  # half the grid points up to there, and per doubling of the loss beyond
-_MOST = 1 << 15
-_ROUNDING = 1e-11
+_FINE = 1 << 9  # Grid points per typical loss, and per doubling of the loss beyond. Heuristic.
+_MOST = 1 << 15  # Grid points over the whole range of the loss. Heuristic.
+_ROUNDING = 1e-11  # Above the relative rounding of lower ends. Soundness depends on it.
 
 
 @final
@@ -46,14 +47,15 @@ class SelectedPair(TabulatedPair):
     runs: RunLaw
 
     def swapped(self) -> SelectedPair:
-        """The base swapped."""
+        """Return the selection from the swapped base."""
         return SelectedPair(base=self.base.swapped(), runs=self.runs)
 
     @property
     def infinite_mass(self) -> float:
-        """1 - phi(1 - p), p that of the base: some run shows an outcome that betrays it.
+        """Return an upper bound of 1 - phi(1 - p), p the infinite mass of the base.
 
-        Rounded up; phi is above its tangent at 1, which keeps the digits of a small p.
+        That is the probability that some run has an outcome of infinite loss. phi is above its
+        tangent at 1, which keeps the digits of a small p.
         """
         mass = infinite_mass(self.base.above()).upper
         missed = float(self.runs.pgf(np.array([max(down(1.0 - mass), 0.0)]))[0])
@@ -61,7 +63,7 @@ class SelectedPair(TabulatedPair):
 
     @property
     def max_loss(self) -> float:
-        """The base's, and the largest log ratio of phi' that an order can make."""
+        """Return the base's largest loss plus the largest log ratio of phi'."""
         top = max_loss(self.base)
         if not math.isfinite(top):
             return math.inf
@@ -71,7 +73,7 @@ class SelectedPair(TabulatedPair):
 
     @property
     def zcdp_bound(self) -> float:
-        """2 rho + D + log(1 + 2 m), or rho times the largest number of runs.
+        """Return 2 rho + D + log(m + P(K = 0)), or rho times the largest number of runs.
 
         Proof: with h the profile of this pair, h* that of its swap, and s = a - 1 > 0,
             M(s) = 1 + integral over u >= 1 of s (s + 1) (u^{s-1} h(u) + u^{-s-2} h*(u)) du,
@@ -94,14 +96,17 @@ class SelectedPair(TabulatedPair):
 
     @property
     def gdp_bound(self) -> float:
-        """That of all the runs released together; +inf when their number has no bound."""
+        """Return the mu of all the runs released together; +inf if their number has no bound."""
         if self.runs.largest is None:
             return math.inf
         squares = sum(f.count * f.pair.gdp_bound**2 for f in self.base.factors)
         return math.sqrt(squares * self.runs.largest) * (1 + 1e-14)
 
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
-        """By the theorems; below 0 from the swapped pair, H_t(P|Q) = 1 - t + t H_{1/t}(Q|P)."""
+        """Enclose the profile by the theorems.
+
+        Below 0 it is H_t(P|Q) = 1 - t + t H_{1/t}(Q|P), from the swapped pair.
+        """
         lower, upper = np.empty(epsilon.shape), np.empty(epsilon.shape)
         right = epsilon >= 0.0
         if right.any():
@@ -116,20 +121,21 @@ class SelectedPair(TabulatedPair):
         return lower, upper
 
     def upper(self, epsilon: Reals) -> Reals:
-        """Upper ends of the profile at many increasing epsilons at or above 0."""
+        """Return upper ends of the profile at many increasing epsilons at or above 0."""
         found = self._selection().upper(epsilon)
         return np.where(epsilon >= self.max_loss, self.infinite_mass, found)
 
     def _selection(self) -> Selection:
+        """Return the cached selection."""
         return selection(self.base, self.runs)
 
     def delta(self, epsilon: float) -> Bound:
-        """Delta of one selection, asked directly."""
+        """Bracket delta of one selection."""
         lower, upper = self.profile(np.array([epsilon]))
         return Bound(float(lower[0]), float(upper[0]))
 
     def epsilon(self, delta: float | Bound) -> Bound:
-        """Epsilon of one selection, asked directly; delta in [0, 1)."""
+        """Bracket epsilon of one selection, for delta in [0, 1)."""
         level = Bound.of(delta)
         betrayed = infinite_mass(self.base.below()).lower
         kept = np.array([max(down(1.0 - betrayed), 0.0)])
@@ -143,7 +149,7 @@ class SelectedPair(TabulatedPair):
 
     @property
     def end(self) -> float:
-        """Where delta is negligible, or where only infinite losses are left."""
+        """Return a loss at which delta is negligible or only infinite losses are left."""
         end = self.epsilon(_TINY).upper
         if math.isfinite(end):
             return max(end, 1e-9)
@@ -151,21 +157,21 @@ class SelectedPair(TabulatedPair):
 
     @property
     def rest(self) -> float:
-        """Nothing is claimed."""
+        """Return 0, a trivial lower bound of the infinite mass."""
         return 0.0
 
     def above(self, count: int) -> Pair:
-        """A finite pair that dominates this one."""
+        """Return a finite pair that dominates this one."""
         return _tables(self)[0]
 
     def below(self, count: int) -> Pair:
-        """A finite pair that this one dominates."""
+        """Return a finite pair that this one dominates."""
         return _tables(self)[1]
 
 
 @lru_cache(maxsize=32)
 def _tables(pair: SelectedPair) -> tuple[LatticePair, LatticePair]:
-    """Both finite pairs, on multiples of one span."""
+    """Return both finite pairs, on multiples of one span."""
     pairs = pair, pair.swapped()
     ends = [one.end for one in pairs]
     convex_profile.required_reach(max(ends))
@@ -185,7 +191,10 @@ def _tables(pair: SelectedPair) -> tuple[LatticePair, LatticePair]:
 
 
 def _lower(pair: SelectedPair, loss: Reals, ends: list[float]) -> Reals:
-    """A convex function of e^loss that the profile stays above, from orders of both directions."""
+    """Return a convex function of e^loss that is below the profile.
+
+    It is the largest of those of orders of both directions.
+    """
     forward, backward = (selection(one.base, one.runs) for one in (pair, pair.swapped()))
     reach = max(ends)
     ahead = forward.lower(loss, forward.designs(reach))

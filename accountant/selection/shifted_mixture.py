@@ -33,19 +33,27 @@ from accountant.run_counts.law import LAW_ERROR, RunLaw
 from accountant.selection.finite_base import Outcomes
 from accountant.selection.piecewise import Corners, corners
 
-_ROUNDS = 40
-_MOST_CELLS = 6000
-_NEGLIGIBLE = 1e-25  # of phi'(1): cells below need no fine bound
+_ROUNDS = 40  # Most halvings of cells. Heuristic: the bound holds for any cells.
+_MOST_CELLS = 6000  # Most cells. Heuristic.
+_NEGLIGIBLE = 1e-25  # Share of phi'(1) below which cells need no fine bound. Heuristic.
+# Tilt of a tangent from which a cell uses the coarse bound. Heuristic: both hold, since 1 - tilt >
+# 0.
 _COARSE = 0.5
-_BLOCK = 1 << 16  # epsilons times shifts evaluated at once
+_BLOCK = 1 << 16  # Epsilons times shifts evaluated at once, to bound memory. Heuristic.
+# Least first coordinate, so that products of two are floats. Soundness does not depend on it: a
+# larger one is sound.
 _LEAST = 1e-120
-_SUM_ERROR = 1e-11  # relative, of running sums of a few thousand masses that are 1e-14 wrong
+# Above the relative error of running sums of a few thousand masses that are 1e-14 wrong. Soundness
+# depends on it.
+_SUM_ERROR = 1e-11
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Shifts:
-    """delta_selected(epsilon) <= sum_j weights[j] delta(epsilon + shifts[j]), epsilon >= 0.
+    """A mixture of shifted profiles that bounds a selection's profile.
+
+    delta_selected(epsilon) <= sum_j weights[j] delta(epsilon + shifts[j]), epsilon >= 0.
 
     Attributes:
         weights: shape (n,), their sum is at least the mean number of runs.
@@ -58,7 +66,7 @@ class Shifts:
     base: Corners
 
     def ignored(self, most: float) -> tuple[float, float]:
-        """A shift, and the sum of the weights below it, which is at most ``most``.
+        """Return a shift and the sum of the weights below it, which is at most ``most``.
 
         Outcomes whose loss is below epsilon + shift add no more than that sum to the bound.
         """
@@ -68,7 +76,7 @@ class Shifts:
         return float(self.shifts[first]), float(before[first] * (1 + 1e-11))
 
     def upper(self, epsilon: Reals) -> Reals:
-        """Upper ends at epsilons at or above 0."""
+        """Return upper ends at epsilons at or above 0."""
         rows = max(1, _BLOCK // max(self.shifts.size, 1))
         values = [
             self.base.at(epsilon[first : first + rows, None] + self.shifts) @ self.weights
@@ -78,7 +86,10 @@ class Shifts:
 
 
 def shifts(above: Outcomes, law: RunLaw, change: float) -> Shifts:
-    """The bound for a base dominated by ``above``, log phi' changing so much over a cell."""
+    """Return the bound for a base dominated by ``above``.
+
+    Cells are cut until log phi' changes by at most ``change`` over each.
+    """
     x, y = _points(above, law, change)
     x = np.maximum(x, _LEAST * law.mean)  # a larger x is safe, and products of two are floats
     order = np.argsort(x, kind="stable")
@@ -94,7 +105,7 @@ def shifts(above: Outcomes, law: RunLaw, change: float) -> Shifts:
 
 
 def _points(above: Outcomes, law: RunLaw, change: float) -> tuple[Reals, Reals]:
-    """Points that C stays below: first coordinates rounded up, second down."""
+    """Return points that C stays below: first coordinates rounded up, second down."""
     cells = _cells(above, law, change)
     right, after = np.cumsum(cells.p), np.cumsum(cells.q)
     left, before = right - cells.p, after - cells.q
@@ -127,7 +138,7 @@ def _points(above: Outcomes, law: RunLaw, change: float) -> tuple[Reals, Reals]:
 
 
 def _cells(above: Outcomes, law: RunLaw, most: float) -> Outcomes:
-    """Outcomes cut until log phi' changes little over each, at c and at tau(c)."""
+    """Return outcomes cut until log phi' changes little over each, at c and at tau(c)."""
     cells, negligible = above, _NEGLIGIBLE * law.mean
     for _ in range(_ROUNDS):
         right, after = np.cumsum(cells.p), np.cumsum(cells.q)
@@ -143,7 +154,7 @@ def _cells(above: Outcomes, law: RunLaw, most: float) -> Outcomes:
 
 
 def lower_hull(x: Reals, y: Reals) -> Positions:
-    """Positions of the lower convex hull, from the first point to the largest x."""
+    """Return positions of the lower convex hull, from the first point to the largest x."""
     xs, ys = x.tolist(), y.tolist()
     stack: list[int] = [0]
     for k in range(1, len(xs)):

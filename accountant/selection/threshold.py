@@ -1,7 +1,7 @@
-"""The worst acceptance rule of a selection with a threshold, from above and from below.
+"""Bound the worst acceptance rule of a selection with a threshold, from above and from below.
 
-A rule accepts mass a under P and b under Q. With g(a) = (1 - phi(1 - a))/a, the mean number of
-runs made, and t = e^epsilon, Theorem 1 of proofs/theory/threshold.md bounds its divergence by
+A rule accepts mass a under P and b under Q. With g(a) = (1 - phi(1 - a))/a, the mean number of runs
+made, and t = e^epsilon, Theorem 1 of proofs/theory/threshold.md bounds its divergence by
 
     min(g(a) H_{t g(b)/g(a)}(P|Q), 1 - phi(1 - a)) + (phi(1 - a) - t phi(1 - b))_+,
 
@@ -31,22 +31,25 @@ from accountant.run_counts.law import LAW_ERROR, RunLaw
 from accountant.selection.finite_base import MERGED, Outcomes, curve, spread
 from accountant.selection.piecewise import Corners, corners
 
-_SUM_ERROR = 1e-11  # relative, of sums of a few thousand masses that are 1e-14 wrong
-_SHIFT_ERROR = 1e-12
-_ULP = 3e-16  # of a number near 1
-_CHANGE = 0.01  # of log g over a cell
-_ROUNDS = 24
-_MOST_CELLS = 6000
+# Above the relative error of sums of a few thousand masses that are 1e-14 wrong. Soundness depends
+# on it.
+_SUM_ERROR = 1e-11
+_SHIFT_ERROR = 1e-12  # Above the error of a log of a ratio. Soundness depends on it.
+_ULP = 3e-16  # Above the rounding of a number near 1. Soundness depends on it.
+_CHANGE = 0.01  # Change of log g over a cell. Heuristic.
+_ROUNDS = 24  # Most halvings of cells. Heuristic.
+_MOST_CELLS = 6000  # Most cells. Heuristic.
+# Numbers of outcomes accepted at the top and at the bottom that are tried. Heuristic.
 _TOPS, _BOTTOMS = 160, 60
-_EVEN = 160
-_NEAR = 1e-3  # rectangles are too coarse for a smaller divergence
-_BLOCK = 1 << 19
+_EVEN = 160  # Rectangles along one side. Heuristic.
+_NEAR = 1e-3  # Divergence below which rectangles are too coarse. Heuristic.
+_BLOCK = 1 << 19  # Epsilons times cells evaluated at once, to bound memory. Heuristic.
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Rules:
-    """For each rule, or rectangle of rules, an event's masses and those of no output.
+    """For each rule, or rectangle of rules, the masses of an event and those of no output.
 
     Attributes:
         p: of the event.
@@ -61,14 +64,15 @@ class Rules:
     none_q: Reals
 
     def lower(self, epsilon: Reals) -> Reals:
-        """Lower ends at real epsilons: values of a convex function of e^epsilon, rounded."""
+        """Return lower ends at real epsilons: values of a convex function of e^epsilon, rounded."""
         return self.largest(epsilon) * (1 - _SUM_ERROR)
 
     def largest(self, epsilon: Reals) -> Reals:
-        """The largest divergence: a maximum of convex functions of e^epsilon."""
+        """Return the largest divergence, a maximum of convex functions of e^epsilon."""
         return np.concatenate([self._block(part) for part in _parts(epsilon, self.p.size)])
 
     def _block(self, epsilon: Reals) -> Reals:
+        """Return the largest divergence at a few epsilons."""
         t = np.exp(epsilon)[:, None]
         event = np.maximum(self.p - t * self.q, 0.0)
         none = np.maximum(self.none_p - t * self.none_q, 0.0)
@@ -78,7 +82,7 @@ class Rules:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Ceiling:
-    """Upper ends: factors for each cell of a, by Theorem 1, and rectangles, by Theorem 2.
+    """The upper ends: factors for each cell of a, by Theorem 1, and rectangles, by Theorem 2.
 
     Attributes:
         base: the base's profile from above.
@@ -99,7 +103,7 @@ class Ceiling:
     rectangles: Rules
 
     def upper(self, epsilon: Reals) -> Reals:
-        """Upper ends of the divergence at epsilons from 0 to 600."""
+        """Return upper ends of the divergence at epsilons from 0 to 600."""
         parts = _parts(epsilon, self.gain.size)
         by_cells = np.concatenate([self._block(part) for part in parts])
         near = by_cells > _NEAR
@@ -109,6 +113,7 @@ class Ceiling:
         return by_cells
 
     def _block(self, epsilon: Reals) -> Reals:
+        """Return the bound by cells at a few epsilons."""
         event = np.minimum(self.gain * self.base.at(epsilon[:, None] + self.shift), self.released)
         t = np.exp(epsilon)[:, None]
         ends = [p - t * q for p, q in zip(self.none_p, self.none_q, strict=True)]
@@ -117,25 +122,29 @@ class Ceiling:
 
 
 def _parts(epsilon: Reals, size: int) -> list[Reals]:
+    """Return epsilons in parts, to bound memory."""
     return np.array_split(epsilon, max(1, epsilon.size * size // _BLOCK))
 
 
 @lru_cache(maxsize=32)
 def ceiling(base: Product, runs: RunLaw) -> Ceiling:
-    """Upper ends for a base and a law."""
+    """Return upper ends for a base and a law, cached."""
     found = curve(base)
     return ceiling_of(found.above(*found.size, every=MERGED), runs)
 
 
 @lru_cache(maxsize=32)
 def floor(base: Product, runs: RunLaw) -> Rules:
-    """Lower ends for a base and a law."""
+    """Return lower ends for a base and a law, cached."""
     found = curve(base)
     return floor_of(found.below(*found.size), runs)
 
 
 def ceiling_of(above: Outcomes, runs: RunLaw) -> Ceiling:
-    """For a base dominated by ``above``; the vertices of the most b that a allows cut the cells."""
+    """Return upper ends for a base dominated by ``above``.
+
+    The vertices of the most b that a allows cut the cells.
+    """
     cells = above
     for _ in range(_ROUNDS):
         p, q = _from_bottom(cells)
@@ -163,7 +172,10 @@ def ceiling_of(above: Outcomes, runs: RunLaw) -> Ceiling:
 
 
 def _rectangles(cells: Outcomes, runs: RunLaw) -> Rules:
-    """Masses x of the best outcomes and r of the worst ones, each between two neighbours."""
+    """Return rectangles of the mass x of the best outcomes and r of the worst ones.
+
+    Each is between two neighbouring values.
+    """
     size = cells.p.size
     top, bottom = (_from_top(cells.p), _from_top(cells.q)), _from_bottom(cells)
     best, worst = _even(*top, runs), _even(*bottom, runs)
@@ -186,17 +198,17 @@ def _rectangles(cells: Outcomes, runs: RunLaw) -> Rules:
 
 
 def _even(p: Reals, q: Reals, runs: RunLaw) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
-    """Positions at which the probabilities that some run falls there grow by equal steps."""
+    """Return positions at which the probability that some run falls there grows by equal steps."""
     some = -sum((runs.pgf(np.clip(1.0 - mass, 0.0, 1.0)) for mass in (p, q)), np.zeros(p.size))
     at = np.searchsorted(some, np.linspace(some[0], some[-1], _EVEN))
     return distinct(np.concatenate([[0], np.minimum(at, p.size - 1), [p.size - 1]]))
 
 
 def _affine(runs: RunLaw, cells: Outcomes, left: Reals) -> Reals:
-    """Tangents of phi at 1 - b of the cells' right ends, at both ends; phi is convex.
+    """Return tangents of phi at 1 - b of the cells' right ends, at both ends; phi is convex.
 
-    On the last cell both masses not accepted fall to 0 in proportion, and with at most n runs
-    phi(r x) is at least r^n phi(x) for r <= 1: there phi(x) - t phi(r x) <= phi(x)(1 - t r^n).
+    On the last cell both masses not accepted fall to 0 in proportion, and with at most n runs phi(r
+    x) is at least r^n phi(x) for r <= 1: there phi(x) - t phi(r x) <= phi(x)(1 - t r^n).
     """
     tangent = _none(runs, left, -1.0)
     slope = runs.derivative(left * (1 - _SUM_ERROR)) * (1 - _SUM_ERROR)
@@ -208,7 +220,7 @@ def _affine(runs: RunLaw, cells: Outcomes, left: Reals) -> Reals:
 
 
 def floor_of(below: Outcomes, runs: RunLaw) -> Rules:
-    """For a base that dominates ``below``."""
+    """Return lower ends for a base that dominates ``below``."""
     size = below.p.size
     bottom, top = _from_bottom(below), (_from_top(below.p), _from_top(below.q))
     i, j = (grid.ravel() for grid in np.meshgrid(spread(size, _TOPS), spread(size, _BOTTOMS)))
@@ -229,7 +241,10 @@ def floor_of(below: Outcomes, runs: RunLaw) -> Rules:
 
 
 def most_runs(runs: RunLaw, mass: Reals, left: Reals) -> Reals:
-    """At most g(mass), from a mass right but for rounding, and 1 - mass at least."""
+    """Return an upper bound of g(mass), from a mass exact but for rounding.
+
+    ``left`` is a lower bound of 1 - mass.
+    """
     low, less = left * (1 - _SUM_ERROR), mass * (1 - _SUM_ERROR)
     high = np.clip(1.0 - less + _ULP, 0.0, 1.0)
     ends = 0.5 * (runs.mean + runs.derivative(high)) * (1 + LAW_ERROR)
@@ -239,7 +254,10 @@ def most_runs(runs: RunLaw, mass: Reals, left: Reals) -> Reals:
 
 
 def least_runs(runs: RunLaw, mass: Reals, left: Reals) -> Reals:
-    """At least g(mass), from a mass right but for rounding, and 1 - mass at most."""
+    """Return a lower bound of g(mass), from a mass exact but for rounding.
+
+    ``left`` is an upper bound of 1 - mass.
+    """
     high, more = np.minimum(left * (1 + _SUM_ERROR), 1.0), mass * (1 + _SUM_ERROR)
     middle = runs.derivative(np.clip(1.0 - 0.5 * more - _ULP, 0.0, 1.0)) * (1 - LAW_ERROR)
     direct = (1.0 - runs.pgf(high) * (1 + LAW_ERROR)) / np.maximum(more, 1e-300)
@@ -247,15 +265,19 @@ def least_runs(runs: RunLaw, mass: Reals, left: Reals) -> Reals:
 
 
 def _none(runs: RunLaw, left: Reals, sign: float) -> Reals:
-    """phi(1 - mass), at most for sign 1, at least for sign -1."""
+    """Return phi(1 - mass), rounded up for sign 1, down for sign -1."""
     moved = np.minimum(left * (1 + sign * _SUM_ERROR), 1.0)
     return np.asarray(runs.pgf(moved) * (1 + sign * _SUM_ERROR))
 
 
 def _from_top(masses: Reals) -> Reals:
+    """Return masses of the first outcomes, from none of them to all."""
     return np.concatenate([[0.0], np.cumsum(masses)])
 
 
 def _from_bottom(cells: Outcomes) -> tuple[Reals, Reals]:
-    """Masses of the outcomes of lowest loss, none to all; Q's includes what P never shows."""
+    """Return masses of the outcomes of lowest loss, from none of them to all.
+
+    Q's masses include that of outcomes without mass under P.
+    """
     return _from_top(cells.p[::-1]), cells.unseen + _from_top(cells.q[::-1])

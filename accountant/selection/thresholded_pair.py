@@ -1,4 +1,4 @@
-"""The first run of a random number of runs that reaches a threshold, of a product of pairs."""
+"""The first of a random number of runs that reaches a threshold, for a product of pairs."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from accountant.run_counts.law import LAW_ERROR, RunLaw
 from accountant.selection.threshold import ceiling, floor
 from accountant.subsampling.tabulated import TabulatedPair
 
-_TINY = 1e-115
-_FARTHEST = 600.0  # e^loss has to stay a float
-_STEPS = 60
+_TINY = 1e-115  # Delta at which a table ends. Heuristic.
+# Largest loss, so that e^loss is representable as a float; beyond, the bound there is used.
+_FARTHEST = 600.0
+_STEPS = 60  # Bisections of the table's end. Heuristic.
 
 
 @final
@@ -36,17 +37,17 @@ class ThresholdedPair(TabulatedPair):
     runs: RunLaw
 
     def swapped(self) -> ThresholdedPair:
-        """The base swapped."""
+        """Return the selection from the swapped base."""
         return ThresholdedPair(base=self.base.swapped(), runs=self.runs)
 
     @property
     def zcdp_bound(self) -> float:
-        """None is known."""
+        """Return infinity: no rho is known."""
         return math.inf
 
     @property
     def gdp_bound(self) -> float:
-        """That of all the runs released together; +inf when their number has no bound."""
+        """Return the mu of all the runs released together; +inf if their number has no bound."""
         if self.runs.largest is None:
             return math.inf
         squares = sum(f.count * f.pair.gdp_bound**2 for f in self.base.factors)
@@ -54,11 +55,14 @@ class ThresholdedPair(TabulatedPair):
 
     @property
     def lower_is_convex(self) -> bool:
-        """They are the profiles of rules, of both directions."""
+        """Return True: the lower ends are profiles of rules, of both directions."""
         return True
 
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
-        """Above by Theorem 1, below 0 from the swapped pair; below by rules written down."""
+        """Return upper ends by Theorems 1 and 2, lower ends by instances of rules.
+
+        Upper ends at epsilons below 0 come from the swapped pair.
+        """
         t, rest = np.exp(epsilon), -np.expm1(epsilon)
         right = epsilon >= 0.0
         upper = np.empty(epsilon.shape)
@@ -71,12 +75,12 @@ class ThresholdedPair(TabulatedPair):
         return np.minimum(np.maximum(lower, 0.0), upper), upper
 
     def upper(self, epsilon: Reals) -> Reals:
-        """At epsilons at or above 0; far out it no longer falls."""
+        """Return upper ends at epsilons at or above 0, constant from 600 on."""
         return ceiling(self.base, self.runs).upper(np.minimum(epsilon, _FARTHEST))
 
     @property
     def end(self) -> float:
-        """Where the upper end is 1e-115, about what it is at e^600, or 0 if it gets there."""
+        """Return a loss at which the upper end is 1e-115, or near its value at e^600, or 0."""
         far = float(self.upper(np.array([_FARTHEST]))[0])
         least = max(far * (1 + 1e-3), _TINY) if far else 0.0
         low, high = 0.0, _FARTHEST
@@ -90,6 +94,9 @@ class ThresholdedPair(TabulatedPair):
 
     @property
     def rest(self) -> float:
-        """When everything is accepted one run is released, unless there is none."""
+        """Return a lower bound of the infinite mass.
+
+        If everything is accepted one run is released, unless there is none.
+        """
         some = 1.0 - self.runs.probability_of_none * (1 + LAW_ERROR)
         return some * infinite_mass(self.base.below()).lower * (1 - 1e-12)

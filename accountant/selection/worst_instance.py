@@ -1,9 +1,9 @@
-"""The worst order written down: a mechanism whose selection leaks at least so much.
+"""Construct an instance of the worst order: a mechanism whose selection has at least this loss.
 
-The event's outcomes by falling loss, before each of them as many outcomes of lowest loss as
-suit it best (never fewer than before the last one). The pair of outputs of this selection is
-finite, so its hockey-stick divergences are sums. As w is convex, the mass w integrated over an
-outcome's stretch is at least w at its middle, at most the mean of w at its ends.
+The order has the event's outcomes by falling loss, before each of them the number of outcomes of
+lowest loss that is best (never fewer than before the last one). The pair of outputs of this
+selection is finite, so its hockey-stick divergences are sums. As w is convex, the mass w integrated
+over an outcome's stretch is at least w at its middle, at most the mean of w at its ends.
 """
 
 from __future__ import annotations
@@ -25,9 +25,11 @@ from accountant.selection.worst_order import (
     top,
 )
 
+# Most event outcomes, and others, for which places are compared. Heuristic.
 _ROWS, _COLUMNS = 200, 400
-_SUM_ERROR = 1e-12  # relative, of sums of a few thousand probabilities
-_SPARED = 1e-9  # of the divergence: event outcomes worth less are left to stand above others
+# Above the relative error of sums of a few thousand probabilities. Soundness depends on it.
+_SUM_ERROR = 1e-12
+_SPARED = 1e-9  # Share of the divergence that event outcomes have to add, to be placed. Heuristic.
 
 
 @final
@@ -46,9 +48,9 @@ class Instance:
     ratio: Reals
 
     def lower(self, epsilon: Reals) -> Reals:
-        """Lower ends of the selection's hockey-stick divergence at any real epsilons.
+        """Return lower ends of the selection's hockey-stick divergence at any real epsilons.
 
-        As a function of e^epsilon the larger of differences p - e^epsilon q, hence convex.
+        As a function of e^epsilon it is the largest of differences p - e^epsilon q, hence convex.
         """
         at = np.searchsorted(-self.ratio, -epsilon, side="left")
         with np.errstate(over="ignore", invalid="ignore"):
@@ -60,7 +62,7 @@ class Instance:
 def instance(
     below: Outcomes, law: RunLaw, epsilon: float, least_loss: float, change: float
 ) -> Instance:
-    """The order that is worst at epsilon, for a base that dominates ``below``."""
+    """Return the order that is worst at epsilon, for a base that dominates ``below``."""
     every, columns = event_cells(below, law, change), other_cells(below, law, change)
     rows = top(every, int(np.searchsorted(-every.loss, -least_loss, side="right")))
     if not rows.p.size:
@@ -82,7 +84,7 @@ def instance(
 def _choices(
     rows: Outcomes, columns: Outcomes, law: RunLaw, epsilon: float
 ) -> tuple[np.ndarray[tuple[int], np.dtype[np.intp]], Reals]:
-    """For each event outcome how many others to put above it, and what it then adds.
+    """Return for each event outcome how many others to put above it, and what it then adds.
 
     Heuristic: if there are many losses, among some of the positions, for some of the event
     outcomes; between these the mass that lies between theirs, or one of theirs.
@@ -112,7 +114,7 @@ def _choices(
 
 
 def _selected(rows: Outcomes, others_p: Reals, others_q: Reals, law: RunLaw) -> Instance:
-    """Each event outcome's probability of being selected."""
+    """Return the probabilities with which the event outcomes are selected."""
     start_p = np.cumsum(rows.p) - rows.p + others_p
     start_q = rows.unseen + np.cumsum(rows.q) - rows.q + others_q
     at_least = np.clip(1.0 - start_p - 0.5 * rows.p - POSITION_ERROR, 0.0, 1.0)
@@ -127,6 +129,7 @@ def _selected(rows: Outcomes, others_p: Reals, others_q: Reals, law: RunLaw) -> 
 
 
 def _ordered(p: Reals, q: Reals) -> Instance:
+    """Return the instance with its outcomes by falling ratio."""
     with np.errstate(divide="ignore"):
         ratio = np.log(np.maximum(p, 1e-320)) - np.log(q)
     order = np.argsort(-ratio, kind="stable")

@@ -32,18 +32,18 @@ from accountant.arithmetic.enclosure import Reals
 from accountant.run_counts.law import FARTHEST, LAW_ERROR, RunLaw
 from accountant.selection.finite_base import Outcomes
 
-_HEAVY = 0.5  # the largest mass of a cell, in units of the change
-_NEGLIGIBLE = 1e-12  # of w(0): no finer cells where w is smaller
-_ROUNDS = 40
-_MOST_CELLS = 4000
-_BLOCK = 1 << 18
-POSITION_ERROR = 1e-12  # absolute, of sums of masses
+_HEAVY = 0.5  # Largest mass of a cell, in units of the change. Heuristic.
+_NEGLIGIBLE = 1e-12  # Share of w(0) below which cells are not cut finer. Heuristic.
+_ROUNDS = 40  # Most halvings of cells. Heuristic: the bound holds for any cells.
+_MOST_CELLS = 4000  # Most cells. Heuristic.
+_BLOCK = 1 << 18  # Rows times columns evaluated at once, to bound memory. Heuristic.
+POSITION_ERROR = 1e-12  # Above the absolute error of sums of masses. Soundness depends on it.
 
 
 def worst_case(
     above: Outcomes, law: RunLaw, epsilon: float, least_loss: float, change: float
 ) -> float:
-    """An upper bound of delta_selected at epsilon >= 0.
+    """Return an upper bound of delta_selected at epsilon >= 0.
 
     Args:
         above: dominates the base.
@@ -78,7 +78,7 @@ def _best(
     unseen: float,
     ratios: tuple[Reals, Reals],
 ) -> tuple[Reals, Reals]:
-    """For each row the largest value at its start and at its end, 0 where all are negative."""
+    """Return for each row the largest value at its start and at its end, 0 if all are negative."""
     ratio, _ = ratios
     mass = 1.0 - events[0][:, None] - others[0]
     gain = law.derivative(np.clip(mass + POSITION_ERROR, 0.0, 1.0)) * (1 + LAW_ERROR)
@@ -112,7 +112,7 @@ def _best(
 
 
 def _share(mass: Reals, left: Reals, ratios: tuple[Reals, Reals], largest: int) -> Reals:
-    """1 - e^(epsilon - l) r^(n-1), or 0: r is the slope of A's chord from the row's start.
+    """Return 1 - e^(epsilon - l) r^(n-1), or 0, r the slope of A's chord from the row's start.
 
     Args:
         mass: what stands between the row's start and the end of the cell, under P.
@@ -127,7 +127,7 @@ def _share(mass: Reals, left: Reals, ratios: tuple[Reals, Reals], largest: int) 
 
 
 def event_cells(outcomes: Outcomes, law: RunLaw, change: float) -> Outcomes:
-    """Outcomes cut until w changes little over each where nothing but the event is above."""
+    """Return outcomes cut until w changes little over each if only the event is above."""
 
     def place(cells: Outcomes) -> tuple[Reals, Reals]:
         return np.cumsum(cells.p) - cells.p, cells.p
@@ -136,7 +136,7 @@ def event_cells(outcomes: Outcomes, law: RunLaw, change: float) -> Outcomes:
 
 
 def other_cells(outcomes: Outcomes, law: RunLaw, change: float) -> Outcomes:
-    """Outcomes cut until w changes little over each where everything of lower loss is above."""
+    """Return outcomes cut until w changes little over each if all of lower loss is above."""
 
     def place(cells: Outcomes) -> tuple[Reals, Reals]:
         return outcomes.unseen + np.cumsum(cells.q[::-1])[::-1] - cells.q, cells.q
@@ -150,6 +150,10 @@ def _cut(
     change: float,
     place: Callable[[Outcomes], tuple[Reals, Reals]],
 ) -> Outcomes:
+    """Return outcomes halved until w changes little over each.
+
+    ``place`` gives positions and masses.
+    """
     cells, negligible = outcomes, _NEGLIGIBLE * law.mean
     for _ in range(_ROUNDS):
         above, mass = place(cells)
@@ -163,11 +167,11 @@ def _cut(
 
 
 def top(cells: Outcomes, count: int) -> Outcomes:
-    """The outcomes of largest loss."""
+    """Return the outcomes of largest loss."""
     return Outcomes(cells.p[:count], cells.q[:count], cells.loss[:count], cells.unseen)
 
 
 def columns_from_bottom(cells: Outcomes) -> tuple[Reals, Reals]:
-    """Masses of the outcomes of lowest loss, none to all of them."""
+    """Return masses of the outcomes of lowest loss, from none of them to all."""
     p, q = np.cumsum(cells.p[::-1]), np.cumsum(cells.q[::-1])
     return np.concatenate([[0.0], p]), np.concatenate([[0.0], q])

@@ -1,1 +1,1 @@
-"""Dominating pairs of a random sample."""
+"""Dominating pairs of mechanisms on a random sample."""

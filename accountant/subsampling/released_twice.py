@@ -1,8 +1,8 @@
-"""Two sampled releases: their profile from a fine table of each, without any sum over K.
+"""Compute the profile of two sampled releases from a fine table of each, without sums over K.
 
-At low sampling rates the loss of one release is nearly 0 nearly always, and now and then
-as large as without a sample. Sums over K have to resolve both scales evenly; tables of a profile
-need not, and two of them give the profile of the product (arithmetic/two_tables.py).
+At low sampling rates the loss of one release is nearly always close to 0, and rarely as large as
+without a sample. Sums over K have to resolve both scales evenly; tables of a profile need not, and
+two of them give the profile of the product (arithmetic/two_tables.py).
 """
 
 from __future__ import annotations
@@ -26,19 +26,22 @@ from accountant.pairs.product import Product
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from accountant.subsampling.subsampled import Direction, SubsampledPair
 
-_FINE = 4096  # losses of a table on either side of 0: heuristic, brackets are some 1e-5 wide
-_SMALL = 1e-60  # a profile from which losses do not matter: heuristic, the rest is added
-_FURTHEST = 600.0  # nats
-_CENTRAL = 0.25  # where a table's losses turn from even to geometric, in total variations
-_TOWARDS_END = 0.5 ** np.arange(1.0, 21.0)  # shares of the last step: heuristic
-_LEAST_LEVEL = 1e-40  # of delta, that tables which end at ``_SMALL`` invert
-_ROUGH, _VERY_ROUGH = 100.0, 1e6  # e^{mu^2} / q from which sums over K are slow: heuristic
+_FINE = 4096  # Losses of a table on either side of 0. Heuristic: brackets are some 1e-5 wide.
+_SMALL = 1e-60  # A profile from which losses do not matter. Heuristic: the rest is added.
+_FURTHEST = 600.0  # Largest end of a table, nats.
+# Loss at which a table's losses turn from even to geometric, in total variations. Heuristic.
+_CENTRAL = 0.25
+# Shares of the last step at which a table has losses. Heuristic.
+_TOWARDS_END = 0.5 ** np.arange(1.0, 21.0)
+_LEAST_LEVEL = 1e-40  # Least delta that tables which end at ``_SMALL`` invert. Smaller ones raise.
+# Values of e^{mu^2} / q from which sums over K are slow. Heuristic.
+_ROUGH, _VERY_ROUGH = 100.0, 1e6
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleasedTwice(Pair):
-    """The product of two pairs with closed profiles, by its profile.
+    """The product of two pairs with closed profiles, known by its profile.
 
     Attributes:
         first: one of the pairs.
@@ -49,76 +52,79 @@ class ReleasedTwice(Pair):
     second: Pair
 
     def swapped(self) -> ReleasedTwice:
-        """Both swapped."""
+        """Return the product of the swapped pairs."""
         return ReleasedTwice(first=self.first.swapped(), second=self.second.swapped())
 
     @property
     def zcdp_bound(self) -> float:
-        """The sum of the pairs' own."""
+        """Return the sum of the pairs' rho, rounded up."""
         return (self.first.zcdp_bound + self.second.zcdp_bound) * (1 + 1e-15)
 
     @property
     def gdp_bound(self) -> float:
-        """The root of the sum of the squares of the pairs' own."""
+        """Return the root of the sum of the squares of the pairs' mu, rounded up."""
         return math.hypot(self.first.gdp_bound, self.second.gdp_bound) * (1 + 1e-15)
 
     @property
     def is_quick(self) -> bool:
-        """Tables of both pairs are kept."""
+        """Return True: tables of both pairs are cached."""
         return True
 
     @property
     def end(self) -> float:
-        """The sum of the losses at which the pairs' tables end."""
+        """Return the sum of the losses at which the pairs' tables end."""
         return _end(self.first) + _end(self.second)
 
     def above(self, count: int) -> ReleasedTwice:
-        """Itself: its profile is what it is asked for."""
+        """Return the pair itself: only its profile is used."""
         return self
 
     def below(self, count: int) -> ReleasedTwice:
-        """Itself: its profile is what it is asked for."""
+        """Return the pair itself: only its profile is used."""
         return self
 
     def cgf(self, s: Complexes) -> Enclosure:
-        """The sum of the pairs' own; of a sample whose K is not known, that of a pair above."""
+        """Enclose the sum of the pairs' K.
+
+        For a sample whose K is not known, that of a pair above.
+        """
         both = self.first.cgf(s), self.second.cgf(s)
         return Enclosure(both[0].value + both[1].value, both[0].radius + both[1].radius)
 
     def work(self, s: complex) -> int:
-        """Terms in K."""
+        """Return the number of terms in K(s)."""
         return self.first.work(s) + self.second.work(s)
 
     def smoothness(self, c: float, moment: Bound) -> Smoothness:
-        """None is needed beside the profile."""
+        """Return no smoothness: only the profile is used."""
         return Smoothness()
 
     def lattice(self, c: float) -> Lattice | None:
-        """None is needed beside the profile."""
+        """Return None: only the profile is used."""
         return None
 
     def exponentials(self) -> Exponentials | None:
-        """None is needed beside the profile."""
+        """Return None: only the profile is used."""
         return None
 
     @property
     def infinite_mass(self) -> float:
-        """None: neither pair has infinite losses."""
+        """Return 0: neither pair has infinite losses."""
         return 0.0
 
     @property
     def max_loss(self) -> float:
-        """The sum of the pairs' own."""
+        """Return the sum of the pairs' largest losses, rounded up."""
         return (_largest(self.first) + _largest(self.second)) * (1 + 1e-15)
 
     def steer(self, c: Reals) -> tuple[Reals, Reals, Reals]:
-        """Sums of the pairs' own."""
+        """Approximate K, K' and K'' by the sums of the pairs' values."""
         both = self.first.steer(c), self.second.steer(c)
         value, slope, bend = (one + other for one, other in zip(*both, strict=True))
         return value, slope, bend
 
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
-        """From tables of both pairs below and above.
+        """Enclose the profile by tables of both pairs below and above.
 
         Statement: replacing either pair of a product by one with a smaller (larger) profile
             makes the product's profile smaller (larger).
@@ -133,7 +139,7 @@ class ReleasedTwice(Pair):
         return np.maximum(lower, 0.0), np.minimum(upper, 1.0)
 
     def delta(self, epsilon: float) -> Bound:
-        """Delta, asked directly."""
+        """Bracket delta at one epsilon of either sign."""
         if epsilon < 0:
             other, t = self.swapped().delta(-epsilon), math.exp(epsilon)
             gap = -math.expm1(epsilon)
@@ -143,7 +149,7 @@ class ReleasedTwice(Pair):
         return Bound(float(lower[0]), float(upper[0]))
 
     def epsilon(self, delta: float | Bound) -> Bound:
-        """Epsilon, asked directly.
+        """Bracket epsilon at one delta.
 
         Raises:
             NotCertified: delta is smaller than what the tables resolve.
@@ -157,16 +163,19 @@ class ReleasedTwice(Pair):
         return invert(ends, target, start, 0.1 * start, math.inf)
 
     def _guess(self, delta: float) -> float:
-        """A rough epsilon for a delta above 0: it only saves steps of the search."""
+        """Estimate an epsilon for a delta above 0.
+
+        Heuristic: it only saves steps of the search.
+        """
         grid = self.end * np.geomspace(1e-12, 1.0, 97)
         small = np.flatnonzero(self.profile(grid)[1] <= delta)
         return float(grid[small[0]])
 
 
 def released_twice(product: Product) -> ReleasedTwice | None:
-    """Two releases whose profile is to be had from tables of each; None if sums over K suit.
+    """Return two releases as one pair known by tables of each, or None if sums over K suit.
 
-    Heuristic: which of two valid brackets is made.
+    Heuristic: the choice is between two valid brackets.
     """
     if sum(factor.count for factor in product.factors) != 2:
         return None
@@ -185,6 +194,10 @@ def released_twice(product: Product) -> ReleasedTwice | None:
 
 
 def _roughness(pair: Pair) -> float:
+    """Return how much harder sums over K are than for pairs without sampling.
+
+    Heuristic.
+    """
     if isinstance(pair, SubsampledPair):
         return 0.0 if pair.is_exact else math.inf
     if isinstance(pair, SubsampledGaussianPair):
@@ -193,7 +206,7 @@ def _roughness(pair: Pair) -> float:
 
 
 def _is_known(pair: Pair) -> bool:
-    """Whether the pair has a quick profile and no infinite losses."""
+    """Return whether the pair has a quick profile and no infinite losses."""
     if not pair.is_quick or pair.profile(np.zeros(1)) is None:
         return False
     if isinstance(pair, SubsampledPair):
@@ -203,7 +216,10 @@ def _is_known(pair: Pair) -> bool:
 
 
 def _largest(pair: Pair) -> float:
-    """An upper bound of the losses; of a removal log(1 + q (e^l - 1)) for those of the base."""
+    """Return an upper bound of the losses.
+
+    For a removal it is log(1 + q (e^l - 1)) for the largest loss l of the base.
+    """
     if not isinstance(pair, SubsampledPair):
         return pair.max_loss
     if pair.direction is Direction.ADDITION:
@@ -216,7 +232,7 @@ def _largest(pair: Pair) -> float:
 
 @lru_cache(maxsize=256)
 def _end(pair: Pair) -> float:
-    """A loss from which the profile is below ``_SMALL``, or the largest there is."""
+    """Return a loss from which the profile is below ``_SMALL``, or the largest loss."""
     end = 1e-3
     largest = max(_largest(pair), 1e-300)
     while end < min(largest, _FURTHEST):
@@ -229,7 +245,10 @@ def _end(pair: Pair) -> float:
 
 @lru_cache(maxsize=32)
 def _tables(pair: Pair) -> tuple[PiecewiseLinear, PiecewiseLinear]:
-    """A finite pair below and one above, whose losses are closest where the profile bends most."""
+    """Return a finite pair below and one above.
+
+    Their losses are closest where the profile bends most.
+    """
     sides = []
     for one in (pair, pair.swapped()):
         found = one.profile(np.zeros(1))
@@ -244,9 +263,9 @@ def _tables(pair: Pair) -> tuple[PiecewiseLinear, PiecewiseLinear]:
 
 
 def _losses(end: float, total_variation: float) -> Reals:
-    """Losses from 0 to the end, even next to 0 and geometric beyond the total variation.
+    """Return losses from 0 to the end, even next to 0 and geometric beyond the total variation.
 
-    Closer and closer next to the end: the largest loss may have a mass of its own.
+    They get closer next to the end, as the largest loss may have a mass of its own.
     """
     scale = min(max(_CENTRAL * total_variation, 1e-12 * end), end)
     steps = math.asinh(end / scale) / _FINE

@@ -1,4 +1,4 @@
-"""A product of pairs released together on one random sample."""
+"""A product of pairs released together on one random sample, as one pair."""
 
 from __future__ import annotations
 
@@ -33,15 +33,17 @@ from accountant.pairs.subsampling_formulas import (
 from accountant.subsampling.sampled_response import SampledResponsePair
 from accountant.subsampling.tabulated import TabulatedPair
 
-_TINY = 1e-115
-_LEAST_LEVEL = 1e-100  # of delta, from which a profile that ends at the one above is inverted
-_AHEAD = np.geomspace(0.02, 5e3, 40)  # how far beyond s a tail's bound is tried, relative to s + 1
-_ROUNDING = 1e-13
+_TINY = 1e-115  # A base's delta at which a table ends. Heuristic: what is beyond is added.
+# Least delta at which a profile that ends at ``_TINY`` is inverted. Smaller ones raise.
+_LEAST_LEVEL = 1e-100
+# Orders beyond s at which a tail's bound is tried, relative to s + 1. Heuristic: each is valid.
+_AHEAD = np.geomspace(0.02, 5e3, 40)
+_ROUNDING = 1e-13  # Above the relative rounding of logs of bounds. Soundness depends on it.
 _MILD, _LARGE = Fraction(1, 10**9), 600  # epsilons of a response whose sample is finite in floats
 
 
 class Direction(Enum):
-    """What the sample does to (P, Q); see pairs/subsampled_profile.py for the theorems."""
+    """The effect of the sample on (P, Q); see pairs/subsampling_formulas.py for the theorems."""
 
     REMOVAL = "removal"
     ADDITION = "addition"
@@ -64,11 +66,11 @@ class SubsampledPair(TabulatedPair):
     direction: Direction
 
     def __post_init__(self) -> None:
-        """Refuse rates whose logs floats do not hold."""
+        """Refuse rates whose logs are not representable as floats."""
         required_rate(sampling_rate=self.sampling_rate)
 
     def swapped(self) -> SubsampledPair:
-        """The other direction with the base swapped; replacement is its own swap."""
+        """Return the other direction with the base swapped; replacement is its own swap."""
         if self.direction is Direction.REPLACEMENT:
             return self
         other = Direction.ADDITION if self.direction is Direction.REMOVAL else Direction.REMOVAL
@@ -78,12 +80,18 @@ class SubsampledPair(TabulatedPair):
 
     @property
     def zcdp_bound(self) -> float:
-        """Sum over the base: Rényi divergences are quasi-convex, mixing with Q only helps."""
+        """Return the sum of the base's rho.
+
+        Rényi divergences are quasi-convex, so mixing with Q only helps.
+        """
         return sum(f.count * f.pair.zcdp_bound for f in self.base.factors) * (1 + 1e-14)
 
     @property
     def gdp_bound(self) -> float:
-        """Root of the sum of squares over the base: forgetting the sample is post-processing."""
+        """Return the root of the sum of the base's squared mu.
+
+        Forgetting the sample is post-processing.
+        """
         squares = sum(f.count * f.pair.gdp_bound**2 for f in self.base.factors)
         return math.sqrt(squares) * (1 + 1e-14)
 
@@ -102,11 +110,11 @@ class SubsampledPair(TabulatedPair):
 
     @property
     def leads(self) -> bool:
-        """Unless it is an addition, whose swapped pair is a removal."""
+        """Return False for an addition, whose swapped pair is a removal."""
         return self.direction is not Direction.ADDITION
 
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
-        """By the theorem, from the base's profile."""
+        """Enclose the profile by the theorem, from the base's profile."""
         through = {
             Direction.REMOVAL: removal_profile,
             Direction.ADDITION: addition_profile,
@@ -116,16 +124,16 @@ class SubsampledPair(TabulatedPair):
 
     @property
     def is_quick(self) -> bool:
-        """As much as the base's."""
+        """Return True: the profile costs as much as the base's."""
         return True
 
     def delta(self, epsilon: float) -> Bound:
-        """Delta of one sample, asked directly."""
+        """Bracket delta of one sample."""
         lower, upper = self.profile(np.array([epsilon]))
         return Bound(max(float(lower[0]), 0.0), min(float(upper[0]), 1.0))
 
     def epsilon(self, delta: float | Bound) -> Bound:
-        """Epsilon of one sample, asked directly.
+        """Bracket epsilon of one sample.
 
         Raises:
             NotCertified: delta is not reached where the base's profile has digits.
@@ -140,7 +148,10 @@ class SubsampledPair(TabulatedPair):
 
     @property
     def end(self) -> float:
-        """Through the theorem, from where the base's profile is below 1e-115 or constant."""
+        """Return the loss beyond which the base's profile is below 1e-115 or constant.
+
+        It is the base's loss transformed by the theorem.
+        """
         rate = float(self.sampling_rate)
         if self.direction is Direction.ADDITION:
             return -log_unsampled(self.sampling_rate) * (1 + 1e-12)
@@ -152,16 +163,17 @@ class SubsampledPair(TabulatedPair):
 
     @property
     def rest(self) -> float:
-        """The sampling rate times that of the base; none for addition."""
+        """Return the sampling rate times the base's infinite mass, rounded down; 0 for addition."""
         if self.direction is Direction.ADDITION:
             return 0.0
         return float(self.sampling_rate) * infinite_mass(self.base.below()).lower * (1 - 1e-12)
 
     def log_moment_above(self, s: Reals, table: Pair, level: float = 0.0) -> Reals:
-        """At or above log E_P[e^{sL}] at real s > 0, with a table above the pair.
+        """Bound log E_P[e^{sL}] from above at real s > 0, with a table above the pair.
 
-        Up to the table's end the level of its profile counts, beyond it Chernoff's bound of the
-        base: proofs/theory/sampled.md, section 6. Infinite where the base has infinite losses.
+        Up to the table's end the bound uses the last value of its profile, beyond it Chernoff's
+        bound of the base: proofs/theory/sampled.md, section 6. It is infinite if the base has
+        infinite losses.
 
         Args:
             s: shape (n,).
@@ -182,19 +194,22 @@ class SubsampledPair(TabulatedPair):
         return np.asarray(np.logaddexp(body, rest))
 
     def order_beyond(self, s: float, table: Pair) -> float:
-        """The order of Chernoff's bound that leaves least beyond a table's end."""
+        """Return the order of Chernoff's bound that leaves least beyond a table's end."""
         c, bounds = self._tails(np.array([s]), max(table.max_loss, 0.0))
         return float(c[0, np.argmin(bounds[0])])
 
     def _log_tail(self, s: Reals, end: float) -> Reals:
-        """Log of s(s+1) q times the integral of t^{s-1} H_a(base) over t > T = e^end, over T^s."""
+        """Bound the log of the tail integral beyond T = e^end.
+
+        It is s(s+1) q times the integral of t^{s-1} H_a(base) over t > T, over T^s.
+        """
         if infinite_mass(self.base.above()).upper > 0:
             return np.full(s.shape, math.inf)
         least = np.asarray(self._tails(s, end)[1].min(axis=1))
         return least + np.log(s) + np.log1p(s) + math.log(self.sampling_rate)
 
     def _tails(self, s: Reals, end: float) -> tuple[Reals, Reals]:
-        """Orders c beyond each s, and logs of Chernoff's bounds of H_a(base), over c - s."""
+        """Return orders c beyond each s, and logs of Chernoff's bounds of H_a(base), over c - s."""
         log_rate = math.log(self.sampling_rate)
         if end < 1.0:  # 1 - (1 - q) e^-end would lose the digits of a small q
             argument = math.log1p(math.expm1(end) / float(self.sampling_rate))
@@ -227,7 +242,7 @@ def _exact(pair: SubsampledPair) -> SampledResponsePair | None:
 
 
 def tabulated(pair: Pair) -> Pair:
-    """The pair itself, except that a subsampled Gaussian is to be answered from a table."""
+    """Return the pair itself, or a subsampled Gaussian as a pair answered from a table."""
     if not isinstance(pair, SubsampledGaussianPair):
         return pair
     return SubsampledPair(

@@ -1,4 +1,4 @@
-"""Pairs known by their profile only: answered through two finite pairs, one above, one below."""
+"""Pairs known only by their profile, answered through two finite pairs, one above, one below."""
 
 from __future__ import annotations
 
@@ -22,15 +22,19 @@ from accountant.bound import Bound
 from accountant.pairs.lattice_finite import LatticePair
 from accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
 
-_FINE = 1 << 8  # grid points per typical loss, and per doubling of the loss beyond
-_COARSEST = 2.0**-7
-_FEW = 1 << 12  # runs up to which the sum of losses may have to be resolved over its whole range
-_ROUNDS = 12
-_BENT = 1e-4  # relative to the profile
-_NEGLIGIBLE = 1e-14
-_RESOLVED = 1 << 15
+_FINE = 1 << 8  # Grid points per typical loss, and per doubling of the loss beyond. Heuristic.
+_COARSEST = 2.0**-7  # Largest step of a grid, nats. Heuristic.
+# Runs up to which the sum of losses may have to be resolved over its whole range. Heuristic.
+_FEW = 1 << 12
+_ROUNDS = 12  # Most refinements of a grid. Heuristic.
+# Gap between profile and chord, relative to the profile, up to which a cell is not halved.
+# Heuristic.
+_BENT = 1e-4
+_NEGLIGIBLE = 1e-14  # Profile below which cells are not refined. Heuristic.
+_RESOLVED = 1 << 15  # Grid points over the whole range of the loss. Heuristic.
+# Above the relative rounding of lower ends that are convex. Soundness depends on it.
 _ROUNDING = 1e-11
-_SHORTEST = 8  # grid points on the shorter side
+_SHORTEST = 8  # Grid points on the shorter side. Heuristic.
 
 
 class TabulatedPair(Pair, ABC):
@@ -44,82 +48,86 @@ class TabulatedPair(Pair, ABC):
 
     @abstractmethod
     def swapped(self) -> TabulatedPair:
-        """The pair (Q, P)."""
+        """Return the pair (Q, P)."""
 
     @abstractmethod
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
-        """Rigorous lower and upper ends of the hockey-stick divergence at epsilon >= 0."""
+        """Return rigorous lower and upper ends of the hockey-stick divergence at epsilon >= 0."""
 
     @property
     @abstractmethod
     def end(self) -> float:
-        """A loss above 0 beyond which the profile is constant or negligible, nats."""
+        """Return a loss above 0 beyond which the profile is constant or negligible, nats."""
 
     @property
     @abstractmethod
     def rest(self) -> float:
-        """At or below the infinite mass."""
+        """Return a lower bound of the infinite mass."""
 
     @property
     def lower_is_convex(self) -> bool:
-        """Whether the lower ends are values of one convex function of e^epsilon, both sides glued.
+        """Return whether the lower ends are values of one convex function of e^epsilon.
 
-        Then they are a profile's themselves, and the width of the bracket costs nothing more.
+        It has to join both sides. Then it is a profile itself, and the width of the bracket costs
+        nothing more.
         """
         return False
 
     @property
     def is_quick(self) -> bool:
-        """Whether the profile costs no more than tables of it, so that one pair needs none."""
+        """Return whether the profile costs no more than its tables, so that one pair needs none."""
         return False
 
     @property
     def leads(self) -> bool:
-        """Whether tables are made for it; otherwise for the swapped pair, and turned around."""
+        """Return whether tables are made for this pair.
+
+        Otherwise those of the swapped pair are swapped.
+        """
         return True
 
     def cgf(self, s: Complexes) -> Enclosure:
-        """K of the pair above."""
+        """Enclose K of the pair above."""
         return self.above(1).cgf(s)
 
     @property
     def infinite_mass(self) -> float:
-        """Of the pair above."""
+        """Return the infinite mass of the pair above."""
         return self.above(1).infinite_mass
 
     @property
     def max_loss(self) -> float:
-        """Of the pair above."""
+        """Return the largest loss of the pair above."""
         return self.above(1).max_loss
 
     def work(self, s: complex) -> int:
-        """Of the pair above."""
+        """Return the number of terms in K(s) of the pair above."""
         return self.above(1).work(s)
 
     def smoothness(self, c: float, moment: Bound) -> Smoothness:
-        """Of the pair above."""
+        """Return the smoothness of the pair above."""
         return self.above(1).smoothness(c, moment)
 
     def lattice(self, c: float) -> Lattice | None:
-        """Of the pair above."""
+        """Return the lattice of the pair above."""
         return self.above(1).lattice(c)
 
     def exponentials(self) -> Exponentials | None:
-        """None is known."""
+        """Return None: the sum is not used."""
         return None
 
     def above(self, count: int) -> Pair:
-        """A finite pair that dominates this one."""
+        """Return a finite pair that dominates this one."""
         return _tables(self, few=count <= _FEW)[0]
 
     def below(self, count: int) -> Pair:
-        """A finite pair that this one dominates."""
+        """Return a finite pair that this one dominates."""
         return _tables(self, few=count <= _FEW)[1]
 
 
 @lru_cache(maxsize=64)
 def _tables(pair: TabulatedPair, *, few: bool) -> tuple[LatticePair, LatticePair]:
-    """Both finite pairs, on multiples of one span."""
+    """Return both finite pairs, on multiples of one span."""
     other = pair.swapped()
     if not pair.leads:
         high, low = _tables(other, few=few)
@@ -142,7 +150,7 @@ def _tables(pair: TabulatedPair, *, few: bool) -> tuple[LatticePair, LatticePair
 
 
 def as_lattice_pair(found: tuple[Atoms, Positions], grids: list[Reals], span: float) -> LatticePair:
-    """The pair of a hull whose sides were taken at multiples of the span.
+    """Return the pair of a hull whose sides were taken at multiples of the span.
 
     Args:
         found: what ``hull.above`` or ``hull.below`` returned.
@@ -155,7 +163,7 @@ def as_lattice_pair(found: tuple[Atoms, Positions], grids: list[Reals], span: fl
 
 
 def _refined(pair: TabulatedPair, grid: Reals, span: float) -> tuple[Reals, Reals, Reals]:
-    """The grid, halved where the profile bends too much between neighbours, and both ends."""
+    """Return the grid, halved while the profile bends too much in a cell, and both ends."""
     lower, upper = pair.profile(grid * span)
     for _ in range(_ROUNDS):
         bent = gaps(grid * span, lower) > _BENT * np.maximum(lower[1:], _NEGLIGIBLE)
@@ -171,7 +179,10 @@ def _refined(pair: TabulatedPair, grid: Reals, span: float) -> tuple[Reals, Real
 
 
 def stretched(end: float, span: float, fine: int) -> Reals:
-    """Whole numbers from 0 to past end / span: 2 fine of them, then as many twice as far apart."""
+    """Return integers from 0 to past end / span.
+
+    The first 2 fine of them have step 1, every further 2 fine a step twice as large.
+    """
     reach = math.ceil(end / span) + 1
     strides = [np.array([0.0])]
     step, at = 1.0, 0.0

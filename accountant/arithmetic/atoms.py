@@ -11,10 +11,10 @@ import numpy as np
 from accountant.arithmetic.arrays import distinct
 from accountant.arithmetic.elementary import (
     exp_minus_linear,
+    exponential_sums,
     log1p_enclosure,
     log_of_sum,
-    summing,
-    turned_sums,
+    summation_ulps,
 )
 from accountant.arithmetic.enclosure import (
     ELEMENTARY_ULPS,
@@ -112,10 +112,10 @@ class Atoms:
 
     def _plain(self, s: Complexes) -> Enclosure:
         """Enclose K(s) by the log of the sum, whose terms are divided by the largest."""
-        known = 96.0 + 2.0 * summing(self.loss.size) + 8.0 * np.abs(self.log_p)
+        known = 96.0 + 2.0 * summation_ulps(self.loss.size) + 8.0 * np.abs(self.log_p)
         turning = 8.0 * (1.0 + np.abs(self.loss))
         columns = np.column_stack([known, turning, np.ones(self.loss.size)])
-        total, sums, peak = turned_sums(s, self.loss, self.log_p, columns)
+        total, sums, peak = exponential_sums(s, self.loss, self.log_p, columns)
         error = sums[:, 0] + 2.0 * np.abs(s) * sums[:, 1]
         error = error + 8.0 * np.abs(peak) * sums[:, 2]
         return log_of_sum(total, UNIT_ROUNDOFF * error, peak)

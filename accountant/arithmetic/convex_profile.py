@@ -20,7 +20,7 @@ Rounding. Masses are differences of slopes and carry its noise, so the result is
 than analysed. The masses found are changed at two outcomes so that both sum to 1 (``_balanced``):
 what this leaves is below the rounding of a mass. The profile of these masses is then
 accumulated from either end, a sum of positive terms in extended precision, and compared with
-what it has to cover (``_holds``): above, at the corners, as chords of upper ends are above
+what it has to cover (``_covers``): above, at the corners, as chords of upper ends are above
 delta; below, at every grid point. If it fails there the heights are raised or lowered more.
 """
 
@@ -41,10 +41,10 @@ from accountant.errors import NotCertified
 Positions = NDArray[np.intp]
 _Long = NDArray[np.longdouble]
 
-# Relative changes of the heights, tried in this order. Heuristic: ``_holds`` checks the result.
+# Relative changes of the heights, tried in this order. Heuristic: ``_covers`` checks the result.
 _MARGINS = (1e-13, 1e-11, 1e-8, 1e-6)
 # Positive heights are raised to this number: smaller ones would lose digits. Heuristic: raising is
-# sound, and ``_holds`` checks.
+# sound, and ``_covers`` checks.
 _SMALLEST = 1e-300
 _HOPELESS = 1e-3  # Relative change of a mass at which balancing is given up. Heuristic.
 _LARGEST = 700.0  # A loss whose exponential is representable as a float. Exceeding it raises.
@@ -160,7 +160,7 @@ def _certified(
     """Return the pair of the hull with the smallest margin for which the check succeeds."""
     for margin in _MARGINS:
         moved = [np.minimum(heights * (1.0 + sign * margin), 1.0) for heights in wanted]
-        atoms, position, corners = _glued(*losses, moved)
+        atoms, position, corners = _pair_of_hulls(*losses, moved)
         if not atoms.loss.size:
             break
         atoms, slip = _balanced(atoms)
@@ -170,7 +170,7 @@ def _certified(
 
         checked = corners if sign > 0 else tuple(np.arange(loss.size) for loss in losses)
         sides = list(zip(losses, wanted, checked, strict=True))
-        if slip < margin and _holds(atoms, position, sides, covers):
+        if slip < margin and _covers(atoms, position, sides, covers):
             return atoms, position
     raise NotCertified(
         f"rounding exceeds what the profile differs by between neighbouring points, for a total "
@@ -178,7 +178,7 @@ def _certified(
     )
 
 
-def _glued(
+def _pair_of_hulls(
     right: Reals, left: Reals, heights: list[Reals]
 ) -> tuple[Atoms, Positions, tuple[Positions, Positions]]:
     """Return the finite pair of the hull of both sides, and the corners it goes through.
@@ -307,7 +307,7 @@ def _balanced(atoms: Atoms) -> tuple[Atoms, float]:
     return replace(atoms, log_p=log_p.astype(float)), slip
 
 
-def _holds(
+def _covers(
     atoms: Atoms,
     position: Positions,
     sides: list[tuple[Reals, Reals, Positions]],

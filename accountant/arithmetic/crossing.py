@@ -56,11 +56,11 @@ def invert(
 
     def to_upper(points: Reals) -> Reals:
         nonlocal best
-        asked = points
+        queried = points
         if points[-1] - points[0] <= _NEARLY * points[-1]:  # the end is near: lower ends as well
-            asked = np.concatenate([points, points[-1] * (1.0 - _LADDER)])
-        low, high = brackets(asked)
-        best = max(best, float(asked[_rises(low, target[1]) > 0].max(initial=0.0)))
+            queried = np.concatenate([points, points[-1] * (1.0 - _LADDER)])
+        low, high = brackets(queried)
+        best = max(best, float(queried[_rises(low, target[1]) > 0].max(initial=0.0)))
         low, high = low[: points.size], high[: points.size]
         gap = np.where(np.isnan(high), np.inf, high) - target[0]
         width = np.subtract(high, low, out=np.zeros(gap.shape), where=np.isfinite(low))

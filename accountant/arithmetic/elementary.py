@@ -49,7 +49,7 @@ _LOBES, _BELOW_LOBES = 2.9, 1.0 - 0.2173
 _LOG_TERMS = 34  # 0.25**34 is 2**-68, divided by 18. Error bounds depend on it.
 
 
-def turned_sums(
+def exponential_sums(
     alpha: Complexes, growth: Numbers, log_weights: Numbers, columns: Reals
 ) -> tuple[Complexes, Reals, Reals]:
     """Return sums over g of w e^{alpha g}, w = e^log_weights, and of |w e^{alpha g}| times columns.
@@ -68,18 +68,18 @@ def turned_sums(
         Both divided by e^peak, shapes (..., n) and (..., n, k) or (..., 1, k) where rows are
         equal; the peaks, shape (..., n) or (..., 1).
     """
-    step = _step_up(alpha)
+    step = _equal_step(alpha)
     if step is None or growth.imag.min() < 0:
-        log_size, phase = _turned(alpha, growth, log_weights)
+        log_size, phase = _modulus_and_phase(alpha, growth, log_weights)
         peak = log_size.max(axis=-1)
         scale = np.exp(log_size - peak[..., None])
-        return _sum_of_turned(scale, phase), scale @ columns, peak
-    log_size, phase = _turned(alpha[:1], growth, log_weights)
+        return _sum_of_phasors(scale, phase), scale @ columns, peak
+    log_size, phase = _modulus_and_phase(alpha[:1], growth, log_weights)
     peak = log_size.max(axis=-1)
     if growth.ndim == 1 and not np.iscomplexobj(growth):
         size = log_size[0] - peak
         scale = np.where(size < math.log(_DUST), 0.0, np.exp(size))
-        total = _up_a_line(alpha.size, step * growth.real, scale, phase[0])
+        total = _sums_on_line(alpha.size, step * growth.real, scale, phase[0])
         return total, (scale @ columns)[None, :] + _DUST**0.75, peak
     row = math.isqrt(alpha.size) + 1
     rows = -(-alpha.size // row)
@@ -89,21 +89,21 @@ def turned_sums(
         part = slice(start, start + _COLUMNS)
         turn = 1j * step * growth[..., None, part]
         first = np.arange(row)[:, None] * turn + 1j * phase[..., part]
-        first = _without_dust(first + (log_size[..., part] - peak[..., None]))
-        second = _without_dust(row * np.arange(rows)[:, None] * turn)
-        total += _product(second, first.swapaxes(-1, -2))
-        sums += _sizes(np.abs(second), np.abs(first), columns[..., part, :])
+        first = _exp_or_zero(first + (log_size[..., part] - peak[..., None]))
+        second = _exp_or_zero(row * np.arange(rows)[:, None] * turn)
+        total += _complex_product(second, first.swapaxes(-1, -2))
+        sums += _modulus_sums(np.abs(second), np.abs(first), columns[..., part, :])
     flat = sums.reshape(*sums.shape[:-2], -1)[..., : alpha.size]
     whole = total.reshape(*total.shape[:-2], -1)[..., : alpha.size]
     return whole, flat.swapaxes(-1, -2) + _DUST**0.75, peak
 
 
-def summing(terms: int) -> float:
+def summation_ulps(terms: int) -> float:
     """Return how many u of the terms' total size a sum of so many terms errs by, in any order."""
     return min(terms, _COLUMNS) + terms / _COLUMNS + 2.0
 
 
-def _up_a_line(size: int, turn: Reals, scale: Reals, phase: Reals) -> Complexes:
+def _sums_on_line(size: int, turn: Reals, scale: Reals, phase: Reals) -> Complexes:
     """Return sums of scale e^{i (phase + k turn)} for k = 0..size-1, many columns at once.
 
     With k = p row + r, |r| <= row / 2, as sines and cosines of -r follow from those of r.
@@ -119,8 +119,8 @@ def _up_a_line(size: int, turn: Reals, scale: Reals, phase: Reals) -> Complexes:
             piece = one[start : start + at_once]
             line[: piece.size] = piece
         turned, sized, begun = part.reshape(3, -1, 1, _COLUMNS)
-        across, along = _circle(1.0 * row * np.arange(rows), turned)
-        cosine, sine = _circle(np.arange(reach + 1.0), turned)
+        across, along = _cosines_and_sines(1.0 * row * np.arange(rows), turned)
+        cosine, sine = _cosines_and_sines(np.arange(reach + 1.0), turned)
         cosine = np.concatenate([cosine[:, :0:-1], cosine], axis=1)
         sine = np.concatenate([-sine[:, :0:-1], sine], axis=1)
         even, odd = sized * np.cos(begun), sized * np.sin(begun)
@@ -130,7 +130,7 @@ def _up_a_line(size: int, turn: Reals, scale: Reals, phase: Reals) -> Complexes:
     return np.asarray(total.ravel()[reach : reach + size])
 
 
-def _circle(times: Reals, turned: Reals) -> tuple[Reals, Reals]:
+def _cosines_and_sines(times: Reals, turned: Reals) -> tuple[Reals, Reals]:
     """Return cosine and sine of the integer multiples of angles; the first multiple is 0."""
     angle = times[1:, None] * turned
     shape = (turned.shape[0], 1, turned.shape[2])
@@ -138,12 +138,12 @@ def _circle(times: Reals, turned: Reals) -> tuple[Reals, Reals]:
     return cosine, np.concatenate([np.zeros(shape), np.sin(angle)], axis=1)
 
 
-def _without_dust(exponent: Complexes) -> Complexes:
+def _exp_or_zero(exponent: Complexes) -> Complexes:
     """Return e^x, or 0 if it is so small that products with it would be denormal, thus slow."""
     return np.where(exponent.real < math.log(_DUST), 0.0, np.exp(exponent))
 
 
-def _product(one: Complexes, other: Complexes) -> Complexes:
+def _complex_product(one: Complexes, other: Complexes) -> Complexes:
     """Return the product of complex matrices by products of real ones.
 
     Heuristic: for real ones libraries start threads at larger sizes only.
@@ -152,7 +152,7 @@ def _product(one: Complexes, other: Complexes) -> Complexes:
     return np.asarray(real + 1j * (one.real @ other.imag + one.imag @ other.real))
 
 
-def _sizes(second: Reals, first: Reals, columns: Reals) -> Reals:
+def _modulus_sums(second: Reals, first: Reals, columns: Reals) -> Reals:
     """Return sums of the moduli times each column, shape (..., k, rows, row)."""
     return np.stack(
         [
@@ -163,7 +163,7 @@ def _sizes(second: Reals, first: Reals, columns: Reals) -> Reals:
     )
 
 
-def _step_up(alpha: Complexes) -> float | None:
+def _equal_step(alpha: Complexes) -> float | None:
     """Return the step of the points of a vertical line, or None.
 
     It returns None unless the points are many and equally spaced, exactly.
@@ -175,7 +175,9 @@ def _step_up(alpha: Complexes) -> float | None:
     return step if step > 0 and bool((spaced == alpha).all()) else None
 
 
-def _turned(alpha: Complexes, growth: Numbers, log_weights: Numbers) -> tuple[Reals, Reals]:
+def _modulus_and_phase(
+    alpha: Complexes, growth: Numbers, log_weights: Numbers
+) -> tuple[Reals, Reals]:
     """Return log modulus and phase of w e^{alpha g}.
 
     The shape is (..., n, m), or n = 1 for the modulus if all rows are equal.
@@ -193,7 +195,7 @@ def _turned(alpha: Complexes, growth: Numbers, log_weights: Numbers) -> tuple[Re
     return log_size, phase
 
 
-def _sum_of_turned(scale: Reals, phase: Reals) -> Complexes:
+def _sum_of_phasors(scale: Reals, phase: Reals) -> Complexes:
     """Return for each row the sum of scale e^{i phase}, added pairwise."""
     kind = _complex(scale)
     if not phase.any():
@@ -271,12 +273,12 @@ def _sum_of_powers(alpha: Complexes, growth: Numbers, log_weights: Numbers) -> C
     matrices, of an error of at most (16 c + 2 ``summing(m)`` + 8 |z| + 8 |log w|) u w |e^z|.
     """
     longer = _complex(growth) != np.complex128 and growth.size <= _MOST_SHARED
-    if longer and _step_up(alpha) is not None:
-        total, _, peak = turned_sums(alpha, growth, log_weights, np.zeros((growth.size, 1)))
+    if longer and _equal_step(alpha) is not None:
+        total, _, peak = exponential_sums(alpha, growth, log_weights, np.zeros((growth.size, 1)))
         return np.asarray(total * np.exp(peak))
-    log_size, phase = _turned(alpha, growth, log_weights)
+    log_size, phase = _modulus_and_phase(alpha, growth, log_weights)
     kept = (log_size > log_size.max(axis=1, keepdims=True) - _LOST).any(axis=0)
-    return _sum_of_turned(np.exp(log_size[:, kept]), phase[:, kept])
+    return _sum_of_phasors(np.exp(log_size[:, kept]), phase[:, kept])
 
 
 def _complex(numbers: Numbers) -> np.dtype[Any]:

@@ -127,12 +127,12 @@ def log_exact(value: Fraction) -> float:
     return math.log1p(float(value - 1)) if abs(power) <= 1 else math.log(float(value))
 
 
-def raised(value: float, relative: float) -> float:
+def raised_up(value: float, relative: float) -> float:
     """Return a number at or above 0, raised by a relative margin and by what denormals lose."""
     return value * (1.0 + relative) + DENORMAL_ROUNDING
 
 
-def short(value: float) -> float:
+def rounded_short(value: float) -> float:
     """Round to 20 significant bits, so that sums and small multiples are exact."""
     mantissa, exponent = math.frexp(value)
     return math.ldexp(round(mantissa * (1 << 20)) / (1 << 20), exponent)

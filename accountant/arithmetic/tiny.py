@@ -12,7 +12,7 @@ from accountant.bound import Bound
 LEAST_DELTA = 1e-300
 
 
-def with_mass(mass: Bound, log_delta: Reals) -> Reals:
+def total_delta_up(mass: Bound, log_delta: Reals) -> Reals:
     """Return an upper bound of the infinite mass plus delta of the finite losses; never 0."""
     total = mass.upper + np.exp(np.minimum(log_delta, 1.0)) * (1 + 1e-14)
     return np.asarray(np.minimum(np.nextafter(total, np.inf), 1.0))

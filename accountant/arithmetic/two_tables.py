@@ -86,7 +86,7 @@ def product_profile(
 ) -> Reals:
     """Return a product's profile at increasing epsilons, rounded up if sign = 1, down if -1.
 
-    Rounds: profiles fall, so the second one is asked a little to one side of eps - l_i.
+    Rounds: profiles fall, so the second one is evaluated a little to one side of eps - l_i.
     """
     found = np.empty(epsilon.shape)
     relative = sign * (_SLACK + second.rounding + 4.0 * UNIT_ROUNDOFF * first.mass.size)

@@ -56,7 +56,7 @@ def prove_true_positive_rate(steps: Steps, guarantee: Guarantee[Any], rate: floa
     if not bound < 1.0:
         raise NotCertified(f"nothing below 1 bounds the true-positive rate at {rate:.6g}")
     point = Point(epsilon, guarantee.delta(epsilon=epsilon).upper, moves=False)
-    delta = _proved(steps, guarantee, point)
+    delta = _proved_delta(steps, guarantee, point)
     exact, other = Fraction(math.exp(epsilon)), Fraction(math.exp(-epsilon))
     found = min(exact * Fraction(rate) + delta, 1 - (1 - Fraction(rate) - delta) * other)
     shown = min(Fraction(float_up(found * (1 + _ROOM))), Fraction(1))
@@ -66,7 +66,7 @@ def prove_true_positive_rate(steps: Steps, guarantee: Guarantee[Any], rate: floa
 
 def prove_advantage(steps: Steps, guarantee: Guarantee[Any]) -> None:
     """Add the steps that bound P(S) - Q(S) of every event: delta at epsilon = 0."""
-    delta = _proved(steps, guarantee, Point(0.0, guarantee.advantage().upper, moves=False))
+    delta = _proved_delta(steps, guarantee, Point(0.0, guarantee.advantage().upper, moves=False))
     said: Object = {"notion": "advantage", "advantage": show_rational(delta), **_about(steps)}
     steps.add("convert/approx-advantage", said, [len(steps.listed) - 1], {})
 
@@ -85,7 +85,7 @@ def _by_order(steps: Steps, guarantee: RenyiGuarantee[Any], rate: float, most: f
     return False
 
 
-def _proved(steps: Steps, guarantee: Guarantee[Any], point: Point) -> Fraction:
+def _proved_delta(steps: Steps, guarantee: Guarantee[Any], point: Point) -> Fraction:
     prove_point(steps, guarantee, point)
     return Fraction(str(steps.listed[-1].conclusion["delta"]))
 

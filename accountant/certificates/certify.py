@@ -14,7 +14,7 @@ from accountant.certificates.hockey_stick.choose import Point, distinct
 from accountant.certificates.hockey_stick.lower_bound import lower_fact
 from accountant.certificates.lower_ends import power_facts, renyi_fact
 from accountant.certificates.prove import prove_divergence, prove_point
-from accountant.certificates.rederive import raised
+from accountant.certificates.rederive import raise_numbers
 from accountant.certificates.steps import Steps
 from accountant.errors import NotCertified, ParameterError
 from accountant.guarantees.guarantee import Guarantee, renyi_order
@@ -54,16 +54,18 @@ def certify(
         NotCertified: no rule of the checker covers a theorem in the derivation, or the number is
             infinite, or no proof comes near it.
     """
-    asked = (delta, epsilon, order, false_positive_rate, advantage or None)
-    if sum(given is not None for given in asked) > 1:
+    questions = (delta, epsilon, order, false_positive_rate, advantage or None)
+    if sum(given is not None for given in questions) > 1:
         raise ParameterError("delta", delta, "given, or else another question", "choose one")
-    if lower and not any(given is not None for given in asked):
+    if lower and not any(given is not None for given in questions):
         raise ParameterError("lower", lower, "with a question", "give delta, epsilon or another")
     if lower:
         epsilon = 0 if advantage else epsilon  # the advantage is delta at epsilon = 0
-        return Certificate(_lower(_known(guarantee), delta, epsilon, order, false_positive_rate))
-    guarantee, shown = raised(guarantee)
-    steps = Steps(shown)
+        return Certificate(
+            _lower(_products_with_rules(guarantee), delta, epsilon, order, false_positive_rate)
+        )
+    guarantee, proofs = raise_numbers(guarantee)
+    steps = Steps(proofs)
     if order is not None:
         prove_divergence(steps, guarantee, renyi_order(order=order))
     elif false_positive_rate is not None:
@@ -96,7 +98,7 @@ def _at_epsilon(guarantee: Guarantee[Any], epsilon: object) -> Point:
     return Point(epsilon=exact, delta=guarantee.delta(epsilon=exact).upper, moves=False)
 
 
-def _known(guarantee: Guarantee[Any]) -> list[Product]:
+def _products_with_rules(guarantee: Guarantee[Any]) -> list[Product]:
     """The different directions of a dominating pair that the checker has a name for."""
     if not isinstance(guarantee, PairGuarantee):
         raise NotCertified(f"{guarantee.describe()} has no dominating pair to bound from below")

@@ -15,9 +15,9 @@ from typing import Any, Final
 from accountant.certificates.format.serialize import Object, conclusion
 from accountant.certificates.group_trade_off import to_group
 from accountant.certificates.hockey_stick.choose import Point, distinct, prove
-from accountant.certificates.hockey_stick.closed_form import Closed, has_closed_profile
+from accountant.certificates.hockey_stick.closed_form import ClosedForm, has_closed_profile
 from accountant.certificates.hockey_stick.curve import facts
-from accountant.certificates.proved_guarantee import Shown
+from accountant.certificates.proved_guarantee import ProvedGuarantee
 from accountant.certificates.single_number.gdp_from_profile import smallest_mu
 from accountant.certificates.single_number.gdp_zcdp import needs_points, tabulated_rho, zcdp_witness
 from accountant.certificates.single_number.renyi import (
@@ -46,7 +46,7 @@ _CLOSE: Final = 1 + Fraction(1, 10**6)  # what a line that serves many points ma
 _NOTHING: Final = Fraction(1, 2**300)  # what is left of a delta of 0 where balls do not decide
 
 
-def to_approx(node: Derivation, known: Guarantee[Any]) -> Shown | None:
+def to_approx(node: Derivation, known: Guarantee[Any]) -> ProvedGuarantee | None:
     """One point (epsilon, delta), epsilon raised a little."""
     stated = node.conclusion
     if not isinstance(stated, ApproxDP):
@@ -61,18 +61,18 @@ def to_approx(node: Derivation, known: Guarantee[Any]) -> Shown | None:
     if isinstance(known, RenyiGuarantee):
         epsilon, delta, order = renyi_point(known, point)
         witness: Object = {"order": show_rational(order)}
-        return _shown(claim(epsilon, delta), known, "renyi-approx", witness)
+        return _proved_conversion(claim(epsilon, delta), known, "renyi-approx", witness)
     if not isinstance(known, PairGuarantee):
         return None
     if any(x <= wanted[0] and y <= wanted[1] for x, y in known.stated_points()):
-        return _shown(claim(*wanted), known, "point", {})
+        return _proved_conversion(claim(*wanted), known, "point", {})
     pair = known.to_pair()
     derivation = replace(node, premises=(pair.derivation,))
     epsilon, delta, facts = prove(distinct(pair), point)
-    return _shown(claim(epsilon, delta), pair, "pair-approx", {}, facts)
+    return _proved_conversion(claim(epsilon, delta), pair, "pair-approx", {}, facts)
 
 
-def to_profile(node: Derivation, known: Guarantee[Any]) -> Shown | None:
+def to_profile(node: Derivation, known: Guarantee[Any]) -> ProvedGuarantee | None:
     """Points of the profile, every delta raised a little."""
     stated = node.conclusion
     if not isinstance(stated, PrivacyProfile):
@@ -86,7 +86,7 @@ def to_profile(node: Derivation, known: Guarantee[Any]) -> Shown | None:
             orders.append(show_rational(found[2]))
         derivation = replace(node, premises=(known.derivation,))
         claim = PrivacyProfile(points=points, relation=relation, derivation=derivation)
-        return _shown(claim, known, "renyi-profile", {"orders": orders})
+        return _proved_conversion(claim, known, "renyi-profile", {"orders": orders})
     if not isinstance(known, PairGuarantee):
         return None
     pair = known.to_pair()
@@ -96,10 +96,12 @@ def to_profile(node: Derivation, known: Guarantee[Any]) -> Shown | None:
     points = [(x, max(curve[0][places[x]] for curve in curves)) for x, _ in stated.points]
     derivation = replace(node, premises=(pair.derivation,))
     claim = PrivacyProfile(points=points, relation=relation, derivation=derivation)
-    return _shown(claim, pair, "pair-profile", {}, [step for _, steps in curves for step in steps])
+    return _proved_conversion(
+        claim, pair, "pair-profile", {}, [step for _, steps in curves for step in steps]
+    )
 
 
-def to_rdp(node: Derivation, known: Guarantee[Any]) -> Shown | None:
+def to_rdp(node: Derivation, known: Guarantee[Any]) -> ProvedGuarantee | None:
     """Renyi points of a product with sampled pairs, which the checker's tables bound.
 
     Those at orders that are too large for its quadratures are left out.
@@ -116,7 +118,7 @@ def to_rdp(node: Derivation, known: Guarantee[Any]) -> Shown | None:
     derivation = replace(node, premises=(pair.derivation,))
     points = tabulated_points(pair, orders) if tables else stated.points[: len(orders)]
     claim = RDP(points=points, relation=stated.relation, derivation=derivation)
-    return _shown(claim, pair, "pair-rdp", rdp_witness(pair, orders))
+    return _proved_conversion(claim, pair, "pair-rdp", rdp_witness(pair, orders))
 
 
 def _is_short(pair: DominatingPair[Any], order: Fraction) -> bool:
@@ -128,7 +130,7 @@ def _is_short(pair: DominatingPair[Any], order: Fraction) -> bool:
     return True
 
 
-def to_zcdp(node: Derivation, known: Guarantee[Any]) -> Shown | None:
+def to_zcdp(node: Derivation, known: Guarantee[Any]) -> ProvedGuarantee | None:
     """Rho of a product with sampled pairs, which the checker's tables bound."""
     stated = node.conclusion
     if not isinstance(stated, ZCDP) or not isinstance(known, PairGuarantee):
@@ -139,10 +141,10 @@ def to_zcdp(node: Derivation, known: Guarantee[Any]) -> Shown | None:
         return None
     derivation = replace(node, premises=(pair.derivation,))
     claim = ZCDP(rho=rho, relation=stated.relation, derivation=derivation)
-    return _shown(claim, pair, "pair-zcdp", zcdp_witness(pair, float(rho)))
+    return _proved_conversion(claim, pair, "pair-zcdp", zcdp_witness(pair, float(rho)))
 
 
-def to_gdp(node: Derivation, known: Guarantee[Any]) -> Shown | None:
+def to_gdp(node: Derivation, known: Guarantee[Any]) -> ProvedGuarantee | None:
     """Mu of a product that has no closed profile, by points of it."""
     stated = node.conclusion
     if not isinstance(stated, GDP) or not isinstance(known, PairGuarantee):
@@ -154,17 +156,19 @@ def to_gdp(node: Derivation, known: Guarantee[Any]) -> Shown | None:
     derivation = replace(node, premises=(pair.derivation,))
     claim = GDP(mu=Fraction(mu), relation=stated.relation, derivation=derivation)
     profile = PrivacyProfile(points=points, relation=stated.relation)
-    shown = _shown(profile, pair, "pair-profile", {}, facts)
+    shown = _proved_conversion(profile, pair, "pair-profile", {}, facts)
 
     def steps(apart: int) -> list[Step]:
         said, before = conclusion(claim, apart), (len(facts) + 1,)
         last = Step(rule="convert/profile-gdp", conclusion=said, premises=before, witness={})
         return [*shown.steps(apart), last]
 
-    return Shown(claim, pair, steps)
+    return ProvedGuarantee(claim, pair, steps)
 
 
-SHOWN: Final[Mapping[str, Callable[[Derivation, Guarantee[Any]], Shown | None]]] = {
+RAISED_CONVERSIONS: Final[
+    Mapping[str, Callable[[Derivation, Guarantee[Any]], ProvedGuarantee | None]]
+] = {
     "convert/notion-approx": to_approx,
     "convert/notion-profile": to_profile,
     "convert/notion-rdp": to_rdp,
@@ -175,13 +179,13 @@ SHOWN: Final[Mapping[str, Callable[[Derivation, Guarantee[Any]], Shown | None]]]
 """Theorems whose numbers are raised; None where the number is exact, or no rule is known."""
 
 
-def _shown(
+def _proved_conversion(
     claim: Guarantee[Any],
     premise: Guarantee[Any],
     rule: str,
     witness: Object,
     facts: Sequence[Step] = (),
-) -> Shown:
+) -> ProvedGuarantee:
     """The facts, and one step from the premise and them."""
     places = tuple(range(len(facts) + 1))
 
@@ -192,7 +196,7 @@ def _shown(
             Step(rule=f"convert/{rule}", conclusion=said, premises=places, witness=witness),
         ]
 
-    return Shown(claim, premise, steps)
+    return ProvedGuarantee(claim, premise, steps)
 
 
 def _curve(
@@ -204,7 +208,7 @@ def _curve(
     for x, y in heights.items():
         if x not in found and not y and has_closed_profile(product):  # x is the largest loss
             found[x] = _NOTHING
-            steps.append(Closed(product).fact(((Fraction(x), _NOTHING),)))
+            steps.append(ClosedForm(product).fact(((Fraction(x), _NOTHING),)))
         elif x not in found:
             point = Point(x, floats_around(y)[1], moves=False)
             _, found[x], alone = prove([product], point)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from accountant.certificates.format.serialize import Object, conclusion, points
-from accountant.certificates.proved_guarantee import Shown
+from accountant.certificates.proved_guarantee import ProvedGuarantee
 from accountant.errors import NotCertified
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.guarantee import Guarantee
@@ -20,7 +20,7 @@ _BITS: Final = (140, 100, 60, 40)  # what the last curve is lowered by, tried in
 _MOST_POINTS: Final = 1_000  # of the curves that the last one is made of
 
 
-def to_group(node: Derivation, known: Guarantee[Any]) -> Shown | None:
+def to_group(node: Derivation, known: Guarantee[Any]) -> ProvedGuarantee | None:
     """The curve of a group, lowered a little, by doubling and adding.
 
     What two rounded curves give is not quite its own inverse, as the library's curves are: the last
@@ -61,7 +61,7 @@ def to_group(node: Derivation, known: Guarantee[Any]) -> Shown | None:
             for link, one in zip(links, [*said, last], strict=True)
         ]
 
-    return Shown(claim, known, steps, size)
+    return ProvedGuarantee(claim, known, steps, size)
 
 
 def _lowered(curve: Points, bits: int) -> Points:

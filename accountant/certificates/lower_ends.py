@@ -80,7 +80,7 @@ def power_facts(product: Product, rate: float, power: float) -> tuple[Step, ...]
         NotCertified: no three bounds of the checker come near it.
     """
     for places in _places(product, best_threshold(product, rate), rate):
-        known = _proved(product, places)
+        known = _bounds_at(product, places)
         found = known.power(rate)
         if found is None or found <= rate:
             continue
@@ -116,7 +116,7 @@ def _places(product: Product, threshold: float, rate: float) -> list[list[float]
     return [places for shown, places in sorted(found, reverse=True) if shown > rate]
 
 
-def _proved(product: Product, places: list[float]) -> _Facts:
+def _bounds_at(product: Product, places: list[float]) -> _Facts:
     """The bounds at three epsilons, as the checker knows them."""
     found = _Facts(places, [], [], [])
     for place in places:

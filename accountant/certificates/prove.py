@@ -10,7 +10,7 @@ from typing import Any, Final
 from accountant.certificates.format.serialize import Object, conclusion
 from accountant.certificates.hockey_stick.choose import Point, distinct, prove
 from accountant.certificates.selection.connect_the_dots import Aim
-from accountant.certificates.selection.shifted_mixture import selected
+from accountant.certificates.selection.shifted_mixture import prove_by_shifted_mixture
 from accountant.certificates.single_number.renyi import (
     ROOM,
     has_tables,
@@ -113,19 +113,19 @@ def _prove_product(steps: Steps, pair: DominatingPair[Any], point: Point) -> Non
     steps.aim = Aim(
         tail=_TAIL * point.delta / max(count, 1),
         selections=rules.count("select/pair"),
-        asked=point.epsilon if pair.derivation.theorem in {SELECT_PAIR, SELECT_ABOVE} else 0.0,
+        epsilon=point.epsilon if pair.derivation.theorem in {SELECT_PAIR, SELECT_ABOVE} else 0.0,
     )
     place, apart = steps.derive(pair.derivation)
-    used = steps.stand_ins.of(pair)
+    used = steps.substitutes.of(pair)
     if used != pair:
-        point = _asked_again(used, point)
+        point = _moved_to_substitute(used, point)
     epsilon, delta, facts = prove(distinct(used), point)
     claim = ApproxDP(epsilon=epsilon, delta=delta, relation=pair.relation)
     places = steps.facts(facts)
     steps.add("convert/pair-approx", conclusion(claim, apart), [place, *places], {})
 
 
-def _asked_again(pair: DominatingPair[Any], point: Point) -> Point:
+def _moved_to_substitute(pair: DominatingPair[Any], point: Point) -> Point:
     """The same question about what stands in."""
     if not point.moves:
         return Point(point.epsilon, pair.delta(epsilon=point.epsilon).upper, moves=False)
@@ -144,10 +144,12 @@ def _prove_selection(steps: Steps, pair: DominatingPair[Any], point: Point) -> N
     refusal = NotCertified(f"no rule is known for {pair.derivation.statement}")
     is_best = pair.derivation.theorem is SELECT_PAIR
     proofs = (
-        (_prove_pure, _prove_shown, _prove_product) if is_best else (_prove_pure, _prove_product)
+        (_prove_pure, _prove_by_selection_bound, _prove_product)
+        if is_best
+        else (_prove_pure, _prove_product)
     )
     for prove_it in proofs:
-        trial = Steps(shown=steps.shown)
+        trial = Steps(raised=steps.raised)
         try:
             prove_it(trial, pair, point)
         except NotCertified as error:
@@ -199,18 +201,20 @@ def _selected_pure(pair: DominatingPair[Any], runs: RunLaw) -> PureDP[Any] | Non
     return None
 
 
-def _prove_shown(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:
+def _prove_by_selection_bound(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:
     """By the checker's bound of a selection alone."""
     base = pair.derivation.premises[0]
     if not isinstance(base.conclusion, DominatingPair):
         raise NotCertified(f"the derivation does not say what was selected from: {base.statement}")
-    found = selected(base.conclusion, law_of(dict(pair.derivation.parameters)), point)
+    found = prove_by_shifted_mixture(
+        base.conclusion, law_of(dict(pair.derivation.parameters)), point
+    )
     place, apart = steps.derive(base)
     profile = PrivacyProfile(points=((found.epsilon, found.delta),), relation=pair.relation)
     places = steps.facts(found.facts)
-    shown = steps.add(found.rule, conclusion(profile, apart), [place, *places], found.witness)
+    place = steps.add(found.rule, conclusion(profile, apart), [place, *places], found.witness)
     claim = ApproxDP(epsilon=found.epsilon, delta=found.delta, relation=pair.relation)
-    steps.add("convert/point", conclusion(claim, apart), [shown], {})
+    steps.add("convert/point", conclusion(claim, apart), [place], {})
 
 
 def _is_stated(guarantee: PairGuarantee[Any], point: Point) -> bool:

@@ -12,7 +12,7 @@ from proofs.certificate import Step
 
 @final
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ProvedGuarantee:
     """A guarantee with the steps that prove it.
 
     Attributes:

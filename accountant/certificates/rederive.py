@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from accountant.certificates.conversions import SHOWN
-from accountant.certificates.proved_guarantee import Shown
+from accountant.certificates.conversions import RAISED_CONVERSIONS
+from accountant.certificates.proved_guarantee import ProvedGuarantee
 from accountant.errors import NotCertified
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.rdp import RDP
 
 
-def raised(guarantee: Guarantee[Any]) -> tuple[Guarantee[Any], dict[int, Shown]]:
+def raise_numbers(guarantee: Guarantee[Any]) -> tuple[Guarantee[Any], dict[int, ProvedGuarantee]]:
     """The same computation from raised numbers, itself where there are none.
 
     Returns:
@@ -21,7 +21,7 @@ def raised(guarantee: Guarantee[Any]) -> tuple[Guarantee[Any], dict[int, Shown]]
         NotCertified: no proof comes near a number, or what was made of it cannot be made again.
     """
     found: dict[int, Guarantee[Any]] = {}
-    shown: dict[int, Shown] = {}
+    shown: dict[int, ProvedGuarantee] = {}
     stack = [guarantee.derivation]
     while stack:
         node = stack[-1]
@@ -31,28 +31,28 @@ def raised(guarantee: Guarantee[Any]) -> tuple[Guarantee[Any], dict[int, Shown]]
             continue
         stack.pop()
         if id(node) not in found:
-            found[id(node)] = _raised(node, [found[id(one)] for one in node.premises], shown)
+            found[id(node)] = _raise_node(node, [found[id(one)] for one in node.premises], shown)
     return found[id(guarantee.derivation)], shown
 
 
-def _raised(
-    node: Derivation, premises: list[Guarantee[Any]], shown: dict[int, Shown]
+def _raise_node(
+    node: Derivation, premises: list[Guarantee[Any]], shown: dict[int, ProvedGuarantee]
 ) -> Guarantee[Any]:
     """What one theorem gives for raised premises."""
     if not isinstance(node.conclusion, Guarantee):
         raise NotCertified(f"the derivation does not say what {node.rule} concludes")
-    if node.rule in SHOWN:
-        proof = SHOWN[node.rule](node, premises[0])
+    if node.rule in RAISED_CONVERSIONS:
+        proof = RAISED_CONVERSIONS[node.rule](node, premises[0])
         if proof is not None:
             shown[id(proof.guarantee.derivation)] = proof
             return proof.guarantee
     same = zip(premises, node.premises, strict=True)
     if all(one.derivation is old for one, old in same):
         return node.conclusion
-    return _again(node, premises)
+    return _apply_again(node, premises)
 
 
-def _again(node: Derivation, premises: list[Guarantee[Any]]) -> Guarantee[Any]:
+def _apply_again(node: Derivation, premises: list[Guarantee[Any]]) -> Guarantee[Any]:
     """One theorem, applied to other premises with the parameters it had."""
     if node.theorem.again is None:
         raise NotCertified(

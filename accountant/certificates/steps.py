@@ -8,12 +8,16 @@ from fractions import Fraction
 from typing import Any, Final, TypeAlias, final
 
 from accountant.certificates.format.serialize import Object, conclusion, run_law
-from accountant.certificates.proved_guarantee import Shown
-from accountant.certificates.selection.best_of_runs import best
+from accountant.certificates.proved_guarantee import ProvedGuarantee
+from accountant.certificates.selection.best_of_runs import pairs_above_best
 from accountant.certificates.selection.connect_the_dots import Aim
-from accountant.certificates.selection.finite_base import coarse
-from accountant.certificates.selection.substitutes import StandIns, alone, both_ways
-from accountant.certificates.selection.threshold import pair_above
+from accountant.certificates.selection.finite_base import finite_base_pairs
+from accountant.certificates.selection.substitutes import (
+    Substitutes,
+    finite_guarantee,
+    single_finite_pair,
+)
+from accountant.certificates.selection.threshold import pairs_above_threshold
 from accountant.certificates.single_number.gdp_zcdp import gdp_witness, unsampled, zcdp_witness
 from accountant.certificates.single_number.renyi import rdp_witness, selected_witness
 from accountant.errors import NotCertified
@@ -37,13 +41,13 @@ class Steps:
     """The steps so far; a derivation that was added already is cited, not repeated.
 
     Attributes:
-        shown: conversions to raised numbers, by id of their derivation.
+        raised: conversions to raised numbers, by id of their derivation.
         aim: what finite pairs above selections are for; without a tail there are none.
     """
 
-    shown: Mapping[int, Shown] = field(default_factory=dict)
+    raised: Mapping[int, ProvedGuarantee] = field(default_factory=dict)
     aim: Aim = field(default_factory=Aim)
-    stand_ins: StandIns = field(default_factory=StandIns)
+    substitutes: Substitutes = field(default_factory=Substitutes)
     listed: list[Step] = field(default_factory=list)
     _places: dict[int, tuple[int, int]] = field(default_factory=dict)
     _kept: list[Derivation] = field(default_factory=list)  # an id is only good for what lives
@@ -84,9 +88,9 @@ class Steps:
 
     def _step(self, node: Derivation) -> tuple[int, int]:
         """Add the step of one derivation, whose premises are listed already."""
-        proof = self.shown.get(id(node))
+        proof = self.raised.get(id(node))
         if proof:
-            return self._shown(proof)
+            return self._raised(proof)
         if not isinstance(node.conclusion, Guarantee):
             raise NotCertified(f"the derivation does not say what {node.rule} concludes")
         produce = PRODUCERS.get(node.rule)
@@ -112,7 +116,7 @@ class Steps:
     ) -> tuple[int, int]:
         """Add a step of the theorem's own name, whose witness is its parameters."""
         parameters = {name: _json(value) for name, value in node.parameters}
-        said = conclusion(self.stand_ins.known_as(found), steps)
+        said = conclusion(self.substitutes.substituted(found), steps)
         return self.add(node.rule, said, places, parameters), steps
 
     def composed(
@@ -137,7 +141,7 @@ class Steps:
                 f"no rule of the certificates covers {node.rule} ({node.statement}) where delta is "
                 "0 or not asked for, or a base reveals nothing"
             )
-        return self.stand_ins.of(base), found, law_of(dict(node.parameters))
+        return self.substitutes.of(base), found, law_of(dict(node.parameters))
 
     def first_above(
         self, node: Derivation, found: Guarantee[Any], places: list[int], steps: int
@@ -145,9 +149,9 @@ class Steps:
         """Bounds of the base's profile, and a finite pair above the first run above a threshold."""
         base, released, runs = self._selected(node, found)
         (place,) = places[:1]
-        forward, backward, facts, witness = pair_above(base, runs, self.aim)
-        self.stand_ins.add(released, forward, backward)
-        said = conclusion(both_ways(released, forward, backward), steps)
+        forward, backward, facts, witness = pairs_above_threshold(base, runs, self.aim)
+        self.substitutes.add(released, forward, backward)
+        said = conclusion(finite_guarantee(released, forward, backward), steps)
         return self.add("select/above-pair", said, [place, *self.facts(facts)], witness), steps
 
     def best_of_runs(
@@ -156,24 +160,24 @@ class Steps:
         """A finite pair above the base, if it is none, and one above the best of the runs."""
         base, released, runs = self._selected(node, found)
         (place,) = places[:1]
-        forward, backward = alone(base.forward), alone(base.backward)
+        forward, backward = single_finite_pair(base.forward), single_finite_pair(base.backward)
         if forward is None or backward is None:
-            forward, backward, facts = coarse(base, self.aim.tail / max(runs.mean, 1.0))
-            above = conclusion(both_ways(base, forward, backward), steps)
+            forward, backward, facts = finite_base_pairs(base, self.aim.tail / max(runs.mean, 1.0))
+            above = conclusion(finite_guarantee(base, forward, backward), steps)
             place = self.add("dominate/pair", above, [place, *self.facts(facts)], {})
-        forward, backward, witness = best(forward, backward, runs, self.aim)
-        self.stand_ins.add(released, forward, backward)
-        said = conclusion(both_ways(released, forward, backward), steps)
+        forward, backward, witness = pairs_above_best(forward, backward, runs, self.aim)
+        self.substitutes.add(released, forward, backward)
+        said = conclusion(finite_guarantee(released, forward, backward), steps)
         return self.add("select/pair", said, [place], witness), steps
 
-    def _shown(self, shown: Shown) -> tuple[int, int]:
+    def _raised(self, proof: ProvedGuarantee) -> tuple[int, int]:
         """The steps that show a conversion to raised numbers."""
-        premise, apart = self._places[id(shown.premise.derivation)]
+        premise, apart = self._places[id(proof.premise.derivation)]
         before = len(self.listed) - 1
-        for step in shown.steps(apart):
+        for step in proof.steps(apart):
             places = (before + one if one else premise for one in step.premises)
             self.listed.append(replace(step, premises=tuple(sorted(places))))
-        return len(self.listed) - 1, apart * shown.size
+        return len(self.listed) - 1, apart * proof.size
 
     def to_pure(
         self, node: Derivation, found: Guarantee[Any], _: list[int], steps: int
@@ -221,7 +225,7 @@ class Steps:
             raise NotCertified(f"no rule leads from {node.premises[0].statement} to {node.rule}")
         pair = known.to_pair()
         place, _ = self.derive(pair.derivation)
-        if self.stand_ins.of(pair) != pair:
+        if self.substitutes.of(pair) != pair:
             raise NotCertified(
                 f"{node.rule} of a selection is not certified; ask for epsilon or delta"
             )

@@ -13,7 +13,7 @@ from typing import final
 import numpy as np
 
 from accountant.arithmetic.arrays import distinct
-from accountant.arithmetic.enclosure import Complexes, Enclosure, Reals, joined, short
+from accountant.arithmetic.enclosure import Complexes, Enclosure, Reals, joined, rounded_short
 from accountant.bound import Bound
 from accountant.engine.saddle_point import CHUNK, Saddle, sum_cgf, total_cgf
 from accountant.errors import NotCertified
@@ -47,7 +47,7 @@ class RealBounds:
 
 def real_bounds(product: Product, saddle: Saddle) -> RealBounds:
     """Bound K at the points of a saddle."""
-    c = short(saddle.c)
+    c = rounded_short(saddle.c)
     points = distinct(np.array([*saddle.points, c]))
     each = [factor.pair.cgf(points + 0j) for factor in product.factors]
     total = sum_cgf(product, each, points.shape)
@@ -80,7 +80,7 @@ def expected(product: Product, saddle: Saddle) -> RealBounds:
     Heuristic: used to choose a contour, and verified afterwards. The ends of the moments leave room
     for a few wrong digits.
     """
-    c, factors = short(saddle.c), product.factors
+    c, factors = rounded_short(saddle.c), product.factors
     known = sorted([(0.0, 0.0), *zip(saddle.points, saddle.values, strict=True), (c, saddle.value)])
     points, upper = (np.array(one) for one in zip(*known, strict=True))
     if len(factors) == 1:
@@ -104,7 +104,7 @@ def alias_step(saddle: Saddle, known: RealBounds) -> float:
     Raises:
         NotCertified: it would vanish, next to the largest loss or where K is known no further.
     """
-    c = short(saddle.c)
+    c = rounded_short(saddle.c)
     needed = known.upper - known.points * saddle.epsilon - saddle.log_delta - saddle.log_tolerance
     gap = np.abs(known.points - c)
     period = 0.0
@@ -113,7 +113,7 @@ def alias_step(saddle: Saddle, known: RealBounds) -> float:
         period = max(period, float(each.min(initial=math.inf)))
     if not period < _LONGEST:
         raise NotCertified(f"order {1 + c:.6g} is out of reach next to the largest loss")
-    return short(2 * math.pi / period)
+    return rounded_short(2 * math.pi / period)
 
 
 @final

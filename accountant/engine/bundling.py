@@ -12,7 +12,7 @@ from accountant.pairs.product import Product
 _WIDE = 1e-8
 
 
-def together(question: Callable[[Product], Bound], product: Product) -> Bound:
+def answer_bundled(question: Callable[[Product], Bound], product: Product) -> Bound:
     """Return the answer about bundled pairs.
 
     If it is wide, the answer about single pairs is intersected with it.

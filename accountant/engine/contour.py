@@ -28,7 +28,7 @@ from accountant.arithmetic.enclosure import (
     UNIT_ROUNDOFF,
     Complexes,
     Reals,
-    short,
+    rounded_short,
     unit_roundoff,
 )
 from accountant.engine.aliases import Aliases, alias_step, along, expected
@@ -44,7 +44,7 @@ _MAX_WORK = 1 << 28  # Most nodes times terms in K at the last node. Heuristic.
 # Nodes and work if tau is needed all the same. Heuristic.
 _EASY_NODES, _EASY_WORK = 1 << 14, 1 << 24
 _FEW_NODES = 1 << 8  # Nodes times pairs for which the work is not estimated. Heuristic.
-_ASKED = 16  # Of many pairs, approximately so many are queried for their work. Heuristic.
+_QUERIED = 16  # Of many pairs, approximately so many are queried for their work. Heuristic.
 _FEWEST = 16  # Fewest nodes to which a line is shortened. Heuristic.
 # Epsilons times nodes evaluated at once: libraries start threads from there. Heuristic.
 _BLOCK = 1 << 18
@@ -260,7 +260,7 @@ def build(product: Product, saddle: Saddle, most: int = MAX_NODES) -> Contour:
     Raises:
         NotCertified: the line would need more nodes than allowed even with a large tau.
     """
-    c = short(saddle.c)
+    c = rounded_short(saddle.c)
     guess = expected(product, saddle)
     step = alias_step(saddle, guess)
     parts = smoothnesses(product, c, guess.moments)
@@ -271,7 +271,7 @@ def build(product: Product, saddle: Saddle, most: int = MAX_NODES) -> Contour:
         nodes, tau = wanted, 0.0
         if nodes > limit:
             nodes = limit
-            tau = short(math.sqrt(2 * max(needed, 1.0)) / (step * (nodes - 1)))
+            tau = rounded_short(math.sqrt(2 * max(needed, 1.0)) / (step * (nodes - 1)))
             nodes = min(nodes, _length(parts, step, needed, tau))
         s = c + 1j * step * np.arange(nodes)
         try:
@@ -337,7 +337,7 @@ def _node_limit(product: Product, c: float, step: float, wanted: int) -> int:
         s = complex(c, step * nodes)
         return every * sum(factor.pair.work(s) for factor in product.factors[::every])
 
-    every = math.ceil(len(product.factors) / _ASKED)  # of many pairs, some are asked
+    every = math.ceil(len(product.factors) / _QUERIED)  # of many pairs, some are queried
     if wanted * len(product.factors) <= _FEW_NODES:
         return wanted
     if wanted <= MAX_NODES and wanted * work(wanted) <= _MAX_WORK:

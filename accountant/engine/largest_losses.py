@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Reals
-from accountant.engine.lattice import Common, common_lattice
+from accountant.engine.lattice import CommonLattice, common_lattice
 from accountant.errors import NotCertified
 from accountant.pairs.atomic import AtomicPair
 from accountant.pairs.product import Product
@@ -132,7 +132,7 @@ def _index(pair: AtomicPair, span: float) -> NDArray[np.intp]:
     return np.asarray(index.astype(np.intp))
 
 
-def _blur(lattice: Common, losses: Reals) -> float:
+def _blur(lattice: CommonLattice, losses: Reals) -> float:
     """Bound the error of a loss that comes from rounded offsets and spans."""
     return 16.0 * UNIT_ROUNDOFF * (2.0 * lattice.size + 2.0 * float(np.abs(losses).max()))
 

@@ -31,7 +31,7 @@ from accountant.arithmetic.enclosure import (
     Complexes,
     Enclosure,
     Reals,
-    short,
+    rounded_short,
 )
 from accountant.bound import Bound
 from accountant.engine.aliases import Aliases, alias_step, real_bounds
@@ -57,7 +57,7 @@ _SAME = 1e-15
 
 @final
 @dataclass(frozen=True, slots=True)
-class Common:
+class CommonLattice:
     """The lattice n_1 a_1 + n_2 a_2 + ... + k * span of a product.
 
     Attributes:
@@ -73,7 +73,7 @@ class Common:
     size: float
 
 
-def common_lattice(product: Product, c: float) -> Common | None:
+def common_lattice(product: Product, c: float) -> CommonLattice | None:
     """Return the lattice of all factors, or None.
 
     It exists if each has one, with spans multiples of the least, as floats.
@@ -89,7 +89,7 @@ def common_lattice(product: Product, c: float) -> Common | None:
     if any(abs(ratio - round(ratio)) > _SAME * ratio for ratio in ratios):
         return None
     finest = [(one, n) for (one, n), ratio in zip(found, ratios, strict=True) if round(ratio) == 1]
-    return Common(
+    return CommonLattice(
         offset=sum(count * lattice.offset for lattice, count in found),
         span=span,
         decay=0.5 * sum(count * lattice.adjacency for lattice, count in finest),
@@ -118,7 +118,7 @@ class LatticeContour:
     cgf: Complexes
     radius: Reals
     weights: Reals
-    lattice: Common
+    lattice: CommonLattice
     period: float
     log_cut: float
     log_dropped: float
@@ -247,13 +247,13 @@ class LatticeContour:
             )
 
 
-def build_lattice(product: Product, saddle: Saddle, lattice: Common) -> LatticeContour:
+def build_lattice(product: Product, saddle: Saddle, lattice: CommonLattice) -> LatticeContour:
     """Choose the number of nodes for the question that a saddle suits.
 
     Raises:
         NotCertified: the period needs more nodes than allowed.
     """
-    c = short(saddle.c)
+    c = rounded_short(saddle.c)
     known = real_bounds(product, saddle)
     wanted = 2 * math.pi / (alias_step(saddle, known) * lattice.span)
     if wanted > 2.0**60:
@@ -279,7 +279,7 @@ def build_lattice(product: Product, saddle: Saddle, lattice: Common) -> LatticeC
     s = c + 1j * (angle / lattice.span) * index
     cgf = total_cgf(product, s) if keep <= _FEW else _many_values(product, s, half, lattice.span)
     weights = np.where((index == 0) | (index == half), 0.5, 1.0) / half
-    s, value, radius, kept, lost = _matter(s, cgf, weights, lattice.span)
+    s, value, radius, kept, lost = _without_negligible(s, cgf, weights, lattice.span)
     return LatticeContour(
         s=s,
         cgf=value,
@@ -293,7 +293,7 @@ def build_lattice(product: Product, saddle: Saddle, lattice: Common) -> LatticeC
     )
 
 
-def _matter(
+def _without_negligible(
     s: Complexes, cgf: Enclosure, weights: Reals, span: float
 ) -> tuple[Complexes, Complexes, Reals, Reals, float]:
     """Drop nodes that are negligible together; also return the log of a bound of their terms.
@@ -318,7 +318,7 @@ def _kept(
     product: Product,
     moments: tuple[Bound, ...],
     *,
-    lattice: Common,
+    lattice: CommonLattice,
     half: int,
     c: float,
     needed: float,

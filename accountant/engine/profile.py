@@ -16,9 +16,9 @@ import numpy as np
 
 from accountant.arithmetic.crossing import invert
 from accountant.arithmetic.enclosure import Reals, down, log_down, log_up, up
-from accountant.arithmetic.tiny import LEAST_DELTA, with_mass
+from accountant.arithmetic.tiny import LEAST_DELTA, total_delta_up
 from accountant.bound import Bound
-from accountant.engine.bundling import together
+from accountant.engine.bundling import answer_bundled
 from accountant.engine.contour import MAX_NODES, Contour, build
 from accountant.engine.largest_losses import largest_losses
 from accountant.engine.lattice import LatticeContour, build_lattice, common_lattice
@@ -124,8 +124,8 @@ def delta(product: Product, epsilon: float) -> Bound:
             min((gap + t * other.upper) * (1 + 1e-15), 1.0),
         )
     above, below = product.above(), product.below()
-    upper = together(lambda one: _delta(one, epsilon), above)
-    lower = upper if above == below else together(lambda one: _delta(one, epsilon), below)
+    upper = answer_bundled(lambda one: _delta(one, epsilon), above)
+    lower = upper if above == below else answer_bundled(lambda one: _delta(one, epsilon), below)
     return Bound(lower.lower, upper.upper)
 
 
@@ -190,14 +190,14 @@ def _deltas(product: Product, epsilon: Reals) -> tuple[Reals, Reals]:
         logs = exact.log_profile(epsilon[:stop])
         if (logs[1] - logs[0]).max() < _CLOSE * 100:
             low[:stop] = np.maximum(mass.lower + np.exp(logs[0]) * (1 - 1e-14), 0.0)
-            high[:stop] = with_mass(mass, logs[1])
+            high[:stop] = total_delta_up(mass, logs[1])
             return low, high
     largest = largest_losses(product)
     if largest is not None:
         first = int(np.searchsorted(epsilon[:stop], largest.start))
         logs = largest.log_profile(epsilon[first:stop])
         low[first:stop] = np.maximum(mass.lower + np.exp(logs[0]) * (1 - 1e-14), 0.0)
-        high[first:stop] = with_mass(mass, logs[1])
+        high[first:stop] = total_delta_up(mass, logs[1])
         stop = first
     while start < stop:
         contour, reach = _contour_near(product, _step_for(product, float(epsilon[start])) + 1)
@@ -205,7 +205,7 @@ def _deltas(product: Product, epsilon: Reals) -> tuple[Reals, Reals]:
         part = slice(start, end)
         logs = contour.log_profile(epsilon[part])
         low[part] = np.maximum(mass.lower + np.exp(logs[0]) * (1 - 1e-14), 0.0)
-        high[part] = with_mass(mass, logs[1])
+        high[part] = total_delta_up(mass, logs[1])
         start = end
     return low, high
 
@@ -251,8 +251,8 @@ def _contour_near(product: Product, step: int) -> tuple[Contour | LatticeContour
 def epsilon(product: Product, delta: float | Bound) -> Bound:
     """Bracket the smallest epsilon >= 0 at which one direction's profile is at most delta."""
     above, below, level = product.above(), product.below(), Bound.of(delta)
-    upper = together(lambda one: _epsilon(one, level), above)
-    lower = upper if above == below else together(lambda one: _epsilon(one, level), below)
+    upper = answer_bundled(lambda one: _epsilon(one, level), above)
+    lower = upper if above == below else answer_bundled(lambda one: _epsilon(one, level), below)
     return Bound(lower.lower, upper.upper)
 
 

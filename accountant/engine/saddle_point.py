@@ -200,7 +200,7 @@ def suited(
     """
     last = math.inf
     while True:
-        best, cost, noise, points, values = _best(ridge, epsilon, log_delta, log_tolerance)
+        best, cost, noise, points, values = _cheapest_tilt(ridge, epsilon, log_delta, log_tolerance)
         near = ridge.c[max(best - 1, 0) : best + 2]
         coarse = not set(points).isdisjoint(near.tolist())  # other points may be better
         if near[-1] in points:
@@ -285,7 +285,7 @@ def _gaussian(variance: Reals) -> Ridge:
     return Ridge(_ALL, 0.5 * variance * _ALL * (_ALL + 1), variance * (_ALL + 0.5), variance)
 
 
-def _best(
+def _cheapest_tilt(
     ridge: Ridge, epsilon: float, log_delta: float, log_tolerance: float
 ) -> tuple[int, float, float, tuple[float, ...], tuple[float, ...]]:
     """Pick the tilt c that minimises (number of terms) x (1 + rounding noise).

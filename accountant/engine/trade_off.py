@@ -49,7 +49,7 @@ def larger_power(forward: Product, backward: Product, rate: float) -> Bound:
     if backward == forward or first.lower >= 1.0:
         return first
     if rate > 0.0 and backward.factors:
-        above = _asked(backward)[1]
+        above = _with_known_profiles(backward)[1]
         x, width = _start(above, rate)
         if float(_heights(above, rate, _row(x, width)).min()) <= first.lower:
             return first
@@ -65,7 +65,7 @@ def true_positive_rate(product: Product, false_positive_rate: float) -> Bound:
     rate = false_positive_rate
     if rate <= 0.0:
         return Bound(infinite_mass(product.below()).lower, infinite_mass(product.above()).upper)
-    below, above = _asked(product)
+    below, above = _with_known_profiles(product)
     if rate >= 1.0 or infinite_mass(below).lower >= 1.0:
         return Bound.exactly(1.0)
 
@@ -81,7 +81,7 @@ def true_positive_rate(product: Product, false_positive_rate: float) -> Bound:
     return Bound(lower, upper)
 
 
-def _asked(product: Product) -> tuple[Product, Product]:
+def _with_known_profiles(product: Product) -> tuple[Product, Product]:
     """Return products below and above whose profiles are known.
 
     Both are the product itself if it has a closed profile.
@@ -97,7 +97,7 @@ def best_threshold(product: Product, false_positive_rate: float) -> float:
 
     Heuristic.
     """
-    above, rate = _asked(product)[1], false_positive_rate
+    above, rate = _with_known_profiles(product)[1], false_positive_rate
     return _minimise(lambda x: _heights(above, rate, x), *_start(above, rate))
 
 

@@ -10,7 +10,7 @@ from typing import Final, final, overload
 
 from accountant import arguments
 from accountant.arguments import Number
-from accountant.arithmetic.enclosure import DENORMAL_ROUNDING, raised
+from accountant.arithmetic.enclosure import DENORMAL_ROUNDING, raised_up
 from accountant.arithmetic.langevin import GROWTH_ERROR, log_sinh_growth
 from accountant.bound import Bound
 from accountant.guarantees.derivation import Derivation
@@ -138,7 +138,7 @@ class BoundedRange(PairGuarantee[R]):
         if not 0.0 < min(half, more) <= max(half, more) < math.inf:
             return Bound(0.0, cap)
         value = log_sinh_growth(more, half) + log_sinh_growth(half, more) / (order - 1.0)
-        upper = min(raised(value, 2 * GROWTH_ERROR), cap)
+        upper = min(raised_up(value, 2 * GROWTH_ERROR), cap)
         lower = max(value * (1 - 2 * GROWTH_ERROR) - DENORMAL_ROUNDING, 0.0)
         return Bound(min(lower, upper), upper)
 

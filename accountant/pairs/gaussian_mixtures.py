@@ -16,10 +16,10 @@ from typing import Any, final
 import numpy as np
 
 from accountant.arithmetic.elementary import (
+    exponential_sums,
     log1p_complex,
     log_of_sum,
-    summing,
-    turned_sums,
+    summation_ulps,
 )
 from accountant.arithmetic.enclosure import (
     ELEMENTARY_ULPS,
@@ -153,10 +153,10 @@ class GaussianMixtures:
         This sum loses no digits if M is not close to 1.
         """
         steady = 8.0 * np.abs(rule.log_weights) + 16 * ELEMENTARY_ULPS
-        steady += 2 * summing(rule.z.shape[1])
+        steady += 2 * summation_ulps(rule.z.shape[1])
         moving = 8.0 * np.abs(growth) + self.slip(rule, growth)
         columns = np.stack([steady, moving], axis=-1)
-        total, sums, peak = turned_sums(alpha, growth, rule.log_weights, columns)
+        total, sums, peak = exponential_sums(alpha, growth, rule.log_weights, columns)
         error = UNIT_ROUNDOFF * (sums[..., 0] + np.abs(alpha) * sums[..., 1])
         with np.errstate(over="ignore"):  # then the node is known to be unknown
             error = error + np.exp(rule.log_plain[:, None] - peak)

@@ -17,7 +17,7 @@ from typing import Any, Protocol, final
 
 import numpy as np
 
-from accountant.arithmetic.enclosure import Complexes, Numbers, Reals, short
+from accountant.arithmetic.enclosure import Complexes, Numbers, Reals, rounded_short
 from accountant.errors import NotCertified
 
 _MAX_NODES = 1 << 17  # Most nodes of a rule, to bound memory. Exceeding it raises.
@@ -144,7 +144,7 @@ def _line(mu: float, q: float, log_unsampled: float, powers: _Powers) -> _Line:
     norm = _log_norm(mu, q, log_unsampled, powers)
     best = step = strip = shift = bound = 0.0
     for scale, widest in _STRIPS:
-        half = short(min(scale / mu, widest))
+        half = rounded_short(min(scale / mu, widest))
         for level in (0.0, half):
             edge = level + half
             if mu * edge > _WIDEST_TURN or level > _HIGHEST:
@@ -154,7 +154,7 @@ def _line(mu: float, q: float, log_unsampled: float, powers: _Powers) -> _Line:
             wide = 2 * math.pi * half / (log_edge + wanted)
             if wide * (1.0 if level else _REAL) > best:
                 best = wide * (1.0 if level else _REAL)
-                step, strip, shift, bound = short(wide), half, level, log_edge
+                step, strip, shift, bound = rounded_short(wide), half, level, log_edge
     lift = 0.5 * shift * shift - order * math.log(math.cos(0.5 * mu * shift))
     left, lost, lost_plain = _left(q, log_unsampled, powers, lift, wanted)
     right, beyond = _right(mu, log_q, log_unsampled, powers, lift + wanted)

@@ -13,10 +13,10 @@ import numpy as np
 from accountant.arithmetic.arrays import distinct
 from accountant.arithmetic.elementary import (
     exp_minus_linear,
+    exponential_sums,
     log1p_enclosure,
     log_of_sum,
-    summing,
-    turned_sums,
+    summation_ulps,
 )
 from accountant.arithmetic.enclosure import (
     ELEMENTARY_ULPS,
@@ -224,10 +224,10 @@ class _Nodes:
 
     def _plain(self, s: Complexes) -> Enclosure:
         """Enclose K as the log of the sum of w e^{s loss}."""
-        same = 16.0 * ELEMENTARY_ULPS + 2.0 * summing(self.growth.size)
+        same = 16.0 * ELEMENTARY_ULPS + 2.0 * summation_ulps(self.growth.size)
         steady = same + 8.0 * np.abs(self.log_weights) + self.blur
         moving = np.abs(self.growth) * (8.0 + self.slip)
-        total, sums, peak = turned_sums(
+        total, sums, peak = exponential_sums(
             s, self.growth, self.log_weights, np.stack([steady, moving], axis=-1)
         )
         error = UNIT_ROUNDOFF * (sums[..., 0] + np.abs(s) * sums[..., 1])
@@ -248,7 +248,7 @@ class _Nodes:
             if some.any():
                 excess[some], error[some] = self._second_order(s[some])
         excess += s * self.divergence.sum()
-        flat = self.divergence @ (self.slip + self.drift + 2.0 * summing(self.growth.size))
+        flat = self.divergence @ (self.slip + self.drift + 2.0 * summation_ulps(self.growth.size))
         error += size * flat
         return log1p_enclosure(excess, UNIT_ROUNDOFF * error + math.exp(self.log_truncation))
 
@@ -258,7 +258,7 @@ class _Nodes:
         Where |v| <= 3 for all of them, by ``exp_minus_linear``: a term errs by at most
         |v|^2 w e^{max(Re v, 0)} times 13 c + 88 + 14 |log w| + blur + slip, as the derivative of
         e^v - 1 - v is at most |v| e^{max(Re v, 0)}. Elsewhere e^v, 1 and v are summed apart, each
-        to within 16 c + 64 + 2 ``summing`` + 8 |log w| + blur of itself; e^v errs by 8 |v| +
+        to within 16 c + 64 + 2 ``summation_ulps`` + 8 |log w| + blur of itself; e^v errs by 8 |v| +
         slip |v| besides, and v by slip |v|.
         """
         size, grown, logs = np.abs(s), np.abs(self.growth), np.abs(self.log_weights)
@@ -269,7 +269,7 @@ class _Nodes:
         exponent = np.maximum(np.multiply.outer(tilts, self.growth), 0.0) + self.log_weights
         close = 13.0 * ELEMENTARY_ULPS + 88.0 + 14.0 * logs + self.blur + self.slip
         whole = 16.0 * ELEMENTARY_ULPS + 64.0 + 8.0 * logs + self.blur
-        whole += 2.0 * summing(self.growth.size)
+        whole += 2.0 * summation_ulps(self.growth.size)
         columns = [
             np.where(apart, 2.0 * whole, 0.0),
             np.where(apart, grown * (whole + 8.0 + 2.0 * self.slip), 0.0),
@@ -279,7 +279,7 @@ class _Nodes:
         error = sums[:, 0] + size * (sums[:, 1] + size * sums[:, 2])
         if apart.any():
             loss, log_weights = self.growth[apart], self.log_weights[apart]
-            powers, cut, peak = turned_sums(s, loss, log_weights, np.zeros((loss.size, 1)))
+            powers, cut, peak = exponential_sums(s, loss, log_weights, np.zeros((loss.size, 1)))
             total += np.exp(peak) * powers - (weights.sum() + s * (weights * loss).sum())
             error += np.exp(peak) * cut[..., 0] / UNIT_ROUNDOFF
         return total, error

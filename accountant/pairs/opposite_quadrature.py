@@ -28,7 +28,7 @@ from typing import final
 
 import numpy as np
 
-from accountant.arithmetic.enclosure import Complexes, Reals, short
+from accountant.arithmetic.enclosure import Complexes, Reals, rounded_short
 from accountant.errors import NotCertified
 
 _MAX_NODES = 1 << 17  # Most nodes of a rule, to bound memory. Exceeding it raises.
@@ -80,8 +80,8 @@ class _Mixture:
         """Return the log of N."""
         c, square = self.tilt, self.mu * self.mu
         bare = -c * self.log_unsampled + _log_sum(0.0, self.log_q + 0.5 * c * (c + 1.0) * square)
-        told = _log_sum(self.log_unsampled, self.log_q + 2.0 * square * c * (c + 1.0))
-        return min(bare, told)
+        revealed = _log_sum(self.log_unsampled, self.log_q + 2.0 * square * c * (c + 1.0))
+        return min(bare, revealed)
 
     def log_edge(self, half: float) -> float:
         """Bound the log of the norm on the edges of a strip."""
@@ -141,9 +141,9 @@ def choose_opposite_rule(
     wanted -= log_size(mu, log_q, float(s.real.min()))
     step = half = edge = 0.0
     for scale, widest in _STRIPS:
-        strip = short(min(scale / mu, widest))
+        strip = rounded_short(min(scale / mu, widest))
         log_edge = one.log_edge(strip)
-        wide = short(2 * math.pi * strip / max(log_edge + wanted, 1.0))
+        wide = rounded_short(2 * math.pi * strip / max(log_edge + wanted, 1.0))
         if wide > step:
             step, half, edge = wide, strip, log_edge
     left = one.mu + 1.0 + math.sqrt(2.0 * max(wanted, 8.0))

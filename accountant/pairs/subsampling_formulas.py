@@ -36,7 +36,7 @@ def log_unsampled(sampling_rate: Fraction) -> float:
     return math.log1p(-float(sampling_rate))
 
 
-def _blurred(base: Profile, argument: Reals, slack: Reals) -> tuple[Reals, Reals]:
+def _outward(base: Profile, argument: Reals, slack: Reals) -> tuple[Reals, Reals]:
     """Return ends valid for every argument within the slack.
 
     Both are evaluated in one call, as they share the work.
@@ -66,7 +66,7 @@ def removal_profile(base: Profile, sampling_rate: Fraction, epsilon: Reals) -> t
             + np.where(epsilon > _LARGE, far + abs(log_rate), 0.0)
         )
     slack = np.minimum(slack, 1e3)
-    lower, upper = _blurred(base, argument, slack)
+    lower, upper = _outward(base, argument, slack)
     outside = -np.expm1(near)
     return (
         np.where(inside, rate * lower, outside) * (1 - _ULP),
@@ -87,7 +87,7 @@ def addition_profile(base: Profile, sampling_rate: Fraction, epsilon: Reals) -> 
     with np.errstate(over="ignore"):  # as above
         slack = _ULP * (np.abs(epsilon) + abs(math.log(rate)) + np.abs(argument)) + 2 * blur / safe
     slack = np.minimum(slack, 1e3)
-    lower, upper = _blurred(base, argument, slack)
+    lower, upper = _outward(base, argument, slack)
     most = np.clip(rest + blur, 0.0, 1.0)
     return (
         np.where(inside, np.maximum(rest - blur, 0.0) * lower, 0.0),

@@ -10,7 +10,7 @@ import numpy as np
 
 from accountant import arguments
 from accountant.arguments import Number
-from accountant.arithmetic.enclosure import Reals, log_exact, raised
+from accountant.arithmetic.enclosure import Reals, log_exact, raised_up
 from accountant.errors import ParameterError
 from accountant.run_counts.law import (
     LEAST_PROBABILITY,
@@ -97,14 +97,14 @@ class BinomialRuns(RunLaw):
     def log_moment_up(self, exponent: float) -> float:
         """Return trials times log(1 - probability + probability e^exponent), rounded up."""
         one = log_binary_moment_up(self.probability, exponent)
-        return raised(self.trials * one, LOG_ERROR) if one else 0.0
+        return raised_up(self.trials * one, LOG_ERROR) if one else 0.0
 
     def log_ratio_up(self, epsilon: float) -> float:
         """Return (trials - 1) log((1 - p + e^epsilon)/(1 + (1 - p) e^epsilon)), rounded up."""
         if self.trials == 1 or epsilon == 0.0:
             return 0.0
         one = logistic_log_ratio_up(1 - self.probability, epsilon)
-        return raised((self.trials - 1) * one, LOG_ERROR)
+        return raised_up((self.trials - 1) * one, LOG_ERROR)
 
     def masses(self, largest: int) -> Reals:
         """Return the masses by the ratio (n - k) p / ((k + 1)(1 - p)) of neighbours."""

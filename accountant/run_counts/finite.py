@@ -12,7 +12,7 @@ import numpy as np
 
 from accountant import arguments
 from accountant.arguments import Number
-from accountant.arithmetic.enclosure import Reals, raised
+from accountant.arithmetic.enclosure import Reals, raised_up
 from accountant.errors import ParameterError
 from accountant.run_counts.law import FARTHEST, RunLaw
 
@@ -108,12 +108,12 @@ class FiniteRuns(RunLaw):
         masses, last = np.nextafter(self.masses(k.size - 1), np.inf), float(k[-1])
         if last * exponent <= FARTHEST:
             grown = float((masses * np.expm1(k * exponent)).sum())
-            return raised(math.log1p(grown), _SUM_ERROR)
+            return raised_up(math.log1p(grown), _SUM_ERROR)
         terms = np.log(masses) + k * exponent
         size = last * exponent - float(np.log(masses).min())
         return min(
             float(np.logaddexp.reduce(terms)) + _SUM_ERROR * size,
-            raised(last * exponent, _SUM_ERROR),
+            raised_up(last * exponent, _SUM_ERROR),
         )
 
     def log_ratio_up(self, epsilon: float) -> float:
@@ -125,7 +125,7 @@ class FiniteRuns(RunLaw):
         so on a cell the ratio is at most phi' at the largest c over phi' at the least tau. For at
         most n runs phi'(tau) >= (tau/c)^(n-1) phi'(c), so n - 1 times epsilon is enough.
         """
-        most = raised((len(self.probabilities) - 2) * epsilon, _SUM_ERROR)
+        most = raised_up((len(self.probabilities) - 2) * epsilon, _SUM_ERROR)
         if len(self.probabilities) == 2 or epsilon == 0.0:
             return 0.0
         if epsilon > FARTHEST:

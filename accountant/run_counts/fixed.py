@@ -8,7 +8,7 @@ from typing import final
 import numpy as np
 
 from accountant import arguments
-from accountant.arithmetic.enclosure import Reals, raised
+from accountant.arithmetic.enclosure import Reals, raised_up
 from accountant.errors import ParameterError
 from accountant.run_counts.law import LOG_ERROR, RunLaw
 
@@ -71,13 +71,13 @@ class FixedRuns(RunLaw):
 
     def log_moment_up(self, exponent: float) -> float:
         """Return count times the exponent, rounded up."""
-        return raised(self.count * exponent, LOG_ERROR) if exponent > 0.0 else 0.0
+        return raised_up(self.count * exponent, LOG_ERROR) if exponent > 0.0 else 0.0
 
     def log_ratio_up(self, epsilon: float) -> float:
         """Return (count - 1) epsilon, rounded up."""
         if self.count == 1 or epsilon == 0.0:
             return 0.0
-        return raised((self.count - 1) * epsilon, LOG_ERROR)
+        return raised_up((self.count - 1) * epsilon, LOG_ERROR)
 
     def masses(self, largest: int) -> Reals:
         """Return mass 1 at the count and 0 elsewhere."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from accountant import arguments
 from accountant.arguments import Number
-from accountant.arithmetic.enclosure import Reals, log_exact, raised
+from accountant.arithmetic.enclosure import Reals, log_exact, raised_up
 from accountant.errors import NotCertified, ParameterError
 
 # Relative error of the mean and of the derivatives of the generating function, at an argument that
@@ -103,7 +103,7 @@ class RunLaw(ABC):
         twice = 0.5 * self.mean * float(self.growth(np.ones(1))[0])
         if twice == 0.0 and self.largest == 1:
             return 0.0
-        return raised(math.log1p(min(beyond, raised(twice, 4 * LAW_ERROR))), LOG_ERROR)
+        return raised_up(math.log1p(min(beyond, raised_up(twice, 4 * LAW_ERROR))), LOG_ERROR)
 
     @property
     @final
@@ -162,7 +162,7 @@ def log_binary_moment_up(probability: Fraction, exponent: float) -> float:
     if exponent == 0.0:
         return 0.0
     if exponent <= FARTHEST:
-        grown = raised(math.log1p(float(probability) * math.expm1(exponent)), LOG_ERROR)
+        grown = raised_up(math.log1p(float(probability) * math.expm1(exponent)), LOG_ERROR)
     else:
         log_p = log_exact(probability)
         size = exponent - log_p
@@ -178,7 +178,7 @@ def logistic_log_ratio_up(gamma: Fraction, epsilon: float) -> float:
     As log1p((1 - gamma)(1 - e^-eps)/(e^-eps + gamma)), whose terms are all at or above 0.
     """
     gain = float(1 - gamma) * -math.expm1(-epsilon) / (math.exp(-epsilon) + float(gamma))
-    return raised(math.log1p(gain), LOG_ERROR) if epsilon > 0.0 else 0.0
+    return raised_up(math.log1p(gain), LOG_ERROR) if epsilon > 0.0 else 0.0
 
 
 def required_runs(runs: object) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from accountant import arguments
 from accountant.arguments import Number
-from accountant.arithmetic.enclosure import Reals, log_exact, raised
+from accountant.arithmetic.enclosure import Reals, log_exact, raised_up
 from accountant.errors import ParameterError
 from accountant.run_counts.law import (
     FARTHEST,
@@ -84,11 +84,11 @@ class PoissonRuns(RunLaw):
         """Return rate (e^exponent - 1), rounded up."""
         if exponent > FARTHEST:
             return math.inf
-        return raised(float(self.rate) * math.expm1(exponent), LOG_ERROR) if exponent else 0.0
+        return raised_up(float(self.rate) * math.expm1(exponent), LOG_ERROR) if exponent else 0.0
 
     def log_ratio_up(self, epsilon: float) -> float:
         """Return rate tanh(epsilon/2), rounded up."""
-        return raised(float(self.rate) * math.tanh(0.5 * epsilon), LOG_ERROR) if epsilon else 0.0
+        return raised_up(float(self.rate) * math.tanh(0.5 * epsilon), LOG_ERROR) if epsilon else 0.0
 
     def masses(self, largest: int) -> Reals:
         """Return the masses by the ratio rate/(k + 1) of neighbours."""

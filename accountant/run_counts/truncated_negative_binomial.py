@@ -12,7 +12,7 @@ import numpy as np
 
 from accountant import arguments
 from accountant.arguments import Number
-from accountant.arithmetic.enclosure import Reals, log_exact, raised
+from accountant.arithmetic.enclosure import Reals, log_exact, raised_up
 from accountant.errors import ParameterError
 from accountant.run_counts.law import (
     LEAST_PROBABILITY,
@@ -120,7 +120,7 @@ class TruncatedNegativeBinomial(RunLaw):
     def log_ratio_up(self, epsilon: float) -> float:
         """Return (1 + eta) log((gamma + e^epsilon)/(1 + gamma e^epsilon)), rounded up."""
         one = logistic_log_ratio_up(self.gamma, epsilon)
-        return raised(float(1 + self.eta) * one, LOG_ERROR) if epsilon > 0.0 else 0.0
+        return raised_up(float(1 + self.eta) * one, LOG_ERROR) if epsilon > 0.0 else 0.0
 
     def masses(self, largest: int) -> Reals:
         """Return the masses by the ratio (1 - gamma)(k + eta)/(k + 1) of neighbours."""
@@ -136,7 +136,7 @@ class TruncatedNegativeBinomial(RunLaw):
 
         The log is rounded up, the rest exact. Papernot & Steinke (arXiv:2110.03620), Theorem 2.
         """
-        tail = Fraction(raised(-log_exact(self.gamma), LOG_ERROR))
+        tail = Fraction(raised_up(-log_exact(self.gamma), LOG_ERROR))
         return min(((1 - 1 / b) * value + tail / b, b) for b, value in curve.items())
 
 

@@ -17,7 +17,7 @@ from accountant.subsampling.subsampled import Direction, SubsampledPair
 _DIGITS = 12  # to which equal losses are equal
 
 
-def few(pair: SubsampledPair) -> FinitePair | None:
+def atomic_sample(pair: SubsampledPair) -> FinitePair | None:
     """A sample as a finite pair, about, where the checker adds up its losses."""
     parts = [(f.pair.atoms, f.count) for f in pair.base.factors if isinstance(f.pair, AtomicPair)]
     known = has_few_losses(pair.base) and len(parts) == len(pair.base.factors)

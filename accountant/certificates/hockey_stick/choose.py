@@ -11,14 +11,19 @@ from typing import Any, final
 
 import numpy as np
 
-from accountant.arithmetic.enclosure import Reals, short
+from accountant.arithmetic.enclosure import Reals, rounded_short
 from accountant.certificates.format.serialize import Object
-from accountant.certificates.hockey_stick.closed_form import Closed, has_closed_profile
-from accountant.certificates.hockey_stick.contour import EASY_NODES, line, most_nodes, quadratures
-from accountant.certificates.hockey_stick.largest_loss import Bounded
-from accountant.certificates.hockey_stick.lattice import folded
+from accountant.certificates.hockey_stick.closed_form import ClosedForm, has_closed_profile
+from accountant.certificates.hockey_stick.contour import (
+    EASY_NODES,
+    contour_proof,
+    most_nodes,
+    quadratures,
+)
+from accountant.certificates.hockey_stick.largest_loss import LargestLoss
+from accountant.certificates.hockey_stick.lattice import folded_sum
 from accountant.certificates.hockey_stick.proof import Proof, fact_step
-from accountant.certificates.hockey_stick.sampling_tables import once, subject
+from accountant.certificates.hockey_stick.sampling_tables import single_sample, subject
 from accountant.certificates.hockey_stick.table import Subject
 from accountant.engine.profile import closed_form, infinite_mass, max_loss
 from accountant.engine.quick_bounds import chernoff
@@ -101,14 +106,14 @@ def _direction(product: Product, point: Point) -> tuple[Maker, int]:
     """A way to state the fact about one product, and how much slack it needs."""
     if point.epsilon * (1 + 1e-9) >= max_loss(product) and not _samples_infinite(product):
         with contextlib.suppress(NotCertified):  # just before the largest loss
-            return _first(Bounded(product), point)
+            return _smallest_slack(LargestLoss(product), point)
     if has_closed_profile(product):
-        return _first(Closed(product), point)
+        return _smallest_slack(ClosedForm(product), point)
     if not any(isinstance(factor.pair, SubsampledPair) for factor in product.factors):
         return _summed(Subject.plain(product), point)
     single = closed_form(product)
     if isinstance(single, SubsampledPair):
-        return _first(once(single, point.epsilon), point)
+        return _smallest_slack(single_sample(single, point.epsilon), point)
     found: list[tuple[Maker, int]] = []
     for fine in _FINENESS:
         if not found or _SLACKS[found[-1][1]] > _WIDEST_SLACK:
@@ -141,9 +146,9 @@ def _summed(used: Subject, point: Point) -> tuple[Maker, int]:
     if order is not None:
         return _chernoff(used, order), 0
     saddle = find_saddle(used.used, lambda one: one.epsilon - point.epsilon)
-    on_lattice = folded(used, saddle)
+    on_lattice = folded_sum(used, saddle)
     if on_lattice is not None:
-        return _first(on_lattice, point)
+        return _smallest_slack(on_lattice, point)
     try:
         return _along(used, saddle, point)
     except NotCertified:
@@ -161,20 +166,20 @@ def _moved(subject: Subject, saddle: Saddle, c: float) -> Saddle:
 
 def _along(subject: Subject, saddle: Saddle, point: Point) -> tuple[Maker, int]:
     """A contour, and longer ones as long as they are worth it."""
-    limit = most_nodes(subject, short(saddle.c), _SHARE)
+    limit = most_nodes(subject, rounded_short(saddle.c), _SHARE)
     most, found = min(EASY_NODES, limit), None
     while True:
-        proof = line(subject, saddle, most)
+        proof = contour_proof(subject, saddle, most)
         with contextlib.suppress(NotCertified):  # a longer one may do
-            found = _first(proof, point)
+            found = _smallest_slack(proof, point)
         if found is not None and _SLACKS[found[1]] <= _WIDEST_SLACK:
             return found
         if most == limit or proof.contour.tau == 0.0:
-            return found or _first(proof, point)
+            return found or _smallest_slack(proof, point)
         most = min(2 * most, limit)
 
 
-def _first(proof: Proof, point: Point) -> tuple[Maker, int]:
+def _smallest_slack(proof: Proof, point: Point) -> tuple[Maker, int]:
     """The smallest slack at which the proof's bound is good enough."""
     epsilons, log_deltas = point.relaxed()
     enough = np.flatnonzero(proof.log_upper(epsilons) <= log_deltas)
@@ -193,7 +198,7 @@ def _chernoff_order(subject: Subject, point: Point) -> float | None:
     if point.epsilon <= 0 or point.delta >= 1 or infinite_mass(product).upper > 0:
         return None
     c = max(-math.log(point.delta), 1.0) / point.epsilon * np.array([0.5, 0.8, 1.2, 1.8])
-    c = np.array([short(one) for one in c])
+    c = np.array([rounded_short(one) for one in c])
     try:
         found = total_cgf(product, c + 0j)
     except NotCertified:
@@ -206,6 +211,6 @@ def _chernoff_order(subject: Subject, point: Point) -> float | None:
 def _chernoff(subject: Subject, c: float) -> Maker:
     def fact(points: Points) -> Step:
         witness: Object = {"c": show_rational(Fraction(c)), "factors": quadratures(subject, c)}
-        return fact_step("chernoff", subject.said, points, witness)
+        return fact_step("chernoff", subject.named, points, witness)
 
     return fact

@@ -47,7 +47,7 @@ _CLOSED = (
 
 @final
 @dataclass(frozen=True, slots=True)
-class Closed:
+class ClosedForm:
     """The formula itself."""
 
     product: Product
@@ -148,8 +148,8 @@ def _exponentials(pair: Pair) -> int:
             return pair.shift + 1
         case SubsampledPair() if pair.direction is not Direction.REPLACEMENT:
             removal = pair.direction is Direction.REMOVAL
-            told = infinite_mass(pair.base.swapped() if removal else pair.base).upper > 0
-            return _sums(pair.base) + told if has_few_losses(pair.base) else 0
+            infinite = infinite_mass(pair.base.swapped() if removal else pair.base).upper > 0
+            return _sums(pair.base) + infinite if has_few_losses(pair.base) else 0
         case _:
             return 0
 

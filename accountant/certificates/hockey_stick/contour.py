@@ -10,10 +10,15 @@ from typing import TypeAlias, final
 
 import numpy as np
 
-from accountant.arithmetic.enclosure import Reals, short
+from accountant.arithmetic.enclosure import Reals, rounded_short
 from accountant.certificates.format.serialize import Object
 from accountant.certificates.hockey_stick.proof import fact_step
-from accountant.certificates.hockey_stick.quadrature import EXACT, Mixture, Rule, Sampled
+from accountant.certificates.hockey_stick.quadrature import (
+    EXACT,
+    Mixture,
+    MixtureAtTilt,
+    ShiftedRule,
+)
 from accountant.certificates.hockey_stick.table import Subject, table_cgf
 from accountant.engine.aliases import RealBounds, alias_step, real_bounds
 from accountant.engine.contour import Contour
@@ -30,7 +35,7 @@ from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from proofs import limits
 from proofs.certificate import Json, Step, show_rational
 
-Hint: TypeAlias = "Rule | float | None"
+Hint: TypeAlias = "ShiftedRule | float | None"
 EASY_NODES = 1 << 11
 _LOG_CUT, _LOG_CUT_TABLE = -24.0, -17.0  # of what is cut, relative to delta
 _LENGTHS = 24
@@ -39,7 +44,7 @@ _TRANSFORMED = 1e-14  # what a transform errs by, relative to M at the abscissa
 
 @final
 @dataclass(frozen=True, slots=True)
-class Line:
+class ContourProof:
     """A contour with its witness.
 
     Attributes:
@@ -74,7 +79,7 @@ class Line:
         c = float(self.contour.s[0].real)
         listed = quadratures(self.subject, c, self.hints)
         return fact_step(
-            "contour", self.subject.said, points, {**self.witness(), "factors": listed}
+            "contour", self.subject.named, points, {**self.witness(), "factors": listed}
         )
 
     def witness(self) -> Object:
@@ -97,31 +102,31 @@ def quadratures(
     """
     listed: list[Json] = []
     known = hints or (None,) * len(subject.tables)
-    for factor, table, hint in zip(subject.said.factors, subject.tables, known, strict=True):
+    for factor, table, hint in zip(subject.named.factors, subject.tables, known, strict=True):
         if table is not None:
             listed.append(table.witness(hint if isinstance(hint, float) else 0.0))
         elif isinstance(factor.pair, Mixture):
-            nodes = Sampled.at(factor.pair, c, factor.count).nodes(accuracy)
+            nodes = MixtureAtTilt.at(factor.pair, c, factor.count).nodes(accuracy)
             if max(nodes.left, nodes.right) > limits.MAX_QUADRATURE:
                 raise NotCertified(
                     f"M of a subsampled Gaussian at {c:g} takes more nodes than the checker does; "
                     "ask at smaller orders"
                 )
-            tail = hint if isinstance(hint, Rule) else nodes
+            tail = hint if isinstance(hint, ShiftedRule) else nodes
             listed.append({"nodes": nodes.witness(), "tail": tail.witness()})
         else:
             listed.append(None)
     return listed
 
 
-def line(subject: Subject, saddle: Saddle, most: int) -> Line:
+def contour_proof(subject: Subject, saddle: Saddle, most: int) -> ContourProof:
     """A contour that suits a saddle, as short as possible, smoothed if it cannot be short."""
-    c, product = short(saddle.c), subject.used
+    c, product = rounded_short(saddle.c), subject.used
     known = real_bounds(product, saddle)
     step = alias_step(saddle, known)
     log_moment = known.at(c)
     needed = log_moment - saddle.c * saddle.epsilon - saddle.log_delta
-    needed -= _LOG_CUT if subject.used is subject.said else _LOG_CUT_TABLE
+    needed -= _LOG_CUT if subject.used is subject.named else _LOG_CUT_TABLE
     tail = Tail.of(subject, c, step)
     for nodes in np.unique(np.geomspace(8, EASY_NODES, _LENGTHS).astype(int)).tolist():
         cut = tail.at(step * nodes, 0.0)
@@ -135,8 +140,8 @@ def line(subject: Subject, saddle: Saddle, most: int) -> Line:
 def work_along(subject: Subject, c: float, nodes: int, points: int) -> int:
     """The checker's work of a line with so many nodes, for so many epsilons."""
     rules = [
-        Sampled.at(factor.pair, c, factor.count).nodes()
-        for factor in subject.said.factors
+        MixtureAtTilt.at(factor.pair, c, factor.count).nodes()
+        for factor in subject.named.factors
         if isinstance(factor.pair, Mixture)
     ]
     lengths = [rule.left + rule.right + 1 for rule in rules]
@@ -197,7 +202,7 @@ class Tail:
     def of(subject: Subject, c: float, step: float) -> Tail:
         """Of every pair of a subject."""
         decays = []
-        for factor, table in zip(subject.said.factors, subject.tables, strict=True):
+        for factor, table in zip(subject.named.factors, subject.tables, strict=True):
             if table is None:
                 decays.append(_decay(factor.pair, c, factor.count))
             else:
@@ -225,7 +230,7 @@ class Tail:
         """The least tau that makes a cut good enough."""
         near = math.sqrt(2 * max(needed + cut.near, 0.0)) / cut.reach
         far = math.sqrt(2 * max(needed + cut.far, 0.0)) / cut.top
-        return short(1.001 * max(near, far))
+        return rounded_short(1.001 * max(near, far))
 
     def _sum(self, y: float, *, flat: bool) -> tuple[float, tuple[Hint, ...]]:
         found: list[tuple[float, Hint]] = [
@@ -235,11 +240,11 @@ class Tail:
         return sum(one for one, _ in found), tuple(hint for _, hint in found)
 
 
-def _line(subject: Subject, tail: Tail, nodes: int, tau: float, known: RealBounds) -> Line:
+def _line(subject: Subject, tail: Tail, nodes: int, tau: float, known: RealBounds) -> ContourProof:
     c, step = tail.c, tail.step
     s = c + 1j * step * np.arange(nodes + 1)
     value, radius = np.zeros(nodes + 1, dtype=complex), 1e-13
-    for factor, table in zip(subject.said.factors, subject.tables, strict=True):
+    for factor, table in zip(subject.named.factors, subject.tables, strict=True):
         if table is not None:
             value += factor.count * table_cgf(table.finite_pair, c, step, nodes + 1)
             radius += _TRANSFORMED * factor.count
@@ -256,7 +261,7 @@ def _line(subject: Subject, tail: Tail, nodes: int, tau: float, known: RealBound
         known=np.column_stack([places, known.upper + lift * places * (places + 1.0)]),
         tau=tau,
     )
-    return Line(subject, contour, cut.hints)
+    return ContourProof(subject, contour, cut.hints)
 
 
 def _repeated(
@@ -281,13 +286,13 @@ def _decay(pair: Pair, c: float, count: int) -> Callable[[float], tuple[float, H
             a = float(pair.epsilon)
             return lambda y: (count * min(bound(a, c, y) - moment, 0.0), None)
         case SubsampledGaussianPair() | OppositeGaussiansPair():
-            sampled = Sampled.at(pair, c, count)
+            sampled = MixtureAtTilt.at(pair, c, count)
             return lambda y: _best(sampled, y, count)
         case _:
             return lambda _: (0.0, None)
 
 
-def _best(sampled: Sampled, y: float, count: int) -> tuple[float, Rule | None]:
+def _best(sampled: MixtureAtTilt, y: float, count: int) -> tuple[float, ShiftedRule | None]:
     found = sampled.tails(y)
     if not found:
         return 0.0, None

@@ -7,10 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from accountant.certificates.hockey_stick.closed_form import Closed, has_closed_profile
-from accountant.certificates.hockey_stick.contour import EASY_NODES, line
-from accountant.certificates.hockey_stick.largest_loss import Bounded
-from accountant.certificates.hockey_stick.lattice import folded
+from accountant.certificates.hockey_stick.closed_form import ClosedForm, has_closed_profile
+from accountant.certificates.hockey_stick.contour import EASY_NODES, contour_proof
+from accountant.certificates.hockey_stick.largest_loss import LargestLoss
+from accountant.certificates.hockey_stick.lattice import folded_sum
 from accountant.certificates.hockey_stick.proof import Proof
 from accountant.certificates.hockey_stick.sampling_tables import subject
 from accountant.engine.profile import deltas, max_loss
@@ -54,9 +54,9 @@ def facts(
     """
     end = max_loss(product)
     near, far = ([x for x in places if (x < end) is inside] for inside in (True, False))
-    found: list[tuple[Proof, list[Fraction]]] = [(Bounded(product), far)] if far else []
+    found: list[tuple[Proof, list[Fraction]]] = [(LargestLoss(product), far)] if far else []
     if has_closed_profile(product):
-        found.append((Closed(product), near))
+        found.append((ClosedForm(product), near))
     else:
         found.extend(_along(product, near, fine, slack))
     listed: list[tuple[Fraction, Fraction]] = []
@@ -67,7 +67,7 @@ def facts(
             "certify the runs without the selection"
         )
     for proof, served in found:
-        least = -math.inf if isinstance(proof, Bounded) else _LEAST
+        least = -math.inf if isinstance(proof, LargestLoss) else _LEAST
         heights = np.exp(np.maximum(proof.log_upper(np.array([float(x) for x in served])), least))
         raised = [short_up(min(float(one) * (1 + _ROOM), 1.0), _BITS) for one in heights]
         points = tuple(zip(served, raised, strict=True))
@@ -108,7 +108,7 @@ def _proof(product: Product, epsilon: float, fine: int) -> Proof | None:
     """A sum that suits one epsilon; None where it is too far out for the checker."""
     used = subject(product, fine=fine, negligible=_NEGLIGIBLE)
     saddle = find_saddle(used.used, lambda one: one.epsilon - epsilon)
-    proof = folded(used, saddle) or line(used, saddle, EASY_NODES)
+    proof = folded_sum(used, saddle) or contour_proof(used, saddle, EASY_NODES)
     try:
         proof.work(1)
     except NotCertified:

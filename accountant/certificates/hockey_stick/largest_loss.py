@@ -17,7 +17,7 @@ from proofs.certificate import Step
 
 @final
 @dataclass(frozen=True, slots=True)
-class Bounded:
+class LargestLoss:
     """Delta is the infinite mass from the largest loss on."""
 
     product: Product

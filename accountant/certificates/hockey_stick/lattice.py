@@ -9,7 +9,7 @@ from typing import final
 
 import numpy as np
 
-from accountant.arithmetic.enclosure import Complexes, Reals, short
+from accountant.arithmetic.enclosure import Complexes, Reals, rounded_short
 from accountant.certificates.hockey_stick.contour import quadratures
 from accountant.certificates.hockey_stick.proof import fact_step
 from accountant.certificates.hockey_stick.table import Subject
@@ -33,7 +33,7 @@ _MARGIN = 1e-10
 
 @final
 @dataclass(frozen=True, slots=True)
-class Folded:
+class FoldedSum:
     """The sum over one period.
 
     Attributes:
@@ -77,7 +77,7 @@ class Folded:
         """The abscissa, the span and half the number of nodes."""
         return fact_step(
             "lattice",
-            self.subject.said,
+            self.subject.named,
             points,
             {
                 "c": show_rational(Fraction(self.c)),
@@ -88,14 +88,14 @@ class Folded:
         )
 
 
-def folded(subject: Subject, saddle: Saddle) -> Folded | None:
+def folded_sum(subject: Subject, saddle: Saddle) -> FoldedSum | None:
     """The sum that suits a saddle; None when there is no lattice, or it is too fine."""
     product = subject.used
     found = _common(product)
     if found is None:
         return None
     offset, span = found
-    c = short(saddle.c)
+    c = rounded_short(saddle.c)
     known = real_bounds(product, saddle)
     period = 2 * math.pi / alias_step(saddle, known)
     half = max(math.ceil(period / float(span)) // 2, 1)
@@ -103,7 +103,7 @@ def folded(subject: Subject, saddle: Saddle) -> Folded | None:
         return None
     turn = 2 * math.pi / ((2 * half + 1) * float(span))
     s = c + 1j * turn * np.arange(half + 1)
-    return Folded(subject, c, offset, span, s, total_cgf(product, s).value)
+    return FoldedSum(subject, c, offset, span, s, total_cgf(product, s).value)
 
 
 def _common(product: Product) -> tuple[Fraction, Fraction] | None:

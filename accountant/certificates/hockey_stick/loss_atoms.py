@@ -46,8 +46,8 @@ def _own(pair: Pair) -> Reals:
     if isinstance(pair, SubsampledPair):
         rate, base = float(pair.sampling_rate), _sums(pair.base)
         sign = -1.0 if pair.direction is Direction.ADDITION else 1.0
-        told = pair.base.swapped() if sign > 0.0 else pair.base
-        kept = [np.log1p(-rate)] if infinite_mass(told).upper > 0.0 else []
+        infinite = pair.base.swapped() if sign > 0.0 else pair.base
+        kept = [np.log1p(-rate)] if infinite_mass(infinite).upper > 0.0 else []
         return np.append(np.log1p(rate * np.expm1(sign * base)), kept) * sign
     if isinstance(pair, AtomicPair):
         return pair.atoms.loss

@@ -9,18 +9,18 @@ from typing import TypeAlias
 
 import numpy as np
 
-from accountant.arithmetic.enclosure import Reals, short
+from accountant.arithmetic.enclosure import Reals, rounded_short
 from accountant.certificates.format.serialize import Object, factors
-from accountant.certificates.hockey_stick.closed_form import Closed, has_closed_profile
+from accountant.certificates.hockey_stick.closed_form import ClosedForm, has_closed_profile
 from accountant.certificates.hockey_stick.contour import (
     EASY_NODES,
+    ContourProof,
     Hint,
-    Line,
-    line,
+    contour_proof,
     most_nodes,
     quadratures,
 )
-from accountant.certificates.hockey_stick.lattice import Folded, folded
+from accountant.certificates.hockey_stick.lattice import FoldedSum, folded_sum
 from accountant.certificates.hockey_stick.sampling_tables import subject_below
 from accountant.certificates.hockey_stick.table import Subject
 from accountant.engine.contour import TENT
@@ -32,7 +32,7 @@ from accountant.subsampling.subsampled import Direction, SubsampledPair
 from proofs import limits
 from proofs.certificate import Json, Step, show_rational
 
-Proof: TypeAlias = "Closed | Folded | Line"
+LowerProof: TypeAlias = "ClosedForm | FoldedSum | ContourProof"
 _SLACKS = np.concatenate([[0.0], 2.0 ** np.arange(-30, -6)])
 _WIDEST_SLACK = 2.0**-20  # what a proof may give away before a longer one is tried
 _MARGIN = 1e-8  # of delta: what a sum cuts and what aliases add, and more
@@ -75,9 +75,11 @@ def lower_fact(product: Product, epsilon: float, delta: float, *, moves: bool) -
     return Step(rule=f"at-least/{rule}", premises=(), witness=witness, conclusion=claim)
 
 
-def _closest(proofs: Iterator[Proof], epsilon: Reals, log_delta: Reals) -> tuple[int, Proof | None]:
+def _closest(
+    proofs: Iterator[LowerProof], epsilon: Reals, log_delta: Reals
+) -> tuple[int, LowerProof | None]:
     """The first proof that gives away little, or the one that gives away least, if any does."""
-    found: tuple[int, Proof | None] = epsilon.size, None
+    found: tuple[int, LowerProof | None] = epsilon.size, None
     try:
         for proof in proofs:
             enough = np.flatnonzero(_log_lower(proof, epsilon) >= log_delta)
@@ -91,20 +93,22 @@ def _closest(proofs: Iterator[Proof], epsilon: Reals, log_delta: Reals) -> tuple
     return found
 
 
-def _log_lower(proof: Proof, epsilon: Reals) -> Reals:
+def _log_lower(proof: LowerProof, epsilon: Reals) -> Reals:
     """About the log of what the checker finds at each epsilon, or less."""
-    margin = 0.0 if isinstance(proof, Closed) or not any(proof.subject.tables) else _TABLE_MARGIN
-    if isinstance(proof, Line) and proof.contour.tau:
+    margin = (
+        0.0 if isinstance(proof, ClosedForm) or not any(proof.subject.tables) else _TABLE_MARGIN
+    )
+    if isinstance(proof, ContourProof) and proof.contour.tau:
         return proof.log_lower(epsilon) - margin
     return proof.log_upper(epsilon) - _MARGIN - margin
 
 
-def _proofs(product: Product, epsilon: float, delta: float) -> Iterator[Proof]:
+def _proofs(product: Product, epsilon: float, delta: float) -> Iterator[LowerProof]:
     """Ways to bound the divergence near epsilon, each closer than the one before."""
     sampled = [one.pair for one in product.factors if isinstance(one.pair, SubsampledPair)]
     bounded = any(one.direction is Direction.REPLACEMENT for one in sampled)
     if has_closed_profile(product) and product.factors and not bounded:
-        yield Closed(product)
+        yield ClosedForm(product)
     elif not product.factors or epsilon >= max_loss(product):
         return
     elif not sampled:
@@ -115,31 +119,31 @@ def _proofs(product: Product, epsilon: float, delta: float) -> Iterator[Proof]:
             yield from _sums(used, epsilon)
 
 
-def _sums(used: Subject, epsilon: float) -> Iterator[Proof]:
+def _sums(used: Subject, epsilon: float) -> Iterator[LowerProof]:
     """A folded sum, or lines, longer and longer as long as they are smoothed."""
     saddle = find_saddle(used.used, lambda one: one.epsilon - epsilon)
-    on_lattice = folded(used, saddle)
+    on_lattice = folded_sum(used, saddle)
     if on_lattice is not None:
         yield on_lattice
         return
-    limit = most_nodes(used, short(saddle.c), _SHARE)
+    limit = most_nodes(used, rounded_short(saddle.c), _SHARE)
     most = min(EASY_NODES, limit)
     while True:
-        proof = line(used, saddle, most)
+        proof = contour_proof(used, saddle, most)
         yield proof
         if most == limit or not proof.contour.tau:
             return
         most = min(_LONGER * most, limit)
 
 
-def _witness(proof: Proof, epsilon: float, log_delta: float) -> tuple[str, Object]:
+def _witness(proof: LowerProof, epsilon: float, log_delta: float) -> tuple[str, Object]:
     """The sum, with as many nodes as keep the aliases out, and where to bound these."""
-    if isinstance(proof, Closed):
+    if isinstance(proof, ClosedForm):
         return "closed", {}
     log_least, tau = log_delta + math.log(_MARGIN / 8), 0.0
     witness: Object
     for finer in _FINER:
-        if isinstance(proof, Folded):
+        if isinstance(proof, FoldedSum):
             c, half = proof.c, (proof.s.size - 1) * finer
             period = float(proof.span) * (2 * half + 1)
             name, witness = "lattice", {"span": show_rational(proof.span), "nodes": half}
@@ -159,7 +163,7 @@ def _witness(proof: Proof, epsilon: float, log_delta: float) -> tuple[str, Objec
                 side: _at(proof.subject, at, levels) for side, (at, _) in sides.items()
             }
             return name, {**witness, **_at(proof.subject, c, tails), **hints}
-    raise _rough(proof.subject.said, epsilon)
+    raise _rough(proof.subject.named, epsilon)
 
 
 def _sides(
@@ -168,12 +172,12 @@ def _sides(
     """The best abscissae before and after c, and logs of the aliases' bounds there."""
     found = {}
     for name, places in (("before", c / (1.0 + _FAR)), ("after", c * (1.0 + _FAR))):
-        b = np.array([short(one) for one in places])
+        b = np.array([rounded_short(one) for one in places])
         b = b[(b < c) if name == "before" else (b > c)]
         try:
             moment = total_cgf(subject.used, b + 0j).value.real
         except NotCertified:
-            raise _rough(subject.said, epsilon) from None
+            raise _rough(subject.named, epsilon) from None
         size = moment + 0.5 * tau * tau * b * (b + 1.0) - b * epsilon
         size += b * np.log(b) - (1 + b) * np.log1p(b)
         size += -np.abs(b - c) * period - np.log(-np.expm1(-np.abs(b - c) * period))

@@ -15,7 +15,7 @@ from typing import final
 
 import numpy as np
 
-from accountant.arithmetic.enclosure import Complexes, Reals, short
+from accountant.arithmetic.enclosure import Complexes, Reals, rounded_short
 from accountant.errors import NotCertified
 from accountant.pairs.opposite_gaussians import OppositeGaussiansPair
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
@@ -33,7 +33,7 @@ Mixture = SubsampledGaussianPair | OppositeGaussiansPair
 
 @final
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ShiftedRule:
     """Nodes step * j + i shift for j = -left, ..., right."""
 
     shift: float
@@ -68,7 +68,7 @@ class Rule:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Sampled:
+class MixtureAtTilt:
     """A mixture at one abscissa, with the rules to compute and to bound M.
 
     Attributes:
@@ -90,19 +90,19 @@ class Sampled:
     count: int
 
     @staticmethod
-    def at(pair: Mixture, c: float, count: int) -> Sampled:
+    def at(pair: Mixture, c: float, count: int) -> MixtureAtTilt:
         """Everything that does not depend on where the contour is cut."""
         mu2, q = float(pair.mu_squared), float(pair.sampling_rate)
         moment = float(pair.cgf(np.array([c + 0j])).value.real[0])
         lifted = -c * math.log1p(-q) - moment
         grown = float(np.logaddexp(0.0, math.log(q) + 0.5 * c * (c + 1) * mu2))
         if isinstance(pair, OppositeGaussiansPair):
-            return Sampled(pair, c, c + 1, c, lifted + grown, moment, count)
+            return MixtureAtTilt(pair, c, c + 1, c, lifted + grown, moment, count)
         if pair.removal:
-            return Sampled(pair, c + 1, c + 1, 0.0, grown - moment, moment, count)
-        return Sampled(pair, -c, 0.0, c, lifted, moment, count)
+            return MixtureAtTilt(pair, c + 1, c + 1, 0.0, grown - moment, moment, count)
+        return MixtureAtTilt(pair, -c, 0.0, c, lifted, moment, count)
 
-    def nodes(self, accuracy: float = EXACT) -> Rule:
+    def nodes(self, accuracy: float = EXACT) -> ShiftedRule:
         """The rule for M itself: few nodes, error far below 1/count.
 
         Raises:
@@ -118,7 +118,7 @@ class Sampled:
             )
         return rule
 
-    def tails(self, y: float) -> list[tuple[float, Rule]]:
+    def tails(self, y: float) -> list[tuple[float, ShiftedRule]]:
         """Logs of bounds of |M(c+iv)|/M(c) for v >= y, with their rules."""
         limit = _LARGEST_TURN / math.sqrt(self.pair.mu_squared)
         found = []
@@ -132,13 +132,13 @@ class Sampled:
                 found.append((math.log(bound + 2 * error), rule))
         return found
 
-    def _rule(self, shift: float, accuracy: float) -> Rule:
-        b = short(shift)
+    def _rule(self, shift: float, accuracy: float) -> ShiftedRule:
+        b = rounded_short(shift)
         mu = math.sqrt(self.pair.mu_squared)
         lost = accuracy + math.log(self.count) + self.log_size + 2.0
         if self.fall:
             lost -= self.fall * math.log(math.cos(mu * b))
-        step = short(2 * math.pi * b / (lost + 2 * b * b))
+        step = rounded_short(2 * math.pi * b / (lost + 2 * b * b))
         reach = math.sqrt(2 * lost + b * b)
         right = reach + mu * self.centre
-        return Rule(b, step, math.ceil(reach / step), math.ceil(right / step))
+        return ShiftedRule(b, step, math.ceil(reach / step), math.ceil(right / step))

@@ -10,16 +10,16 @@ from typing import Final
 import numpy as np
 
 from accountant.arithmetic import convex_profile
-from accountant.arithmetic.enclosure import Reals, short
+from accountant.arithmetic.enclosure import Reals, rounded_short
 from accountant.certificates.format.serialize import Object
-from accountant.certificates.hockey_stick.atomic_sample import few
+from accountant.certificates.hockey_stick.atomic_sample import atomic_sample
 from accountant.certificates.hockey_stick.closed_form import has_closed_profile, has_few_losses
-from accountant.certificates.hockey_stick.contour import Line, line
-from accountant.certificates.hockey_stick.single_sample import Once
+from accountant.certificates.hockey_stick.contour import ContourProof, contour_proof
+from accountant.certificates.hockey_stick.single_sample import SingleSample
 from accountant.certificates.hockey_stick.table import (
-    Side,
     Subject,
     Table,
+    TableSide,
 )
 from accountant.engine.profile import deltas
 from accountant.engine.saddle_point import find_saddle, survey
@@ -66,7 +66,7 @@ def subject_below(product: Product, *, fine: int, negligible: float) -> Subject:
     for factor in product.factors:
         pair, table, listed = factor.pair, None, None
         if isinstance(pair, SubsampledPair):
-            listed = few(pair)
+            listed = atomic_sample(pair)
             table = None if listed else _table_below(pair, fine, negligible / factor.count)
         tables.append(table)
         computed.append(Factor(listed or pair, factor.count))
@@ -91,14 +91,14 @@ def subject(
     for factor in product.factors:
         pair, least = factor.pair, negligible / factor.count
         if isinstance(pair, SubsampledPair) and not (whole and has_few_losses(Product.of(pair))):
-            made = _coarser(pair, fine, least) if fewer else _table(pair, fine, least, whole=whole)
-            tables.append(made)
+            table = _coarser(pair, fine, least) if fewer else _table(pair, fine, least, whole=whole)
+            tables.append(table)
         else:
             tables.append(None)
     return Subject(product, tuple(tables), product)
 
 
-def once(pair: SubsampledPair, epsilon: float) -> Once:
+def single_sample(pair: SubsampledPair, epsilon: float) -> SingleSample:
     """One sampled pair, once, whose base has no closed profile: by a line as long as it takes."""
     _, argument = _argument(pair, np.array([epsilon]))
     at = float(argument[0])
@@ -106,12 +106,12 @@ def once(pair: SubsampledPair, epsilon: float) -> Once:
     with np.errstate(divide="ignore"):
         known = np.log(deltas(pair.base, argument)[1])
     nodes = _MOST_NODES
-    proof = line(Subject.plain(pair.base), saddle, nodes)
+    proof = contour_proof(Subject.plain(pair.base), saddle, nodes)
     while proof.log_upper(argument)[0] > known[0] + _CLOSE and nodes < _LONGEST:
         nodes *= 8
-        proof = line(Subject.plain(pair.base), saddle, nodes)
+        proof = contour_proof(Subject.plain(pair.base), saddle, nodes)
     over = float((proof.log_upper(argument) - known)[0])
-    return Once(pair, proof.witness(), max(over, 0.0) + _CLOSE)
+    return SingleSample(pair, proof.witness(), max(over, 0.0) + _CLOSE)
 
 
 def _coarser(pair: SubsampledPair, fine: int, negligible: float) -> Table:
@@ -145,7 +145,7 @@ def _table(pair: SubsampledPair, fine: int, negligible: float, *, whole: bool) -
     if not all(map(_is_short, grids)):
         raise NotCertified(_FAR_APART)
     sides = [
-        Side(grid, _lines(one, grid * span, negligible))
+        TableSide(grid, _lines(one, grid * span, negligible))
         for one, grid in zip(both, grids, strict=True)
     ]
     return Table(found, *sides)
@@ -161,7 +161,7 @@ def _table_below(pair: SubsampledPair, fine: int, negligible: float) -> Table:
         raise NotCertified(_FAR_APART)
     found = convex_profile.below(*_sides(both, grids, span))
     sides = [
-        Side(grid, _lines(one, grid * span, negligible, below=True))
+        TableSide(grid, _lines(one, grid * span, negligible, below=True))
         for one, grid in zip(both, grids, strict=True)
     ]
     return Table(as_lattice_pair(found, grids, span), *sides)
@@ -250,7 +250,7 @@ def _lines(
 
 
 def _require_lines(pair: SubsampledPair, epsilon: Reals, negligible: float) -> None:
-    """Refuse a base at once of which a line misses what it is made for, at some places.
+    """Refuse a base at once of which a line misses what it is table for, at some places.
 
     Raises:
         NotCertified: it does.
@@ -271,15 +271,15 @@ def _wanted(pair: SubsampledPair, epsilon: Reals, negligible: float) -> tuple[Re
         return argument, np.logaddexp(known, room), room
 
 
-def _line_at(base: Product, epsilon: float, *, below: bool = False) -> Line:
+def _line_at(base: Product, epsilon: float, *, below: bool = False) -> ContourProof:
     """A line for the base's profile; from below, with the aliases that the checker bounds."""
     saddle = find_saddle(base, lambda one: one.epsilon - epsilon)
     if below:
-        twice = 2.0 * short(saddle.c)
+        twice = 2.0 * rounded_short(saddle.c)
         saddle = replace(
             saddle, points=(twice,), values=(float(survey(base, np.array([twice])).value[0]),)
         )
-    return line(Subject.plain(base), saddle, _MOST_NODES)
+    return contour_proof(Subject.plain(base), saddle, _MOST_NODES)
 
 
 def _argument(pair: SubsampledPair, epsilon: Reals) -> tuple[Reals, Reals]:

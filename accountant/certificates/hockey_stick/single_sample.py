@@ -19,7 +19,7 @@ from proofs.certificate import Step
 
 @final
 @dataclass(frozen=True, slots=True)
-class Once:
+class SingleSample:
     """The subsampling theorem itself.
 
     Attributes:

@@ -31,7 +31,7 @@ _LARGEST = 700.0  # log of a level
 
 @final
 @dataclass(frozen=True, slots=True)
-class Side:
+class TableSide:
     """One side of a table.
 
     Attributes:
@@ -70,8 +70,8 @@ class Table:
     """
 
     finite_pair: LatticePair
-    forward: Side
-    backward: Side
+    forward: TableSide
+    backward: TableSide
 
     @property
     def top(self) -> float:
@@ -155,12 +155,12 @@ class Subject:
     """A product as a certificate names it, and as its proof computes.
 
     Attributes:
-        said: the product.
+        named: the product.
         tables: one for each sampled pair, in order of the factors; None for others.
         computed: the product, with a finite pair for every sample whose losses are added up.
     """
 
-    said: Product
+    named: Product
     tables: tuple[Table | None, ...]
     computed: Product
 

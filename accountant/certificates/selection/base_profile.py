@@ -34,7 +34,7 @@ _FAINT = 1e-8  # of phi'(1): smaller values need no fine cells
 
 @final
 @dataclass(frozen=True, slots=True)
-class Shown:
+class SelectionProof:
     """What proves a point of the profile of a selection.
 
     Attributes:
@@ -54,7 +54,7 @@ class Shown:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Known:
+class BaseProfile:
     """The base's profile H_t in one direction.
 
     Attributes:
@@ -68,14 +68,14 @@ class Known:
     missing: Reals
 
     @staticmethod
-    def of(points: Mapping[Fraction, Fraction]) -> Known:
+    def of(points: Mapping[Fraction, Fraction]) -> BaseProfile:
         """From bounds by log t, which below t = 1 are those of the other direction."""
         logs = np.array([float(x) for x in sorted(points)])
         delta = np.array([float(points[x]) for x in sorted(points)])
         ratio = np.exp(logs)
         level = np.where(logs >= 0.0, delta, -np.expm1(logs) + ratio * delta)
         missing = np.where(logs >= 0.0, -np.expm1(-logs) + level / ratio, delta)
-        return Known(ratio, level, missing)
+        return BaseProfile(ratio, level, missing)
 
     def lines(self, a: Reals, c: Reals) -> Reals:
         """(c - level)/ratio, c = 1 - a: one row for each of them, one column for each point."""
@@ -101,9 +101,9 @@ class Known:
         return [Fraction(1), *sorted(inside - {Fraction(1)}, reverse=True), Fraction(0)]
 
 
-def known(
+def base_facts(
     base: DominatingPair[Any], runs: RunLaw, shifted: Callable[[Product], Reals]
-) -> tuple[list[Step], dict[str, Known]]:
+) -> tuple[list[Step], dict[str, BaseProfile]]:
     """Facts about a base, and what they say of each different direction.
 
     Args:
@@ -128,12 +128,14 @@ def known(
         heights[product] = dict(points)
         steps.extend(shown)
     return steps, {
-        name: Known.of({-x: y for x, y in heights[behind].items()} | heights[ahead])
+        name: BaseProfile.of({-x: y for x, y in heights[behind].items()} | heights[ahead])
         for name, (ahead, behind) in ways.items()
     }
 
 
-def proved(delta: Callable[[float], float], point: Point, near: float) -> tuple[Fraction, Fraction]:
+def proved_point(
+    delta: Callable[[float], float], point: Point, near: float
+) -> tuple[Fraction, Fraction]:
     """The point that a bound proves: delta at its epsilon, or epsilon at its delta.
 
     Args:

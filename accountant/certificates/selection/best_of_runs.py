@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from accountant.arithmetic.enclosure import Reals
 from accountant.certificates.format.serialize import Object, law_work, run_law
-from accountant.certificates.selection.connect_the_dots import Aim, paired
-from accountant.certificates.selection.neyman_pearson import Outcomes
+from accountant.certificates.selection.connect_the_dots import Aim, pair_of_bounds
+from accountant.certificates.selection.neyman_pearson import NeymanPearsonCurve
 from accountant.certificates.selection.partition import Cuts
 from accountant.pairs.finite import FinitePair
 from accountant.run_counts.law import RunLaw
@@ -35,7 +35,7 @@ _UNIT = 2.0**-96
 
 @final
 @dataclass(frozen=True, slots=True)
-class Best:
+class BestOfRuns:
     """One direction's sum, of (gain - t cost)_+ at a ratio t >= 1.
 
     Attributes:
@@ -76,7 +76,7 @@ class Best:
         return {**cuts, "close": [*self.close]} if any(self.close) else cuts
 
 
-def best(
+def pairs_above_best(
     forward: FinitePair, backward: FinitePair, runs: RunLaw, aim: Aim
 ) -> tuple[FinitePair, FinitePair, Object]:
     """Finite pairs above the best of some runs of finite pairs, and what shows it.
@@ -90,10 +90,12 @@ def best(
     names = {"forward": forward}
     if forward != backward:
         names["backward"] = backward
-    work = (_ALONE if aim.asked else _AMONG) // (len(names) * aim.selections)
+    work = (_ALONE if aim.epsilon else _AMONG) // (len(names) * aim.selections)
     sums = {name: _sum(pair, runs, aim.tail, work) for name, pair in names.items()}
     ahead, behind = sums["forward"], sums.get("backward", sums["forward"])
-    found = paired(ahead, behind, aim, one_way=len(sums) == 1, count=_COUNT // aim.selections)
+    found = pair_of_bounds(
+        ahead, behind, aim, one_way=len(sums) == 1, count=_COUNT // aim.selections
+    )
     witness: Object = {name: one.witness() for name, one in sums.items()}
     swapped = FinitePair(p=found.q, q=found.p) if len(sums) > 1 else found
     return found, swapped, {"runs": run_law(runs), **witness}
@@ -108,9 +110,9 @@ def _sizes(runs: RunLaw, outcomes: int, work: int) -> tuple[int, int]:
     return found, int(_CELLS * found)
 
 
-def _sum(pair: FinitePair, runs: RunLaw, tail: float, work: int) -> Best:
+def _sum(pair: FinitePair, runs: RunLaw, tail: float, work: int) -> BestOfRuns:
     """Cuts for so much work of the checker, and its sum over them."""
-    base = Outcomes.of(pair)
+    base = NeymanPearsonCurve.of(pair)
     cuts = Cuts.of(base, runs, tail, *_sizes(runs, len(pair.p), work))
     grid, first = cuts.grid, cuts.grid.first
     value = float(runs.derivative(np.zeros(1))[0])
@@ -122,7 +124,7 @@ def _sum(pair: FinitePair, runs: RunLaw, tail: float, work: int) -> Best:
         turn = gain / cost
     order = np.argsort(-turn)
     sums = (np.insert(np.cumsum(one[order]), 0, 0.0) for one in (gain, cost))
-    return Best(cuts.blocks, cuts.masses, cuts.close.tolist(), turn[order], *sums)
+    return BestOfRuns(cuts.blocks, cuts.masses, cuts.close.tolist(), turn[order], *sums)
 
 
 def _rounded(runs: RunLaw) -> float:
@@ -163,7 +165,7 @@ def _steps(gains: Reals, costs: Reals) -> Reals:
     return np.array(found).reshape(-1, 2).T
 
 
-def _shares(base: Outcomes, cuts: Reals) -> list[list[tuple[Reals, Reals]]]:
+def _shares(base: NeymanPearsonCurve, cuts: Reals) -> list[list[tuple[Reals, Reals]]]:
     """For each end, of every block the masses of its outcomes, shared, and their ratios."""
     every = np.union1d(base.k, cuts)
     middle, width = 0.5 * (every[1:] + every[:-1]), np.diff(every)

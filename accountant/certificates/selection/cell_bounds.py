@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accountant.arithmetic.enclosure import Reals
-from accountant.certificates.selection.neyman_pearson import Outcomes
+from accountant.certificates.selection.neyman_pearson import NeymanPearsonCurve
 from accountant.run_counts.law import RunLaw
 
 _NEAR, _SLIP = 1e-9, 1e-6
@@ -42,7 +42,7 @@ class Grid:
     chord: Reals
 
     @staticmethod
-    def of(runs: RunLaw, base: Outcomes, x: Reals, cuts: Reals) -> Grid:
+    def of(runs: RunLaw, base: NeymanPearsonCurve, x: Reals, cuts: Reals) -> Grid:
         """The bounds of the blocks between some cuts, for masses x from 0 to 1."""
         known, first = base.under(cuts), np.searchsorted(x, cuts[1:])
         ends = np.array([[cuts[:-1], known[:-1]], [cuts[1:], known[1:]]])
@@ -94,7 +94,7 @@ class Grid:
         return np.asarray(np.maximum(np.maximum(rest, nearest[:, :, None]), 0.0))
 
 
-def _beside(runs: RunLaw, base: Outcomes, starts: Reals, near: Reals) -> Reals:
+def _beside(runs: RunLaw, base: NeymanPearsonCurve, starts: Reals, near: Reals) -> Reals:
     """What the first mass costs at least, at both ends of the blocks."""
     slopes = base.ratio[base.place(starts)]
     found = float(runs.derivative(np.zeros(1))[0]) + _bend(runs) * slopes * near
@@ -113,7 +113,7 @@ def _bend(runs: RunLaw) -> float:
     return float(near[1] / _NEAR) * (1 - _SLIP)
 
 
-def _planes(runs: RunLaw, base: Outcomes, x: Reals, known: Reals) -> Reals:
+def _planes(runs: RunLaw, base: NeymanPearsonCurve, x: Reals, known: Reals) -> Reals:
     """Tangents of phi' above the lines of the outcomes in the middle of the cells.
 
     Args:

@@ -32,10 +32,10 @@ _CLOSE_BY = (-1e-6, 0.0, 1e-5, 3e-5, 1e-4, 3e-4)  # relative to an epsilon
 _SPARE = 0.01  # of the tail
 _LEAST = Fraction(1, 1 << 80)  # for t < 1, so that balls decide
 
-Point = tuple[Fraction, Fraction]
+Corner = tuple[Fraction, Fraction]
 
 
-class Above(Protocol):
+class ProfileBound(Protocol):
     """A bound of a profile at ratios t >= 1."""
 
     def delta(self, t: Reals) -> Reals:
@@ -53,12 +53,12 @@ class Aim:
     Attributes:
         tail: the mass of losses that may be counted as infinite.
         selections: how many share the checker's work.
-        asked: an epsilon near which no chord of the profile is to be long; 0 for none.
+        epsilon: a value near which no chord of the profile is to be long; 0 for none.
     """
 
     tail: float = 0.0
     selections: int = 1
-    asked: float = 0.0
+    epsilon: float = 0.0
 
 
 def ratios(
@@ -109,7 +109,9 @@ def ratios(
     return sorted({*inner, *further, Fraction(1)})
 
 
-def paired(ahead: Above, behind: Above, aim: Aim, *, one_way: bool, count: int) -> FinitePair:
+def pair_of_bounds(
+    ahead: ProfileBound, behind: ProfileBound, aim: Aim, *, one_way: bool, count: int
+) -> FinitePair:
     """The finite pair of two bounds at some ratios; used one way, losses below 0 matter less.
 
     Args:
@@ -130,30 +132,30 @@ def paired(ahead: Above, behind: Above, aim: Aim, *, one_way: bool, count: int) 
         return np.asarray(np.maximum(profile(t) - np.maximum(1.0 - t, 0.0), 0.0))
 
     points, size = [], None if one_way else both
-    near = [min(aim.asked * (1.0 + x), ends[1]) for x in _CLOSE_BY] if aim.asked else []
+    near = [min(aim.epsilon * (1.0 + x), ends[1]) for x in _CLOSE_BY] if aim.epsilon else []
     extra = (-ends[0], *near, ends[1])
     listed = ratios(profile, *ends, extra, floor=tail / FAINT, count=count, size=size)
     for t in listed:
         bounds = [float(ahead.delta(np.array(float(t))))] if t >= 1 else []
         bounds += [float(behind.delta(np.array(float(1 / t))))] if t <= 1 else []
-        points.append(point(t, max(bounds) + _SPARE * tail))  # differences of masses cancel
-    return above(points)
+        points.append(corner(t, max(bounds) + _SPARE * tail))  # differences of masses cancel
+    return pair_above_corners(points)
 
 
-def place(t: Fraction) -> Fraction:
+def log_ratio_place(t: Fraction) -> Fraction:
     """The size of log t, rounded down."""
     return Fraction(math.floor(math.ldexp(abs(math.log(t)), LOG_BITS)), 1 << LOG_BITS)
 
 
-def point(t: Fraction, bound: float) -> Point:
+def corner(t: Fraction, bound: float) -> Corner:
     """A bound of H_t: of this direction for t >= 1, of the swapped one at 1/t for t < 1."""
     exact = short_up(min(bound * (1 + _ROOM), 1.0), _BITS)
     return t, exact if t >= 1 else 1 - t + t * max(exact, _LEAST)
 
 
-def above(points: list[Point]) -> FinitePair:
+def pair_above_corners(points: list[Corner]) -> FinitePair:
     """The finite pair of the largest convex polygon below the points."""
-    corners: list[Point] = [(Fraction(0), Fraction(1))]
+    corners: list[Corner] = [(Fraction(0), Fraction(1))]
     for point in points:
         while len(corners) > 1 and _slope(*corners[-2:]) >= _slope(corners[-1], point):
             corners.pop()
@@ -168,5 +170,5 @@ def above(points: list[Point]) -> FinitePair:
     return FinitePair(p=tuple(a for a, _ in kept), q=tuple(b for _, b in kept))
 
 
-def _slope(start: Point, end: Point) -> Fraction:
+def _slope(start: Corner, end: Corner) -> Fraction:
     return (end[1] - start[1]) / (end[0] - start[0])

@@ -14,9 +14,9 @@ from accountant.certificates.hockey_stick.loss_atoms import bends
 from accountant.certificates.selection.connect_the_dots import (
     FAINT,
     LOG_BITS,
-    above,
-    place,
-    point,
+    corner,
+    log_ratio_place,
+    pair_above_corners,
     ratios,
 )
 from accountant.engine.profile import deltas, max_loss
@@ -32,7 +32,9 @@ _PAST, _NEARLY = 1e-8, 1.01
 _COUNT = 768
 
 
-def coarse(base: DominatingPair[Any], tail: float) -> tuple[FinitePair, FinitePair, list[Step]]:
+def finite_base_pairs(
+    base: DominatingPair[Any], tail: float
+) -> tuple[FinitePair, FinitePair, list[Step]]:
     """A finite pair above each direction, forward first, and the facts that show it.
 
     Args:
@@ -44,7 +46,7 @@ def coarse(base: DominatingPair[Any], tail: float) -> tuple[FinitePair, FinitePa
     wanted: dict[Product, set[Fraction]] = {product: set() for product in ways}
     for ahead, behind in ways.items():
         for t in grids[ahead]:
-            wanted[ahead if t >= 1 else behind].add(place(t))
+            wanted[ahead if t >= 1 else behind].add(log_ratio_place(t))
     steps: list[Step] = []
     heights = {}
     for product, places in wanted.items():
@@ -53,8 +55,12 @@ def coarse(base: DominatingPair[Any], tail: float) -> tuple[FinitePair, FinitePa
         steps.extend(shown)
     pairs = {}
     for ahead, behind in ways.items():
-        both = ((t, heights[ahead if t >= 1 else behind].get(place(t))) for t in grids[ahead])
-        pairs[ahead] = above([point(t, float(one)) for t, one in both if one is not None])
+        both = (
+            (t, heights[ahead if t >= 1 else behind].get(log_ratio_place(t))) for t in grids[ahead]
+        )
+        pairs[ahead] = pair_above_corners(
+            [corner(t, float(one)) for t, one in both if one is not None]
+        )
     return pairs[base.forward], pairs[base.backward], steps
 
 

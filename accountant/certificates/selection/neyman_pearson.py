@@ -14,7 +14,7 @@ from accountant.pairs.finite import FinitePair
 
 @final
 @dataclass(frozen=True, slots=True)
-class Outcomes:
+class NeymanPearsonCurve:
     """The least mass A(k) under Q of a set of mass k under P: linear between its corners.
 
     Attributes:
@@ -28,12 +28,12 @@ class Outcomes:
     ratio: Reals
 
     @staticmethod
-    def of(pair: FinitePair) -> Outcomes:
+    def of(pair: FinitePair) -> NeymanPearsonCurve:
         """Those that P has."""
         listed = sorted((b / a, a, b) for a, b in zip(pair.p, pair.q, strict=True) if a)
         ratio, p, q = (np.array([float(one[i]) for one in listed]) for i in range(3))
         k, least = (np.concatenate([[0.0], np.cumsum(one)]) for one in (p, q))
-        return Outcomes(k, least, ratio)
+        return NeymanPearsonCurve(k, least, ratio)
 
     def under(self, k: Reals) -> Reals:
         """A(k)."""

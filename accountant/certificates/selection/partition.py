@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from accountant.arithmetic.enclosure import Reals
 from accountant.certificates.selection.base_profile import evenly
 from accountant.certificates.selection.cell_bounds import Grid
-from accountant.certificates.selection.neyman_pearson import Outcomes
+from accountant.certificates.selection.neyman_pearson import NeymanPearsonCurve
 from accountant.guarantees.rounding import short_up
 from accountant.run_counts.law import RunLaw
 
@@ -51,7 +51,7 @@ class Cuts:
     grid: Grid
 
     @staticmethod
-    def of(base: Outcomes, runs: RunLaw, tail: float, blocks: int, masses: int) -> Cuts:
+    def of(base: NeymanPearsonCurve, runs: RunLaw, tail: float, blocks: int, masses: int) -> Cuts:
         """About so many blocks and masses, for sums down to somewhat more than the tail."""
         listed = _masses(base, runs, masses)
         x = np.array([float(one) for one in listed])
@@ -93,7 +93,7 @@ class _Trial:
     slope: Reals
 
     @staticmethod
-    def of(base: Outcomes, runs: RunLaw, x: Reals, cuts: Reals) -> _Trial:
+    def of(base: NeymanPearsonCurve, runs: RunLaw, x: Reals, cuts: Reals) -> _Trial:
         """For masses x."""
         slope = base.ratio[np.stack([base.place(cuts[:-1]), base.before(cuts[1:])])]
         return _Trial(Grid.of(runs, base, x, cuts), np.diff(cuts), slope)
@@ -128,14 +128,14 @@ class _Trial:
         return high
 
 
-def _start(base: Outcomes, smallest: float, count: int) -> Reals:
+def _start(base: NeymanPearsonCurve, smallest: float, count: int) -> Reals:
     """A few blocks by powers of 1/2, and the ends of outcomes at which A bends most."""
     octaves = 0.5 ** np.linspace(1.0, max(-math.log2(smallest), 2.0), min(count // 3, _OCTAVES))
     inside = np.concatenate([octaves, _corners(base, count // 3)])
     return np.unique(np.concatenate([[0.0], inside[(inside > 0.0) & (inside < 1.0)], [1.0]]))
 
 
-def _masses(base: Outcomes, runs: RunLaw, count: int) -> list[Fraction]:
+def _masses(base: NeymanPearsonCurve, runs: RunLaw, count: int) -> list[Fraction]:
     """From 0 to 1, where log phi'(c) and log phi'(A(c)) change evenly, and few outcomes' ends."""
     small = np.geomspace(_SMALLEST, 1.0, _FINE)
     fine = np.unique(np.concatenate([[0.0], small, 1.0 - small, [1.0]]))
@@ -146,7 +146,7 @@ def _masses(base: Outcomes, runs: RunLaw, count: int) -> list[Fraction]:
     return sorted({one for one in inside if 0 < one < 1} | {Fraction(0), Fraction(1)})
 
 
-def _corners(base: Outcomes, count: int) -> Reals:
+def _corners(base: NeymanPearsonCurve, count: int) -> Reals:
     """The ends of outcomes at which A bends most."""
     bends = np.diff(base.ratio) * np.minimum(np.diff(base.k)[1:], np.diff(base.k)[:-1])
     most = min(count, base.ratio.size if base.ratio.size <= _FEW else _SHARP)

@@ -18,7 +18,13 @@ import numpy as np
 from accountant.arithmetic.enclosure import Reals
 from accountant.certificates.format.serialize import run_law
 from accountant.certificates.hockey_stick.choose import Point
-from accountant.certificates.selection.base_profile import MARGIN, Known, Shown, known, proved
+from accountant.certificates.selection.base_profile import (
+    MARGIN,
+    BaseProfile,
+    SelectionProof,
+    base_facts,
+    proved_point,
+)
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.rounding import short_down
 from accountant.pairs.product import Product
@@ -49,7 +55,7 @@ class Polygon:
     a: list[Fraction]
     height: list[Fraction]
     places: list[int]
-    base: Known
+    base: BaseProfile
 
     def delta(self, runs: RunLaw, epsilon: float) -> float:
         """The mixture of shifts."""
@@ -68,16 +74,20 @@ class Polygon:
         return {"corners": corners, "tangents": list(self.places)}
 
 
-def selected(base: DominatingPair[Any], runs: RunLaw, point: Point) -> Shown:
+def prove_by_shifted_mixture(
+    base: DominatingPair[Any], runs: RunLaw, point: Point
+) -> SelectionProof:
     """The best (epsilon, delta) near a point that the checker's bound proves."""
     near = max(_start(product, runs, point) for product in (base.forward, base.backward))
-    facts, ways = known(base, runs, lambda product: _shifted(product, runs, near))
+    facts, ways = base_facts(base, runs, lambda product: _shifted(product, runs, near))
     polygons = {name: _polygon(one, runs) for name, one in ways.items()}
-    epsilon, delta = proved(
+    epsilon, delta = proved_point(
         lambda at: max(one.delta(runs, at) for one in polygons.values()), point, near
     )
     witness = {name: one.witness() for name, one in polygons.items()}
-    return Shown("select/profile", epsilon, delta, facts, {"runs": run_law(runs), **witness})
+    return SelectionProof(
+        "select/profile", epsilon, delta, facts, {"runs": run_law(runs), **witness}
+    )
 
 
 def _start(base: Product, runs: RunLaw, point: Point) -> float:
@@ -104,7 +114,7 @@ def _shifted(base: Product, runs: RunLaw, epsilon: float) -> Reals:
     return epsilon + np.linspace(max(first, -found.curve.end - epsilon), last, _SHIFTED)
 
 
-def _polygon(base: Known, runs: RunLaw) -> Polygon:
+def _polygon(base: BaseProfile, runs: RunLaw) -> Polygon:
     """The highest convex polygon that the checker's tangents allow."""
     exact = base.cells(runs, _CELLS)
     a = np.array([float(one) for one in exact])

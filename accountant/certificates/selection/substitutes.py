@@ -15,7 +15,7 @@ from accountant.subsampling.subsampled import SubsampledPair
 _MOST = 1_500  # outcomes
 
 
-def alone(product: Product) -> FinitePair | None:
+def single_finite_pair(product: Product) -> FinitePair | None:
     """The one finite pair, once, that a product consists of, if it is a short one."""
     first = product.factors[0]
     if len(product.factors) == 1 and first.count == 1 and isinstance(first.pair, FinitePair):
@@ -23,7 +23,7 @@ def alone(product: Product) -> FinitePair | None:
     return None
 
 
-def both_ways(
+def finite_guarantee(
     pair: DominatingPair[Any], forward: FinitePair, backward: FinitePair
 ) -> DominatingPair[Any]:
     """Finite pairs as a statement under another one's relation."""
@@ -33,7 +33,7 @@ def both_ways(
 
 @final
 @dataclass(frozen=True, slots=True)
-class StandIns:
+class Substitutes:
     """What stands for which selected pair."""
 
     known: dict[Pair, Pair] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class StandIns:
         forward, backward = (self._product(one) for one in (pair.forward, pair.backward))
         return DominatingPair(forward=forward, backward=backward, relation=pair.relation)
 
-    def known_as(self, guarantee: Guarantee[Any]) -> Guarantee[Any]:
+    def substituted(self, guarantee: Guarantee[Any]) -> Guarantee[Any]:
         """What the checker is told in place of a guarantee."""
         return self.of(guarantee) if isinstance(guarantee, DominatingPair) else guarantee
 

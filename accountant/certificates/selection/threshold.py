@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from accountant.arithmetic.enclosure import Reals
 from accountant.certificates.format.serialize import Object, law_work, run_law
-from accountant.certificates.selection.base_profile import MARGIN, Known, known
-from accountant.certificates.selection.connect_the_dots import Aim, paired
+from accountant.certificates.selection.base_profile import MARGIN, BaseProfile, base_facts
+from accountant.certificates.selection.connect_the_dots import Aim, pair_of_bounds
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.rounding import short_up
 from accountant.pairs.finite import FinitePair
@@ -33,7 +33,7 @@ from proofs.certificate import Json, Step, show_rational
 _COUNT = 300  # ratios
 _SHIFTED, _TOP = 240, 60
 _FIRST = (80, 50)  # cells of either mass, before they are cut
-_ROUNDS, _ASKED, _FURTHER = 8, 160, 40
+_ROUNDS, _EVALUATED, _FURTHER = 8, 160, 40
 _RECTANGLES = 20_000
 _SHARE = limits.MAX_WORK // 6  # of the checker's work
 _FINE, _BITS = 2_000, 20
@@ -71,7 +71,7 @@ class Cells:
     spared: Reals
 
     @staticmethod
-    def best(base: Known, masses: Masses) -> Cells:
+    def best(base: BaseProfile, masses: Masses) -> Cells:
         """At or below the least mass under Q: (x - H_s)/s, or 0."""
         p, left = _ends(masses)
         row = np.arange(p.shape[1])
@@ -84,7 +84,7 @@ class Cells:
         return Cells(masses, np.where(start > 0.0, place + 1, 0).tolist(), p, left, q, 1.0 - q)
 
     @staticmethod
-    def worst(base: Known, masses: Masses) -> Cells:
+    def worst(base: BaseProfile, masses: Masses) -> Cells:
         """At or above the largest mass: 1 - (1 - r - H_s)/s."""
         p, left = _ends(masses)
         row, lines = np.arange(p.shape[1]), base.rest(p.mean(axis=0), left.mean(axis=0))
@@ -111,7 +111,7 @@ class Cells:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Stopped:
+class ThresholdBound:
     """One direction's bound: the largest of lines gain - t cost.
 
     Attributes:
@@ -154,7 +154,7 @@ class Stopped:
         return {"best": self.best.witness(), "worst": self.worst.witness()}
 
 
-def pair_above(
+def pairs_above_threshold(
     base: DominatingPair[Any], runs: RunLaw, aim: Aim
 ) -> tuple[FinitePair, FinitePair, list[Step], Object]:
     """Finite pairs above stopping at a threshold, facts about the base, and what shows them.
@@ -171,11 +171,13 @@ def pair_above(
         ahead = np.linspace(min(first, 0.0), _reach(one, least), _SHIFTED)
         return np.concatenate([ahead, _top(one, least)])
 
-    facts, ways = known(base, runs, shifted)
+    facts, ways = base_facts(base, runs, shifted)
     products = {"forward": base.forward, "backward": base.backward}
-    bounds = {name: _stopped(one, products[name], runs, aim.tail) for name, one in ways.items()}
+    bounds = {
+        name: _threshold_bound(one, products[name], runs, aim.tail) for name, one in ways.items()
+    }
     ahead, behind = bounds["forward"], bounds.get("backward", bounds["forward"])
-    found = paired(ahead, behind, aim, one_way=len(bounds) == 1, count=_COUNT)
+    found = pair_of_bounds(ahead, behind, aim, one_way=len(bounds) == 1, count=_COUNT)
     witness: Object = {name: one.witness() for name, one in bounds.items()}
     swapped = FinitePair(p=found.q, q=found.p) if len(bounds) > 1 else found
     return found, swapped, facts, {"runs": run_law(runs), **witness}
@@ -196,7 +198,9 @@ def _top(base: Product, least: float) -> Reals:
     return np.asarray(np.unique(losses[np.isfinite(losses)]))
 
 
-def _stopped(base: Known, product: Product, runs: RunLaw, tail: float) -> Stopped:
+def _threshold_bound(
+    base: BaseProfile, product: Product, runs: RunLaw, tail: float
+) -> ThresholdBound:
     """Cells that are cut where the bound is largest."""
     found = curve(product)
     outcomes = found.above(*found.size)
@@ -206,10 +210,10 @@ def _stopped(base: Known, product: Product, runs: RunLaw, tail: float) -> Stoppe
     worst = _cuts(upside_down, runs, least, _FIRST[1])
     most = min(_RECTANGLES, _SHARE // limits.rectangle_work(law_work(runs)))
     bound = _lines(base, best, worst, runs)
-    near = np.linspace(0.0, 2.0 * _reach(product, least), _ASKED)
+    near = np.linspace(0.0, 2.0 * _reach(product, least), _EVALUATED)
     for _ in range(_ROUNDS):
-        asked = np.exp(np.append(near, np.linspace(near[-1], bound.end(tail), _FURTHER)))
-        cells = bound.origin[:, bound.active(asked)]
+        ratios = np.exp(np.append(near, np.linspace(near[-1], bound.end(tail), _FURTHER)))
+        cells = bound.origin[:, bound.active(ratios)]
         both = zip((best, worst), cells, strict=True)
         better, worse = (_halved(masses, at) for masses, at in both)
         if 2 * len(better) * len(worse) > 3 * most:  # about a third has x + r > 1
@@ -279,7 +283,7 @@ def _apart(values: Reals, left: Reals) -> Reals:
     return np.asarray(np.where(values[0] < 0.5, values[1] - values[0], left[0] - left[1]))
 
 
-def _made(runs: RunLaw, a: Reals, left: Reals) -> Reals:
+def _mean_runs(runs: RunLaw, a: Reals, left: Reals) -> Reals:
     """g(a), for small a by Simpson's rule, as the mean of phi' over [1 - a, 1]."""
     middle, end = (runs.derivative(np.clip(1.0 - one, 0.0, 1.0)) for one in (0.5 * a, a))
     simpson = (runs.mean + 4.0 * middle + end) / 6.0
@@ -287,12 +291,12 @@ def _made(runs: RunLaw, a: Reals, left: Reals) -> Reals:
     return np.asarray(np.where(runs.mean * a < _DIRECT, simpson, direct))
 
 
-def _lines(base: Known, masses: Masses, others: Masses, runs: RunLaw) -> Stopped:
+def _lines(base: BaseProfile, masses: Masses, others: Masses, runs: RunLaw) -> ThresholdBound:
     """The checker's lines at all corners of all rectangles."""
     best, worst = Cells.best(base, masses), Cells.worst(base, others)
     i, j = np.nonzero(best.p[0][:, None] < worst.left[0])
-    gain, without = _taken(best, worst, (i, j), runs)
-    cost, likewise = _given(best, worst, (i, j), runs)
+    gain, without = _gains(best, worst, (i, j), runs)
+    cost, likewise = _costs(best, worst, (i, j), runs)
     alone = best.p[0][i] == 0.0
     gains = [gain.ravel(), (gain + without).ravel(), without[:2, alone].ravel()]
     costs = [cost.ravel(), (cost + likewise).ravel(), likewise[:2, alone].ravel()]
@@ -303,10 +307,10 @@ def _lines(base: Known, masses: Masses, others: Masses, runs: RunLaw) -> Stopped
     order = order[found[order] >= np.maximum.accumulate(found[order])]
     order = order[(found[order] > 0.0) & np.append(np.diff(taken[order]) > 0.0, True)]
     keep = order[lower_hull(taken[order], -found[order])]
-    return Stopped(best, worst, found[keep], taken[keep], origin[:, keep])
+    return ThresholdBound(best, worst, found[keep], taken[keep], origin[:, keep])
 
 
-def _taken(
+def _gains(
     best: Cells, worst: Cells, cells: tuple[Places, Places], runs: RunLaw
 ) -> tuple[Reals, Reals]:
     """Gains of outcomes and of no output at the corners, the first x first: shape (4, n)."""
@@ -314,14 +318,14 @@ def _taken(
     x, wide, high = best.p[:, i], best.width[i], worst.width[j]
     a, kept = x + worst.p[:, j], np.maximum(worst.left[:, j] - x, 0.0)
     length = np.minimum(wide + high, kept[0])
-    none, made = runs.pgf(kept), _made(runs, np.minimum(a, 1.0), kept)
-    fall, lost = (made[0] - made[1]) / length, (none[0] - none[1]) / length
+    none, mean = runs.pgf(kept), _mean_runs(runs, np.minimum(a, 1.0), kept)
+    fall, lost = (mean[0] - mean[1]) / length, (none[0] - none[1]) / length
     along = np.stack([0.0 * high, high, wide, wide + high])
-    gain = x[[0, 0, 1, 1]] * (made[0] - fall * along) + 0.25 * fall * wide**2
+    gain = x[[0, 0, 1, 1]] * (mean[0] - fall * along) + 0.25 * fall * wide**2
     return gain, none[0] - lost * along
 
 
-def _given(
+def _costs(
     best: Cells, worst: Cells, cells: tuple[Places, Places], runs: RunLaw
 ) -> tuple[Reals, Reals]:
     """Their costs."""
@@ -333,8 +337,8 @@ def _given(
     far = runs.pgf(_inside(spared)) < runs.derivative(_inside(spared)) * down
     middle, spared = middle + far * down, spared - far * down
     b, rest = np.clip(middle, _NEXT_TO_NONE, 1.0), _inside(spared)
-    made, slope = _made(runs, b, rest), runs.derivative(rest)
+    mean, slope = _mean_runs(runs, b, rest), runs.derivative(rest)
     moved = np.where(middle < _NEXT_TO_NONE, middle - b, rest - spared) - far * down
     beside = moved + 0.5 * np.stack([-wide - high, high - wide, wide - high, wide + high])
-    cost = y[[0, 0, 1, 1]] * (made - (made - slope) / b * beside)
+    cost = y[[0, 0, 1, 1]] * (mean - (mean - slope) / b * beside)
     return cost, runs.pgf(rest) - slope * beside

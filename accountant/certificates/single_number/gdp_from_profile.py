@@ -57,13 +57,13 @@ def smallest_mu(pair: DominatingPair[Any], mu: float) -> tuple[float, Points, li
             )
         except NotCertified:
             continue
-        found = _shown(products, [Fraction(x) for x in grid.tolist()], raised, bits, fine)
+        found = _points_below(products, [Fraction(x) for x in grid.tolist()], raised, bits, fine)
         if found:
             return raised, *found
     raise NotCertified("no certificate shows this mu as closely as it is stated")
 
 
-def _shown(
+def _points_below(
     products: list[Product], places: list[Fraction], mu: float, bits: int, fine: int
 ) -> tuple[Points, list[Step]] | None:
     """Points that show mu with facts about them, cells that are too wide cut a few times."""

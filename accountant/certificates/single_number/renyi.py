@@ -61,7 +61,7 @@ def rdp_witness(pair: DominatingPair[Any], orders: list[Fraction]) -> Object:
 def moment_witness(used: Subject, excess: float) -> list[Json]:
     """What M of each pair takes, and an order beyond the tables that do not reach every loss."""
     listed = quadratures(used, excess, accuracy=_FINE)
-    for place, (factor, table) in enumerate(zip(used.said.factors, used.tables, strict=True)):
+    for place, (factor, table) in enumerate(zip(used.named.factors, used.tables, strict=True)):
         if table is not None and _ends_early(factor.pair, table):
             order = Fraction(factor.pair.order_beyond(excess, table.finite_pair))
             listed[place] = {"beyond": show_rational(order), "table": listed[place]}
@@ -93,7 +93,7 @@ def _subject(product: Product, negligible: float) -> Subject:
 def _log_moment(used: Subject, excess: float, negligible: float) -> float:
     """K as the checker bounds it, at or above it."""
     s, total = np.array([excess]), 0.0
-    for factor, table in zip(used.said.factors, used.tables, strict=True):
+    for factor, table in zip(used.named.factors, used.tables, strict=True):
         if table is not None and _ends_early(factor.pair, table):
             least = negligible / factor.count
             high = factor.pair.log_moment_above(s, table.finite_pair, least)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from accountant.arithmetic.enclosure import log_exact, raised
+from accountant.arithmetic.enclosure import log_exact, raised_up
 from accountant.errors import NotImplied
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.guarantee import Guarantee
@@ -140,7 +140,7 @@ def _log_rate_up(runs: PoissonRuns, exponent: float) -> float:
     """
     if exponent <= FARTHEST:
         more = math.expm1(runs.log_mean_up) + runs.mean * math.expm1(exponent)
-        return raised(math.log1p(more), 4 * LOG_ERROR)
+        return raised_up(math.log1p(more), 4 * LOG_ERROR)
     if math.isinf(exponent):
         return math.inf
     log_rate = log_exact(runs.rate)

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from accountant.arithmetic import elementary
 from accountant.arithmetic.elementary import (
     exp_minus_linear,
+    exponential_sums,
     log1p_complex,
     log1p_enclosure,
     log1p_minus_linear,
     sinc_deficit,
-    summing,
-    turned_sums,
+    summation_ulps,
 )
 from accountant.arithmetic.enclosure import ELEMENTARY_ULPS, UNIT_ROUNDOFF, Numbers
 
@@ -136,7 +136,7 @@ def test_turned_sums(
     log_weights = -0.5 * rng.normal(size=300) ** 2 - 3.0
     alpha = 1.5 + 0.375j * np.arange(200) + rise * (np.arange(200) == 100)
     columns = np.column_stack([np.ones(300), np.abs(growth)])
-    total, sums, peak = turned_sums(alpha, growth, log_weights, columns)
+    total, sums, peak = exponential_sums(alpha, growth, log_weights, columns)
     for k in (0, 33, 199):
         here = np.broadcast_to(sums, (200, 2))[k] * math.exp(np.broadcast_to(peak, 200)[k])
         terms = [
@@ -145,7 +145,7 @@ def test_turned_sums(
         ]
         size = mpmath.fsum(map(abs, terms))
         value = mpmath.mpc(total[k]) * mpmath.exp(float(np.broadcast_to(peak, 200)[k]))
-        allowed = (16 * C + 2 * summing(300) + 8 * 3) * here[0] + 8 * abs(alpha[k]) * here[1]
+        allowed = (16 * C + 2 * summation_ulps(300) + 8 * 3) * here[0] + 8 * abs(alpha[k]) * here[1]
         assert here[0] == pytest.approx(float(size), rel=1e-12)
         assert abs(value - mpmath.fsum(terms)) <= U * allowed
 

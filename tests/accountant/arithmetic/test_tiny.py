@@ -6,14 +6,14 @@ import math
 
 import numpy as np
 
-from accountant.arithmetic.tiny import with_mass
+from accountant.arithmetic.tiny import total_delta_up
 from accountant.bound import Bound
 
 
 def test_a_sum_is_never_0_nor_above_1() -> None:
     """Whatever is added to the infinite mass moves it up, to 1 at most."""
-    found = with_mass(Bound(0.0, 0.0), np.array([-math.inf, -1e4, -700.0, 0.0]))
+    found = total_delta_up(Bound(0.0, 0.0), np.array([-math.inf, -1e4, -700.0, 0.0]))
     assert (found > 0.0).all()
     assert found[2] > math.exp(-700.0)
     assert found[3] == 1.0
-    assert with_mass(Bound.exactly(0.5), np.array([-800.0]))[0] > 0.5
+    assert total_delta_up(Bound.exactly(0.5), np.array([-800.0]))[0] > 0.5

@@ -40,7 +40,7 @@ from accountant import (
     self_compose,
 )
 from accountant.certificates import group_trade_off
-from accountant.certificates.rederive import _again, raised
+from accountant.certificates.rederive import _apply_again, raise_numbers
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.point_lists import value_at
 from accountant.guarantees.theorem import Theorem
@@ -216,7 +216,7 @@ def test_every_theorem_can_be_applied_again() -> None:
         if node.theorem.again is not None:
             seen.add(node.rule)
             premises = [one.conclusion for one in node.premises]
-            assert _again(node, premises) == node.conclusion  # type: ignore[arg-type]
+            assert _apply_again(node, premises) == node.conclusion  # type: ignore[arg-type]
 
     assert seen >= {theorem.rule for theorem in declared()}
 
@@ -225,7 +225,7 @@ def test_every_theorem_can_be_applied_again() -> None:
 def test_curves_of_groups_are_lowered_a_hair(size: int) -> None:
     """Every corner of the certified curve is at or below the theorem's, and next to it."""
     exact = group(CURVE, size=size)
-    lowered, _ = raised(exact)
+    lowered, _ = raise_numbers(exact)
     assert isinstance(exact, TradeOff)
     assert isinstance(lowered, TradeOff)
 
@@ -256,8 +256,8 @@ def test_what_needs_no_raising_stays() -> None:
     """A derivation without conversions is not made again."""
     guarantee = training()
 
-    assert raised(guarantee) == (guarantee, {})
-    assert raised(guarantee)[0] is guarantee
+    assert raise_numbers(guarantee) == (guarantee, {})
+    assert raise_numbers(guarantee)[0] is guarantee
 
 
 def test_what_cannot_be_made_again_is_refused() -> None:
@@ -265,7 +265,7 @@ def test_what_cannot_be_made_again_is_refused() -> None:
     node = replace(_point().derivation, theorem=Theorem(rule="unheard/of", source=""))
 
     with pytest.raises(NotCertified, match="certify what it was applied to"):
-        _again(node, [training(100)])
+        _apply_again(node, [training(100)])
 
 
 def test_orders_that_are_too_large_for_the_checker_are_left_out() -> None:

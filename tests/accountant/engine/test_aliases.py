@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from accountant.arithmetic.enclosure import short
+from accountant.arithmetic.enclosure import rounded_short
 from accountant.engine.aliases import Aliases, alias_step, along, expected, real_bounds
 from accountant.engine.saddle_point import find_saddle, saddle_at, total_cgf
 from accountant.errors import NotCertified
@@ -35,7 +35,7 @@ def test_points_and_line_together_are_each_by_itself(nodes: int) -> None:
     """Whatever the pairs share, enclosures on the line and beside it overlap those alone."""
     for product in [*(Product((Factor(one, 3),)) for one in PAIRS), Product.of(*PAIRS)]:
         saddle = saddle_at(product, 1.5)
-        s = short(saddle.c) + 0.125j * np.arange(nodes)
+        s = rounded_short(saddle.c) + 0.125j * np.arange(nodes)
         line, known = along(product, saddle, s)
         alone, beside = total_cgf(product, s), real_bounds(product, saddle)
 
@@ -43,7 +43,7 @@ def test_points_and_line_together_are_each_by_itself(nodes: int) -> None:
         assert (np.abs(line.value - alone.value) <= line.radius + alone.radius).all()
         assert (known.points == beside.points).all()
         assert np.allclose(known.upper, beside.upper, rtol=1e-9, atol=1e-12)
-        assert known.at(short(saddle.c)) >= alone.value[0].real - alone.radius[0]
+        assert known.at(rounded_short(saddle.c)) >= alone.value[0].real - alone.radius[0]
         assert len(known.moments) == len(product.factors)
 
 

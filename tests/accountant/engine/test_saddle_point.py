@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from accountant.arithmetic.enclosure import short
+from accountant.arithmetic.enclosure import rounded_short
 from accountant.engine.saddle_point import find_saddle, saddle_at, survey, total_cgf
 from accountant.errors import NotCertified
 from accountant.pairs.gaussian import GaussianPair
@@ -81,7 +81,7 @@ def test_estimate_of_delta() -> None:
 def test_short_numbers() -> None:
     """Twenty bits: sums and multiples up to 2^33 are exact, and nothing moves far."""
     for value in (1e-300, 0.1, math.pi, 1e9, 123456789.123):
-        kept = short(value)
+        kept = rounded_short(value)
         assert abs(kept - value) <= 2.0**-19 * value
         assert Fraction(kept) * (2**33 - 1) == Fraction(kept * (2**33 - 1))
 

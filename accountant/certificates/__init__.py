@@ -1,1 +1,1 @@
-"""From a derivation to a certificate: a witness for every number."""
+"""Make a certificate from a derivation: a witness for every number."""

@@ -1,4 +1,4 @@
-"""What an attacker can reach, from one point (epsilon, delta) by duality."""
+"""Prove bounds of attacks from one point (epsilon, delta), by duality."""
 
 from __future__ import annotations
 
@@ -22,9 +22,11 @@ from accountant.guarantees.pair_guarantee import PairGuarantee
 from accountant.guarantees.renyi_guarantee import RenyiGuarantee
 from proofs.certificate import show_rational
 
+# Relative room for the rounding of a true-positive rate. Heuristic: the checker decides.
 _ROOM: Final = Fraction(1, 2**40)
-_ROUNDS: Final = 8
-_POINTS: Final = 25
+_ROUNDS: Final = 8  # Refinements of the search for an epsilon. Heuristic.
+_POINTS: Final = 25  # Points in each refinement. Heuristic.
+# Relative slacks of a power, tried in this order. Heuristic.
 _SLACKS: Final = (2.0**-36, 2.0**-30, 2.0**-26, 2.0**-22)
 
 
@@ -72,7 +74,10 @@ def prove_advantage(steps: Steps, guarantee: Guarantee[Any]) -> None:
 
 
 def _by_order(steps: Steps, guarantee: RenyiGuarantee[Any], rate: float, most: float) -> bool:
-    """Add the steps by one order, if one rules out a little more than the power that is known."""
+    """Add the steps by one order if one excludes a power slightly above the known one.
+
+    It returns whether it did.
+    """
     for slack in _SLACKS:
         power = most * (1.0 + slack)
         order = power_order(guarantee, rate, power)
@@ -86,11 +91,13 @@ def _by_order(steps: Steps, guarantee: RenyiGuarantee[Any], rate: float, most: f
 
 
 def _proved_delta(steps: Steps, guarantee: Guarantee[Any], point: Point) -> Fraction:
+    """Prove a point, and return the delta that was proved."""
     prove_point(steps, guarantee, point)
     return Fraction(str(steps.listed[-1].conclusion["delta"]))
 
 
 def _rates(false: Fraction, true: Fraction) -> Object:
+    """Return both rates in the certificate's JSON."""
     return {
         "notion": "true-positive-rate",
         "false_positive_rate": show_rational(false),
@@ -99,13 +106,13 @@ def _rates(false: Fraction, true: Fraction) -> Object:
 
 
 def _about(steps: Steps, place: int = -1) -> Object:
-    """The datasets that a step compares."""
+    """Return the relation and the distance of the datasets that a step compares."""
     before = steps.listed[place].conclusion
     return {name: before[name] for name in ("relation", "steps")}
 
 
 def _deltas(guarantee: Guarantee[Any], epsilon: Reals) -> Reals:
-    """Upper ends of delta, of a pair all at once."""
+    """Return upper ends of delta, for a pair all computed together."""
     if not isinstance(guarantee, PairGuarantee):
         return np.array([guarantee.delta(epsilon=one).upper for one in epsilon.tolist()])
     ends = [answers.deltas(product, epsilon)[1] for product in distinct(guarantee.to_pair())]
@@ -113,7 +120,10 @@ def _deltas(guarantee: Guarantee[Any], epsilon: Reals) -> Reals:
 
 
 def _least(bound: Callable[[Reals], Reals], end: float) -> tuple[float, float]:
-    """The least of a function with one valley on [0, end], and where: by ever finer grids."""
+    """Return the least value of a function with one minimum on [0, end], and its place.
+
+    Heuristic: it is found on ever finer grids.
+    """
     left, right = 0.0, end
     for _ in range(_ROUNDS):
         x = np.linspace(left, right, _POINTS)

@@ -1,4 +1,4 @@
-"""The certificate of one number."""
+"""Make the certificate of one number."""
 
 from __future__ import annotations
 
@@ -83,6 +83,7 @@ def certify(
 
 
 def _at_delta(guarantee: Guarantee[Any], delta: object) -> Point:
+    """Return the point to prove if epsilon is queried at a delta."""
     exact = float_down(arguments.probability(delta=delta))
     found = guarantee.epsilon(delta=exact).upper
     if math.isinf(found):
@@ -94,12 +95,13 @@ def _at_delta(guarantee: Guarantee[Any], delta: object) -> Point:
 
 
 def _at_epsilon(guarantee: Guarantee[Any], epsilon: object) -> Point:
+    """Return the point to prove if delta is queried at an epsilon."""
     exact = float_down(arguments.non_negative(epsilon=epsilon))
     return Point(epsilon=exact, delta=guarantee.delta(epsilon=exact).upper, moves=False)
 
 
 def _products_with_rules(guarantee: Guarantee[Any]) -> list[Product]:
-    """The different directions of a dominating pair that the checker has a name for."""
+    """Return the different directions of a dominating pair; refuse pairs without a rule."""
     if not isinstance(guarantee, PairGuarantee):
         raise NotCertified(f"{guarantee.describe()} has no dominating pair to bound from below")
     products = distinct(guarantee.to_pair())
@@ -115,7 +117,7 @@ def _lower(
     order: Number | None,
     false_positive_rate: Number | None,
 ) -> tuple[Step, ...]:
-    """The lower end of one number, the steps that lead to it first."""
+    """Return the lower end of one number, after the steps that lead to it."""
     if false_positive_rate is not None:
         return _lower_power(products, false_positive_rate)
     if order is not None:
@@ -124,7 +126,7 @@ def _lower(
 
 
 def _lower_point(products: list[Product], delta: Number | None, epsilon: Number | None) -> Step:
-    """The lower end of the direction that is larger."""
+    """Return the fact about the lower end of the direction with the larger number."""
     if delta is not None:
         wanted = float_up(arguments.probability(delta=delta))
         found = [answers.epsilon(product, wanted).lower for product in products]
@@ -142,7 +144,7 @@ def _lower_point(products: list[Product], delta: Number | None, epsilon: Number 
 
 
 def _lower_power(products: list[Product], false_positive_rate: Number) -> tuple[Step, ...]:
-    """What a test of the direction that is easier to tell apart detects, at least."""
+    """Return the facts about the power of a test for the direction with the larger power."""
     rate = float_down(arguments.probability(false_positive_rate=false_positive_rate))
     found = [answers.true_positive_rate(product, rate).lower for product in products]
     place = max(range(len(found)), key=found.__getitem__)
@@ -155,7 +157,7 @@ def _lower_power(products: list[Product], false_positive_rate: Number) -> tuple[
 
 
 def _lower_renyi(products: list[Product], order: Number) -> Step:
-    """The larger direction's Renyi divergence, from below."""
+    """Return the fact about the larger direction's Renyi divergence, from below."""
     exact = renyi_order(order=order)
     found = [answers.renyi(product, float(exact)).lower for product in products]
     place = max(range(len(found)), key=found.__getitem__)

@@ -1,7 +1,7 @@
-"""Conversions inside a derivation: numbers that the checker's sums show, and what shows them.
+"""Prove conversions inside a derivation whose numbers come from the checker's sums.
 
 A theorem like ``notion_to_approx`` states the engine's upper end. A proof of the checker may need a
-little more, so what is certified is a conversion to slightly larger numbers.
+little more, so the certificate has a conversion to slightly larger numbers.
 """
 
 from __future__ import annotations
@@ -41,13 +41,18 @@ from accountant.guarantees.zcdp import ZCDP
 from accountant.pairs.product import Product
 from proofs.certificate import Step, show_rational
 
-_CLOSE: Final = 1 + Fraction(1, 10**6)  # what a line that serves many points may give away
+# Relative slack of a line that serves many points. Heuristic.
+_CLOSE: Final = 1 + Fraction(1, 10**6)
 
-_NOTHING: Final = Fraction(1, 2**300)  # what is left of a delta of 0 where balls do not decide
+# A bound proved in place of a delta of 0 if interval arithmetic cannot decide. Heuristic.
+_NOTHING: Final = Fraction(1, 2**300)
 
 
 def to_approx(node: Derivation, known: Guarantee[Any]) -> ProvedGuarantee | None:
-    """One point (epsilon, delta), epsilon raised a little."""
+    """Prove one point (epsilon, delta), its epsilon raised a little.
+
+    Return None if no rule applies.
+    """
     stated = node.conclusion
     if not isinstance(stated, ApproxDP):
         return None
@@ -73,7 +78,7 @@ def to_approx(node: Derivation, known: Guarantee[Any]) -> ProvedGuarantee | None
 
 
 def to_profile(node: Derivation, known: Guarantee[Any]) -> ProvedGuarantee | None:
-    """Points of the profile, every delta raised a little."""
+    """Prove points of the profile, every delta raised a little; return None if no rule applies."""
     stated = node.conclusion
     if not isinstance(stated, PrivacyProfile):
         return None
@@ -102,9 +107,10 @@ def to_profile(node: Derivation, known: Guarantee[Any]) -> ProvedGuarantee | Non
 
 
 def to_rdp(node: Derivation, known: Guarantee[Any]) -> ProvedGuarantee | None:
-    """Renyi points of a product with sampled pairs, which the checker's tables bound.
+    """Prove Renyi points of a product with sampled pairs by the checker's tables.
 
-    Those at orders that are too large for its quadratures are left out.
+    Points at orders that are too large for its quadratures are left out. It returns None if no
+    number changes.
     """
     stated = node.conclusion
     if not isinstance(stated, RDP) or not isinstance(known, FaithfulPairGuarantee):
@@ -122,7 +128,7 @@ def to_rdp(node: Derivation, known: Guarantee[Any]) -> ProvedGuarantee | None:
 
 
 def _is_short(pair: DominatingPair[Any], order: Fraction) -> bool:
-    """Whether the checker reads what M takes at an order."""
+    """Return whether the quadrature needed at this order stays within the checker's node limit."""
     try:
         rdp_witness(pair, [order])
     except NotCertified:
@@ -131,7 +137,10 @@ def _is_short(pair: DominatingPair[Any], order: Fraction) -> bool:
 
 
 def to_zcdp(node: Derivation, known: Guarantee[Any]) -> ProvedGuarantee | None:
-    """Rho of a product with sampled pairs, which the checker's tables bound."""
+    """Prove rho of a product with sampled pairs by the checker's tables.
+
+    Return None without tables.
+    """
     stated = node.conclusion
     if not isinstance(stated, ZCDP) or not isinstance(known, PairGuarantee):
         return None
@@ -145,7 +154,7 @@ def to_zcdp(node: Derivation, known: Guarantee[Any]) -> ProvedGuarantee | None:
 
 
 def to_gdp(node: Derivation, known: Guarantee[Any]) -> ProvedGuarantee | None:
-    """Mu of a product that has no closed profile, by points of it."""
+    """Prove mu of a product without a closed profile by points of it; return None otherwise."""
     stated = node.conclusion
     if not isinstance(stated, GDP) or not isinstance(known, PairGuarantee):
         return None
@@ -186,7 +195,7 @@ def _proved_conversion(
     witness: Object,
     facts: Sequence[Step] = (),
 ) -> ProvedGuarantee:
-    """The facts, and one step from the premise and them."""
+    """Return the proof by the facts and one step from the premise and them."""
     places = tuple(range(len(facts) + 1))
 
     def steps(apart: int) -> list[Step]:
@@ -202,7 +211,10 @@ def _proved_conversion(
 def _curve(
     product: Product, heights: Mapping[float, Fraction]
 ) -> tuple[dict[float, Fraction], list[Step]]:
-    """Bounds of one direction's profile: on lines that serve many, or each alone."""
+    """Return bounds of one direction's profile, with their facts.
+
+    Lines that serve many points are used first; the other points are proved one by one.
+    """
     points, steps = facts(product, sorted(Fraction(x) for x in heights))
     found = {float(x): y for x, y in points if y <= heights[float(x)] * _CLOSE}
     for x, y in heights.items():

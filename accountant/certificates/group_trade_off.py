@@ -1,4 +1,4 @@
-"""Trade-off curves of groups: a chain of curves, each of two before it."""
+"""Prove trade-off curves of groups by a chain of curves, each made of two before it."""
 
 from __future__ import annotations
 
@@ -16,15 +16,17 @@ from accountant.guarantees.point_lists import Points, chained, shortened, symmet
 from accountant.guarantees.trade_off import TradeOff
 from proofs.certificate import Step
 
-_BITS: Final = (140, 100, 60, 40)  # what the last curve is lowered by, tried in this order
-_MOST_POINTS: Final = 1_000  # of the curves that the last one is made of
+# Bits of the slack by which the last curve is lowered, tried in this order. Heuristic.
+_BITS: Final = (140, 100, 60, 40)
+# Most points of the curves in the chain, to bound the time. Exceeding it raises.
+_MOST_POINTS: Final = 1_000
 
 
 def to_group(node: Derivation, known: Guarantee[Any]) -> ProvedGuarantee | None:
-    """The curve of a group, lowered a little, by doubling and adding.
+    """Prove the curve of a group, lowered a little, by doubling and adding.
 
-    What two rounded curves give is not quite its own inverse, as the library's curves are: the last
-    is the larger of both, lowered by more than they differ.
+    The curve made of two rounded ones is not exactly its own inverse, as the library's curves are:
+    the last is the larger of both, lowered by more than they differ.
     """
     if not isinstance(known, TradeOff):
         return None
@@ -65,19 +67,25 @@ def to_group(node: Derivation, known: Guarantee[Any]) -> ProvedGuarantee | None:
 
 
 def _lowered(curve: Points, bits: int) -> Points:
-    """The larger of a curve and its inverse, its corners nearer to the origin, but for (0, 1)."""
+    """Return the larger of a curve and its inverse, lowered.
+
+    Its corners move towards the origin, except for those with a coordinate 1.
+    """
     share = 1 - Fraction(1, 1 << bits)
     corners = symmetric(curve)
     return shortened([(x, y) if 1 in {x, y} else (x * share, y * share) for x, y in corners])
 
 
 def _below(curve: Points, limit: Points) -> bool:
-    """Whether one convex polygon is at or below another."""
+    """Return whether one convex polygon is at or below another."""
     return all(value_at(curve, x) <= y for x, y in limit)
 
 
 def _links(size: int) -> list[tuple[int, int]]:
-    """Which two curves make the next: curve 0 is that of one step, the last that of ``size``."""
+    """Return for each curve the two that it is made of.
+
+    Curve 0 is that of one step, the last that of ``size``.
+    """
     links: list[tuple[int, int]] = []
     for digit in f"{size:b}"[1:]:
         links.append((len(links), len(links)))

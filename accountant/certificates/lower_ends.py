@@ -1,4 +1,4 @@
-"""Lower ends of powers of attacks and of Renyi divergences, as facts about the dominating pair."""
+"""Prove lower ends of the power of attacks and of Renyi divergences of the dominating pair."""
 
 from __future__ import annotations
 
@@ -29,10 +29,13 @@ _GAPS: Final = tuple(1e-6 * 4.0**k for k in range(10))
 square of the distance has to exceed what the checker's sums give away. Heuristic: the checker
 compares what the facts say.
 """
-_NOISE, _NOISE_OF_TABLES = 3e-8, 1e-6  # what the checker's bounds give away, approximately
-_SLIP: Final = 1e-12  # relative, of sums and differences in floats
-_ULP: Final = 4e-16  # of numbers up to 1
-_FINENESS, _NEGLIGIBLE = 1024, 1e-30  # of a sampled pair's table from below
+# Approximate relative slack of the checker's bounds, without and with tables. Heuristic.
+_NOISE, _NOISE_OF_TABLES = 3e-8, 1e-6
+# Relative rounding of sums and differences in floats. Heuristic: the checker decides.
+_SLIP: Final = 1e-12
+_ULP: Final = 4e-16  # Rounding of numbers up to 1. Heuristic likewise.
+# Points of a table from below, and the mass it may leave out. Heuristic.
+_FINENESS, _NEGLIGIBLE = 1024, 1e-30
 
 
 @final
@@ -53,9 +56,10 @@ class _Facts:
     steps: list[Step]
 
     def power(self, rate: float) -> float | None:
-        """What these bounds show at a false-positive rate; see conversions.md, section 12.
+        """Return the power that these bounds prove at a false-positive rate.
 
-        Returns None if they do not show between which ratios H_t + rate t is least.
+        See conversions.md, section 12. It returns None if they do not prove between which ratios
+        H_t + rate t is least.
         """
         (t1, t2, t3), low, high = (math.exp(one) for one in self.places), self.low, self.high
         before, after = t2 - t1, t3 - t2
@@ -70,7 +74,7 @@ class _Facts:
 
 
 def power_facts(product: Product, rate: float, power: float) -> tuple[Step, ...]:
-    """The steps that conclude that some test has about the power at a false-positive rate.
+    """Return the steps that prove approximately the power of some test at a false-positive rate.
 
     Args:
         product: one direction.
@@ -104,7 +108,10 @@ def power_facts(product: Product, rate: float, power: float) -> tuple[Step, ...]
 
 
 def _places(product: Product, threshold: float, rate: float) -> list[list[float]]:
-    """Three epsilons around a threshold, those first that show most. Heuristic."""
+    """Return triples of epsilons around a threshold, those that prove most first.
+
+    Heuristic.
+    """
     sampled = any(isinstance(one.pair, SubsampledPair) for one in product.factors)
     noise = _NOISE_OF_TABLES if sampled else _NOISE
     found = []
@@ -117,7 +124,7 @@ def _places(product: Product, threshold: float, rate: float) -> list[list[float]
 
 
 def _bounds_at(product: Product, places: list[float]) -> _Facts:
-    """The bounds at three epsilons, as the checker knows them."""
+    """Return the bounds at three epsilons, as the checker proves them."""
     found = _Facts(places, [], [], [])
     for place in places:
         used, x, t = (product if place >= 0 else product.swapped()), abs(place), math.exp(place)
@@ -132,7 +139,7 @@ def _bounds_at(product: Product, places: list[float]) -> _Facts:
 
 
 def renyi_fact(product: Product, order: Fraction) -> Step:
-    """The fact that the Renyi divergence of an order is at least about what it is.
+    """Return the fact that the Renyi divergence of an order is approximately at least its value.
 
     Args:
         product: one direction.

@@ -1,4 +1,4 @@
-"""The steps that prove one number of a guarantee: a point of its profile, or a divergence."""
+"""Prove one number of a guarantee: a point of its profile, or a divergence."""
 
 from __future__ import annotations
 
@@ -39,8 +39,9 @@ from accountant.theorems.selection.pair import SELECT_PAIR
 from accountant.theorems.selection.pure import select_pure
 from proofs.certificate import show_rational
 
-_NEAR: Final = 1e-6  # relative
-_TAIL: Final = 1e-6  # of delta
+_NEAR: Final = 1e-6  # Relative distance at which a proof is near a point. Heuristic.
+# Share of delta that finite pairs above selections may count as infinite. Heuristic.
+_TAIL: Final = 1e-6
 
 
 def prove_point(steps: Steps, guarantee: Guarantee[Any], point: Point) -> None:
@@ -100,6 +101,7 @@ def prove_divergence(steps: Steps, guarantee: Guarantee[Any], order: Fraction) -
 
 
 def _prove_pair(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:
+    """Prove a point of a pair, by a rule for selections if it is one."""
     if pair.derivation.theorem in {SELECT_PAIR, SELECT_ABOVE}:
         _prove_selection(steps, pair, point)
     else:
@@ -107,7 +109,7 @@ def _prove_pair(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:
 
 
 def _prove_product(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:
-    """By sums over the product of the pairs, or of what stands in for them."""
+    """Prove a point by sums over the product of the pairs or of their substitutes."""
     count = sum(factor.count for factor in pair.forward.factors)
     rules = [one.rule for one in pair.derivation.everything()]
     steps.aim = Aim(
@@ -126,7 +128,7 @@ def _prove_product(steps: Steps, pair: DominatingPair[Any], point: Point) -> Non
 
 
 def _moved_to_substitute(pair: DominatingPair[Any], point: Point) -> Point:
-    """The same question about what stands in."""
+    """Return the point of the substitute at the same epsilon or delta."""
     if not point.moves:
         return Point(point.epsilon, pair.delta(epsilon=point.epsilon).upper, moves=False)
     found = pair.epsilon(delta=point.delta).upper
@@ -139,7 +141,7 @@ def _moved_to_substitute(pair: DominatingPair[Any], point: Point) -> Point:
 
 
 def _prove_selection(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:
-    """By the first way that comes near the point, else by the best of all."""
+    """Prove a point by the first method that comes near it, else by the best of all."""
     tries: list[Steps] = []
     refusal = NotCertified(f"no rule is known for {pair.derivation.statement}")
     is_best = pair.derivation.theorem is SELECT_PAIR
@@ -164,12 +166,14 @@ def _prove_selection(steps: Steps, pair: DominatingPair[Any], point: Point) -> N
 
 
 def _claimed(trial: Steps) -> tuple[Fraction, Fraction]:
+    """Return the epsilon and delta that a trial proves."""
     said = trial.listed[-1].conclusion
     epsilon, delta = (Fraction(str(said[name])) for name in ("epsilon", "delta"))
     return epsilon, delta
 
 
 def _is_near(trial: Steps, point: Point) -> bool:
+    """Return whether a trial proves a point near the one wanted."""
     epsilon, delta = _claimed(trial)
     if point.moves:
         return epsilon <= point.epsilon * (1 + _NEAR)
@@ -177,7 +181,7 @@ def _is_near(trial: Steps, point: Point) -> bool:
 
 
 def _prove_pure(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:
-    """What a selection from a pure base has at delta = 0."""
+    """Prove a point by the pure DP of a selection from a pure base."""
     runs = law_of(dict(pair.derivation.parameters))
     known = _selected_pure(pair, runs) if runs.corner_is_worst else None
     if known is not None:
@@ -189,7 +193,10 @@ def _prove_pure(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:
 
 
 def _selected_pure(pair: DominatingPair[Any], runs: RunLaw) -> PureDP[Any] | None:
-    """What a base with bounded losses has, stated or from its largest loss."""
+    """Return the selection's pure DP if the base has bounded losses, else None.
+
+    It is stated, or follows from the largest loss.
+    """
     base, *stated = (one.conclusion for one in pair.derivation.premises)
     for one in stated:
         if isinstance(one, PureDP):
@@ -202,7 +209,7 @@ def _selected_pure(pair: DominatingPair[Any], runs: RunLaw) -> PureDP[Any] | Non
 
 
 def _prove_by_selection_bound(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:
-    """By the checker's bound of a selection alone."""
+    """Prove a point by the checker's bound of a selection alone."""
     base = pair.derivation.premises[0]
     if not isinstance(base.conclusion, DominatingPair):
         raise NotCertified(f"the derivation does not say what was selected from: {base.statement}")
@@ -218,6 +225,7 @@ def _prove_by_selection_bound(steps: Steps, pair: DominatingPair[Any], point: Po
 
 
 def _is_stated(guarantee: PairGuarantee[Any], point: Point) -> bool:
+    """Return whether the guarantee states a point at least as strong."""
     return any(
         x <= Fraction(point.epsilon) and y <= Fraction(point.delta)
         for x, y in guarantee.stated_points()
@@ -225,6 +233,7 @@ def _is_stated(guarantee: PairGuarantee[Any], point: Point) -> bool:
 
 
 def _prove_stated(steps: Steps, guarantee: PairGuarantee[Any], point: Point) -> None:
+    """Prove a point by the statement."""
     place, apart = steps.derive(guarantee.derivation)
     claim = ApproxDP(
         epsilon=Fraction(point.epsilon), delta=Fraction(point.delta), relation=guarantee.relation
@@ -233,6 +242,7 @@ def _prove_stated(steps: Steps, guarantee: PairGuarantee[Any], point: Point) -> 
 
 
 def _prove_renyi(steps: Steps, guarantee: RenyiGuarantee[Any], point: Point) -> None:
+    """Prove a point by one order of a Renyi curve."""
     place, apart = steps.derive(guarantee.derivation)
     epsilon, delta, order = renyi_point(guarantee, point)
     claim = ApproxDP(epsilon=epsilon, delta=delta, relation=guarantee.relation)

@@ -1,4 +1,4 @@
-"""A guarantee whose numbers moved to where a proof reaches them, with that proof."""
+"""A guarantee whose numbers were raised to what a proof reaches, with that proof."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A guarantee with every conversion inside its derivation raised to numbers that proofs reach."""
+"""Raise every conversion inside a guarantee's derivation to numbers that proofs reach."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from accountant.guarantees.rdp import RDP
 
 
 def raise_numbers(guarantee: Guarantee[Any]) -> tuple[Guarantee[Any], dict[int, ProvedGuarantee]]:
-    """The same computation from raised numbers, itself where there are none.
+    """Return the guarantee rederived from raised numbers, or itself if none is raised.
 
     Returns:
         The guarantee, and what shows the raised numbers, by the id of their derivations.
@@ -38,7 +38,7 @@ def raise_numbers(guarantee: Guarantee[Any]) -> tuple[Guarantee[Any], dict[int, 
 def _raise_node(
     node: Derivation, premises: list[Guarantee[Any]], shown: dict[int, ProvedGuarantee]
 ) -> Guarantee[Any]:
-    """What one theorem gives for raised premises."""
+    """Return the conclusion of one theorem for raised premises."""
     if not isinstance(node.conclusion, Guarantee):
         raise NotCertified(f"the derivation does not say what {node.rule} concludes")
     if node.rule in RAISED_CONVERSIONS:
@@ -53,7 +53,7 @@ def _raise_node(
 
 
 def _apply_again(node: Derivation, premises: list[Guarantee[Any]]) -> Guarantee[Any]:
-    """One theorem, applied to other premises with the parameters it had."""
+    """Apply a theorem to other premises, with the parameters that it had."""
     if node.theorem.again is None:
         raise NotCertified(
             f"{node.rule} is not certified of numbers that come from a conversion; certify what "

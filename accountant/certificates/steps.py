@@ -1,4 +1,4 @@
-"""From a derivation to the steps of a certificate."""
+"""Write the steps of a certificate from a derivation."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Steps:
     _kept: list[Derivation] = field(default_factory=list)  # an id is only good for what lives
 
     def derive(self, derivation: Derivation) -> tuple[int, int]:
-        """Add a derivation with everything it rests on.
+        """Add a derivation with all that it rests on.
 
         Returns:
             Its position, and how many steps of its relation its datasets are apart.
@@ -82,7 +82,7 @@ class Steps:
         return len(self.listed) - 1
 
     def facts(self, steps: list[Step]) -> list[int]:
-        """Add facts, which have no premises."""
+        """Add facts, which have no premises, and return their positions."""
         self.listed.extend(steps)
         return list(range(len(self.listed) - len(steps), len(self.listed)))
 
@@ -122,7 +122,10 @@ class Steps:
     def composed(
         self, node: Derivation, found: Guarantee[Any], places: list[int], steps: int
     ) -> tuple[int, int]:
-        """Add a composition; one part is cited as it is, or restated at the orders asked for."""
+        """Add a composition.
+
+        One part is cited as it is, or restated at the orders that are queried.
+        """
         if len(places) > 1:
             return self.plain(node, found, places, steps)
         if not isinstance(found, RDP):
@@ -132,7 +135,7 @@ class Steps:
     def _selected(
         self, node: Derivation, found: Guarantee[Any]
     ) -> tuple[DominatingPair[Any], DominatingPair[Any], RunLaw]:
-        """What was run, what is known of what is released, and how many runs there are."""
+        """Return the base, the pair of the selection, and the law of the number of runs."""
         base = node.premises[0].conclusion
         if not isinstance(base, DominatingPair) or not isinstance(found, DominatingPair):
             raise NotCertified(f"the derivation does not say what was selected from: {base}")
@@ -146,7 +149,7 @@ class Steps:
     def first_above(
         self, node: Derivation, found: Guarantee[Any], places: list[int], steps: int
     ) -> tuple[int, int]:
-        """Bounds of the base's profile, and a finite pair above the first run above a threshold."""
+        """Add bounds of the base's profile, and a finite pair above the selection."""
         base, released, runs = self._selected(node, found)
         (place,) = places[:1]
         forward, backward, facts, witness = pairs_above_threshold(base, runs, self.aim)
@@ -157,7 +160,7 @@ class Steps:
     def best_of_runs(
         self, node: Derivation, found: Guarantee[Any], places: list[int], steps: int
     ) -> tuple[int, int]:
-        """A finite pair above the base, if it is none, and one above the best of the runs."""
+        """Add a finite pair above the base, unless it is one, and one above the selection."""
         base, released, runs = self._selected(node, found)
         (place,) = places[:1]
         forward, backward = single_finite_pair(base.forward), single_finite_pair(base.backward)
@@ -171,7 +174,7 @@ class Steps:
         return self.add("select/pair", said, [place], witness), steps
 
     def _raised(self, proof: ProvedGuarantee) -> tuple[int, int]:
-        """The steps that show a conversion to raised numbers."""
+        """Add the steps that prove a conversion to raised numbers."""
         premise, apart = self._places[id(proof.premise.derivation)]
         before = len(self.listed) - 1
         for step in proof.steps(apart):
@@ -182,14 +185,14 @@ class Steps:
     def to_pure(
         self, node: Derivation, found: Guarantee[Any], _: list[int], steps: int
     ) -> tuple[int, int]:
-        """The largest loss of the pairs of what is known."""
+        """Add a conversion to pure DP by the largest loss of the premise's pairs."""
         place = self._pair(node)[1]
         return self.add("convert/pair-pure", conclusion(found, steps), [place], {}), steps
 
     def restated(
         self, node: Derivation, found: Guarantee[Any], _: list[int], steps: int
     ) -> tuple[int, int]:
-        """The smallest mu or rho of the pairs of what is known."""
+        """Add a conversion to the smallest mu or rho of the premise's pairs."""
         pair, place = self._pair(node)
         if isinstance(found, GDP):
             bare = unsampled(pair, found.mu_squared)
@@ -206,7 +209,7 @@ class Steps:
     def to_rdp(
         self, node: Derivation, found: Guarantee[Any], places: list[int], steps: int
     ) -> tuple[int, int]:
-        """Renyi points of a pair, of zCDP, or of other points."""
+        """Add Renyi points of a pair, of zCDP, or of other points."""
         known, said = node.premises[0].conclusion, conclusion(found, steps)
         if isinstance(known, ZCDP):
             return self.add("convert/zcdp-rdp", said, places, {}), steps
@@ -219,7 +222,7 @@ class Steps:
         return self.add("convert/pair-rdp", said, [place], rdp_witness(pair, orders)), steps
 
     def _pair(self, node: Derivation) -> tuple[DominatingPair[Any], int]:
-        """The pairs of what is known, where they are added, if nothing stands in for them."""
+        """Return the premise's pair and its position, if nothing is substituted in it."""
         known = node.premises[0].conclusion
         if not isinstance(known, PairGuarantee):
             raise NotCertified(f"no rule leads from {node.premises[0].statement} to {node.rule}")
@@ -234,7 +237,7 @@ class Steps:
     def to_selected_rdp(
         self, node: Derivation, found: Guarantee[Any], places: list[int], steps: int
     ) -> tuple[int, int]:
-        """Where the derivation's bounds are not above what convexity implies, and the rest."""
+        """Add bounds at the corners of a selection's convex curve, and the rest by convexity."""
         base, given = node.premises[0].conclusion, dict(node.parameters)
         if not isinstance(base, RenyiGuarantee) or not isinstance(found, RDP):
             raise NotCertified(f"the derivation does not say what was selected from: {node.rule}")
@@ -257,7 +260,7 @@ def _needed(node: Derivation) -> tuple[Derivation, ...]:
 
 
 def law_of(parameters: Mapping[str, object]) -> RunLaw:
-    """The law of the number of runs among a theorem's parameters."""
+    """Return the law of the number of runs among a theorem's parameters."""
     runs = parameters["runs"]
     if not isinstance(runs, RunLaw):
         raise NotCertified(f"the derivation does not say how many runs there are: {runs!r}")
@@ -265,6 +268,7 @@ def law_of(parameters: Mapping[str, object]) -> RunLaw:
 
 
 def _json(value: Fraction | int | str | RunLaw) -> Json:
+    """Return a parameter in the certificate's JSON."""
     if isinstance(value, RunLaw):
         return run_law(value)
     return show_rational(value) if isinstance(value, Fraction) else value

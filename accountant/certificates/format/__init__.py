@@ -1,1 +1,1 @@
-"""The certificate as exact JSON."""
+"""Write the certificate as exact JSON."""

@@ -1,4 +1,4 @@
-"""Guarantees and pairs in the certificate's JSON."""
+"""Write guarantees and pairs in the certificate's JSON."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ Object: TypeAlias = dict[str, Json]
 
 
 def conclusion(guarantee: Guarantee[Any], steps: int) -> Object:
-    """A guarantee for datasets at most ``steps`` steps of its relation apart."""
+    """Return a guarantee for datasets at most ``steps`` steps of its relation apart."""
     return {**_claim(guarantee), "relation": guarantee.relation.name, "steps": steps}
 
 
 def hockey_stick(product: Product, known: Points) -> Object:
-    """The fact that a product's hockey-stick divergence is at most delta at every point."""
+    """Return the fact that a product's divergence is at most delta at every point."""
     if len(known) > 1:
         return {"notion": "hockey-sticks", "product": factors(product), "points": points(known)}
     ((epsilon, delta),) = known
@@ -59,17 +59,17 @@ def hockey_stick(product: Product, known: Points) -> Object:
 
 
 def factors(product: Product) -> list[Json]:
-    """The pairs of a product with their counts."""
+    """Return the pairs of a product with their counts."""
     return [{"count": factor.count, "pair": pair(factor.pair)} for factor in product.factors]
 
 
 def points(listed: Points) -> list[Json]:
-    """Pairs of rationals."""
+    """Return pairs of rationals."""
     return [[show_rational(x), show_rational(y)] for x, y in listed]
 
 
 def run_law(runs: RunLaw) -> Object:
-    """The law of a number of runs."""
+    """Return the law of a number of runs."""
     match runs:
         case TruncatedNegativeBinomial():
             shape = {"eta": show_rational(runs.eta), "gamma": show_rational(runs.gamma)}
@@ -91,6 +91,7 @@ def run_law(runs: RunLaw) -> Object:
 
 
 def _claim(guarantee: Guarantee[Any]) -> Object:
+    """Return the guarantee without its relation."""
     match guarantee:
         case PureDP():
             return {"notion": "pure-dp", "epsilon": show_rational(guarantee.stated_epsilon)}
@@ -111,6 +112,7 @@ def _claim(guarantee: Guarantee[Any]) -> Object:
 
 
 def _listed(guarantee: Guarantee[Any]) -> Object:
+    """Return a guarantee that lists points or pairs."""
     match guarantee:
         case RDP():
             return {"notion": "rdp", "points": points(guarantee.points)}
@@ -129,7 +131,7 @@ def _listed(guarantee: Guarantee[Any]) -> Object:
 
 
 def pair(one: Pair) -> Object:
-    """A pair by its kind and exact parameters.
+    """Return a pair by its kind and exact parameters.
 
     Raises:
         NotCertified: certificates do not know this kind of pair.
@@ -161,6 +163,7 @@ def pair(one: Pair) -> Object:
 
 
 def _sampled(one: SubsampledPair) -> Object:
+    """Return a sampled pair by its base."""
     return {
         "kind": "sampled",
         "base": factors(one.base),
@@ -170,6 +173,7 @@ def _sampled(one: SubsampledPair) -> Object:
 
 
 def _discrete(one: Pair) -> Object:
+    """Return a pair with atoms."""
     match one:
         case RandomizedResponsePair():
             return {
@@ -201,5 +205,5 @@ def _discrete(one: Pair) -> Object:
 
 
 def law_work(runs: RunLaw) -> int:
-    """The checker's work of one value of phi."""
+    """Return the checker's work for one value of phi."""
     return limits.law_work(len(runs.probabilities) if isinstance(runs, FiniteRuns) else 0)

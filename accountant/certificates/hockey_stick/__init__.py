@@ -1,1 +1,1 @@
-"""Witnesses that bound a hockey-stick divergence."""
+"""Make witnesses that bound a hockey-stick divergence."""

@@ -1,4 +1,7 @@
-"""Poisson samples of releases of few losses as finite pairs: to place sums, nothing is trusted."""
+"""Approximate a Poisson sample of atomic pairs by one finite pair.
+
+Heuristic: used only to place sums.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,11 @@ from accountant.pairs.atomic import AtomicPair
 from accountant.pairs.finite import FinitePair
 from accountant.subsampling.subsampled import Direction, SubsampledPair
 
-_DIGITS = 12  # to which equal losses are equal
+_DIGITS = 12  # Decimal digits to which losses count as equal. Heuristic.
 
 
 def atomic_sample(pair: SubsampledPair) -> FinitePair | None:
-    """A sample as a finite pair, about, where the checker adds up its losses."""
+    """Approximate a sample by a finite pair if the checker lists its losses; else return None."""
     parts = [(f.pair.atoms, f.count) for f in pair.base.factors if isinstance(f.pair, AtomicPair)]
     known = has_few_losses(pair.base) and len(parts) == len(pair.base.factors)
     if pair.direction is Direction.REPLACEMENT or not known:
@@ -39,7 +42,7 @@ def atomic_sample(pair: SubsampledPair) -> FinitePair | None:
 
 
 def _beside(loss: Reals, log_p: Reals, atoms: Atoms) -> tuple[Reals, Reals]:
-    """The product with one more pair, equal losses merged."""
+    """Return the product with one more pair, equal losses merged."""
     both = np.add.outer(loss, atoms.loss).ravel()
     _, first, place = np.unique(np.round(both, _DIGITS), return_index=True, return_inverse=True)
     mass = np.bincount(place, weights=np.exp(np.add.outer(log_p, atoms.log_p).ravel()))
@@ -47,7 +50,7 @@ def _beside(loss: Reals, log_p: Reals, atoms: Atoms) -> tuple[Reals, Reals]:
 
 
 def _normalised(masses: Reals) -> tuple[Fraction, ...]:
-    """Masses that sum to exactly 1."""
+    """Return masses scaled to sum to exactly 1."""
     exact = [Fraction(float(mass)) for mass in masses]
     total = sum(exact)
     return tuple(mass / total for mass in exact)

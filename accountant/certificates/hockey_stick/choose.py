@@ -1,4 +1,7 @@
-"""Choosing a proof for each direction of a pair, and the numbers that it proves."""
+"""Choose a proof for each direction of a pair, and the numbers that it proves.
+
+Heuristic: all constants; the checker repeats every proof.
+"""
 
 from __future__ import annotations
 
@@ -36,19 +39,19 @@ from accountant.subsampling.subsampled import SubsampledPair
 from proofs import limits
 from proofs.certificate import Step, show_rational
 
-_SLACKS = 2.0 ** np.arange(-30, -6)
-_WIDEST_SLACK = 2.0**-20  # what a proof may give away before a longer one is tried
-_SMALL_EPSILON = 1e-3
-_FINENESS = (256, 1024)  # points of a table for a typical loss, tried in this order
-_NEGLIGIBLE = 1e-10  # what infinite losses of tables may add, relative to delta
-_LEFTWARDS = (0.7, 0.5)  # tilts tried where that of the saddle takes too many nodes
-_SHARE = limits.MAX_WORK // 3  # of the checker's work, for one of two directions
+_SLACKS = 2.0 ** np.arange(-30, -6)  # Slacks of a point, tried in this order.
+_WIDEST_SLACK = 2.0**-20  # Slack of a proof before a longer one is tried.
+_SMALL_EPSILON = 1e-3  # Least epsilon that a relative slack counts from.
+_FINENESS = (256, 1024)  # Points of a table for a typical loss, tried in this order.
+_NEGLIGIBLE = 1e-10  # Share of delta that infinite losses of tables may add.
+_LEFTWARDS = (0.7, 0.5)  # Shares of the saddle's tilt, tried if that needs too many nodes.
+_SHARE = limits.MAX_WORK // 3  # Share of the checker's work for one of two directions.
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A point (epsilon, delta) of the profile that is known to hold, to be proved.
+    """A valid point (epsilon, delta) of the profile, to be proved.
 
     Attributes:
         epsilon: at or above 0.
@@ -61,7 +64,7 @@ class Point:
     moves: bool
 
     def relaxed(self) -> tuple[Reals, Reals]:
-        """Epsilons and log deltas with growing slack."""
+        """Return epsilons and log deltas with growing slack."""
         with np.errstate(divide="ignore"):
             log_delta = np.full(_SLACKS.shape, np.log(self.delta))
         if not self.moves:
@@ -70,13 +73,13 @@ class Point:
 
 
 def distinct(pair: DominatingPair[Any]) -> list[Product]:
-    """The different directions, forward first."""
+    """Return the different directions, forward first."""
     same = pair.forward == pair.backward
     return [pair.forward] if same else [pair.forward, pair.backward]
 
 
 def prove(products: list[Product], point: Point) -> tuple[Fraction, Fraction, list[Step]]:
-    """The tightest (epsilon, delta) near a point that is proved for every product.
+    """Prove the tightest (epsilon, delta) near a point for every product.
 
     Returns:
         epsilon, delta, and the fact about each product, in order.
@@ -103,7 +106,7 @@ Maker = Callable[[Points], Step]
 
 
 def _direction(product: Product, point: Point) -> tuple[Maker, int]:
-    """A way to state the fact about one product, and how much slack it needs."""
+    """Return a function that states the fact about one product, and the slack it needs."""
     if point.epsilon * (1 + 1e-9) >= max_loss(product) and not _samples_infinite(product):
         with contextlib.suppress(NotCertified):  # just before the largest loss
             return _smallest_slack(LargestLoss(product), point)
@@ -123,7 +126,10 @@ def _direction(product: Product, point: Point) -> tuple[Maker, int]:
 
 
 def _samples_infinite(product: Product) -> bool:
-    """Whether a sampled base has infinite losses: the checker then knows no largest one."""
+    """Return whether a sampled base has infinite losses.
+
+    The checker then knows no largest loss.
+    """
     return any(
         isinstance(factor.pair, SubsampledPair) and infinite_mass(factor.pair.base).upper > 0.0
         for factor in product.factors
@@ -131,17 +137,19 @@ def _samples_infinite(product: Product) -> bool:
 
 
 def _slack(found: tuple[Maker, int]) -> int:
+    """Return the slack of a proof."""
     return found[1]
 
 
 def _table(product: Product, point: Point, fine: int) -> Subject:
+    """Return the product with tables suited to a point."""
     least = _NEGLIGIBLE * min(point.delta, 1.0)
     alone = len(product.factors) == 1  # several such tables are more work than the checker does
     return subject(product, fine=fine, negligible=least, fewer=alone)
 
 
 def _summed(used: Subject, point: Point) -> tuple[Maker, int]:
-    """By Chernoff's bound, a folded sum or a contour."""
+    """Prove a point by Chernoff's bound, a folded sum or a contour."""
     order = _chernoff_order(used, point)
     if order is not None:
         return _chernoff(used, order), 0
@@ -159,13 +167,13 @@ def _summed(used: Subject, point: Point) -> tuple[Maker, int]:
 
 
 def _moved(subject: Subject, saddle: Saddle, c: float) -> Saddle:
-    """Another tilt for the same question: further left the nodes may be further apart."""
+    """Return another tilt for the same question; further left the nodes may be further apart."""
     other = saddle_at(subject.used, c)
     return replace(other, epsilon=saddle.epsilon, log_delta=saddle.log_delta)
 
 
 def _along(subject: Subject, saddle: Saddle, point: Point) -> tuple[Maker, int]:
-    """A contour, and longer ones as long as they are worth it."""
+    """Prove a point by a contour, made longer as long as that gains enough."""
     limit = most_nodes(subject, rounded_short(saddle.c), _SHARE)
     most, found = min(EASY_NODES, limit), None
     while True:
@@ -180,7 +188,7 @@ def _along(subject: Subject, saddle: Saddle, point: Point) -> tuple[Maker, int]:
 
 
 def _smallest_slack(proof: Proof, point: Point) -> tuple[Maker, int]:
-    """The smallest slack at which the proof's bound is good enough."""
+    """Return the proof with the smallest slack at which its bound is good enough."""
     epsilons, log_deltas = point.relaxed()
     enough = np.flatnonzero(proof.log_upper(epsilons) <= log_deltas)
     if not enough.size:
@@ -193,7 +201,7 @@ def _smallest_slack(proof: Proof, point: Point) -> tuple[Maker, int]:
 
 
 def _chernoff_order(subject: Subject, point: Point) -> float | None:
-    """An order at which Chernoff's bound proves the point with room to spare."""
+    """Return an order at which Chernoff's bound proves the point with room, or None."""
     product = subject.used
     if point.epsilon <= 0 or point.delta >= 1 or infinite_mass(product).upper > 0:
         return None
@@ -209,6 +217,8 @@ def _chernoff_order(subject: Subject, point: Point) -> float | None:
 
 
 def _chernoff(subject: Subject, c: float) -> Maker:
+    """Return a function that states the fact by Chernoff's bound at c."""
+
     def fact(points: Points) -> Step:
         witness: Object = {"c": show_rational(Fraction(c)), "factors": quadratures(subject, c)}
         return fact_step("chernoff", subject.named, points, witness)

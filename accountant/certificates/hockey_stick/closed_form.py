@@ -1,4 +1,4 @@
-"""A closed profile as proof: one pair, once, Gaussians, or a few bounded pairs."""
+"""Prove a profile by its closed form: one pair once, Gaussians, or a few bounded pairs."""
 
 from __future__ import annotations
 
@@ -28,10 +28,12 @@ from accountant.subsampling.subsampled import Direction, SubsampledPair
 from proofs import limits
 from proofs.certificate import Step
 
-_MANY = 900.0
-_RESOLVED = -320.0  # log of a delta that 512 bits tell from what is left out
-_BITS = limits.PRECISIONS[0] + 8  # with which the checker counts the losses on a lattice
-_SHARE = limits.MAX_WORK // 4  # of the checker's work
+_MANY = 900.0  # Losses of a pair beyond which another proof is used. Heuristic.
+# Log of a delta that 512 bits separate from what is left out. Heuristic: the checker decides.
+_RESOLVED = -320.0
+# Bits with which the checker counts the losses on a lattice. Heuristic here.
+_BITS = limits.PRECISIONS[0] + 8
+_SHARE = limits.MAX_WORK // 4  # Share of the checker's work. Heuristic.
 _CLOSED = (
     DiscreteGaussianPair
     | DiscreteLaplacePair
@@ -48,27 +50,27 @@ _CLOSED = (
 @final
 @dataclass(frozen=True, slots=True)
 class ClosedForm:
-    """The formula itself."""
+    """A proof by the formula for the profile."""
 
     product: Product
 
     def log_upper(self, epsilon: Reals) -> Reals:
-        """Log of the upper end of the profile."""
+        """Return the log of the upper end of the profile."""
         with np.errstate(divide="ignore"):
             found = np.log(deltas(self.product, epsilon)[1])
         return np.asarray(np.logaddexp(found, _RESOLVED) if _is_whole(self.product) else found)
 
     def work(self, points: int) -> int:
-        """That of finite sums, or of formulas."""
+        """Return the checker's work for finite sums or formulas."""
         return max(_sum_work(self.product), limits.VALUE) * points
 
     def fact(self, points: Points) -> Step:
-        """No witness is needed."""
+        """Return the step, which needs no witness."""
         return fact_step("closed", self.product, points, {})
 
 
 def has_closed_profile(product: Product, *, values: int = 1) -> bool:
-    """Whether the checker has a formula for it, short enough for so many values."""
+    """Return whether the checker has a formula that is short enough for so many values."""
     single = closed_form(product)
     if isinstance(single, SubsampledPair):
         return has_closed_profile(single.base, values=values)
@@ -80,7 +82,7 @@ def has_closed_profile(product: Product, *, values: int = 1) -> bool:
 
 
 def _is_whole(product: Product) -> bool:
-    """Whether the checker leaves out far losses of a discrete Gaussian."""
+    """Return whether the checker leaves out far losses of a discrete Gaussian."""
     return any(
         isinstance(factor.pair, DiscreteGaussianPair)
         or (isinstance(factor.pair, SubsampledPair) and _is_whole(factor.pair.base))
@@ -89,14 +91,14 @@ def _is_whole(product: Product) -> bool:
 
 
 def _terms(pair: DiscreteLaplacePair | DiscreteGaussianPair) -> float:
-    """How many losses the checker adds up."""
+    """Return how many losses the checker sums."""
     if isinstance(pair, DiscreteLaplacePair):
         return float(pair.shift)
     return 32.0 * math.sqrt(pair.sigma_squared)
 
 
 def _cells(product: Product) -> int:
-    """How many losses the checker adds up where all lie on one lattice; 0 for too many."""
+    """Return how many losses on one lattice the checker sums, 0 if too many or on none."""
     listed = [(_lattice(factor.pair), factor.count) for factor in product.factors]
     known = [(one, count) for one, count in listed if one is not None]
     if len(known) < len(listed):
@@ -110,7 +112,7 @@ def _cells(product: Product) -> int:
 
 
 def _lattice(pair: Pair) -> tuple[Fraction, int] | None:
-    """The span of one pair's losses, and how many spans the checker's reach over."""
+    """Return the span of one pair's losses and how many spans they extend over, or None."""
     match pair:
         case RandomizedResponsePair():
             return (2 * pair.epsilon, 1) if pair.categories == 2 else (pair.epsilon, 2)
@@ -124,19 +126,22 @@ def _lattice(pair: Pair) -> tuple[Fraction, int] | None:
 
 
 def _sum_work(product: Product) -> int:
-    """What the checker counts for one value of a finite sum; 0 where that is too long."""
+    """Return the checker's work for one value of a finite sum, 0 if that is too long."""
     smooth = (f.count for f in product.factors if isinstance(f.pair, LaplacePair | LogisticPair))
     terms = _sums(product)
     return limits.residues_value(terms, sum(smooth)) if terms else 0
 
 
 def _sums(product: Product) -> int:
-    """How many exponentials that of a product has; 0 where they are too many or one has none."""
+    """Return how many exponentials M of a product has.
+
+    It returns 0 if they are too many or M of a pair is no such sum.
+    """
     return limits.atoms((_exponentials(factor.pair), factor.count) for factor in product.factors)
 
 
 def _exponentials(pair: Pair) -> int:
-    """How many exponentials the moment generating function of one pair has, 0 if it is no sum."""
+    """Return how many exponentials M of one pair has, 0 if it is no finite sum."""
     match pair:
         case LaplacePair() | LogisticPair():
             return 2
@@ -155,9 +160,10 @@ def _exponentials(pair: Pair) -> int:
 
 
 def has_few_losses(product: Product) -> bool:
-    """Whether the checker lists them, and needs no table of what is sampled."""
+    """Return whether the checker lists the losses, so that a sample needs no table."""
     return _sums(product) > 0 and not _is_smooth(product)
 
 
 def _is_smooth(product: Product) -> bool:
+    """Return whether some pair has a density."""
     return any(isinstance(factor.pair, LaplacePair | LogisticPair) for factor in product.factors)

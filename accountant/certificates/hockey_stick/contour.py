@@ -1,4 +1,7 @@
-"""A trapezoid sum along a vertical line as proof, with a bound of what it cuts."""
+"""Prove a bound by a trapezoid sum on a vertical line, with a bound of the cut tail.
+
+Heuristic: all constants; the checker repeats every sum.
+"""
 
 from __future__ import annotations
 
@@ -36,10 +39,11 @@ from proofs import limits
 from proofs.certificate import Json, Step, show_rational
 
 Hint: TypeAlias = "ShiftedRule | float | None"
-EASY_NODES = 1 << 11
-_LOG_CUT, _LOG_CUT_TABLE = -24.0, -17.0  # of what is cut, relative to delta
-_LENGTHS = 24
-_TRANSFORMED = 1e-14  # what a transform errs by, relative to M at the abscissa
+EASY_NODES = 1 << 11  # Nodes of a line that is tried first.
+# Logs of the cut tail relative to delta, without and with tables.
+_LOG_CUT, _LOG_CUT_TABLE = -24.0, -17.0
+_LENGTHS = 24  # Lengths tried.
+_TRANSFORMED = 1e-14  # Error of a transform, relative to M at the abscissa.
 
 
 @final
@@ -58,24 +62,24 @@ class ContourProof:
     hints: tuple[Hint, ...]
 
     def log_upper(self, epsilon: Reals) -> Reals:
-        """The engine's upper end."""
+        """Return the log of the engine's upper end."""
         finite = self.contour.log_brackets(epsilon)[1]
         with np.errstate(divide="ignore"):
             return np.logaddexp(finite, np.log(infinite_mass(self.subject.used).upper)) + 1e-10
 
     def log_lower(self, epsilon: Reals) -> Reals:
-        """The engine's lower end."""
+        """Return the log of the engine's lower end."""
         finite = self.contour.log_profile(epsilon)[0]
         with np.errstate(divide="ignore"):
             return np.logaddexp(finite, np.log(infinite_mass(self.subject.used).lower)) - 1e-10
 
     def work(self, points: int) -> int:
-        """M at the nodes, and for each point the sum over them."""
+        """Return the checker's work for M at the nodes and a sum over them for each point."""
         c, nodes = float(self.contour.s[0].real), self.contour.s.size
         return work_along(self.subject, c, nodes, points)
 
     def fact(self, points: Points) -> Step:
-        """The line, its nodes, tau, and the quadrature of every subsampled Gaussian."""
+        """Return the step with the line, its nodes, tau, and the quadrature of every mixture."""
         c = float(self.contour.s[0].real)
         listed = quadratures(self.subject, c, self.hints)
         return fact_step(
@@ -83,7 +87,7 @@ class ContourProof:
         )
 
     def witness(self) -> Object:
-        """The line alone."""
+        """Return the line alone in the certificate's JSON."""
         return {
             "c": show_rational(Fraction(float(self.contour.s[0].real))),
             "step": show_rational(Fraction(self.contour.step)),
@@ -95,7 +99,7 @@ class ContourProof:
 def quadratures(
     subject: Subject, c: float, hints: Sequence[Hint] = (), *, accuracy: float = EXACT
 ) -> list[Json]:
-    """The witness that M of each pair needs at abscissa c.
+    """Return the witness that M of each pair needs at abscissa c.
 
     Raises:
         NotCertified: that of some pair is longer than the checker reads.
@@ -120,7 +124,10 @@ def quadratures(
 
 
 def contour_proof(subject: Subject, saddle: Saddle, most: int) -> ContourProof:
-    """A contour that suits a saddle, as short as possible, smoothed if it cannot be short."""
+    """Return a contour that suits a saddle.
+
+    It is as short as possible, and smoothed by tau if it cannot be short.
+    """
     c, product = rounded_short(saddle.c), subject.used
     known = real_bounds(product, saddle)
     step = alias_step(saddle, known)
@@ -138,7 +145,7 @@ def contour_proof(subject: Subject, saddle: Saddle, most: int) -> ContourProof:
 
 
 def work_along(subject: Subject, c: float, nodes: int, points: int) -> int:
-    """The checker's work of a line with so many nodes, for so many epsilons."""
+    """Return the checker's work for a line with so many nodes and so many epsilons."""
     rules = [
         MixtureAtTilt.at(factor.pair, c, factor.count).nodes()
         for factor in subject.named.factors
@@ -151,7 +158,7 @@ def work_along(subject: Subject, c: float, nodes: int, points: int) -> int:
 
 
 def most_nodes(subject: Subject, c: float, work: int) -> int:
-    """The most nodes that a line may have for so much work of the checker, up to a factor of 2."""
+    """Return the most nodes of a line within the checker's work, up to a factor of 2."""
     nodes = limits.MAX_NODES
     while nodes > 1 and work_along(subject, c, nodes, 1) > work:
         nodes //= 2
@@ -161,7 +168,7 @@ def most_nodes(subject: Subject, c: float, work: int) -> int:
 @final
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Logs of what the checker's bound of the cut is made of, over M(c) e^{-c eps}.
+    """Logs of the parts of the checker's bound of the cut tail, over M(c) e^{-c eps}.
 
     Attributes:
         near: the terms up to the tables' top, all of them without tables.
@@ -181,7 +188,7 @@ class Cut:
 @final
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """The decay of every pair along one line.
+    """The decay of every pair's M along one line.
 
     Attributes:
         decays: y -> log of a bound of |M_i(c+iv)/M_i(c)|^{n_i} for v >= y, with its hint; that
@@ -200,7 +207,7 @@ class Tail:
 
     @staticmethod
     def of(subject: Subject, c: float, step: float) -> Tail:
-        """Of every pair of a subject."""
+        """Return the decay of every pair of a subject."""
         decays = []
         for factor, table in zip(subject.named.factors, subject.tables, strict=True):
             if table is None:
@@ -212,7 +219,7 @@ class Tail:
         return Tail(tuple(decays), has_table, min(tops, default=math.inf), c, step)
 
     def at(self, reach: float, tau: float) -> Cut:
-        """The bound if the line is cut there, with a tau-GDP mechanism beside it."""
+        """Return the bound for a line cut at ``reach``, with a tau-GDP mechanism beside it."""
         lift = 0.5 * tau * tau
         if reach >= self.top:
             near, hints = self._sum(reach, flat=True)
@@ -227,12 +234,13 @@ class Tail:
         return Cut(near, far, reach, self.top, hints)
 
     def smoothing(self, needed: float, cut: Cut) -> float:
-        """The least tau that makes a cut good enough."""
+        """Return the least tau that makes a cut good enough."""
         near = math.sqrt(2 * max(needed + cut.near, 0.0)) / cut.reach
         far = math.sqrt(2 * max(needed + cut.far, 0.0)) / cut.top
         return rounded_short(1.001 * max(near, far))
 
     def _sum(self, y: float, *, flat: bool) -> tuple[float, tuple[Hint, ...]]:
+        """Return the sum of the logs of all decays at y, with their hints."""
         found: list[tuple[float, Hint]] = [
             (0.0, 0.0) if flat and table else decay(y)
             for decay, table in zip(self.decays, self.tables, strict=True)
@@ -241,6 +249,7 @@ class Tail:
 
 
 def _line(subject: Subject, tail: Tail, nodes: int, tau: float, known: RealBounds) -> ContourProof:
+    """Return the proof on a line with so many nodes."""
     c, step = tail.c, tail.step
     s = c + 1j * step * np.arange(nodes + 1)
     value, radius = np.zeros(nodes + 1, dtype=complex), 1e-13
@@ -267,6 +276,8 @@ def _line(subject: Subject, tail: Tail, nodes: int, tau: float, known: RealBound
 def _repeated(
     decay: Callable[[float], tuple[float, float]], count: int
 ) -> Callable[[float], tuple[float, Hint]]:
+    """Return the decay of a table's pair, ``count`` times."""
+
     def bound(y: float) -> tuple[float, Hint]:
         log_ratio, level = decay(y)
         return count * log_ratio, level
@@ -275,7 +286,10 @@ def _repeated(
 
 
 def _decay(pair: Pair, c: float, count: int) -> Callable[[float], tuple[float, Hint]]:
-    """Log of the checker's bound of |M(c+iv)/M(c)|^count for v >= y as a function of y."""
+    """Return the log of the checker's bound of |M(c+iv)/M(c)|^count, a function of y.
+
+    The bound holds for v >= y.
+    """
     match pair:
         case GaussianPair():
             variance = count * float(pair.mu_squared)
@@ -293,6 +307,7 @@ def _decay(pair: Pair, c: float, count: int) -> Callable[[float], tuple[float, H
 
 
 def _best(sampled: MixtureAtTilt, y: float, count: int) -> tuple[float, ShiftedRule | None]:
+    """Return the least bound of a mixture's tail with its rule, or 0 without one."""
     found = sampled.tails(y)
     if not found:
         return 0.0, None
@@ -301,11 +316,13 @@ def _best(sampled: MixtureAtTilt, y: float, count: int) -> tuple[float, ShiftedR
 
 
 def _laplace(a: float, c: float, y: float) -> float:
+    """Return the log of a bound of |M| of the Laplace pair at height y."""
     share = abs(complex(c + 1, y)) / abs(complex(2 * c + 1, 2 * y))
     return c * a + math.log(share + 0.5 * math.exp(-(2 * c + 1) * a))
 
 
 def _logistic(a: float, c: float, y: float) -> float:
+    """Return the log of a bound of |M| of the logistic pair at height y."""
     top = (c + 0.5) * a + math.log1p(math.exp(-(2 * c + 1) * a))  # of 2 cosh
     bottom = 0.5 * a + math.log(-math.expm1(-a))  # of 2 sinh
     return top - bottom - math.log(2 * abs(complex(c + 0.5, y)))

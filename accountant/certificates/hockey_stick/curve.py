@@ -1,4 +1,7 @@
-"""Facts about one product at many epsilons: one line serves all those near its saddle."""
+"""Prove bounds of one product at many epsilons, each line serving all those near its saddle.
+
+Heuristic: all constants; the checker repeats every sum.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +25,14 @@ from accountant.pairs.product import Product
 from proofs import limits
 from proofs.certificate import Step
 
-_BITS = 30  # of a delta
-_SLACK = 1e-6
-_WIDEST = 0.01
-_ROOM = 4e-9  # of a delta: lines that bound a base's profile may be 1e-9 above it
-_SHARE = limits.MAX_WORK * 3 // 8
+_BITS = 30  # Bits of a delta.
+_SLACK = 1e-6  # Slack of log delta up to which a line serves an epsilon.
+_WIDEST = 0.01  # Slack for an epsilon that no line serves better.
+_ROOM = 4e-9  # Relative room of a delta, as a base's bound may be 1e-9 above its profile.
+_SHARE = limits.MAX_WORK * 3 // 8  # Share of the checker's work.
+# Points of a table for a typical loss, and the mass it may leave out.
 _FINE, _NEGLIGIBLE = 512, 1e-30
-_LEAST = -690.0  # of log delta: no float is smaller
+_LEAST = -690.0  # Least log delta that is representable as a float.
 
 
 def facts(
@@ -39,9 +43,9 @@ def facts(
     slack: float = _SLACK,
     most: float | None = None,
 ) -> tuple[Points, list[Step]]:
-    """Bounds at or near the most of some epsilons >= 0, and the steps that prove them.
+    """Return bounds at most of some epsilons >= 0, and the steps that prove them.
 
-    Where the checker's sums are rough an epsilon is left out.
+    An epsilon is left out if the checker's sums are not close enough there.
 
     Args:
         product: one direction.
@@ -80,7 +84,7 @@ def facts(
 def _along(
     product: Product, places: list[Fraction], fine: int, slack: float
 ) -> list[tuple[Proof, list[Fraction]]]:
-    """Lines, each with the run of epsilons for which it is nearly as good as any."""
+    """Return lines, each with the epsilons for which it is nearly as good as any."""
     epsilon = np.array([float(x) for x in places])
     with np.errstate(divide="ignore"):
         best = np.log(deltas(product, epsilon)[1])
@@ -105,7 +109,7 @@ def _along(
 
 
 def _proof(product: Product, epsilon: float, fine: int) -> Proof | None:
-    """A sum that suits one epsilon; None where it is too far out for the checker."""
+    """Return a sum that suits one epsilon, or None if it takes too much of the checker's work."""
     used = subject(product, fine=fine, negligible=_NEGLIGIBLE)
     saddle = find_saddle(used.used, lambda one: one.epsilon - epsilon)
     proof = folded_sum(used, saddle) or contour_proof(used, saddle, EASY_NODES)

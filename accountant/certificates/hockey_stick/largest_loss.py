@@ -1,4 +1,4 @@
-"""The largest loss as proof: beyond it only the infinite loss counts."""
+"""Prove a bound beyond the largest loss, where only the infinite loss counts."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from proofs.certificate import Step
 @final
 @dataclass(frozen=True, slots=True)
 class LargestLoss:
-    """Delta is the infinite mass from the largest loss on."""
+    """A proof that delta is the infinite mass from the largest loss on."""
 
     product: Product
 
     def log_upper(self, epsilon: Reals) -> Reals:
-        """Log of the infinite mass, 0 before the largest loss."""
+        """Return the log of the infinite mass, and 0 before the largest loss."""
         with np.errstate(divide="ignore"):
             outside = np.log(infinite_mass(self.product).upper)
         return np.where(epsilon >= max(max_loss(self.product), 0.0), outside, 0.0)
 
     def work(self, points: int) -> int:
-        """Comparisons."""
+        """Return the number of comparisons."""
         return points
 
     def fact(self, points: Points) -> Step:
-        """No witness is needed."""
+        """Return the step, which needs no witness."""
         return fact_step("bounded", self.product, points, {})

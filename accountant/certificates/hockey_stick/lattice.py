@@ -1,4 +1,4 @@
-"""A folded trapezoid sum as proof, where all losses lie on one rational lattice."""
+"""Prove a bound by a folded trapezoid sum if all losses lie on one rational lattice."""
 
 from __future__ import annotations
 
@@ -26,15 +26,16 @@ from accountant.pairs.randomized_response import RandomizedResponsePair
 from proofs import limits
 from proofs.certificate import Step, show_rational
 
-_SHARE = limits.MAX_WORK // 4  # of the checker's work
+_SHARE = limits.MAX_WORK // 4  # Share of the checker's work. Heuristic.
 
+# Relative margin for the roundings of the sum here. Heuristic: the checker decides.
 _MARGIN = 1e-10
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class FoldedSum:
-    """The sum over one period.
+    """A proof by the sum over one period.
 
     Attributes:
         subject: all pairs on the lattice.
@@ -53,7 +54,7 @@ class FoldedSum:
     cgf: Complexes
 
     def log_upper(self, epsilon: Reals) -> Reals:
-        """Log of the sum, with a margin for its own roundings."""
+        """Return the log of the sum, with a margin for its own roundings."""
         h, offset = float(self.span), float(self.offset)
         above = offset + h * (np.floor((epsilon - offset) / h) + 1.0)
         shift = self.cgf[0].real - self.c * above
@@ -69,12 +70,12 @@ class FoldedSum:
             return np.asarray(np.logaddexp(finite, outside) + _MARGIN)
 
     def work(self, points: int) -> int:
-        """M at the nodes, and for each point two sums over them."""
+        """Return the checker's work for M at the nodes and two sums over them for each point."""
         half = self.s.size - 1
         return self.subject.work(half) + 2 * limits.line_work(half, points)
 
     def fact(self, points: Points) -> Step:
-        """The abscissa, the span and half the number of nodes."""
+        """Return the step with the abscissa, the span and half the number of nodes."""
         return fact_step(
             "lattice",
             self.subject.named,
@@ -89,7 +90,7 @@ class FoldedSum:
 
 
 def folded_sum(subject: Subject, saddle: Saddle) -> FoldedSum | None:
-    """The sum that suits a saddle; None when there is no lattice, or it is too fine."""
+    """Return the sum that suits a saddle, or None if there is no lattice or it is too fine."""
     product = subject.used
     found = _common(product)
     if found is None:
@@ -107,7 +108,7 @@ def folded_sum(subject: Subject, saddle: Saddle) -> FoldedSum | None:
 
 
 def _common(product: Product) -> tuple[Fraction, Fraction] | None:
-    """Offset and span of the product."""
+    """Return offset and span of the product, or None."""
     offset, span = Fraction(0), Fraction(0)
     for factor in product.factors:
         found = _lattice(factor.pair)
@@ -122,7 +123,7 @@ def _common(product: Product) -> tuple[Fraction, Fraction] | None:
 
 
 def _lattice(pair: Pair) -> tuple[Fraction, Fraction] | None:
-    """Offset and span of one pair, where they are rational."""
+    """Return offset and span of one pair, or None unless they are rational."""
     match pair:
         case RandomizedResponsePair():
             return -pair.epsilon, pair.epsilon * (2 if pair.categories == 2 else 1)

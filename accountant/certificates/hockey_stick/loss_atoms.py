@@ -1,4 +1,7 @@
-"""The losses of products that have few of them: where their profiles bend."""
+"""Approximate the losses of atomic products, at which their profiles bend.
+
+Heuristic: used only to choose points.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +15,21 @@ from accountant.pairs.pair import Pair
 from accountant.pairs.product import Product
 from accountant.subsampling.subsampled import Direction, SubsampledPair
 
-_MANY = 768
-_NEXT, _NEAREST = 2.0**-32, 2.0**-36  # past a loss, relative to it and in nats
-_SAME = 1e-12  # how far apart two losses are one, relative to the largest
+_MANY = 768  # Most losses that are used as points.
+_NEXT, _NEAREST = 2.0**-32, 2.0**-36  # Distances past a loss, relative to it and in nats.
+_SAME = 1e-12  # Relative distance, in units of the largest loss, of losses that count as equal.
 
 
 def losses(product: Product) -> Reals | None:
-    """About every finite loss, increasing; None where the checker does not list them."""
+    """Approximate every finite loss, increasing; return None if the checker does not list them."""
     return _sums(product) if has_few_losses(product) else None
 
 
 def bends(product: Product) -> Reals | None:
-    """Just past every loss, where the chords of few points are the profile to nine digits."""
+    """Return points just past every loss, so that chords are the profile to nine digits.
+
+    Or None.
+    """
     known = losses(product)
     if known is None or known.size > _MANY:
         return None
@@ -32,6 +38,7 @@ def bends(product: Product) -> Reals | None:
 
 
 def _sums(product: Product) -> Reals:
+    """Return the sums of the pairs' losses, equal ones merged."""
     found = np.zeros(1)
     for factor in product.factors:
         own = _own(factor.pair)
@@ -43,6 +50,7 @@ def _sums(product: Product) -> Reals:
 
 
 def _own(pair: Pair) -> Reals:
+    """Return the losses of one pair."""
     if isinstance(pair, SubsampledPair):
         rate, base = float(pair.sampling_rate), _sums(pair.base)
         sign = -1.0 if pair.direction is Direction.ADDITION else 1.0

@@ -1,4 +1,7 @@
-"""Lower bounds as proof: the dominating pair itself differs by at least so much."""
+"""Prove lower bounds of the divergence of the dominating pair itself.
+
+Heuristic: all constants; the checker repeats every sum.
+"""
 
 from __future__ import annotations
 
@@ -33,16 +36,19 @@ from proofs import limits
 from proofs.certificate import Json, Step, show_rational
 
 LowerProof: TypeAlias = "ClosedForm | FoldedSum | ContourProof"
+# Slacks of a point, tried in this order.
 _SLACKS = np.concatenate([[0.0], 2.0 ** np.arange(-30, -6)])
-_WIDEST_SLACK = 2.0**-20  # what a proof may give away before a longer one is tried
-_MARGIN = 1e-8  # of delta: what a sum cuts and what aliases add, and more
-_TABLE_MARGIN = 1e-7  # what the checker's tables are lower by, as lines only enclose a profile
-_FINER = (1, 2, 4, 8, 16)
-_LONGER = 4
+_WIDEST_SLACK = 2.0**-20  # Slack of a proof before a longer one is tried.
+_MARGIN = 1e-8  # Share of delta above what a sum cuts and aliases add.
+_TABLE_MARGIN = 1e-7  # How much lower the checker's tables are, as lines only enclose a profile.
+_FINER = (1, 2, 4, 8, 16)  # Factors of the nodes, tried in this order.
+_LONGER = 4  # Factor by which a line is made longer.
+# Relative distances of the abscissae at which aliases are bounded.
 _FAR = np.geomspace(0.01, 100.0, 81)
-_FINENESS = (256, 1024)  # points of a table for a typical loss, tried in this order
-_NEGLIGIBLE = 1e-10  # what the last losses of tables may have, relative to delta
-_SHARE = limits.MAX_WORK // 2  # the aliases and a finer sum take the rest
+_FINENESS = (256, 1024)  # Points of a table for a typical loss, tried in this order.
+_NEGLIGIBLE = 1e-10  # Share of delta that the last losses of tables may have.
+# Share of the checker's work; the aliases and a finer sum take the rest.
+_SHARE = limits.MAX_WORK // 2
 
 
 def lower_fact(product: Product, epsilon: float, delta: float, *, moves: bool) -> Step:
@@ -78,7 +84,7 @@ def lower_fact(product: Product, epsilon: float, delta: float, *, moves: bool) -
 def _closest(
     proofs: Iterator[LowerProof], epsilon: Reals, log_delta: Reals
 ) -> tuple[int, LowerProof | None]:
-    """The first proof that gives away little, or the one that gives away least, if any does."""
+    """Return the first proof with little slack, else the one with least, and its slack."""
     found: tuple[int, LowerProof | None] = epsilon.size, None
     try:
         for proof in proofs:
@@ -94,7 +100,7 @@ def _closest(
 
 
 def _log_lower(proof: LowerProof, epsilon: Reals) -> Reals:
-    """About the log of what the checker finds at each epsilon, or less."""
+    """Approximate the log of the checker's bound at each epsilon, from below."""
     margin = (
         0.0 if isinstance(proof, ClosedForm) or not any(proof.subject.tables) else _TABLE_MARGIN
     )
@@ -104,7 +110,7 @@ def _log_lower(proof: LowerProof, epsilon: Reals) -> Reals:
 
 
 def _proofs(product: Product, epsilon: float, delta: float) -> Iterator[LowerProof]:
-    """Ways to bound the divergence near epsilon, each closer than the one before."""
+    """Yield ways to bound the divergence near epsilon, each closer than the one before."""
     sampled = [one.pair for one in product.factors if isinstance(one.pair, SubsampledPair)]
     bounded = any(one.direction is Direction.REPLACEMENT for one in sampled)
     if has_closed_profile(product) and product.factors and not bounded:
@@ -120,7 +126,7 @@ def _proofs(product: Product, epsilon: float, delta: float) -> Iterator[LowerPro
 
 
 def _sums(used: Subject, epsilon: float) -> Iterator[LowerProof]:
-    """A folded sum, or lines, longer and longer as long as they are smoothed."""
+    """Yield a folded sum, or lines, longer and longer as long as they are smoothed."""
     saddle = find_saddle(used.used, lambda one: one.epsilon - epsilon)
     on_lattice = folded_sum(used, saddle)
     if on_lattice is not None:
@@ -137,7 +143,7 @@ def _sums(used: Subject, epsilon: float) -> Iterator[LowerProof]:
 
 
 def _witness(proof: LowerProof, epsilon: float, log_delta: float) -> tuple[str, Object]:
-    """The sum, with as many nodes as keep the aliases out, and where to bound these."""
+    """Return the rule and witness of the sum, with enough nodes to make aliases negligible."""
     if isinstance(proof, ClosedForm):
         return "closed", {}
     log_least, tau = log_delta + math.log(_MARGIN / 8), 0.0
@@ -169,7 +175,7 @@ def _witness(proof: LowerProof, epsilon: float, log_delta: float) -> tuple[str, 
 def _sides(
     subject: Subject, c: float, epsilon: float, period: float, tau: float
 ) -> dict[str, tuple[float, float]]:
-    """The best abscissae before and after c, and logs of the aliases' bounds there."""
+    """Return the best abscissae before and after c, and logs of the aliases' bounds there."""
     found = {}
     for name, places in (("before", c / (1.0 + _FAR)), ("after", c * (1.0 + _FAR))):
         b = np.array([rounded_short(one) for one in places])
@@ -187,11 +193,12 @@ def _sides(
 
 
 def _at(subject: Subject, c: float, hints: Sequence[Hint]) -> Object:
-    """An abscissa with what M needs there."""
+    """Return an abscissa with the quadratures that M needs there."""
     return {"c": show_rational(Fraction(c)), "factors": quadratures(subject, c, hints)}
 
 
 def _rough(product: Product, epsilon: float) -> NotCertified:
+    """Return the error for a product whose divergence no sum bounds."""
     return NotCertified(
         f"no lower bound of a product of {len(product.factors)} pairs was found near epsilon = "
         f"{epsilon:.6g}: the losses are too rough for the checker's sums, or none is so large"

@@ -1,4 +1,4 @@
-"""What every way to prove a bound of one direction's profile provides."""
+"""The interface of every proof of a bound of one direction's profile."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ class Proof(Protocol):
     """A bound of the hockey-stick divergence of one product that the checker can repeat."""
 
     def log_upper(self, epsilon: Reals) -> Reals:
-        """Log of the bound at each epsilon; it never grows with epsilon."""
+        """Return the log of the bound at each epsilon; it never grows with epsilon."""
 
     def work(self, points: int) -> int:
-        """About how many operations so many points take the checker."""
+        """Return approximately how many operations so many points take the checker."""
 
     def fact(self, points: Points) -> Step:
-        """The step that concludes that delta is an upper bound at every (epsilon, delta)."""
+        """Return the step that concludes that delta is an upper bound at every (epsilon, delta)."""
 
 
 def fact_step(rule: str, product: Product, points: Points, witness: Object) -> Step:
-    """A step about a product, from nothing but its witness."""
+    """Return a step about a product that has no premises, only its witness."""
     return Step(
         rule=f"hockey-stick/{rule}",
         premises=(),

@@ -22,11 +22,12 @@ from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from proofs.certificate import Json, show_rational
 from proofs.limits import MAX_QUADRATURE
 
-_LARGEST_TURN = 1.49  # mu times shift: the checker allows 3/2
-_SHIFTS = 8
-_MAX_NODES = 8_000
-EXACT, _ROUGH = 30.0, 5.0  # log of how far below 1/count the error of M is to be
-_LARGEST_LOSS = 600.0  # a loss whose exponential is a float
+_LARGEST_TURN = 1.49  # Largest mu times shift: the checker allows 3/2. Heuristic.
+_SHIFTS = 8  # Shifts tried for a tail. Heuristic.
+_MAX_NODES = 8_000  # Most nodes of a tail's rule. Heuristic.
+# Logs of how far below 1/count the error of M is, for M itself and for tails. Heuristic.
+EXACT, _ROUGH = 30.0, 5.0
+_LARGEST_LOSS = 600.0  # A loss whose exponential is representable as a float.
 
 Mixture = SubsampledGaussianPair | OppositeGaussiansPair
 
@@ -34,7 +35,7 @@ Mixture = SubsampledGaussianPair | OppositeGaussiansPair
 @final
 @dataclass(frozen=True, slots=True)
 class ShiftedRule:
-    """Nodes step * j + i shift for j = -left, ..., right."""
+    """A trapezoid rule with nodes step * j + i shift for j = -left, ..., right."""
 
     shift: float
     step: float
@@ -42,7 +43,7 @@ class ShiftedRule:
     right: int
 
     def witness(self) -> Json:
-        """The rule in the certificate's JSON."""
+        """Return the rule in the certificate's JSON."""
         return {
             "shift": show_rational(Fraction(self.shift)),
             "step": show_rational(Fraction(self.step)),
@@ -60,7 +61,7 @@ class ShiftedRule:
         return log_weight - 0.5 * x * x + above.real, above - self._log_ratio(pair, x, -1.0)
 
     def _log_ratio(self, pair: Mixture, x: Reals, sign: float) -> Complexes:
-        """Log of 1-q + q e^{sign mu z - mu^2/2} at the nodes z = x + i shift."""
+        """Return the log of 1-q + q e^{sign mu z - mu^2/2} at the nodes z = x + i shift."""
         mu, q = math.sqrt(pair.mu_squared), float(pair.sampling_rate)
         real = np.minimum(sign * mu * x - 0.5 * mu * mu, _LARGEST_LOSS)
         return np.asarray(np.log1p(q * np.expm1(real + 1j * sign * mu * self.shift)))
@@ -69,7 +70,7 @@ class ShiftedRule:
 @final
 @dataclass(frozen=True, slots=True)
 class MixtureAtTilt:
-    """A mixture at one abscissa, with the rules to compute and to bound M.
+    """A mixture at one abscissa, with the rules that compute and bound M.
 
     Attributes:
         pair: the pair.
@@ -91,7 +92,7 @@ class MixtureAtTilt:
 
     @staticmethod
     def at(pair: Mixture, c: float, count: int) -> MixtureAtTilt:
-        """Everything that does not depend on where the contour is cut."""
+        """Return all that does not depend on the length of the contour."""
         mu2, q = float(pair.mu_squared), float(pair.sampling_rate)
         moment = float(pair.cgf(np.array([c + 0j])).value.real[0])
         lifted = -c * math.log1p(-q) - moment
@@ -103,7 +104,7 @@ class MixtureAtTilt:
         return MixtureAtTilt(pair, -c, 0.0, c, lifted, moment, count)
 
     def nodes(self, accuracy: float = EXACT) -> ShiftedRule:
-        """The rule for M itself: few nodes, error far below 1/count.
+        """Return the rule for M itself, with few nodes and an error far below 1/count.
 
         Raises:
             NotCertified: it takes more nodes than the checker does.
@@ -119,7 +120,7 @@ class MixtureAtTilt:
         return rule
 
     def tails(self, y: float) -> list[tuple[float, ShiftedRule]]:
-        """Logs of bounds of |M(c+iv)|/M(c) for v >= y, with their rules."""
+        """Return logs of bounds of |M(c+iv)|/M(c) for v >= y, with their rules."""
         limit = _LARGEST_TURN / math.sqrt(self.pair.mu_squared)
         found = []
         for shift in limit * np.geomspace(1e-3, 1.0, _SHIFTS):
@@ -133,6 +134,7 @@ class MixtureAtTilt:
         return found
 
     def _rule(self, shift: float, accuracy: float) -> ShiftedRule:
+        """Return the rule with a shift and an accuracy."""
         b = rounded_short(shift)
         mu = math.sqrt(self.pair.mu_squared)
         lost = accuracy + math.log(self.count) + self.log_size + 2.0

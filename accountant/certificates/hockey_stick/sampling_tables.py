@@ -1,4 +1,7 @@
-"""Tables for the sampled pairs of a product."""
+"""Make tables for the sampled pairs of a product.
+
+Heuristic: all constants; the checker makes every table again.
+"""
 
 from __future__ import annotations
 
@@ -30,29 +33,29 @@ from accountant.subsampling.subsampled import Direction, SubsampledPair
 from accountant.subsampling.tabulated import as_lattice_pair
 from proofs.limits import DIRECT, MAX_TABLE_CELLS, MAX_TABLE_RUNS
 
-_VISIBLE: Final = 1e-13
-_BULK: Final = 6  # of a typical loss, total variation
-_HALVINGS: Final = 40
-_CLOSE: Final = 1e-9  # how far a line's bound may be above the profile
-_MOST_NODES: Final = 1 << 9
-_LONGEST: Final = 1 << 15
-_MOST_LINES: Final = 64
-_LEAST: Final = 1e-290
-_COARSEST: Final = 8  # points of a table for a typical loss
-_VALUES: Final = 4  # of the base's profile for each point of one side, all tables counted
-_PROBED: Final = 6
+_VISIBLE: Final = 1e-13  # Mass of a loss below which it is left out of a short table.
+_BULK: Final = 6  # Length of the uniform part of a grid, in typical losses (total variation).
+_HALVINGS: Final = 40  # Bisections of a table's end.
+_CLOSE: Final = 1e-9  # How far a line's bound may be above the log of the profile.
+_MOST_NODES: Final = 1 << 9  # Nodes of a line that bounds a base.
+_LONGEST: Final = 1 << 15  # Nodes of a line for a single sample.
+_MOST_LINES: Final = 64  # Most lines of one side.
+_LEAST: Final = 1e-290  # Replaces 0 in a log.
+_COARSEST: Final = 8  # Fewest points of a table for a typical loss.
+_VALUES: Final = 4  # Values of the base's profile for each point of one side, all tables counted.
+_PROBED: Final = 6  # Points at which lines are tried before a table is made.
 _TOO_ROUGH: Final = (
     "the losses of what shares a sample are too rough for the checker's sums; release some of it "
     "on samples of their own, or beside Gaussian noise"
 )
-_LOG_ROOM: Final = -7.0
+_LOG_ROOM: Final = -7.0  # Log of the share of the negligible mass that a line's error may have.
 _FAR_APART: Final = (
     "the losses of one sample are too far apart for the checker's tables; use more noise"
 )
 
 
 def subject_below(product: Product, *, fine: int, negligible: float) -> Subject:
-    """A product with a table below each of its sampled pairs, or their few losses.
+    """Return a product with a table below each sampled pair, or with its few losses.
 
     Args:
         product: any.
@@ -76,7 +79,7 @@ def subject_below(product: Product, *, fine: int, negligible: float) -> Subject:
 def subject(
     product: Product, *, fine: int, negligible: float, whole: bool = False, fewer: bool = False
 ) -> Subject:
-    """A product with a table for each of its sampled pairs.
+    """Return a product with a table for each of its sampled pairs.
 
     Args:
         product: any.
@@ -99,7 +102,10 @@ def subject(
 
 
 def single_sample(pair: SubsampledPair, epsilon: float) -> SingleSample:
-    """One sampled pair, once, whose base has no closed profile: by a line as long as it takes."""
+    """Return a proof for one sampled pair, once, by a line of the base.
+
+    The line is as long as needed.
+    """
     _, argument = _argument(pair, np.array([epsilon]))
     at = float(argument[0])
     saddle = find_saddle(pair.base, lambda one: one.epsilon - at)
@@ -115,7 +121,10 @@ def single_sample(pair: SubsampledPair, epsilon: float) -> SingleSample:
 
 
 def _coarser(pair: SubsampledPair, fine: int, negligible: float) -> Table:
-    """With fewer points where lines are too rough, and the closed profile long."""
+    """Return a table with fewer points if lines are not close enough.
+
+    It is used if the closed profile takes too much work.
+    """
     while True:
         try:
             return _table(pair, fine, negligible, whole=False)
@@ -126,7 +135,10 @@ def _coarser(pair: SubsampledPair, fine: int, negligible: float) -> Table:
 
 
 def _table(pair: SubsampledPair, fine: int, negligible: float, *, whole: bool) -> Table:
-    """On a uniform grid around 0, coarser further out; where losses are few, around them only."""
+    """Return a table above on a uniform grid around 0, coarser further out.
+
+    If the losses are few the grid lies around them only.
+    """
     variation = float(pair.profile(np.zeros(1))[1][0])
     span = 2.0 ** math.floor(math.log2(variation / fine))
     both = (pair, pair.swapped())
@@ -152,7 +164,7 @@ def _table(pair: SubsampledPair, fine: int, negligible: float, *, whole: bool) -
 
 
 def _table_below(pair: SubsampledPair, fine: int, negligible: float) -> Table:
-    """On a uniform grid around 0, coarser further out."""
+    """Return a table below on a uniform grid around 0, coarser further out."""
     variation = float(pair.profile(np.zeros(1))[1][0])
     span = 2.0 ** math.floor(math.log2(variation / fine))
     both = (pair, pair.swapped())
@@ -168,19 +180,19 @@ def _table_below(pair: SubsampledPair, fine: int, negligible: float) -> Table:
 
 
 def _is_short(grid: Reals) -> bool:
-    """Whether the checker reads so many positions, in so many runs of one stride."""
+    """Return whether the checker reads so many positions, in so many runs of one stride."""
     turns = int(np.count_nonzero(np.diff(np.diff(grid))))
     return grid.size <= MAX_TABLE_CELLS and turns < MAX_TABLE_RUNS
 
 
 def _filled(grid: Reals) -> Reals:
-    """The same positions and others between them, so that no stride is too long."""
+    """Return the positions and others between them, so that no stride is too long."""
     gaps = [np.arange(a, b, MAX_TABLE_CELLS) for a, b in pairwise(grid.tolist())]
     return np.concatenate([*gaps, grid[-1:]])
 
 
 def _grid(end: float, span: float, fine: int) -> Reals:
-    """Neighbours where the bulk of the losses is, then strides that double, to past the end."""
+    """Return neighbours near 0, then strides that double, to past the end."""
     reach, at, stride, count = math.ceil(end / span) + 1, 0.0, 1.0, _BULK * fine
     parts: list[Reals] = [np.zeros(1)]
     while at < reach:
@@ -194,14 +206,14 @@ def _grid(end: float, span: float, fine: int) -> Reals:
 def _finite_pair(
     pairs: tuple[SubsampledPair, SubsampledPair], grids: list[Reals], span: float
 ) -> LatticePair:
-    """The finite pair that the checker makes on the grids."""
+    """Return the finite pair that the checker makes on the grids."""
     return as_lattice_pair(convex_profile.above(*_sides(pairs, grids, span)), grids, span)
 
 
 def _sides(
     pairs: tuple[SubsampledPair, SubsampledPair], grids: list[Reals], span: float
 ) -> list[convex_profile.ProfileHalf]:
-    """The profile on the grids."""
+    """Return both halves of the profile on the grids."""
     return [
         convex_profile.ProfileHalf(grid * span, *one.profile(grid * span), one.rest)
         for one, grid in zip(pairs, grids, strict=True)
@@ -209,7 +221,7 @@ def _sides(
 
 
 def _end(pair: SubsampledPair, negligible: float) -> float:
-    """A loss beyond which the profile falls by next to nothing."""
+    """Return a loss beyond which the profile falls by a negligible amount."""
     low, high = 0.0, pair.end
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
@@ -221,7 +233,7 @@ def _end(pair: SubsampledPair, negligible: float) -> float:
 def _lines(
     pair: SubsampledPair, epsilon: Reals, negligible: float, *, below: bool = False
 ) -> tuple[Object, ...]:
-    """Lines that bound the base's profile at the points, each for as many as it serves well.
+    """Return lines that bound the base's profile at the points, each for all that it serves well.
 
     Args:
         pair: what is sampled.
@@ -250,7 +262,7 @@ def _lines(
 
 
 def _require_lines(pair: SubsampledPair, epsilon: Reals, negligible: float) -> None:
-    """Refuse a base at once of which a line misses what it is table for, at some places.
+    """Refuse a base of which a line misses its bound at some of a few points.
 
     Raises:
         NotCertified: it does.
@@ -263,7 +275,7 @@ def _require_lines(pair: SubsampledPair, epsilon: Reals, negligible: float) -> N
 
 
 def _wanted(pair: SubsampledPair, epsilon: Reals, negligible: float) -> tuple[Reals, Reals, Reals]:
-    """Where the base's profile is needed, what its log may be bounded by, and what is no error."""
+    """Return where the base's profile is needed, its largest log bound, and the negligible log."""
     scale, argument = _argument(pair, epsilon)
     with np.errstate(divide="ignore"):
         known = np.log(deltas(pair.base, argument)[1]) + _CLOSE
@@ -272,7 +284,10 @@ def _wanted(pair: SubsampledPair, epsilon: Reals, negligible: float) -> tuple[Re
 
 
 def _line_at(base: Product, epsilon: float, *, below: bool = False) -> ContourProof:
-    """A line for the base's profile; from below, with the aliases that the checker bounds."""
+    """Return a line for the base's profile.
+
+    For a bound from below it includes the aliases that the checker bounds.
+    """
     saddle = find_saddle(base, lambda one: one.epsilon - epsilon)
     if below:
         twice = 2.0 * rounded_short(saddle.c)
@@ -283,7 +298,7 @@ def _line_at(base: Product, epsilon: float, *, below: bool = False) -> ContourPr
 
 
 def _argument(pair: SubsampledPair, epsilon: Reals) -> tuple[Reals, Reals]:
-    """What the theorem multiplies the base's profile with, and where it evaluates it."""
+    """Return the theorem's factor of the base's profile, and where it evaluates that."""
     rate = float(pair.sampling_rate)
     if pair.direction is not Direction.ADDITION:
         return np.full(epsilon.shape, rate), np.log1p(np.expm1(epsilon) / rate)

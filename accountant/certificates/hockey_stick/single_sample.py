@@ -1,4 +1,4 @@
-"""One sample of one product as proof: a line for the base's profile at one point."""
+"""Prove a bound for one sample of one product by a line for the base's profile at one point."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from proofs.certificate import Step
 @final
 @dataclass(frozen=True, slots=True)
 class SingleSample:
-    """The subsampling theorem itself.
+    """A proof by the subsampling theorem itself.
 
     Attributes:
         pair: what is sampled, once.
@@ -33,15 +33,15 @@ class SingleSample:
     over: float
 
     def log_upper(self, epsilon: Reals) -> Reals:
-        """Log of the upper end of the profile."""
+        """Return the log of the upper end of the profile, raised by ``over``."""
         upper = self.pair.profile(epsilon)[1]
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(upper) + self.over)
 
     def work(self, points: int) -> int:
-        """The sum over the line's nodes."""
+        """Return the checker's work for the sum over the line's nodes."""
         return 2 * limits.line_work(int(str(self.line["nodes"])), points)
 
     def fact(self, points: Points) -> Step:
-        """The line."""
+        """Return the step with the line."""
         return fact_step("sampled", Product.of(self.pair), points, self.line)

@@ -1,7 +1,7 @@
-"""Witnesses for sampled pairs: a grid on which the checker bounds their profile, and what it gives.
+"""Make witnesses for sampled pairs: a grid on which the checker bounds their profile.
 
-Nothing here is trusted: the checker bounds the base's profile at every point itself, takes the
-convex polygon through the bounds, and uses M of the finite pair that has it as its profile.
+Heuristic: the checker bounds the base's profile at every point itself, takes the convex polygon
+through the bounds, and uses M of the finite pair that has it as its profile.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from accountant.pairs.product import Factor, Product
 from proofs import limits
 from proofs.certificate import Json, show_rational
 
-TURN = 3  # the checker's ceiling falls up to this over the span
-_DIRECT = 1 << 20
-_LEVELS = 48
-_LARGEST = 700.0  # log of a level
+TURN = 3  # The height, in units of 1/span, up to which the checker's ceiling falls.
+_DIRECT = 1 << 20  # Losses times nodes up to which sums are computed directly. Heuristic.
+_LEVELS = 48  # Levels of a ceiling that are tried. Heuristic.
+_LARGEST = 700.0  # Largest log of a level. Exceeding it raises.
 
 
 @final
@@ -43,7 +43,7 @@ class TableSide:
     lines: tuple[Json, ...]
 
     def witness(self) -> Json:
-        """Strides with counts, and the lines."""
+        """Return strides with counts, and the lines."""
         strides = np.diff(self.grid)
         ends = np.append(np.flatnonzero(np.diff(strides)), strides.size - 1)
         counts = np.diff(np.insert(ends, 0, -1))
@@ -53,7 +53,7 @@ class TableSide:
 
     @property
     def fine(self) -> int:
-        """How far the positions are neighbours."""
+        """Return the length of the part without gaps."""
         strides = np.diff(self.grid)
         return int(np.argmax(np.append(strides, 2.0) != 1.0))
 
@@ -61,7 +61,7 @@ class TableSide:
 @final
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A finite pair above a sampled pair, and how the checker makes it.
+    """A finite pair above a sampled pair, and the grids from which the checker makes it.
 
     Attributes:
         finite_pair: the finite pair, to the engine's precision.
@@ -75,18 +75,18 @@ class Table:
 
     @property
     def top(self) -> float:
-        """Up to where the ceiling falls; 0 if it does not."""
+        """Return the height up to which the ceiling falls, 0 if it does not."""
         return TURN / self.finite_pair.span if min(self.forward.fine, self.backward.fine) else 0.0
 
     def work(self, nodes: int) -> int:
-        """The checker's work of M at so many nodes."""
+        """Return the checker's work for M at so many nodes."""
         turns = [np.diff(np.diff(side.grid)) for side in (self.forward, self.backward)]
         runs = 2 + sum(int(np.count_nonzero(one)) for one in turns)
         size = self.forward.grid.size + self.backward.grid.size - 1
         return limits.turn_work(size, runs, nodes)
 
     def witness(self, level: float) -> Json:
-        """The table in the certificate's JSON."""
+        """Return the table in the certificate's JSON."""
         return {
             "span": show_rational(Fraction(self.finite_pair.span)),
             "level": show_rational(Fraction(level)),
@@ -95,7 +95,10 @@ class Table:
         }
 
     def decay(self, c: float) -> Callable[[float], tuple[float, float]]:
-        """Log of the checker's bound of |M(c+iv)/M(c)| from y to the top, with its level."""
+        """Return the log of the checker's bound of |M(c+iv)/M(c)| up to the top.
+
+        The bound comes with its level.
+        """
         exponent = self.finite_pair.atoms.log_p + c * self.finite_pair.atoms.loss
         log_moment = float(np.logaddexp.reduce(exponent))
         weight = np.exp(exponent - log_moment)
@@ -123,10 +126,10 @@ class Table:
 
 
 def table_cgf(finite_pair: LatticePair, c: float, step: float, count: int) -> Complexes:
-    """K(c + i k step), k = 0, ..., count - 1, as accurate as a witness needs.
+    """Approximate K(c + i k step), k = 0, ..., count - 1, to the accuracy of a witness.
 
-    For many nodes by a fast Fourier transform: with e(x) = e^{i x^2 turn / 2} the sum of
-    w_j e^{i j k turn} is e(k) times that of w_j e(j) / e(k - j) (Bluestein).
+    Many nodes use a fast Fourier transform: with e(x) = e^{i x^2 turn / 2} the sum of w_j e^{i j k
+    turn} is e(k) times that of w_j e(j) / e(k - j) (Bluestein).
     """
     if finite_pair.index.size * count < _DIRECT:
         return np.asarray(finite_pair.cgf(c + 1j * step * np.arange(count)).value)
@@ -152,7 +155,7 @@ def table_cgf(finite_pair: LatticePair, c: float, step: float, count: int) -> Co
 @final
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A product as a certificate names it, and as its proof computes.
+    """A product as a certificate names it, and as its proof computes it.
 
     Attributes:
         named: the product.
@@ -166,12 +169,12 @@ class Subject:
 
     @staticmethod
     def plain(product: Product) -> Subject:
-        """A product without sampled pairs."""
+        """Return a product without sampled pairs."""
         return Subject(product, (None,) * len(product.factors), product)
 
     @property
     def used(self) -> Product:
-        """Every sampled pair replaced by its table."""
+        """Return the product with every sampled pair replaced by its table."""
         if not any(self.tables):
             return self.computed
         both = zip(self.computed.factors, self.tables, strict=True)
@@ -184,19 +187,19 @@ class Subject:
 
     @property
     def plain_part(self) -> Product:
-        """The pairs without a table."""
+        """Return the pairs without a table."""
         both = zip(self.computed.factors, self.tables, strict=True)
         return Product(tuple(factor for factor, table in both if table is None))
 
     def work(self, nodes: int) -> int:
-        """The checker's work of M at so many nodes, without subsampled Gaussians."""
+        """Return the checker's work for M at so many nodes, without subsampled Gaussians."""
         both = zip(self.computed.factors, self.tables, strict=True)
         each = (_work(one, nodes) if table is None else table.work(nodes) for one, table in both)
         return limits.NODE * nodes + sum(each)
 
 
 def _work(factor: Factor, nodes: int) -> int:
-    """The checker's work of a power of M of one pair, if not by a table."""
+    """Return the checker's work for a power of M of one pair without a table."""
     if isinstance(factor.pair, FinitePair):
         return limits.sum_work(len(factor.pair.p), nodes) + limits.power_work(factor.count, nodes)
     said = pair_json(factor.pair)

@@ -1,1 +1,1 @@
-"""Witnesses of pairs above a selection."""
+"""Make witnesses of pairs above a selection."""

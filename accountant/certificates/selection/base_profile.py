@@ -1,4 +1,7 @@
-"""What a certificate knows of the base of a selection: its profile at some points, both ways."""
+"""Bounds of the profile of a selection's base at some points, both ways.
+
+Heuristic: all constants; the checker repeats every bound.
+"""
 
 from __future__ import annotations
 
@@ -24,18 +27,18 @@ from accountant.run_counts.law import RunLaw
 from accountant.selection.finite_base import curve
 from proofs.certificate import Step
 
-MARGIN = 1e-9
-_BENDS = 160
-_FINE = 4_000
-_SMALLEST = 1e-15
-_POSITION_BITS = 20
-_FAINT = 1e-8  # of phi'(1): smaller values need no fine cells
+MARGIN = 1e-9  # Relative margin for the roundings of bounds computed here.
+_BENDS = 160  # Losses of the base at which its profile is bounded.
+_FINE = 4_000  # Masses from which cells are chosen.
+_SMALLEST = 1e-15  # Least of these masses.
+_POSITION_BITS = 20  # Bits of the ends of cells.
+_FAINT = 1e-8  # Share of phi'(1) below which values need no fine cells.
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class SelectionProof:
-    """What proves a point of the profile of a selection.
+    """The proof of a point of the profile of a selection.
 
     Attributes:
         rule: of the checker.
@@ -69,7 +72,10 @@ class BaseProfile:
 
     @staticmethod
     def of(points: Mapping[Fraction, Fraction]) -> BaseProfile:
-        """From bounds by log t, which below t = 1 are those of the other direction."""
+        """Return the profile from bounds by log t.
+
+        Below t = 1 they are those of the other direction.
+        """
         logs = np.array([float(x) for x in sorted(points)])
         delta = np.array([float(points[x]) for x in sorted(points)])
         ratio = np.exp(logs)
@@ -78,22 +84,25 @@ class BaseProfile:
         return BaseProfile(ratio, level, missing)
 
     def lines(self, a: Reals, c: Reals) -> Reals:
-        """(c - level)/ratio, c = 1 - a: one row for each of them, one column for each point."""
+        """Return (c - level)/ratio, c = 1 - a, a row for each c and a column for each point."""
         small = (c[:, None] - self.level) / self.ratio
         return np.where(c[:, None] < 0.5, small, 1.0 - self.missing - a[:, None] / self.ratio)
 
     def rest(self, a: Reals, c: Reals) -> Reals:
-        """1 - (c - level)/ratio, c = 1 - a, likewise."""
+        """Return 1 - (c - level)/ratio, c = 1 - a, with rows and columns as ``lines``."""
         large = 1.0 - (c[:, None] - self.level) / self.ratio
         return np.where(c[:, None] < 0.5, large, self.missing + a[:, None] / self.ratio)
 
     def height(self, t: Reals) -> Reals:
-        """H_t by chords, from H_0 = 1."""
+        """Return H_t by chords, from H_0 = 1."""
         ratio, level = np.insert(self.ratio, 0, 0.0), np.insert(self.level, 0, 1.0)
         return np.interp(t, ratio, level)
 
     def cells(self, runs: RunLaw, count: int) -> list[Fraction]:
-        """From 1 to 0, where log phi'(1 - a) and log phi'(tau(1 - a)) change evenly."""
+        """Return masses from 1 to 0 at which the logs of phi' change evenly.
+
+        These are log phi'(1 - a) and log phi'(tau(1 - a)).
+        """
         fine = np.geomspace(1.0, _SMALLEST, _FINE)
         along = evenly(runs, 1.0 - fine, self.lines(fine, 1.0 - fine).max(axis=1), _FAINT)
         chosen = np.interp(np.linspace(along[0], along[-1], count), along, fine)
@@ -104,7 +113,7 @@ class BaseProfile:
 def base_facts(
     base: DominatingPair[Any], runs: RunLaw, shifted: Callable[[Product], Reals]
 ) -> tuple[list[Step], dict[str, BaseProfile]]:
-    """Facts about a base, and what they say of each different direction.
+    """Return facts about a base, and the profile that they prove for each different direction.
 
     Args:
         base: what is run.
@@ -136,7 +145,7 @@ def base_facts(
 def proved_point(
     delta: Callable[[float], float], point: Point, near: float
 ) -> tuple[Fraction, Fraction]:
-    """The point that a bound proves: delta at its epsilon, or epsilon at its delta.
+    """Return the point that a bound proves: delta at its epsilon, or epsilon at its delta.
 
     Args:
         delta: the bound, which falls.
@@ -160,6 +169,7 @@ def proved_point(
 
 
 def _useless(point: Point) -> NotCertified:
+    """Return the error for a bound that is vacuous near a point."""
     return NotCertified(
         "the checker's bound of a selection says nothing near epsilon = "
         f"{point.epsilon:.6g}, delta = {point.delta:.6g}; ask at a smaller delta"
@@ -167,7 +177,7 @@ def _useless(point: Point) -> NotCertified:
 
 
 def _bends(base: Product, runs: RunLaw) -> Reals:
-    """Losses of the base, spread evenly over what masses of outcomes can do, and its ends."""
+    """Return losses of the base, spread evenly over masses of outcomes, and its ends."""
     found = curve(base)
     outcomes = found.above(*found.size)
     c, tau = np.cumsum(outcomes.p), np.cumsum(outcomes.q)
@@ -179,7 +189,7 @@ def _bends(base: Product, runs: RunLaw) -> Reals:
 
 
 def evenly(runs: RunLaw, c: Reals, tau: Reals, faint: float) -> Reals:
-    """A coordinate that grows as log phi' and log phi' o tau do, where they are not negligible.
+    """Return a coordinate that grows as log phi' and log phi' o tau do, unless they are negligible.
 
     Args:
         runs: their number.

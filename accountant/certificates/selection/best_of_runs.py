@@ -1,7 +1,7 @@
-"""Witnesses for the best of some runs of finite pairs: proofs/theory/selection.md, Theorem 1.
+"""Make witnesses for the best of some runs of finite pairs: proofs/theory/selection.md, Theorem 1.
 
 The checker cuts the outcomes into blocks and the mass below an outcome into cells, and repeats the
-sum (proofs/theory/selection.md, Section 7). Nothing here is trusted: poor cuts make a larger bound.
+sum (proofs/theory/selection.md, Section 7). Heuristic: poor cuts make a larger bound.
 """
 
 from __future__ import annotations
@@ -23,20 +23,21 @@ from accountant.run_counts.law import RunLaw
 from proofs import limits
 from proofs.certificate import Json, show_rational
 
-_COUNT = 1024  # ratios of all selections
-# Shares of the checker's work: profiles and the last sum take the rest.
+_COUNT = 1024  # Ratios of all selections.
+# Shares of the checker's work, alone and inside a composition: profiles and the last sum take the
+# rest.
 _ALONE = limits.MAX_WORK * 11 // 24
 _AMONG = limits.MAX_WORK * 9 // 24
-_CELLS = 2.4  # for each block
-_BLOCKS = 8, 320
-_SHORTEST = 1e-3
-_UNIT = 2.0**-96
+_CELLS = 2.4  # Cells for each block.
+_BLOCKS = 8, 320  # Fewest and most blocks.
+_SHORTEST = 1e-3  # Least end of a table, nats.
+_UNIT = 2.0**-96  # The checker's unit of rounding.
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class BestOfRuns:
-    """One direction's sum, of (gain - t cost)_+ at a ratio t >= 1.
+    """One direction's sum of (gain - t cost)_+ at ratios t >= 1.
 
     Attributes:
         blocks: the ends of the blocks of outcomes by falling loss.
@@ -55,12 +56,12 @@ class BestOfRuns:
     cost: Reals
 
     def delta(self, t: Reals) -> Reals:
-        """The sum at ratios t >= 1."""
+        """Return the sum at ratios t >= 1."""
         place = np.searchsorted(-self.turn, -t, side="right")
         return np.asarray(self.gain[place] - t * self.cost[place])
 
     def end(self, tail: float) -> float:
-        """A log t beyond which the sum falls by little more."""
+        """Return a log t beyond which the sum falls by a negligible amount."""
         turns = self.turn[np.isfinite(self.turn) & (self.turn > 1.0)]
         if not turns.size:
             return _SHORTEST
@@ -68,7 +69,7 @@ class BestOfRuns:
         return float(np.log(turns[left <= tail].min()))
 
     def witness(self) -> Json:
-        """In the certificate's JSON."""
+        """Return the cuts in the certificate's JSON."""
         listed = {"blocks": self.blocks, "masses": self.masses}
         cuts: dict[str, Json] = {
             name: [show_rational(c) for c in found] for name, found in listed.items()
@@ -79,7 +80,7 @@ class BestOfRuns:
 def pairs_above_best(
     forward: FinitePair, backward: FinitePair, runs: RunLaw, aim: Aim
 ) -> tuple[FinitePair, FinitePair, Object]:
-    """Finite pairs above the best of some runs of finite pairs, and what shows it.
+    """Return finite pairs above the best of some runs of finite pairs, and their witness.
 
     Args:
         forward: one run, in one direction.
@@ -102,7 +103,7 @@ def pairs_above_best(
 
 
 def _sizes(runs: RunLaw, outcomes: int, work: int) -> tuple[int, int]:
-    """How many blocks and masses make so much work or less, as the checker counts it."""
+    """Return how many blocks and masses fit into the checker's work."""
     least, found = _BLOCKS
     law = law_work(runs)
     while found > least and limits.blocks_work(found, int(_CELLS * found), outcomes, law) > work:
@@ -111,7 +112,7 @@ def _sizes(runs: RunLaw, outcomes: int, work: int) -> tuple[int, int]:
 
 
 def _sum(pair: FinitePair, runs: RunLaw, tail: float, work: int) -> BestOfRuns:
-    """Cuts for so much work of the checker, and its sum over them."""
+    """Return cuts within the checker's work, and its sum over them."""
     base = NeymanPearsonCurve.of(pair)
     cuts = Cuts.of(base, runs, tail, *_sizes(runs, len(pair.p), work))
     grid, first = cuts.grid, cuts.grid.first
@@ -128,7 +129,7 @@ def _sum(pair: FinitePair, runs: RunLaw, tail: float, work: int) -> BestOfRuns:
 
 
 def _rounded(runs: RunLaw) -> float:
-    """What the checker loses of a cost where it rounds down to its units, and A before."""
+    """Return what the checker's roundings take from a cost, in A and in its last unit."""
     bend = runs.mean * float(runs.growth(np.ones(1))[0])
     return 4.0 * _UNIT * (1.0 + bend)
 
@@ -136,7 +137,7 @@ def _rounded(runs: RunLaw) -> float:
 def _terms(
     gains: Reals, costs: Reals, first: NDArray[np.intp], shares: list[list[tuple[Reals, Reals]]]
 ) -> tuple[Reals, Reals]:
-    """The gains and costs of all terms, those of no gain left out."""
+    """Return the gains and costs of all terms with a gain."""
     found = []
     for end, listed in enumerate(shares):
         for block, (weight, ratio) in enumerate(listed):
@@ -149,7 +150,7 @@ def _terms(
 
 
 def _steps(gains: Reals, costs: Reals) -> Reals:
-    """Gains and costs of the steps along the convex hull, from nothing on: shape (2, n)."""
+    """Return gains and costs of the steps along the convex hull, from 0 on, shape (2, n)."""
     order = np.lexsort((gains, costs))
     found: list[tuple[float, float]] = []
     x = y = 0.0
@@ -166,7 +167,7 @@ def _steps(gains: Reals, costs: Reals) -> Reals:
 
 
 def _shares(base: NeymanPearsonCurve, cuts: Reals) -> list[list[tuple[Reals, Reals]]]:
-    """For each end, of every block the masses of its outcomes, shared, and their ratios."""
+    """Return for each end and block the shared masses of its outcomes, and their ratios."""
     every = np.union1d(base.k, cuts)
     middle, width = 0.5 * (every[1:] + every[:-1]), np.diff(every)
     block = np.clip(np.searchsorted(cuts, middle) - 1, 0, cuts.size - 2)

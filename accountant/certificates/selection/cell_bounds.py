@@ -1,7 +1,7 @@
-"""What the checker bounds on a grid of blocks of outcomes and cells of masses below them.
+"""Bound gains and costs on a grid of blocks of outcomes and cells of masses, as the checker does.
 
-proofs/theory/selection.md, Section 7: for every block and cell the gains phi'(x - k) and bounds of
-the costs phi'(A(x) - A(k)), by tangents of phi' above lines below A, or by chords of A.
+In proofs/theory/selection.md, Section 7: for every block and cell the gains phi'(x - k) and bounds
+of the costs phi'(A(x) - A(k)), by tangents of phi' above lines below A, or by chords of A.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from accountant.arithmetic.enclosure import Reals
 from accountant.certificates.selection.neyman_pearson import NeymanPearsonCurve
 from accountant.run_counts.law import RunLaw
 
+# A point near 0 for the slope of phi', and the relative rounding. Heuristic: the checker decides.
 _NEAR, _SLIP = 1e-9, 1e-6
 
 
@@ -43,7 +44,7 @@ class Grid:
 
     @staticmethod
     def of(runs: RunLaw, base: NeymanPearsonCurve, x: Reals, cuts: Reals) -> Grid:
-        """The bounds of the blocks between some cuts, for masses x from 0 to 1."""
+        """Return the bounds of the blocks between some cuts, for masses x from 0 to 1."""
         known, first = base.under(cuts), np.searchsorted(x, cuts[1:])
         ends = np.array([[cuts[:-1], known[:-1]], [cuts[1:], known[1:]]])
         used = np.arange(x.size - 1) >= first[:, None]
@@ -56,7 +57,7 @@ class Grid:
         return Grid(first, gains, beside, plane, chord)
 
     def costs(self, close: NDArray[np.intp]) -> Reals:
-        """The least that a mass costs, shape (2, blocks, masses).
+        """Return the least costs of the masses, shape (2, blocks, masses).
 
         Args:
             close: for each block, of how many cells after it chords bound A.
@@ -74,7 +75,7 @@ class Grid:
         return np.asarray(found)
 
     def largest(self, scale: Reals) -> Reals:
-        """The largest gain less cost at either end, by how many cells go by chords.
+        """Return the largest gain less cost at either end, by the number of cells with chords.
 
         Args:
             scale: of the costs, shape (2, blocks).
@@ -95,7 +96,7 @@ class Grid:
 
 
 def _beside(runs: RunLaw, base: NeymanPearsonCurve, starts: Reals, near: Reals) -> Reals:
-    """What the first mass costs at least, at both ends of the blocks."""
+    """Return the least cost of the first mass, at both ends of the blocks."""
     slopes = base.ratio[base.place(starts)]
     found = float(runs.derivative(np.zeros(1))[0]) + _bend(runs) * slopes * near
     if runs.largest is None:
@@ -106,7 +107,7 @@ def _beside(runs: RunLaw, base: NeymanPearsonCurve, starts: Reals, near: Reals) 
 
 
 def _bend(runs: RunLaw) -> float:
-    """At or below phi'' at 0."""
+    """Return a lower bound of phi'' at 0."""
     near = runs.derivative(np.array([0.0, _NEAR]))
     if near[0] > 0.0:
         return float(near[0] * runs.growth(np.zeros(1))[0])
@@ -114,7 +115,7 @@ def _bend(runs: RunLaw) -> float:
 
 
 def _planes(runs: RunLaw, base: NeymanPearsonCurve, x: Reals, known: Reals) -> Reals:
-    """Tangents of phi' above the lines of the outcomes in the middle of the cells.
+    """Return tangents of phi' above the lines of the outcomes in the middle of the cells.
 
     Args:
         runs: their number.
@@ -135,7 +136,7 @@ def _planes(runs: RunLaw, base: NeymanPearsonCurve, x: Reals, known: Reals) -> R
 
 
 def _plane(runs: RunLaw, z: Reals, line: Sequence[Reals], inside: Reals) -> Reals:
-    """The tangent of phi' at z, at both ends of the rows and of the cells."""
+    """Return the tangent of phi' at z, at both ends of the rows and of the cells."""
     z = np.clip(z, 0.0, 1.0)
     value = runs.derivative(z)
     tilt = value * runs.growth(z)
@@ -143,9 +144,9 @@ def _plane(runs: RunLaw, z: Reals, line: Sequence[Reals], inside: Reals) -> Real
 
 
 def _chords(runs: RunLaw, x: Reals, least: Reals, starts: Reals) -> Reals:
-    """r^(n-1) for at most n runs, r the slopes of A's chords from the blocks' beginnings to x.
+    """Return r^(n-1) for at most n runs, r the slopes of A's chords from the blocks' starts to x.
 
-    Shape (blocks, x.size); 0 where the number of runs has no largest.
+    The shape is (blocks, x.size); it returns 0 if the number of runs is unbounded.
     """
     if runs.largest is None:
         return np.zeros((starts.shape[1], x.size))

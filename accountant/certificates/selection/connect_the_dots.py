@@ -1,8 +1,9 @@
-"""Finite pairs above a profile, by exact arithmetic: polygons through bounds at short ratios.
+"""Make finite pairs above a profile, by exact polygons through bounds at short ratios.
 
 In t = e^eps a profile is convex, falls and is 1 at t = 0. A convex polygon from (0, 1) through
 points at or above it, level after the last, is the profile of the finite pair with the jumps of its
-slope as masses under Q, and t times these under P.
+slope as masses under Q, and t times these under P. Heuristic: all constants; the checker repeats
+every bound.
 """
 
 from __future__ import annotations
@@ -20,17 +21,18 @@ from accountant.arithmetic.enclosure import Reals
 from accountant.guarantees.rounding import short_up
 from accountant.pairs.finite import FinitePair
 
-_BITS = 26  # of a bound
-LOG_BITS = 40
-_ROOM = 1e-8  # of a bound, for the roundings of the engine
-FAINT = 1e-5  # a tail over what matters little of a profile
-_POWER = 0.75  # of the profile that its bend is compared with
-_FINEST = 2.0**-11  # of a ratio
-_MILD = 0.25  # of the largest bend: what is cut at the same time
-_SEEN = 1e-6  # of the losses below 0
-_CLOSE_BY = (-1e-6, 0.0, 1e-5, 3e-5, 1e-4, 3e-4)  # relative to an epsilon
-_SPARE = 0.01  # of the tail
-_LEAST = Fraction(1, 1 << 80)  # for t < 1, so that balls decide
+_BITS = 26  # Bits of a bound.
+LOG_BITS = 40  # Bits after the point of a log of a ratio.
+_ROOM = 1e-8  # Relative room of a bound for the roundings of the engine.
+FAINT = 1e-5  # Ratio of a tail to the profile below which bends do not matter.
+_POWER = 0.75  # Power of the profile that its bend is compared with.
+_FINEST = 2.0**-11  # Least relative distance of ratios.
+_MILD = 0.25  # Share of the largest bend from which cells are cut at the same time.
+_SEEN = 1e-6  # Tail of the losses below 0.
+# Relative distances to an epsilon at which ratios are added.
+_CLOSE_BY = (-1e-6, 0.0, 1e-5, 3e-5, 1e-4, 3e-4)
+_SPARE = 0.01  # Share of the tail that is added to bounds.
+_LEAST = Fraction(1, 1 << 80)  # Least bound for t < 1, so that interval arithmetic decides.
 
 Corner = tuple[Fraction, Fraction]
 
@@ -39,16 +41,16 @@ class ProfileBound(Protocol):
     """A bound of a profile at ratios t >= 1."""
 
     def delta(self, t: Reals) -> Reals:
-        """The bound."""
+        """Return the bound at ratios."""
 
     def end(self, tail: float) -> float:
-        """A log t beyond which it falls by little more."""
+        """Return a log t beyond which the bound falls by a negligible amount."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """What finite pairs above selections are for.
+    """The purpose of finite pairs above selections.
 
     Attributes:
         tail: the mass of losses that may be counted as infinite.
@@ -71,7 +73,7 @@ def ratios(
     count: int,
     size: Callable[[Reals], Reals] | None = None,
 ) -> list[Fraction]:
-    """Ratios t from e^-least to beyond e^most, dense where the profile bends much for its size.
+    """Return ratios t from e^-least to beyond e^most, dense if the profile bends much for its size.
 
     Neighbours differ by powers of two, which keeps the masses short.
 
@@ -112,7 +114,7 @@ def ratios(
 def pair_of_bounds(
     ahead: ProfileBound, behind: ProfileBound, aim: Aim, *, one_way: bool, count: int
 ) -> FinitePair:
-    """The finite pair of two bounds at some ratios; used one way, losses below 0 matter less.
+    """Return the finite pair of two bounds; if used one way, losses below 0 matter less.
 
     Args:
         ahead: of H_t(P || Q).
@@ -143,18 +145,18 @@ def pair_of_bounds(
 
 
 def log_ratio_place(t: Fraction) -> Fraction:
-    """The size of log t, rounded down."""
+    """Return |log t|, rounded down."""
     return Fraction(math.floor(math.ldexp(abs(math.log(t)), LOG_BITS)), 1 << LOG_BITS)
 
 
 def corner(t: Fraction, bound: float) -> Corner:
-    """A bound of H_t: of this direction for t >= 1, of the swapped one at 1/t for t < 1."""
+    """Return a bound of H_t: of this direction for t >= 1, of the swapped one at 1/t for t < 1."""
     exact = short_up(min(bound * (1 + _ROOM), 1.0), _BITS)
     return t, exact if t >= 1 else 1 - t + t * max(exact, _LEAST)
 
 
 def pair_above_corners(points: list[Corner]) -> FinitePair:
-    """The finite pair of the largest convex polygon below the points."""
+    """Return the finite pair of the largest convex polygon below the points."""
     corners: list[Corner] = [(Fraction(0), Fraction(1))]
     for point in points:
         while len(corners) > 1 and _slope(*corners[-2:]) >= _slope(corners[-1], point):
@@ -171,4 +173,5 @@ def pair_above_corners(points: list[Corner]) -> FinitePair:
 
 
 def _slope(start: Corner, end: Corner) -> Fraction:
+    """Return the slope between two corners."""
     return (end[1] - start[1]) / (end[0] - start[0])

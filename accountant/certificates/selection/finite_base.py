@@ -1,4 +1,7 @@
-"""Finite pairs above a base, from bounds of its profile that the checker repeats."""
+"""Make finite pairs above a base, from bounds of its profile that the checker repeats.
+
+Heuristic: all constants.
+"""
 
 from __future__ import annotations
 
@@ -27,15 +30,16 @@ from accountant.pairs.product import Product
 from accountant.selection.finite_base import curve
 from proofs.certificate import Step
 
-_SEEN = 1e-6  # of the losses below 0
+_SEEN = 1e-6  # Tail of the losses below 0.
+# Relative distance past the largest loss, and the factor up to which a grid ends there.
 _PAST, _NEARLY = 1e-8, 1.01
-_COUNT = 768
+_COUNT = 768  # Most ratios of a grid.
 
 
 def finite_base_pairs(
     base: DominatingPair[Any], tail: float
 ) -> tuple[FinitePair, FinitePair, list[Step]]:
-    """A finite pair above each direction, forward first, and the facts that show it.
+    """Return a finite pair above each direction, forward first, and the facts that prove it.
 
     Args:
         base: products whose profiles the checker can bound.
@@ -65,7 +69,7 @@ def finite_base_pairs(
 
 
 def _grid(ahead: Product, behind: Product, tail: float) -> list[Fraction]:
-    """Next to the losses, where they are few; else as many ratios as show the profile."""
+    """Return ratios next to the losses if they are few, else as many as describe the profile."""
     known = bends(ahead)
     if known is None:
         return _dense(ahead, behind, tail)
@@ -73,7 +77,7 @@ def _grid(ahead: Product, behind: Product, tail: float) -> list[Fraction]:
 
 
 def _dense(ahead: Product, behind: Product, tail: float) -> list[Fraction]:
-    """Ratios up to where the profile has fallen to the tail, and down to where little is left."""
+    """Return ratios up to where the profile falls to the tail, and down to where little is left."""
     largest = [max_loss(one) * (1 + _PAST) for one in (ahead, behind)]
     ends = [_end(ahead, tail), _end(behind, max(tail, _SEEN))]
     ends = [top if top < end * _NEARLY else end for top, end in zip(largest, ends, strict=True)]
@@ -90,6 +94,6 @@ def _dense(ahead: Product, behind: Product, tail: float) -> list[Fraction]:
 
 
 def _end(product: Product, tail: float) -> float:
-    """A loss beyond which the profile falls by little more."""
+    """Return a loss beyond which the profile falls by a negligible amount."""
     side = curve(product).forward
     return float(side.loss[int(np.argmax(side.upper <= side.upper[-1] + tail))])

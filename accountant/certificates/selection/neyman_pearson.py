@@ -1,4 +1,4 @@
-"""The outcomes of a finite pair by falling loss, as a checker of selections takes them."""
+"""The least mass under Q of events of a mass under P, for a finite pair, as the checker uses it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from accountant.pairs.finite import FinitePair
 @final
 @dataclass(frozen=True, slots=True)
 class NeymanPearsonCurve:
-    """The least mass A(k) under Q of a set of mass k under P: linear between its corners.
+    """The least mass A(k) under Q of an event of mass k under P, linear between its corners.
 
     Attributes:
         k: the corners, from 0 on.
@@ -29,21 +29,21 @@ class NeymanPearsonCurve:
 
     @staticmethod
     def of(pair: FinitePair) -> NeymanPearsonCurve:
-        """Those that P has."""
+        """Return the curve of a finite pair, from the outcomes with mass under P."""
         listed = sorted((b / a, a, b) for a, b in zip(pair.p, pair.q, strict=True) if a)
         ratio, p, q = (np.array([float(one[i]) for one in listed]) for i in range(3))
         k, least = (np.concatenate([[0.0], np.cumsum(one)]) for one in (p, q))
         return NeymanPearsonCurve(k, least, ratio)
 
     def under(self, k: Reals) -> Reals:
-        """A(k)."""
+        """Return A(k)."""
         return np.interp(k, self.k, self.least)
 
     def place(self, k: Reals) -> NDArray[np.intp]:
-        """The outcomes after some masses."""
+        """Return the positions of the outcomes after some masses."""
         found = np.searchsorted(self.k, k, side="right") - 1
         return np.clip(found, 0, self.ratio.size - 1)
 
     def before(self, k: Reals) -> NDArray[np.intp]:
-        """The outcomes before some masses above 0."""
+        """Return the positions of the outcomes before some masses above 0."""
         return np.clip(np.searchsorted(self.k, k) - 1, 0, self.ratio.size - 1)

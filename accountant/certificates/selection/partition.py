@@ -1,7 +1,7 @@
-"""Where a selection's outcomes, and the masses below them, are best cut for the checker's sum.
+"""Choose where outcomes, and the masses below them, are cut for the checker's sum.
 
-Masses lie evenly where phi'(c) and phi'(A(c)) change; blocks are halved where that lowers the sum
-most at some ratios t, from a few on. Nothing here is trusted: poor cuts make a larger bound.
+Masses lie evenly where phi'(c) and phi'(A(c)) change; blocks are halved if that lowers the sum most
+at some ratios t. Heuristic: all constants; poor cuts make a larger bound.
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ from accountant.certificates.selection.neyman_pearson import NeymanPearsonCurve
 from accountant.guarantees.rounding import short_up
 from accountant.run_counts.law import RunLaw
 
-_SHARP, _FEW = 10, 50  # outcomes whose ends are cuts: where there are more, and all
-_FAINT = 1e-9  # of phi'(1): smaller values need no fine cells
-_FINE, _SMALLEST = 2_000, 1e-12
-_BITS = 40  # of a cut
-_LEVEL = 1e5  # times the tail: what the sum is made small for
-_RATIOS, _FARTHEST, _HALVINGS = 12, 512.0, 8
-_NEGLIGIBLE = 1e-7  # of the sum
-_OCTAVES = 40
-_SPARSE = 3  # masses for each that is tried
-_TINY = 1e-300
+# Corners that are cuts, if there are more than the second number of outcomes; else all.
+_SHARP, _FEW = 10, 50
+_FAINT = 1e-9  # Share of phi'(1) below which values need no fine cells.
+_FINE, _SMALLEST = 2_000, 1e-12  # Masses from which cuts are chosen, and the least of them.
+_BITS = 40  # Bits of a cut.
+_LEVEL = 1e5  # Value, in units of the tail, at which the sum is made small.
+_RATIOS, _FARTHEST, _HALVINGS = 12, 512.0, 8  # Ratios t, the largest log t, and bisections for it.
+_NEGLIGIBLE = 1e-7  # Relative gain below which a block is not halved.
+_OCTAVES = 40  # Most blocks by powers of 1/2.
+_SPARSE = 3  # Masses for each one that is tried.
+_TINY = 1e-300  # Replaces 0 in quotients.
 
 
 @final
@@ -52,7 +53,7 @@ class Cuts:
 
     @staticmethod
     def of(base: NeymanPearsonCurve, runs: RunLaw, tail: float, blocks: int, masses: int) -> Cuts:
-        """About so many blocks and masses, for sums down to somewhat more than the tail."""
+        """Return approximately so many blocks and masses, for sums down to near the tail."""
         listed = _masses(base, runs, masses)
         x = np.array([float(one) for one in listed])
         few = np.append(x[:-1:_SPARSE], 1.0)
@@ -80,7 +81,7 @@ class Cuts:
 @final
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """The sum for some cuts, about.
+    """The approximate sum for some cuts.
 
     Attributes:
         grid: what they bound.
@@ -94,12 +95,12 @@ class _Trial:
 
     @staticmethod
     def of(base: NeymanPearsonCurve, runs: RunLaw, x: Reals, cuts: Reals) -> _Trial:
-        """For masses x."""
+        """Return the trial for masses x and cuts."""
         slope = base.ratio[np.stack([base.place(cuts[:-1]), base.before(cuts[1:])])]
         return _Trial(Grid.of(runs, base, x, cuts), np.diff(cuts), slope)
 
     def sums(self, ratios: Reals) -> tuple[Reals, NDArray[np.intp]]:
-        """The blocks' parts, shape (t, blocks), and for how many cells chords are best."""
+        """Return the blocks' parts, shape (t, blocks), and for how many cells chords are best."""
         largest = [self.grid.largest(np.maximum(t * self.slope, _TINY)) for t in ratios.tolist()]
         parts = np.array([0.5 * self.width[:, None] * one.sum(axis=0) for one in largest])
         size = parts.min(axis=2).sum(axis=1)
@@ -109,12 +110,12 @@ class _Trial:
         return parts[:, np.arange(best.size), best], close
 
     def ratios(self, tail: float) -> Reals:
-        """Ratios t from 1 to where the sum is somewhat more than the tail, and where it is that."""
+        """Return ratios t from 1 to those at which the sum is somewhat above the tail and at it."""
         ends = [self._end(level * tail) for level in (_LEVEL, 1.0)]
         return np.exp([*np.linspace(0.0, ends[0], _RATIOS), ends[1]])
 
     def _end(self, level: float) -> float:
-        """A log t at which the sum is about so large."""
+        """Return a log t at which the sum is approximately at a level."""
 
         def above(log_ratio: float) -> bool:
             return bool(self.sums(np.exp([log_ratio]))[0].sum() > level)
@@ -129,14 +130,17 @@ class _Trial:
 
 
 def _start(base: NeymanPearsonCurve, smallest: float, count: int) -> Reals:
-    """A few blocks by powers of 1/2, and the ends of outcomes at which A bends most."""
+    """Return a few blocks by powers of 1/2, and the ends of outcomes at which A bends most."""
     octaves = 0.5 ** np.linspace(1.0, max(-math.log2(smallest), 2.0), min(count // 3, _OCTAVES))
     inside = np.concatenate([octaves, _corners(base, count // 3)])
     return np.unique(np.concatenate([[0.0], inside[(inside > 0.0) & (inside < 1.0)], [1.0]]))
 
 
 def _masses(base: NeymanPearsonCurve, runs: RunLaw, count: int) -> list[Fraction]:
-    """From 0 to 1, where log phi'(c) and log phi'(A(c)) change evenly, and few outcomes' ends."""
+    """Return masses at which the logs of phi' change evenly, and few outcomes' ends.
+
+    These are log phi'(c) and log phi'(A(c)).
+    """
     small = np.geomspace(_SMALLEST, 1.0, _FINE)
     fine = np.unique(np.concatenate([[0.0], small, 1.0 - small, [1.0]]))
     along = evenly(runs, fine, base.under(fine), _FAINT)
@@ -147,12 +151,12 @@ def _masses(base: NeymanPearsonCurve, runs: RunLaw, count: int) -> list[Fraction
 
 
 def _corners(base: NeymanPearsonCurve, count: int) -> Reals:
-    """The ends of outcomes at which A bends most."""
+    """Return the ends of outcomes at which A bends most."""
     bends = np.diff(base.ratio) * np.minimum(np.diff(base.k)[1:], np.diff(base.k)[:-1])
     most = min(count, base.ratio.size if base.ratio.size <= _FEW else _SHARP)
     return base.k[1:-1][np.sort(np.argsort(-bends)[:most])]
 
 
 def _short(mass: float) -> Fraction:
-    """About a mass, in few digits that a float has too."""
+    """Round a mass to few binary digits, so that it and 1 minus it are floats."""
     return short_up(mass, _BITS) if mass < 0.5 else Fraction(round(mass * 2**50), 2**50)

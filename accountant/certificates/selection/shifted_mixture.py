@@ -1,9 +1,8 @@
-"""Witnesses for private selection: a polygon below phi' o tau, for the mixture of shifts.
+"""Make witnesses for private selection: a polygon below phi' o tau, for the mixture of shifts.
 
 The checker verifies the polygon cell by cell (proofs/theory/selection.md, Section 6). Its corners
 lie evenly where phi' and phi' o tau change; at every corner it is as high as the tangents at the
 known points allow, then made convex, which makes the mixture of shifts smallest.
-Nothing here is trusted: a poor polygon makes a larger bound, or a certificate that is rejected.
 """
 
 from __future__ import annotations
@@ -33,11 +32,11 @@ from accountant.selection.profile import selection
 from accountant.selection.shifted_mixture import lower_hull
 from proofs.certificate import Json, show_rational
 
-_CELLS = 1200
-_SHIFTED = 240
-_TAIL = 1e-9  # of the mixture
-_HEIGHT_BITS = 40
-_FARTHEST = 500.0
+_CELLS = 1200  # Cells of the polygon. Heuristic.
+_SHIFTED = 240  # Points of the base's profile. Heuristic.
+_TAIL = 1e-9  # Share of the mixture outside those points. Heuristic.
+_HEIGHT_BITS = 40  # Bits of a corner's height. Heuristic.
+_FARTHEST = 500.0  # Largest epsilon that is tried. Heuristic.
 
 
 @final
@@ -58,7 +57,7 @@ class Polygon:
     base: BaseProfile
 
     def delta(self, runs: RunLaw, epsilon: float) -> float:
-        """The mixture of shifts."""
+        """Return the mixture of shifts at epsilon."""
         top = runs.derivative(1.0 - np.array([float(one) for one in self.a]))
         length = np.diff(top, prepend=0.0)
         rise = np.diff([float(one) for one in self.height], prepend=0.0)
@@ -66,7 +65,7 @@ class Polygon:
         return float(length @ self.base.height(math.exp(epsilon) * slope)) * (1 + MARGIN)
 
     def witness(self) -> Json:
-        """In the certificate's JSON."""
+        """Return the polygon in the certificate's JSON."""
         corners: list[Json] = [
             [show_rational(1 - a), show_rational(height)]
             for a, height in zip(self.a, self.height, strict=True)
@@ -77,7 +76,7 @@ class Polygon:
 def prove_by_shifted_mixture(
     base: DominatingPair[Any], runs: RunLaw, point: Point
 ) -> SelectionProof:
-    """The best (epsilon, delta) near a point that the checker's bound proves."""
+    """Return the best (epsilon, delta) near a point that the checker's bound proves."""
     near = max(_start(product, runs, point) for product in (base.forward, base.backward))
     facts, ways = base_facts(base, runs, lambda product: _shifted(product, runs, near))
     polygons = {name: _polygon(one, runs) for name, one in ways.items()}
@@ -91,7 +90,12 @@ def prove_by_shifted_mixture(
 
 
 def _start(base: Product, runs: RunLaw, point: Point) -> float:
-    """About where the mixture proves the point."""
+    """Estimate the epsilon at which the mixture proves the point.
+
+    Heuristic: a poor polygon makes a larger bound, or a certificate that is rejected.
+
+    Heuristic.
+    """
     if not point.moves or not point.delta:
         return point.epsilon
     shifts, low, high = selection(base, runs).shifts, 0.0, max(2.0 * point.epsilon, 1.0)
@@ -105,7 +109,7 @@ def _start(base: Product, runs: RunLaw, point: Point) -> float:
 
 
 def _shifted(base: Product, runs: RunLaw, epsilon: float) -> Reals:
-    """Where the mixture looks."""
+    """Return the logs of ratios at which the mixture uses the base's profile."""
     found = selection(base, runs)
     mixture = found.shifts
     parts = np.cumsum(mixture.weights * mixture.base.at(epsilon + mixture.shifts))
@@ -115,7 +119,7 @@ def _shifted(base: Product, runs: RunLaw, epsilon: float) -> Reals:
 
 
 def _polygon(base: BaseProfile, runs: RunLaw) -> Polygon:
-    """The highest convex polygon that the checker's tangents allow."""
+    """Return the highest convex polygon that the checker's tangents allow."""
     exact = base.cells(runs, _CELLS)
     a = np.array([float(one) for one in exact])
     middle = 0.5 * (a[1:] + a[:-1])

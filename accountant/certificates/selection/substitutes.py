@@ -1,4 +1,4 @@
-"""Selections inside a composition: finite pairs that the checker knows stand in for them."""
+"""Substitute selections inside a composition by finite pairs that the checker knows."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from accountant.pairs.pair import Pair
 from accountant.pairs.product import Factor, Product
 from accountant.subsampling.subsampled import SubsampledPair
 
-_MOST = 1_500  # outcomes
+_MOST = 1_500  # Most outcomes of a pair that is used as it is. Heuristic.
 
 
 def single_finite_pair(product: Product) -> FinitePair | None:
-    """The one finite pair, once, that a product consists of, if it is a short one."""
+    """Return the one finite pair, once, that a product consists of, if it is short; else None."""
     first = product.factors[0]
     if len(product.factors) == 1 and first.count == 1 and isinstance(first.pair, FinitePair):
         return first.pair if len(first.pair.p) <= _MOST else None
@@ -26,7 +26,7 @@ def single_finite_pair(product: Product) -> FinitePair | None:
 def finite_guarantee(
     pair: DominatingPair[Any], forward: FinitePair, backward: FinitePair
 ) -> DominatingPair[Any]:
-    """Finite pairs as a statement under another one's relation."""
+    """Return finite pairs as a guarantee under another one's relation."""
     ahead, behind = Product.of(forward), Product.of(backward)
     return DominatingPair(forward=ahead, backward=behind, relation=pair.relation)
 
@@ -34,28 +34,30 @@ def finite_guarantee(
 @final
 @dataclass(frozen=True, slots=True)
 class Substitutes:
-    """What stands for which selected pair."""
+    """The finite pairs that replace selected pairs."""
 
     known: dict[Pair, Pair] = field(default_factory=dict)
 
     def of(self, pair: DominatingPair[Any]) -> DominatingPair[Any]:
-        """Both directions with all stand-ins, as a statement of its own."""
+        """Return both directions with all substitutes, as a stated guarantee."""
         forward, backward = (self._product(one) for one in (pair.forward, pair.backward))
         return DominatingPair(forward=forward, backward=backward, relation=pair.relation)
 
     def substituted(self, guarantee: Guarantee[Any]) -> Guarantee[Any]:
-        """What the checker is told in place of a guarantee."""
+        """Return a guarantee with substitutes, itself if it is no dominating pair."""
         return self.of(guarantee) if isinstance(guarantee, DominatingPair) else guarantee
 
     def add(self, pair: DominatingPair[Any], forward: FinitePair, backward: FinitePair) -> None:
-        """Let finite pairs stand for those of a guarantee that has one in each direction."""
+        """Add finite pairs in place of those of a guarantee that has one in each direction."""
         self.known[pair.forward.factors[0].pair] = forward
         self.known[pair.backward.factors[0].pair] = backward
 
     def _product(self, product: Product) -> Product:
+        """Return a product with all substitutes."""
         return Product.merge([Factor(self._pair(f.pair), f.count) for f in product.factors])
 
     def _pair(self, pair: Pair) -> Pair:
+        """Return a pair's substitute, or itself."""
         if isinstance(pair, SubsampledPair):
             return replace(pair, base=self._product(pair.base))
         return self.known.get(pair, pair)

@@ -1,8 +1,8 @@
-"""Witnesses for stopping at a threshold: rectangles of masses, by proofs/theory/threshold.md.
+"""Make witnesses for stopping at a threshold by rectangles of masses: proofs/theory/threshold.md.
 
 The checker bounds the divergence of every rule on rectangles of two masses, those of the best and
-of the worst accepted outcomes (Section 6). They are cut finer where the bound is largest. Nothing
-here is trusted: poor cuts make a larger bound.
+of the worst accepted outcomes (Section 6). They are cut finer where the bound is largest.
+Heuristic: all constants; poor cuts make a larger bound.
 """
 
 from __future__ import annotations
@@ -30,20 +30,21 @@ from accountant.selection.shifted_mixture import lower_hull
 from proofs import limits
 from proofs.certificate import Json, Step, show_rational
 
-_COUNT = 300  # ratios
-_SHIFTED, _TOP = 240, 60
-_FIRST = (80, 50)  # cells of either mass, before they are cut
+_COUNT = 300  # Ratios of the finite pair.
+_SHIFTED, _TOP = 240, 60  # Points of the base's profile, and those of its largest losses.
+_FIRST = (80, 50)  # Cells of either mass before they are cut.
+# Rounds of cutting, and ratios at which the bound is evaluated in each.
 _ROUNDS, _EVALUATED, _FURTHER = 8, 160, 40
-_RECTANGLES = 20_000
-_SHARE = limits.MAX_WORK // 6  # of the checker's work
-_FINE, _BITS = 2_000, 20
-_LEAST, _SMALLEST = 1e-200, 1e-14
-_ROUNDED = 2e-15
-_FLAT = 1e-9
-_DIRECT = 1e-5  # of phi'(1) a, from where g(a) keeps its digits
-_NEXT_TO_NONE = 2.0**-40
-_FARTHEST, _SHORTEST = 600.0, 1e-3
-_SHARES = (1.0, 1.0, 1.0, 0.5, 0.5)
+_RECTANGLES = 20_000  # Most rectangles.
+_SHARE = limits.MAX_WORK // 6  # Share of the checker's work.
+_FINE, _BITS = 2_000, 20  # Masses from which cuts are chosen, and bits of a cut.
+_LEAST, _SMALLEST = 1e-200, 1e-14  # Replaces 0 in quotients, and the least mass that is cut.
+_ROUNDED = 2e-15  # Relative rounding of a line.
+_FLAT = 1e-9  # Least growth that a coordinate is divided by.
+_DIRECT = 1e-5  # Share of phi'(1) a from which g(a) keeps its digits.
+_NEXT_TO_NONE = 2.0**-40  # Least mass at which the checker evaluates.
+_FARTHEST, _SHORTEST = 600.0, 1e-3  # Largest and least log t.
+_SHARES = (1.0, 1.0, 1.0, 0.5, 0.5)  # Weights of the coordinates along which cuts are even.
 
 Masses = list[Fraction]
 Places = NDArray[np.intp]
@@ -52,7 +53,7 @@ Places = NDArray[np.intp]
 @final
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """Cells of a mass under P with a linear bound of the mass under Q, at the start and the end.
+    """Cells of a mass under P with a linear bound of the mass under Q, at their starts and ends.
 
     Attributes:
         masses: their ends, from 0 to 1, exactly.
@@ -72,7 +73,7 @@ class Cells:
 
     @staticmethod
     def best(base: BaseProfile, masses: Masses) -> Cells:
-        """At or below the least mass under Q: (x - H_s)/s, or 0."""
+        """Return cells with a lower bound of the least mass under Q, (x - H_s)/s or 0."""
         p, left = _ends(masses)
         row = np.arange(p.shape[1])
         first, middle = (
@@ -85,7 +86,7 @@ class Cells:
 
     @staticmethod
     def worst(base: BaseProfile, masses: Masses) -> Cells:
-        """At or above the largest mass: 1 - (1 - r - H_s)/s."""
+        """Return cells with an upper bound of the largest mass, 1 - (1 - r - H_s)/s."""
         p, left = _ends(masses)
         row, lines = np.arange(p.shape[1]), base.rest(p.mean(axis=0), left.mean(axis=0))
         lines[base.lines(p[1], left[1]) < 0.0] += 1.0
@@ -96,23 +97,23 @@ class Cells:
 
     @property
     def width(self) -> Reals:
-        """Of the cells, under P: shape (n,)."""
+        """Return the widths of the cells under P, shape (n,)."""
         return _apart(self.p, self.left)
 
     @property
     def height(self) -> Reals:
-        """Of the bounds under Q."""
+        """Return the widths of the bounds under Q, shape (n,)."""
         return _apart(self.q, self.spared)
 
     def witness(self) -> Json:
-        """In the certificate's JSON."""
+        """Return the cells in the certificate's JSON."""
         return {"masses": [show_rational(a) for a in self.masses], "tangents": list(self.places)}
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class ThresholdBound:
-    """One direction's bound: the largest of lines gain - t cost.
+    """One direction's bound, the largest of lines gain - t cost.
 
     Attributes:
         best: cells of the accepted mass of largest loss.
@@ -129,19 +130,19 @@ class ThresholdBound:
     origin: Places
 
     def delta(self, t: Reals) -> Reals:
-        """The bound at ratios t >= 1."""
+        """Return the bound at ratios t >= 1."""
         at = self.active(t)
         blur = _ROUNDED * (np.abs(self.gain[at]) + t * np.abs(self.cost[at]))
         found = self.gain[at] - t * self.cost[at]
         return np.asarray(np.maximum(found * (1 + MARGIN) + np.where(found > 0.0, blur, 0.0), 0.0))
 
     def active(self, t: Reals) -> Places:
-        """Which line is the largest."""
+        """Return the position of the largest line."""
         turns = np.diff(self.gain) / np.diff(self.cost)
         return np.searchsorted(-turns, -t)
 
     def end(self, tail: float) -> float:
-        """A log t beyond which the bound falls by little more."""
+        """Return a log t beyond which the bound falls by a negligible amount."""
         turns = np.diff(self.gain) / np.diff(self.cost)
         turns = turns[(turns > 1.0) & (turns < math.exp(_FARTHEST))]
         if not turns.size:
@@ -150,14 +151,14 @@ class ThresholdBound:
         return float(np.log(turns[left <= tail].min()))
 
     def witness(self) -> Json:
-        """In the certificate's JSON."""
+        """Return both kinds of cells in the certificate's JSON."""
         return {"best": self.best.witness(), "worst": self.worst.witness()}
 
 
 def pairs_above_threshold(
     base: DominatingPair[Any], runs: RunLaw, aim: Aim
 ) -> tuple[FinitePair, FinitePair, list[Step], Object]:
-    """Finite pairs above stopping at a threshold, facts about the base, and what shows them.
+    """Return finite pairs above stopping at a threshold, facts about the base, and a witness.
 
     Args:
         base: what is run.
@@ -184,13 +185,16 @@ def pairs_above_threshold(
 
 
 def _reach(base: Product, least: float) -> float:
-    """A loss beyond which the profile falls by little more."""
+    """Return a loss beyond which the profile falls by a negligible amount."""
     side = curve(base).forward
     return float(side.loss[int(np.argmax(side.upper <= side.upper[-1] + least))])
 
 
 def _top(base: Product, least: float) -> Reals:
-    """Losses beyond which little mass is left: what is refused when nearly all is accepted."""
+    """Return losses beyond which little mass is left.
+
+    They are refused if nearly all is accepted.
+    """
     found = curve(base)
     outcomes = found.above(*found.size)
     at = np.searchsorted(np.cumsum(outcomes.p), np.geomspace(least, 0.5, _TOP))
@@ -201,7 +205,7 @@ def _top(base: Product, least: float) -> Reals:
 def _threshold_bound(
     base: BaseProfile, product: Product, runs: RunLaw, tail: float
 ) -> ThresholdBound:
-    """Cells that are cut where the bound is largest."""
+    """Return the bound on cells that are cut where it is largest."""
     found = curve(product)
     outcomes = found.above(*found.size)
     least = max(min(tail / runs.mean * 1e-2, 1e-9), _SMALLEST)
@@ -224,7 +228,7 @@ def _threshold_bound(
 
 
 def _halved(masses: Masses, active: Places) -> Masses:
-    """Cells cut in two, small masses by their logarithm."""
+    """Return the cells with the active ones cut in two."""
     found = set(masses)
     for place in set(active.tolist()):
         start, end = masses[place], masses[place + 1]
@@ -233,7 +237,10 @@ def _halved(masses: Masses, active: Places) -> Masses:
 
 
 def _between(start: Fraction, end: Fraction) -> Fraction:
-    """About the middle, for small masses or what they leave of their logarithm."""
+    """Return an approximate middle.
+
+    For small masses, or small remainders, it is the middle of the logs.
+    """
     if not start or end == 1:
         middle = 0.5 * float(start + end)
     elif end <= Fraction(1, 2):
@@ -244,7 +251,7 @@ def _between(start: Fraction, end: Fraction) -> Fraction:
 
 
 def _cuts(outcomes: Outcomes, runs: RunLaw, least: float, count: int) -> Masses:
-    """From 0 to 1, where the mass, the loss, phi' and what is left change evenly."""
+    """Return masses from 0 to 1 at which mass, loss, phi' and remainder change evenly."""
     small = np.geomspace(least, 0.5, _FINE)
     x = np.unique(np.concatenate([small, 1.0 - small]))
     p, q = (np.insert(np.cumsum(one), 0, 0.0) for one in (outcomes.p, outcomes.q))
@@ -267,24 +274,24 @@ def _cuts(outcomes: Outcomes, runs: RunLaw, least: float, count: int) -> Masses:
 
 
 def _ends(masses: Masses) -> tuple[Reals, Reals]:
-    """Starts and ends of the cells between some masses, and what they leave."""
+    """Return starts and ends of the cells between some masses, and 1 minus these."""
     p = np.array([[float(one) for one in both] for both in pairwise(masses)]).T
     left = np.array([[float(1 - one) for one in both] for both in pairwise(masses)]).T
     return p, left
 
 
 def _inside(spared: Reals) -> Reals:
-    """A mass that is left, as the checker cuts it."""
+    """Return a remaining mass, clipped as the checker clips it."""
     return np.clip(spared, 0.0, 1.0 - _NEXT_TO_NONE)
 
 
 def _apart(values: Reals, left: Reals) -> Reals:
-    """The second minus the first, from what they leave where that is less."""
+    """Return the second minus the first value, from the remainders if these are smaller."""
     return np.asarray(np.where(values[0] < 0.5, values[1] - values[0], left[0] - left[1]))
 
 
 def _mean_runs(runs: RunLaw, a: Reals, left: Reals) -> Reals:
-    """g(a), for small a by Simpson's rule, as the mean of phi' over [1 - a, 1]."""
+    """Return g(a), for small a by Simpson's rule, as the mean of phi' over [1 - a, 1]."""
     middle, end = (runs.derivative(np.clip(1.0 - one, 0.0, 1.0)) for one in (0.5 * a, a))
     simpson = (runs.mean + 4.0 * middle + end) / 6.0
     direct = (1.0 - runs.pgf(left)) / np.maximum(a, _LEAST)
@@ -292,7 +299,7 @@ def _mean_runs(runs: RunLaw, a: Reals, left: Reals) -> Reals:
 
 
 def _lines(base: BaseProfile, masses: Masses, others: Masses, runs: RunLaw) -> ThresholdBound:
-    """The checker's lines at all corners of all rectangles."""
+    """Return the bound from the checker's lines at all corners of all rectangles."""
     best, worst = Cells.best(base, masses), Cells.worst(base, others)
     i, j = np.nonzero(best.p[0][:, None] < worst.left[0])
     gain, without = _gains(best, worst, (i, j), runs)
@@ -313,7 +320,7 @@ def _lines(base: BaseProfile, masses: Masses, others: Masses, runs: RunLaw) -> T
 def _gains(
     best: Cells, worst: Cells, cells: tuple[Places, Places], runs: RunLaw
 ) -> tuple[Reals, Reals]:
-    """Gains of outcomes and of no output at the corners, the first x first: shape (4, n)."""
+    """Return gains of outcomes and of no output at the corners, the first x first, shape (4, n)."""
     i, j = cells
     x, wide, high = best.p[:, i], best.width[i], worst.width[j]
     a, kept = x + worst.p[:, j], np.maximum(worst.left[:, j] - x, 0.0)
@@ -328,7 +335,7 @@ def _gains(
 def _costs(
     best: Cells, worst: Cells, cells: tuple[Places, Places], runs: RunLaw
 ) -> tuple[Reals, Reals]:
-    """Their costs."""
+    """Return costs of outcomes and of no output at the corners, shape (4, n)."""
     i, j = cells
     y, s = best.q[:, i], worst.q[:, j]
     wide, high = best.height[i], worst.height[j]

@@ -1,1 +1,1 @@
-"""Witnesses of one number: mu, rho, a Renyi divergence."""
+"""Make witnesses of one number: mu, rho, a Renyi divergence."""

@@ -1,4 +1,4 @@
-"""The smallest mu of a product without a closed profile: points that chords join below mu's."""
+"""Prove the smallest mu of a product without a closed profile, by points of the profile."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from proofs.certificate import Step
 
 _TRIES: Final = ((20, 512), (17, 256), (14, 128), (12, 128), (10, 64), (8, 32))
 """Bits of the slack in mu and in the facts, and how fine their tables are."""
-_MOST_WORK: Final = limits.MAX_WORK * 3 // 4
-_CELLS: Final = 16
-_SHARE: Final = 1e-12
-_MENDED, _PARTS = 3, 4  # rounds, and into how many cells one that fails is cut
+_MOST_WORK: Final = limits.MAX_WORK * 3 // 4  # Most work of the checker. Heuristic.
+_CELLS: Final = 16  # Cells of the first grid. Heuristic.
+_SHARE: Final = 1e-12  # Relative rounding of a comparison. Heuristic: the checker decides.
+_MENDED, _PARTS = 3, 4  # Rounds in which failing cells are cut, and the parts of each. Heuristic.
 
 
 def smallest_mu(pair: DominatingPair[Any], mu: float) -> tuple[float, Points, list[Step]]:
-    """A mu hardly above one that holds, points of the profile that show it, and facts.
+    """Return a mu slightly above a valid one, points of the profile that prove it, and facts.
 
     Raises:
         NotCertified: a loss has no bound, or no points show any such mu.
@@ -66,7 +66,10 @@ def smallest_mu(pair: DominatingPair[Any], mu: float) -> tuple[float, Points, li
 def _points_below(
     products: list[Product], places: list[Fraction], mu: float, bits: int, fine: int
 ) -> tuple[Points, list[Step]] | None:
-    """Points that show mu with facts about them, cells that are too wide cut a few times."""
+    """Return points that prove mu with facts about them, or None.
+
+    Cells that are too wide are cut a few times.
+    """
     known: list[dict[Fraction, Fraction]] = [{} for _ in products]
     steps: list[Step] = []
     for _ in range(_MENDED):
@@ -84,13 +87,13 @@ def _points_below(
 
 
 def _larger(tables: list[dict[Fraction, Fraction]]) -> Points:
-    """At the epsilons that all list, the largest delta."""
+    """Return the largest delta at the epsilons that all tables list."""
     shared = set.intersection(*(set(table) for table in tables))
     return tuple((x, max(table[x] for table in tables)) for x in sorted(shared))
 
 
 def _work(step: Step) -> int:
-    """What the checker counts for the points of a sum."""
+    """Return the checker's work for the points of a sum."""
     nodes, listed = step.witness.get("nodes"), step.conclusion.get("points")
     if isinstance(nodes, int) and isinstance(listed, list):
         return 2 * limits.line_work(nodes, len(listed))
@@ -98,7 +101,7 @@ def _work(step: Step) -> int:
 
 
 def _wide(points: Points, mu: float) -> list[Fraction]:
-    """Inside the cells on which the checker's comparison fails, to rounding, more places."""
+    """Return more places inside the cells on which the checker's comparison fails."""
     if points[0][0] or points[-1][1]:
         raise NotCertified("a bound of the profile is missing at 0, or at its end is not 0")
     found: list[Fraction] = []

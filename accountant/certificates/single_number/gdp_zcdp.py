@@ -1,4 +1,7 @@
-"""Witnesses for mu-GDP and rho-zCDP of a product of pairs."""
+"""Make witnesses for mu-GDP and rho-zCDP of a product of pairs.
+
+Heuristic: all constants; the checker repeats every comparison.
+"""
 
 from __future__ import annotations
 
@@ -25,18 +28,19 @@ from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from accountant.subsampling.subsampled import SubsampledPair
 from proofs.certificate import Json, show_rational
 
-_MOST: Final = 1_900  # cells
-_ROUNDS: Final = 60
-_CELLS: Final = 16
-_LEAST_VALUES: Final = 8 * _CELLS
-_SHARE: Final = 1e-13  # of a value, for the roundings of its comparison
-_SMALLEST: Final = 1e-18
+_MOST: Final = 1_900  # Most cells of a grid.
+_ROUNDS: Final = 60  # Most refinements.
+_CELLS: Final = 16  # Cells of the first grid.
+_LEAST_VALUES: Final = 8 * _CELLS  # Values of a profile that a proof takes at least.
+_SHARE: Final = 1e-13  # Relative rounding of a comparison.
+_SMALLEST: Final = 1e-18  # Range of orders, at either end.
+# Range of orders less 1, points, and rounds of a search for rho.
 _SEARCHED, _TRIALS, _NARROWED = (1e-3, 1e4), 33, 3
-_ROOM: Final = 1 + Fraction(1, 2**21)
+_ROOM: Final = 1 + Fraction(1, 2**21)  # Relative room of rho.
 
 
 def gdp_witness(pair: DominatingPair[Any], mu: float, squared: Fraction) -> Object:
-    """The mu_i^2 of the pairs where they add up, else cells on which the profile is below mu's.
+    """Return the mu_i^2 of the pairs if they add up, else cells on which the profile is below mu's.
 
     Raises:
         NotCertified: neither shows mu.
@@ -59,7 +63,7 @@ def gdp_witness(pair: DominatingPair[Any], mu: float, squared: Fraction) -> Obje
 
 
 def needs_points(pair: DominatingPair[Any], squared: Fraction) -> bool:
-    """Whether neither parts nor a closed profile can show mu."""
+    """Return whether neither parts nor a closed profile can prove mu."""
     if _parts(pair, squared) or unsampled(pair, squared):
         return False
     both = (pair.forward, pair.backward)
@@ -67,14 +71,14 @@ def needs_points(pair: DominatingPair[Any], squared: Fraction) -> bool:
 
 
 def unsampled(pair: DominatingPair[Any], squared: Fraction) -> DominatingPair[Any] | None:
-    """What shares samples, released without them, where its mu_i add up to mu; else None."""
+    """Return the bases released without samples if their mu_i add up to mu, else None."""
     forward, backward = _bases(pair.forward), _bases(pair.backward)
     bare = DominatingPair(forward=forward, backward=backward, relation=pair.relation)
     return bare if forward != pair.forward and _parts(bare, squared) else None
 
 
 def _bases(product: Product) -> Product:
-    """Every sampled pair replaced by its base."""
+    """Return the product with every sampled pair replaced by its base."""
     found: list[Factor] = []
     for factor in product.factors:
         base = Product.of(factor.pair)
@@ -85,7 +89,10 @@ def _bases(product: Product) -> Product:
 
 
 def _parts(pair: DominatingPair[Any], squared: Fraction) -> list[Fraction]:
-    """The mu_i^2 of the pairs, in both directions, if they add up to at most mu^2; else none."""
+    """Return the pairs' mu_i^2, or an empty list.
+
+    It is empty unless they sum to at most mu^2 in both directions.
+    """
     both = [pair.forward, pair.backward]
     lists = [[_part(factor.pair) for factor in one.factors] for one in both]
     sums = [
@@ -96,7 +103,7 @@ def _parts(pair: DominatingPair[Any], squared: Fraction) -> list[Fraction]:
 
 
 def zcdp_witness(pair: DominatingPair[Any], rho: float) -> Object:
-    """Orders between which K stays below rho s(s+1); none where the pairs' own bounds add up.
+    """Return orders between which K stays below rho s(s+1), none if the pairs' own bounds add up.
 
     Raises:
         NotCertified: no orders are enough.
@@ -127,7 +134,7 @@ def zcdp_witness(pair: DominatingPair[Any], rho: float) -> Object:
 
 
 def tabulated_rho(pair: DominatingPair[Any], rho: Fraction) -> Fraction | None:
-    """A rho that the checker's tables of sampled pairs show, at or above the engine's.
+    """Return a rho that the checker's tables prove, at or above the engine's; None without tables.
 
     Returns:
         None where none of it goes by tables.
@@ -146,6 +153,7 @@ def tabulated_rho(pair: DominatingPair[Any], rho: Fraction) -> Fraction | None:
 
 
 def _require_closed(products: list[Product], values: int) -> None:
+    """Refuse products without bounded losses and a closed profile."""
     bounded = all(np.isfinite(max_loss(one)) for one in products)
     if not bounded or not all(has_closed_profile(one, values=values) for one in products):
         raise NotCertified(
@@ -158,7 +166,7 @@ def _require_closed(products: list[Product], values: int) -> None:
 def refined(
     grid: Reals, fails: Callable[[Reals], Any], split: Callable[[Reals, Reals], Reals]
 ) -> Reals:
-    """The grid with every cell split that fails, until none does."""
+    """Return the grid with every failing cell split, until none fails."""
     for _ in range(_ROUNDS):
         wrong = np.flatnonzero(fails(grid))
         if not wrong.size:
@@ -171,6 +179,7 @@ def refined(
 
 
 def _part(pair: Pair) -> Fraction:
+    """Return mu_i^2 of one pair, a huge number if none is known."""
     if isinstance(pair, GaussianPair | SubsampledGaussianPair):
         return pair.mu_squared
     if isinstance(pair, OppositeGaussiansPair):
@@ -180,14 +189,14 @@ def _part(pair: Pair) -> Fraction:
 
 
 def above_tangent(high: Reals, grid: Reals, mu: float) -> Any:  # noqa: ANN401  # numpy's
-    """On which cells an end of the profile's chord is above the tangent in the middle."""
+    """Return on which cells an end of the profile's chord is above the tangent in the middle."""
     middle = 0.5 * (grid[:-1] + grid[1:])
     line = gaussian_tangent(mu, middle, np.stack([grid[:-1], grid[1:]]))
     return (np.stack([high[:-1], high[1:]]) > line * (1 - _SHARE)).any(axis=0)
 
 
 def _cgf(product: Product, s: float) -> float:
-    """K from above; alone, as a small s keeps its digits only away from large ones."""
+    """Return an upper bound of K, at one s alone, as a small s loses digits beside large ones."""
     if has_tables(product):
         return tabulated(product, s)[1]
     found = total_cgf(product, np.array([s + 0j]))
@@ -195,7 +204,7 @@ def _cgf(product: Product, s: float) -> float:
 
 
 def _above_line(product: Product, grid: Reals, rho: float) -> Any:  # noqa: ANN401  # numpy's
-    """On which cells neither of the checker's comparisons holds."""
+    """Return on which cells neither of the checker's comparisons holds."""
     high = np.array([_cgf(product, s) for s in grid.tolist()])
     flat = high[1:] > rho * grid[1:] * (grid[:-1] + 1.0) * (1 - _SHARE)
     slope = np.diff(high) / np.diff(grid)
@@ -204,7 +213,7 @@ def _above_line(product: Product, grid: Reals, rho: float) -> Any:  # noqa: ANN4
 
 
 def _own(product: Product, last: float) -> float:
-    """At or below rho beyond an order, by the pairs' own bounds."""
+    """Return a bound of rho beyond an order, by the pairs' own bounds."""
     total = 0.0
     for factor in product.factors:
         own, most = factor.pair.zcdp_bound, factor.pair.max_loss

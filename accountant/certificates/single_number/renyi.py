@@ -1,4 +1,7 @@
-"""Witnesses for Renyi divergences: quadratures for products, and the best order of a curve."""
+"""Make witnesses for Renyi divergences: quadratures for products, and the best order of a curve.
+
+Heuristic: all constants; the checker decides.
+"""
 
 from __future__ import annotations
 
@@ -34,18 +37,20 @@ from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeB
 from accountant.subsampling.subsampled import Direction, SubsampledPair
 from proofs.certificate import Json, show_rational
 
-ROOM: Final = Fraction(1, 2**30)  # what a proof may give away
-_TRIALS = 1.0 + np.geomspace(1e-6, 1e9, 200)
-_REFINEMENTS = 6
-_NEXT_TO_ONE = 1 + Fraction(1, 2**44)
-_POINTS = 512
-_NEGLIGIBLE, _LEFT_OUT = (1e-15, 1e-30, 1e-60, 1e-110), 1e-9  # of a table, and of a divergence
-_CERTAIN = 1e-13
-_FINE = 90.0  # the engine knows M - 1 of a small sampling rate to 14 digits
+ROOM: Final = Fraction(1, 2**30)  # Relative room of a proof.
+_TRIALS = 1.0 + np.geomspace(1e-6, 1e9, 200)  # Orders at which a search starts.
+_REFINEMENTS = 6  # Refinements of a search.
+_NEXT_TO_ONE = 1 + Fraction(1, 2**44)  # An order next to 1, for the total variation.
+_POINTS = 512  # Points of a table for a typical loss.
+# Masses that tables may leave out, tried in this order, and the share of a divergence.
+_NEGLIGIBLE, _LEFT_OUT = (1e-15, 1e-30, 1e-60, 1e-110), 1e-9
+_CERTAIN = 1e-13  # Relative room above the rounding with which an order excludes a power.
+# Accuracy of a quadrature: the engine knows M - 1 of a small sampling rate to 14 digits.
+_FINE = 90.0
 
 
 def rdp_witness(pair: DominatingPair[Any], orders: list[Fraction]) -> Object:
-    """How to compute M of each direction at every order less 1."""
+    """Return the quadratures of M of each direction at every order less 1."""
     named = [("forward", pair.forward)]
     if pair.backward != pair.forward:
         named.append(("backward", pair.backward))
@@ -59,7 +64,7 @@ def rdp_witness(pair: DominatingPair[Any], orders: list[Fraction]) -> Object:
 
 
 def moment_witness(used: Subject, excess: float) -> list[Json]:
-    """What M of each pair takes, and an order beyond the tables that do not reach every loss."""
+    """Return the quadratures of M of each pair, and an order for tables that end early."""
     listed = quadratures(used, excess, accuracy=_FINE)
     for place, (factor, table) in enumerate(zip(used.named.factors, used.tables, strict=True)):
         if table is not None and _ends_early(factor.pair, table):
@@ -69,13 +74,13 @@ def moment_witness(used: Subject, excess: float) -> list[Json]:
 
 
 def _ends_early(pair: Pair, table: Table) -> TypeGuard[SubsampledPair]:
-    """Whether the checker's table of a sampled pair ends before its profile is 0."""
+    """Return whether the checker's table of a sampled pair ends before its profile is 0."""
     sampled = isinstance(pair, SubsampledPair) and pair.direction is not Direction.ADDITION
     return sampled and bool(table.forward.lines or table.finite_pair.infinite_mass)
 
 
 def tabulated(product: Product, excess: float) -> tuple[Subject, float]:
-    """Tables that leave out next to nothing of a divergence where they can, and K with the rest."""
+    """Return tables that leave out a negligible part of a divergence, and K with the rest."""
     for least in _NEGLIGIBLE:
         used = _subject(product, least)
         whole = _log_moment(used, excess, least)
@@ -87,11 +92,12 @@ def tabulated(product: Product, excess: float) -> tuple[Subject, float]:
 
 @lru_cache(maxsize=16)
 def _subject(product: Product, negligible: float) -> Subject:
+    """Return the product with tables, cached."""
     return subject(product, fine=_POINTS, negligible=negligible, whole=True)
 
 
 def _log_moment(used: Subject, excess: float, negligible: float) -> float:
-    """K as the checker bounds it, at or above it."""
+    """Return an upper bound of K as the checker bounds it."""
     s, total = np.array([excess]), 0.0
     for factor, table in zip(used.named.factors, used.tables, strict=True):
         if table is not None and _ends_early(factor.pair, table):
@@ -107,12 +113,13 @@ def _log_moment(used: Subject, excess: float, negligible: float) -> float:
 def selected_witness(
     guarantee: RenyiGuarantee[Any], runs: RunLaw, bounds: list[tuple[str, Fraction]]
 ) -> Object:
-    """The bound to use at every order of a selection, with the other order that it takes."""
+    """Return the bound to use at every order of a selection, with the other order it needs."""
     listed: list[Json] = [_hint(guarantee, runs, *one) for one in bounds]
     return {"runs": run_law(runs), "orders": listed}
 
 
 def _hint(guarantee: RenyiGuarantee[Any], runs: RunLaw, name: str, order: Fraction) -> Object:
+    """Return the bound to use at one order, with the other order it needs."""
     if name == "shape" and isinstance(runs, TruncatedNegativeBinomial):
         best = runs.least_shape(listed_curve(guarantee))[1]
         return {"by": name, "order": show_rational(best)}
@@ -130,14 +137,14 @@ def _hint(guarantee: RenyiGuarantee[Any], runs: RunLaw, name: str, order: Fracti
 
 
 def has_tables(product: Product) -> bool:
-    """Whether the checker computes divergences of a product from tables of its own."""
+    """Return whether the checker computes divergences of a product from tables of its own."""
     return any(isinstance(factor.pair, SubsampledPair) for factor in product.factors)
 
 
 def tabulated_points(
     pair: DominatingPair[Any], orders: list[Fraction]
 ) -> list[tuple[Fraction, Fraction]]:
-    """Divergences by the tables that ``rdp_witness`` describes, the larger of both directions."""
+    """Return divergences by the tables of ``rdp_witness``, the larger of both directions."""
     both = {pair.forward, pair.backward}
     found = []
     for order in orders:
@@ -150,7 +157,10 @@ def tabulated_points(
 def renyi_point(
     guarantee: RenyiGuarantee[Any], point: Point
 ) -> tuple[Fraction, Fraction, Fraction]:
-    """Epsilon and delta near a point, and the order that proves them; 1 for total variation."""
+    """Return epsilon and delta near a point, and the order that proves them.
+
+    The order 1 stands for the total variation.
+    """
     epsilon, delta = Fraction(point.epsilon), Fraction(point.delta)
     if point.moves and point.epsilon:
         order = best_order(guarantee, point.epsilon, point.delta)
@@ -166,7 +176,7 @@ def renyi_point(
 
 
 def best_order(guarantee: RenyiGuarantee[Any], epsilon: float, delta: float) -> Fraction:
-    """The order at which a point (epsilon, delta) is easiest to prove.
+    """Return the order at which a point (epsilon, delta) is easiest to prove.
 
     Raises:
         NotCertified: no order gives a finite bound.
@@ -177,7 +187,7 @@ def best_order(guarantee: RenyiGuarantee[Any], epsilon: float, delta: float) -> 
 
 
 def power_order(guarantee: RenyiGuarantee[Any], rate: float, power: float) -> Fraction | None:
-    """The order at which a power is easiest to rule out at a false-positive rate, if one does."""
+    """Return the order at which a power is easiest to exclude, or None if no order excludes it."""
     if not 0.0 < rate <= power < 1.0:
         return None
 
@@ -190,7 +200,7 @@ def power_order(guarantee: RenyiGuarantee[Any], rate: float, power: float) -> Fr
 
 
 def _least(guarantee: RenyiGuarantee[Any], terms: Callable[[Reals, Reals], Reals]) -> Fraction:
-    """The order with the smallest term: a listed one, or the best between."""
+    """Return the order with the smallest term, a listed one or one between."""
     listed = [float(order) for order, _ in guarantee.points] if isinstance(guarantee, RDP) else []
     orders = np.union1d(_TRIALS, listed)
     best, least = math.nan, math.inf
@@ -211,5 +221,6 @@ def _least(guarantee: RenyiGuarantee[Any], terms: Callable[[Reals, Reals], Reals
 
 
 def _value(guarantee: RenyiGuarantee[Any], order: float | Fraction) -> float:
+    """Return the divergence bound as a float, infinite if none is known."""
     value = guarantee.divergence_up(Fraction(order))
     return math.inf if value is None else float(value)

@@ -1,4 +1,4 @@
-"""Renyi divergences of what contains selections, whose pairs no finite pair stands in for.
+"""Compute Renyi divergences of a derivation with selections, for which no finite pair is used.
 
 A finite pair above a selection counts large losses as infinite, which no Renyi divergence allows.
 Papernot & Steinke's theorems take the divergences of one run instead (proofs/theory/selection.md,
@@ -22,16 +22,17 @@ from accountant.theorems.conversion.notion_to_rdp import notion_to_rdp
 from accountant.theorems.selection.rdp import select_rdp
 
 _SELECTIONS: Final = ("select/pair", "select/above")
-_OTHERS: Final = tuple(1 + Fraction(2) ** k for k in range(-4, 13))  # that a theorem may ask for
+# Orders that a theorem may need besides. Heuristic.
+_OTHERS: Final = tuple(1 + Fraction(2) ** k for k in range(-4, 13))
 
 
 def has_selections(derivation: Derivation) -> bool:
-    """Whether a pair rests on a selection that is known by its pair."""
+    """Return whether a pair depends on a selection that is known by its pair."""
     return any(node.rule in _SELECTIONS for node in derivation.everything())
 
 
 def as_renyi(derivation: Derivation, orders: list[Fraction]) -> RDP[Any]:
-    """The same computation by Renyi divergences at some orders.
+    """Return the same computation by Renyi divergences at some orders.
 
     Raises:
         NotCertified: it has a theorem that Renyi divergences do not have.

@@ -210,8 +210,8 @@ def exp_minus_linear(alpha: Complexes, growth: Numbers, log_weights: Numbers) ->
     """Return for each alpha the sum over g of w (e^z - 1 - z), z = alpha g, w = e^log_weights.
 
     Error of a term at most (13 c + 80 + 14 |log w|) u w |z|^2 e^{max(Re z, 0)}, summation
-    included, and ``LONGER`` times that with longer floats than doubles. Alphas of about the
-    same size are taken together: where |z| <= 3 for all of them, by the Taylor sum over k of
+    included, and ``LONGER`` times that with longer floats than doubles. Alphas of similar
+    size are taken together: where |z| <= 3 for all of them, by the Taylor sum over k of
     alpha^k / k! times the sum of w g^k, whose terms together are at most 1.8 |z|^2, each of
     relative error (2 k + c + |log w| + 50) u; otherwise |z| > 1/2 for all, and directly, where
     1, |z| and |e^z| together are at most 13 |z|^2 e^{max(Re z, 0)}.

@@ -185,7 +185,7 @@ RAISED_CONVERSIONS: Final[
     "convert/pair-zcdp": to_zcdp,
     "group/trade-off": to_group,
 }
-"""Theorems whose numbers are raised; None where the number is exact, or no rule is known."""
+"""Theorems whose numbers are raised, or None if the number is exact or no rule is known."""
 
 
 def _proved_conversion(

@@ -1,7 +1,7 @@
 r"""The privacy profile of a product by a trapezoid sum along a vertical line.
 
 Let F(s) = M(s) e^{-s eps} / (s(s+1)), M = exp K the product's moment generating function of
-the finite losses, c > 0, R = 2 pi / step. Then (THEORY: three facts, proofs/theory/contour.md)
+the finite losses, c > 0, R = 2 pi / step. Then (proofs/theory/contour.md)
 
     step/(2 pi) sum_k F(c + i k step) = sum_m delta(eps + m R) e^{c m R}  >=  delta(eps).
 

@@ -1,6 +1,6 @@
 r"""The privacy profile of a product whose losses all lie on one lattice.
 
-M is then periodic up to a phase, and the trapezoid sum of numerics/contour.py can be folded
+M is then periodic up to a phase, and the trapezoid sum of engine/contour.py can be folded
 into one period exactly. With span h, l the first lattice point above eps and N nodes
 y_k = 2 pi k / (N h) in [-pi/h, pi/h),
 

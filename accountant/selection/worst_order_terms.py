@@ -1,4 +1,4 @@
-"""The exact worst case of private selection from above, at all epsilons at once.
+"""Bound the exact worst case of private selection from above, at all epsilons at once.
 
 Corollary 6 of proofs/theory/selection.md: the outcomes by falling loss are cut into blocks [k0, k1]
 of mass under P, and the mass below an outcome into cells. On a block the integrand of Theorem 1 is
@@ -24,19 +24,23 @@ from accountant.run_counts.law import FARTHEST, LAW_ERROR, RunLaw
 from accountant.selection.finite_base import Outcomes
 from accountant.selection.worst_order import POSITION_ERROR
 
+# Above the relative error of sums of terms and of powers here. Soundness depends on it.
 _SUM_ERROR = 1e-10
+# Approximate numbers of blocks and masses. Heuristic: more of them make a smaller bound.
 _BLOCKS, _MASSES = 256, 512
-_FAINT = 1e-9  # of phi'(1): smaller values need no fine cells
+_FAINT = 1e-9  # Share of phi'(1) below which values need no fine cells. Heuristic.
+# Masses from which cuts are chosen, and the least of them. Heuristic.
 _FINE, _SMALLEST = 2_000, 1e-14
-_FAINTEST = 1e-18
-_NEARLY = 1e-3  # of the corners
-_BEND = 0.5  # weight of how much A bends
+_FAINTEST = 1e-18  # Least mass at either end that cuts by loss take into account. Heuristic.
+# Share of the corners that may stay off the hull. Heuristic: the bound holds with them.
+_NEARLY = 1e-3
+_BEND = 0.5  # Weight of how much A bends. Heuristic.
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Terms:
-    """Upper ends of delta at t = e^epsilon: a sum of (gain - t cost)_+.
+    """The upper ends of delta at t = e^epsilon, a sum of (gain - t cost)_+.
 
     Attributes:
         turn: gain over cost, falling, shape (n,).
@@ -49,7 +53,7 @@ class Terms:
     cost: Reals
 
     def upper(self, epsilon: Reals) -> Reals:
-        """Upper ends at epsilons at or above 0; large ones are cut, as delta falls."""
+        """Return upper ends at epsilons at or above 0; large ones are cut, as delta falls."""
         t = np.exp(np.minimum(epsilon, FARTHEST))
         at = np.searchsorted(-self.turn, -t, side="left")
         found = self.gain[at] - t * self.cost[at]
@@ -59,7 +63,7 @@ class Terms:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class _Base:
-    """The least mass A(k) under Q of a set of mass k under P: linear between its corners.
+    """The least mass A(k) under Q of an event of mass k under P, linear between its corners.
 
     Attributes:
         k: the corners, from 0 on.
@@ -72,11 +76,11 @@ class _Base:
     ratio: Reals
 
     def under(self, k: Reals) -> Reals:
-        """A(k)."""
+        """Return A(k)."""
         return np.interp(k, self.k, self.least)
 
     def place(self, k: Reals) -> NDArray[np.intp]:
-        """The outcomes after some masses."""
+        """Return the positions of the outcomes after some masses."""
         found = np.searchsorted(self.k, k, side="right") - 1
         return np.clip(found, 0, self.ratio.size - 1)
 
@@ -84,7 +88,7 @@ class _Base:
 def worst_order_terms(
     above: Outcomes, law: RunLaw, *, blocks: int = _BLOCKS, masses: int = _MASSES
 ) -> Terms:
-    """The bound for a base.
+    """Return the bound for a base.
 
     Args:
         above: dominates the base.
@@ -102,26 +106,33 @@ def worst_order_terms(
 
 
 def _blocks(base: _Base, law: RunLaw, count: int) -> Reals:
-    """Cuts of the outcomes by falling loss. Heuristic."""
+    """Return cuts of the outcomes by falling loss.
+
+    Heuristic.
+    """
     fine = _fine(base)
     even = _even(_along(base, law, fine, 1.0 - fine, 1.0 - base.under(fine)), fine, count)
     return distinct(np.concatenate([[0.0], even, _tail(base, law, count), [1.0]]))
 
 
 def _masses(base: _Base, law: RunLaw, count: int) -> Reals:
-    """Cuts of the masses below an outcome. Heuristic."""
+    """Return cuts of the masses below an outcome.
+
+    Heuristic.
+    """
     fine = _fine(base)
     even = _even(_along(base, law, fine, fine, base.under(fine)), fine, count)
     return distinct(np.concatenate([[0.0], even, _tail(base, law, count), [1.0]]))
 
 
 def _fine(base: _Base) -> Reals:
+    """Return many masses between 0 and 1, dense at both ends."""
     small = np.geomspace(_SMALLEST, 1.0, _FINE)
     return np.unique(np.clip(np.concatenate([[0.0], small, 1.0 - small, base.k, [1.0]]), 0.0, 1.0))
 
 
 def _along(base: _Base, law: RunLaw, fine: Reals, c: Reals, tau: Reals) -> Reals:
-    """A coordinate that grows as log phi' does at c and at tau, and as A bends."""
+    """Return a coordinate that grows as log phi' does at c and at tau, and as A bends."""
     least = _FAINT * law.mean
     c, tau = np.clip(c, 0.0, 1.0), np.clip(tau, 0.0, 1.0)
     steps = [np.abs(np.diff(np.log(law.derivative(one) + least))) for one in (c, tau)]
@@ -134,11 +145,15 @@ def _along(base: _Base, law: RunLaw, fine: Reals, c: Reals, tau: Reals) -> Reals
 
 
 def _even(along: Reals, fine: Reals, count: int) -> Reals:
+    """Return masses at which the coordinate grows by equal steps."""
     return np.interp(np.linspace(0.0, along[-1], count), along, fine)
 
 
 def _tail(base: _Base, law: RunLaw, count: int) -> Reals:
-    """Cuts evenly by loss, for laws whose phi' falls to next to nothing as its argument does."""
+    """Return cuts evenly by loss, for laws of a bounded number of runs.
+
+    Their phi' falls to a negligible value as its argument does.
+    """
     if law.largest is None:
         return np.zeros(0)
     visible = (base.k[1:] > _FAINTEST) & (base.ratio > 0.0) & (base.k[:-1] < 1.0 - _FAINTEST)
@@ -149,7 +164,7 @@ def _tail(base: _Base, law: RunLaw, count: int) -> Reals:
 
 
 def _lines(base: _Base, law: RunLaw, cuts: Reals, x: Reals) -> tuple[Reals, Reals]:
-    """Gains g and costs y of the lines g - s y below W, shape (2, blocks, masses + 1).
+    """Return gains g and costs y of the lines g - s y below W, shape (2, blocks, masses + 1).
 
     The first axis is a block's beginning and end. The first line is that of nothing ranked below;
     of a mass that is not after the block, both are 0.
@@ -173,9 +188,10 @@ def _lines(base: _Base, law: RunLaw, cuts: Reals, x: Reals) -> tuple[Reals, Real
 
 
 def _beside(law: RunLaw, slope: Reals, near: Reals) -> Reals:
-    """What the first mass after a block costs at least, by A's slope at the block's beginning.
+    """Return a lower bound of the cost of the first mass after a block.
 
-    By the tangent of phi' at 0, or for at most n runs by phi'(r z) >= r^(n-1) phi'(z).
+    It uses A's slope at the block's beginning and the tangent of phi' at 0, or for at most n runs
+    phi'(r z) >= r^(n-1) phi'(z).
     """
     near = np.maximum(near - 2 * POSITION_ERROR, 0.0)
     least = float(law.derivative(np.zeros(1))[0]) * (1 - LAW_ERROR)
@@ -189,7 +205,7 @@ def _beside(law: RunLaw, slope: Reals, near: Reals) -> Reals:
 
 
 def _cells(base: _Base, law: RunLaw, k: Reals, x: Reals, gains: Reals) -> tuple[Reals, Reals]:
-    """What a mass costs at least by the cell after it and by the cell before it.
+    """Return lower bounds of a mass's cost, by the cell after it and by the cell before it.
 
     Shape (2, blocks, masses - 1): by the tangent of phi' at a middle of A(x) - A(k), above the line
     of the outcome in the cell's middle; by phi' at the least of A(x) - A(k) if that tangent falls
@@ -224,7 +240,9 @@ def _cells(base: _Base, law: RunLaw, k: Reals, x: Reals, gains: Reals) -> tuple[
 
 
 def _hulls(gains: Reals, costs: Reals) -> tuple[Reals, Reals, NDArray[np.intp]]:
-    """Steps of the hulls of the lines, and how many each row has: rows by end, then by block.
+    """Return steps of the hulls of the lines, and how many each row has.
+
+    Rows by end, then by block.
 
     Steps (dg, dy) that lead from 0 to every line's (g, y) in turn make the sum of (dg - s dy)_+ at
     least each g - s y, whether or not they turn one way only: so the last few corners may stay.
@@ -259,7 +277,10 @@ def _hulls(gains: Reals, costs: Reals) -> tuple[Reals, Reals, NDArray[np.intp]]:
 
 
 def _sorted(base: _Base, cuts: Reals, gain: Reals, cost: Reals, counts: NDArray[np.intp]) -> Terms:
-    """All terms: of every outcome in a block, by its mass and ratio, the block's steps."""
+    """Return all terms by falling gain over cost.
+
+    They are, for every outcome in a block, the block's steps scaled by its mass and ratio.
+    """
     every = np.union1d(np.clip(base.k, 0.0, 1.0), cuts)
     middle, width = 0.5 * (every[1:] + every[:-1]), np.diff(every)
     block = np.clip(np.searchsorted(cuts, middle) - 1, 0, cuts.size - 2)

@@ -16,7 +16,8 @@ from accountant.pairs.atomic import AtomicPair
 from accountant.pairs.pair import Exponentials, Lattice, Smoothness
 from accountant.pairs.randomized_response import RandomizedResponsePair
 
-_DIGITS = 60  # of masses and losses, before they are rounded to floats
+# Decimal digits of masses and losses before they are rounded to floats. Error bounds depend on it.
+_DIGITS = 60
 
 
 @final
@@ -40,47 +41,47 @@ class SampledResponsePair(AtomicPair):
 
     @property
     def atoms(self) -> Atoms:
-        """The outcomes, kept."""
+        """Return the atoms, computed once and cached."""
         return _outcomes(self)[0]
 
     def swapped(self) -> SampledResponsePair:
-        """The other direction, as the response is its own swap."""
+        """Return the pair of the other direction, as the response is its own swap."""
         return replace(self, removal=not self.removal)
 
     @property
     def infinite_mass(self) -> float:
-        """None."""
+        """Return 0: all losses are finite."""
         return 0.0
 
     @property
     def max_loss(self) -> float:
-        """The largest of the losses."""
+        """Return the largest loss, rounded up."""
         return float(self.atoms.loss.max()) * (1 + 1e-15)
 
     def work(self, s: complex) -> int:
-        """Terms in K."""
+        """Return the number of terms in K(s)."""
         return int(self.atoms.loss.size)
 
     def smoothness(self, c: float, moment: Bound) -> Smoothness:
-        """None: the loss law has only atoms."""
+        """Return no smoothness: the loss law has only atoms."""
         return Smoothness()
 
     def lattice(self, c: float) -> Lattice | None:
-        """Two losses always form a lattice; three are not tried."""
+        """Return the lattice of two losses, or None for three, which are not tried."""
         atoms, span = _outcomes(self)
         if atoms.loss.size != 2:
             return None
         return Lattice(float(atoms.loss[1]), span, atoms.adjacency(np.array([1.0, 0.0]), c))
 
     def exponentials(self) -> Exponentials:
-        """Masses times e^{-l/2}, at the losses."""
+        """Return the masses times e^{-l/2} at the losses."""
         atoms = self.atoms
         return Exponentials(atoms.loss, np.exp(atoms.log_p - 0.5 * atoms.loss)[:, None])
 
 
 @lru_cache(maxsize=256)
 def _outcomes(pair: SampledResponsePair) -> tuple[Atoms, float]:
-    """The outcomes, and the difference of the losses of the first two."""
+    """Return the atoms and the difference of the first two losses."""
     with localcontext(Context(prec=_DIGITS)):
         grown = _decimal(pair.response.epsilon).exp()
         total = grown + pair.response.categories - 1
@@ -99,4 +100,5 @@ def _outcomes(pair: SampledResponsePair) -> tuple[Atoms, float]:
 
 
 def _decimal(value: Fraction) -> Decimal:
+    """Return a rational as a decimal of the context's precision."""
     return Decimal(value.numerator) / Decimal(value.denominator)

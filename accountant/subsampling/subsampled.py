@@ -97,15 +97,15 @@ class SubsampledPair(TabulatedPair):
 
     @property
     def is_exact(self) -> bool:
-        """Whether its outcomes are finitely many and known."""
+        """Return whether the pair has finitely many outcomes of known masses."""
         return _exact(self) is not None
 
     def above(self, count: int) -> Pair:
-        """The exact pair of a sampled randomised response, otherwise a table."""
+        """Return the exact pair of a sampled randomised response, otherwise a table."""
         return _exact(self) or TabulatedPair.above(self, count)
 
     def below(self, count: int) -> Pair:
-        """The exact pair of a sampled randomised response, otherwise a table."""
+        """Return the exact pair of a sampled randomised response, otherwise a table."""
         return _exact(self) or TabulatedPair.below(self, count)
 
     @property

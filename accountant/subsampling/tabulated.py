@@ -41,7 +41,8 @@ class TabulatedPair(Pair, ABC):
     """A pair whose K has no closed form, but whose profile is known in both directions.
 
     ``above`` and ``below`` are finite pairs on a lattice, with every corner of their profiles
-    computed from rigorous ends of the profile (numerics/hull.py); K is that of the one above.
+    computed from rigorous ends of the profile (arithmetic/convex_profile.py); K is that of the one
+    above.
     """
 
     __slots__ = ()
@@ -153,8 +154,8 @@ def as_lattice_pair(found: tuple[Atoms, Positions], grids: list[Reals], span: fl
     """Return the pair of a hull whose sides were taken at multiples of the span.
 
     Args:
-        found: what ``hull.above`` or ``hull.below`` returned.
-        grids: the whole numbers of the forward and of the backward side.
+        found: what ``convex_profile.above`` or ``below`` returned.
+        grids: the integers of the forward and of the backward side.
         span: nats.
     """
     atoms, position = found

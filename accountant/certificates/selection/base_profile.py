@@ -150,7 +150,7 @@ def proved_point(
     Args:
         delta: the bound, which falls.
         point: what is asked for.
-        near: about the epsilon that is looked for.
+        near: approximately the epsilon that is looked for.
     Raises:
         NotCertified: the bound says nothing there.
     """

@@ -78,7 +78,7 @@ def ratios(
     Neighbours differ by powers of two, which keeps the masses short.
 
     Args:
-        profile: H_t at ratios, about.
+        profile: H_t at ratios, approximately.
         least: nats, at or above 0.
         most: nats, above 0.
         extra: logs of ratios to be listed too.
@@ -121,7 +121,7 @@ def pair_of_bounds(
         behind: of H_t(Q || P).
         aim: what the pair is for.
         one_way: whether they are the same, so that the pair is used in one direction only.
-        count: of the ratios, about.
+        count: of the ratios, approximately.
     """
     tail = aim.tail
     ends = behind.end(max(tail, _SEEN) if one_way else tail), ahead.end(tail)

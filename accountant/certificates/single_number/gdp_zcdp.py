@@ -137,7 +137,7 @@ def tabulated_rho(pair: DominatingPair[Any], rho: Fraction) -> Fraction | None:
     """Return a rho that the checker's tables prove, at or above the engine's; None without tables.
 
     Returns:
-        None where none of it goes by tables.
+        None if none of it is computed from tables.
     """
     both = {pair.forward, pair.backward}
     if not any(map(has_tables, both)) or all(_own(one, 0.0) <= rho for one in both):

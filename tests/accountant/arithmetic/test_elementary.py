@@ -125,7 +125,7 @@ def test_exp_minus_linear_where_terms_are_left_out(*, turn: float, longer: bool)
 @pytest.mark.parametrize("turned", [0.0, 0.4])
 @pytest.mark.parametrize("rise", [0.0, 1.0])
 @pytest.mark.parametrize("at_once", [1, 1 << 17])
-def test_turned_sums(
+def test_exponential_sums(
     turned: float, rise: float, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Within the stated error, row by row or as products of matrices, in parts or at once."""

@@ -25,9 +25,9 @@ _NEAR_ZERO = 0.5
 # Replaces 0 in logs and quotients, whose error bounds then become infinite. Soundness depends on
 # it.
 _TINY = 1e-300
-# Largest |z| summed by Taylor, and the largest ratio of alphas that are taken together. Error
-# bounds depend on both.
-_NEAR, _ALIKE = 3.0, 6.0
+# Largest |z| that ``exp_minus_linear`` sums by Taylor. Error bounds depend on it, also elsewhere.
+TAYLOR_RADIUS = 3.0
+_ALIKE = 6.0  # Largest ratio of alphas that are taken together. Error bounds depend on it.
 _EXP_TERMS = 32  # 2 * 3**33 / 35! is below 2**-79. Error bounds depend on it.
 # Largest |z| for which log(1 + z) - z is summed by Taylor. Error bounds depend on it.
 _LOG_RADIUS = 0.25
@@ -229,7 +229,7 @@ def exp_minus_linear(alpha: Complexes, growth: Numbers, log_weights: Numbers) ->
     for one in range(int(kind.max()) + 1):
         some = kind == one
         if some.any():
-            near = float(size[some].max()) * grown <= _NEAR
+            near = float(size[some].max()) * grown <= TAYLOR_RADIUS
             if near.any():
                 total[some] += _by_moments(alpha[some], growth[near], log_weights[near])
             if not near.all():

@@ -41,7 +41,6 @@ _LEFT = -math.log(2.0)  # Losses below it have e^l < 1/2. Error bounds depend on
 # Log of u from which 1 + u is computed as log q + l plus a correction. Error bounds depend on it.
 _FAR = 30.0
 _LARGEST_LOSS = 600.0  # A log whose exponential is representable as a float.
-_RAREST = 1e-100  # Least sampling rate: its powers are representable as floats. Smaller ones raise.
 # A loss whose exponential has a square representable as a float. Larger losses count as this one,
 # which is sound.
 _MIDDLE_LOSS = 300.0
@@ -80,17 +79,7 @@ class GaussianMixtures:
         removal: bool,
         dtype: np.dtype[Any] = _DOUBLE,
     ) -> GaussianMixtures:
-        """Build the mixtures from exact parameters, each rounded once to some precision.
-
-        Raises:
-            NotCertified: a rate is so small that its powers are no floats.
-        """
-        rates = [float(one) for one in sampling_rates]
-        if min(rates) < _RAREST:
-            raise NotCertified(
-                f"a sampling rate of {min(rates):.3g} is out of reach, allowed are rates from "
-                f"{_RAREST:.0e} up"
-            )
+        """Build the mixtures from exact parameters, each rounded once to some precision."""
         return GaussianMixtures(
             np.sqrt(_rounded(mu_squared, dtype)),
             _rounded(sampling_rates, dtype),

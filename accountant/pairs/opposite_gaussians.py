@@ -12,6 +12,7 @@ import numpy as np
 
 from accountant.arithmetic.arrays import distinct
 from accountant.arithmetic.elementary import (
+    TAYLOR_RADIUS,
     exp_minus_linear,
     exponential_sums,
     log1p_enclosure,
@@ -41,13 +42,11 @@ _LARGE = -4.0
 _SPREAD = 80.0  # Difference of logs of M above which arguments do not share a rule. Heuristic.
 # Nodes times arguments at once, most of which are products of matrices. Heuristic.
 _BLOCK = 1 << 23
-_RAREST = 1e-100  # A sampling rate whose square is representable as a float. Smaller ones raise.
 # Loss without subsampling up to which its exponential is used. Error bounds depend on it.
 _FAR_LOSS = 300.0
 _UNREACHABLE = 1 << 40  # The work of a value that cannot be computed. Heuristic.
-# |s loss| up to which ``exp_minus_linear`` sums a Taylor series. Error bounds depend on it.
-_TAYLOR = 3.0
-_ALIKE = 4.0  # How many times as large one argument of a group may be as another. Heuristic.
+# How many times as large one argument of a group may be as another. Heuristic.
+_ALIKE = 4.0
 
 
 @final
@@ -262,7 +261,7 @@ class _Nodes:
         slip |v| besides, and v by slip |v|.
         """
         size, grown, logs = np.abs(s), np.abs(self.growth), np.abs(self.log_weights)
-        apart = float(size.max()) * grown > _TAYLOR
+        apart = float(size.max()) * grown > TAYLOR_RADIUS
         near, weights = ~apart, np.exp(self.log_weights[apart])
         total = exp_minus_linear(s, self.growth[near], self.log_weights[near])
         tilts = distinct(s.real)
@@ -287,17 +286,8 @@ class _Nodes:
 
 @lru_cache(maxsize=256)
 def _mixtures(pair: OppositeGaussiansPair) -> _Mixtures:
-    """Return the parameters, each rounded once.
-
-    Raises:
-        NotCertified: the rate is so small that its powers are not representable as floats.
-    """
+    """Return the parameters, each rounded once."""
     rate = float(pair.sampling_rate)
-    if rate < _RAREST:
-        raise NotCertified(
-            f"a sampling rate of {rate:.3g} is out of reach, allowed are rates from "
-            f"{_RAREST:.0e} up"
-        )
     unsampled = 1 - pair.sampling_rate
     return _Mixtures(
         math.sqrt(pair.mu_squared), rate, float(unsampled), log_unsampled(pair.sampling_rate)

@@ -13,6 +13,7 @@ import numpy as np
 from accountant.arithmetic.arrays import distinct
 from accountant.arithmetic.elementary import (
     LONGER,
+    TAYLOR_RADIUS,
     exp_minus_linear,
     log1p_enclosure,
     log1p_minus_linear,
@@ -203,7 +204,8 @@ def _small(
     With g = log(1+u) a term is w (e^{alpha g} - 1 - alpha g + alpha (g - u)). An error
     d in u (from rounding l) moves it by |alpha ((1+u)^{alpha-1} - 1)| d / |1+u|, at most
     2 |alpha| min(|alpha g|, 1) max(e^{Re alpha Re g}, 1) d / |1+u|, as Im alpha Im g >= 0.
-    Where |alpha g| >= 1 the rounding of a term is linear in |alpha g|, not quadratic. Where
+    Where |alpha g| > 3 the rounding of a term is linear in |alpha g|, not quadratic, as it is
+    not summed by Taylor. Where
     q e^l is large, w u is e^{log w + log q + l} - q w, so that neither e^l is out of range nor w
     lost; |u| is at most 9 |g - u| there.
     """
@@ -222,7 +224,7 @@ def _small(
 
     grown, blur, moved = np.abs(growth), np.abs(log_weights), mixture.slip(rule, log_ratio)[0]
     size = np.abs(alpha)
-    far = size.min() * grown >= 1.0
+    far = size.min() * grown > TAYLOR_RADIUS
     constant = np.where(far, 4.0 * ELEMENTARY_ULPS + 64 + 2.0 * blur, 0.0)
     linear = np.where(far, 8.0 * grown + moved, 0.0)
     square = np.where(far, 0.0, grown * ((13 * ELEMENTARY_ULPS + 88 + 14.0 * blur) * grown + moved))

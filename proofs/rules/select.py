@@ -30,10 +30,14 @@ Bound: TypeAlias = Callable[[], arb]
 def pure(step: Application) -> tuple[str, ...]:
     """Epsilon + log phi'(z)/phi'(1-z), z = e^eps/(1+e^eps), if a phi''(1-a)/phi'(1-a) grows.
 
-    Source: proofs/theory/selection.md, Corollary 3.
+    At most n runs, all of them released, cost n epsilon, which is compared exactly: of n runs it is
+    that number, and no ball decides between equals.
+    Source: proofs/theory/selection.md, Corollary 3, and post-processing.
     """
     base, found = step.only(PureDP).epsilon, step.concludes(PureDP).epsilon
     runs = read_runs(step.witness.take("runs"))
+    if runs.largest is not None and found >= runs.largest * base:
+        return selects(step, runs)
     if not runs.corner_is_worst:
         raise RefusedError("the rule takes runs whose worst case is known to be at the corner")
 

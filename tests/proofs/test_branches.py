@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 from flint import arb
 
-from proofs import check_text
+from proofs import Rejected, check_text
 from proofs.logic.statement import GDP
 from proofs.pairs.gaussian import GaussianPair
 from proofs.rules import RULES, mechanisms
@@ -164,5 +164,9 @@ def test_every_rule_is_seen_to_accept_and_to_refuse(name: str) -> None:
         notion = {"convert/pair-approx": "approx-dp", "convert/pair-profile": "privacy-profile"}
         rows = [why for said, _, why in test_convert.POINTS if said["notion"] == notion[name]]
         accepted, refused = rows.count(""), len(rows) - rows.count("")
+
+    if name == "at-least/true-positive-rate":
+        verdicts = [isinstance(one, Rejected) for one in test_lower_power.power_verdicts()]
+        accepted, refused = verdicts.count(False), verdicts.count(True)
 
     assert 0 < accepted <= refused

@@ -68,7 +68,7 @@ def test_the_point_that_proves_a_claim_is_not_hidden() -> None:
 
 
 def test_directions_are_named() -> None:
-    """Two products are with_digests apart."""
+    """Two products are told apart."""
     (text,) = _assumed(pairs([gaussian("1")], [gaussian("4")])).assumptions
 
     forward, backward = text.split("backward by ")

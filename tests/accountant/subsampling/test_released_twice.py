@@ -10,6 +10,7 @@ import pytest
 
 from accountant import answers
 from accountant.engine import profile
+from accountant.pairs.finite import FinitePair
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.laplace import LaplacePair
 from accountant.pairs.product import Factor, Product
@@ -99,9 +100,9 @@ def test_sums_over_K_agree(product: Product) -> None:  # noqa: N802 -- K is its 
 
 
 def test_two_samples_of_randomised_response() -> None:
-    """Against all four outcomes."""
+    """Against all four outcomes; as a finite pair, of which a sample has no exact pair."""
     q, keep = Fraction(1, 10), Fraction(3, 4)
-    base = RandomizedResponsePair(epsilon=Fraction(float(np.log(3.0))))
+    base = FinitePair(p=(keep, 1 - keep), q=(1 - keep, keep))
     step = SubsampledPair(base=Product.of(base), sampling_rate=q, direction=Direction.REMOVAL)
     pair = released_twice(Product((Factor(step, 2),)))
     assert pair is not None

@@ -156,6 +156,16 @@ def test_what_shows_no_power() -> None:
     assert "hockey-stick divergence" in why([*steps, other], places)
 
 
+def power_verdicts() -> list[Verdict]:
+    """Verdicts on a number below the best test's power, and on one above it."""
+    best, threshold = gauss_power(0.25)
+    places = around(threshold, Fraction(1, 2_000))
+    slips = (-1e-6, 1e-8)
+    return [
+        power(gauss_facts(places), places, "1/4", rational(best, slip), GAUSSIAN) for slip in slips
+    ]
+
+
 @pytest.mark.parametrize("shift", [Fraction(-1, 100), Fraction(1, 100)])
 def test_places_on_one_side_of_the_threshold_show_nothing(shift: Fraction) -> None:
     """H_t + a t has to be least between the outer places."""

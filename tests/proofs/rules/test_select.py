@@ -39,7 +39,7 @@ PURE = [
     pure("1897/500", TRIALS, "epsilon is at least"),
     pure("2001/1000", TWO),
     pure("1999/1000", TWO, "epsilon is at least"),
-    pure("2", SOME, "known to be at the corner"),
+    pure("3/2", SOME, "known to be at the corner"),
     pure("9", {**TWO, "probability": "2"}, "at most 1"),
     pure("9", {**TWO, "trials": 0}, "whole number"),
     pure("9", {**GEOMETRIC, "eta": "-1"}, "eta above -1"),

@@ -128,7 +128,7 @@ REPEATED: dict[str, Callable[[], Mechanism[AddRemove]]] = {
 }
 
 
-@pytest.mark.parametrize("name", REPEATED)
+@pytest.mark.parametrize("name", ["answers", pytest.param("whole", marks=pytest.mark.slow)])
 def test_mu_of_many_samples_of_two_losses(name: str) -> None:
     """The closed profile of a hundred samples shows the engine's own mu."""
     mu = convert(REPEATED[name]().subsample(RARE).repeat(100).guarantee(), to=GDP)

@@ -107,7 +107,10 @@ def test_divergences_of_several_releases_on_one_sample(
     assert upper <= Fraction(points[0][1]) <= upper * (1 + Fraction(1, 10**7))
 
 
-@pytest.mark.parametrize("name", RHO)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow) if name == "several" else name for name in RHO],
+)
 def test_rho_of_samples_of_bounded_losses(name: str) -> None:
     """Through tables, a millionth above the engine's upper end at most."""
     guarantee = RHO[name]().guarantee()

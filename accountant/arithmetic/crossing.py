@@ -31,6 +31,9 @@ _COARSER = 16.0 ** np.arange(-12, -3)
 # Widths tried next, relative to the narrowest of them that was proved. Heuristic.
 _FINER = 2.0 ** np.arange(-3, 0)
 
+# Farthest point that is tried: products with it are floats. Losses are far smaller. Heuristic.
+_FARTHEST = 1e200
+
 
 def invert(
     brackets: Callable[[Reals], tuple[Reals, Reals]],
@@ -166,16 +169,22 @@ def _straddle(
     """Return two points around the sign change and the gaps there.
 
     The ends are 0 and ``top`` if no other point is found.
+
+    Raises:
+        NotCertified: all gaps up to the farthest point are above 0.
     """
     at = float(gap(np.array([start]))[0])
     right = at > 0
     here, step = start, width
     while True:
         there = min(here + step, top) if right else max(here - step, 0.0)
-        if math.isinf(there):
-            raise NotCertified("delta stays above its target at every finite epsilon")
-        if there == top and right:
+        if right and top < math.inf and (there == top or there > _FARTHEST):
             return here, top, at, -math.inf
+        if there > _FARTHEST:
+            raise NotCertified(
+                f"delta is not proved to be at most its target at any epsilon up to {_FARTHEST:g}; "
+                "use more noise, or ask for delta at an epsilon"
+            )
         beyond = float(gap(np.array([there]))[0])
         if right and beyond <= 0:
             return here, there, at, beyond

@@ -28,7 +28,8 @@ def renyi(product: Product, order: float) -> Bound:
         low = _cgf(below, s)[0]
         if infinite_mass(above).upper > 0:  # of a table, where the pair may have none
             rho = sum(f.count * f.pair.zcdp_bound for f in product.factors) * (1 + 1e-14)
-            high = np.minimum(_beyond_tables(product, s), rho * s * order)
+            with np.errstate(over="ignore"):
+                high = np.minimum(_beyond_tables(product, s), rho * s * order)
     slack, least = 1e-15, math.ulp(0.0) if product.factors else 0.0
     return Bound(
         max(float(low[0] / s[0]) * (1 - slack), 0.0),
@@ -73,12 +74,17 @@ def smallest_rho(product: Product) -> Bound:
 
 
 def _beyond_tables(product: Product, s: Reals) -> Reals:
-    """Bound K from above if sampled pairs bound what lies beyond their tables."""
+    """Bound K from above if sampled pairs bound what lies beyond their tables.
+
+    Where K is beyond all floats the bound is infinity.
+    """
     total = np.zeros(s.shape)
-    for factor in product.factors:
-        table = factor.pair.above(factor.count)
-        total += factor.count * factor.pair.log_moment_above(s, table)
-    return np.asarray(total * (1 + 1e-15 * (2 + len(product.factors))))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for factor in product.factors:
+            table = factor.pair.above(factor.count)
+            total += factor.count * factor.pair.log_moment_above(s, table)
+    total *= 1 + 1e-15 * (2 + len(product.factors))
+    return np.where(np.isnan(total), np.inf, total)
 
 
 def _largest(product: Product) -> float:
@@ -101,6 +107,16 @@ def _split(grid: Reals, loose: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Re
 
 
 def _cgf(product: Product, s: Reals) -> tuple[Reals, Reals]:
-    """Return both bounds of K at real arguments, where M is real."""
-    found = total_cgf(product, s + 0j)
-    return found.value.real - found.radius, found.value.real + found.radius
+    """Return both bounds of K at real arguments, where M is real.
+
+    Raises:
+        NotCertified: K is beyond all floats.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = total_cgf(product, s + 0j)
+        low, high = found.value.real - found.radius, found.value.real + found.radius
+    if np.isnan(low).any() or np.isnan(high).any():
+        raise NotCertified(
+            f"K at order {1 + s.max():.6g} is beyond all floats; ask for a smaller order"
+        )
+    return low, high

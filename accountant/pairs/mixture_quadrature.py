@@ -31,6 +31,9 @@ _DIGITS = 40.0
 # Half widths of strips that are tried, in units of 1/mu and absolutely. Soundness needs the first
 # below pi only.
 _STRIPS = ((2.5, 8.0), (2.0, 5.0), (1.4, 4.0), (1.2, 2.0), (0.6, 1.5), (0.2, 1.0))
+# Largest a mu: nodes reach that far in steps of about 1, so more of it takes too many. Beyond 2^53
+# floats do not tell what is right of there.
+_FARTHEST_PEAK = 1e10
 # Highest line above the real one (heuristic), and largest mu |Im z|, which soundness needs below
 # pi.
 _HIGHEST, _WIDEST_TURN = 2.0, 3.0
@@ -113,6 +116,11 @@ def choose_rule(mixtures: Mixtures, alpha: Complexes) -> TrapezoidRules:
     ends = float(real.min()), float(real.max())
     powers = _Powers(*ends, float(np.abs(alpha).max()), float(alpha.imag.max()))
     parameters = mixtures.mu.tolist(), mixtures.q.tolist(), mixtures.log_unsampled.tolist()
+    if powers.high * max(parameters[0]) > _FARTHEST_PEAK:
+        raise NotCertified(
+            f"a subsampled Gaussian with noise multiplier {1 / max(parameters[0]):.3g} at order "
+            f"{powers.size:.3g} needs too many quadrature nodes; use more noise or a smaller order"
+        )
     lines = [_line(*each, powers) for each in zip(*parameters, strict=True)]
     needed = [(one.right - one.left) / one.step for one in lines]
     most = max(needed)

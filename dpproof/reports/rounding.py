@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+import sys
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 PLAIN_FROM = Decimal("1e-4")
 PLAIN_BELOW = Decimal("1e7")
+_LEAST_FLOAT, _LARGEST_FLOAT = Fraction(math.ulp(0.0)), Fraction(sys.float_info.max)
 
 
 def above(value: float, digits: int = 5) -> str:
@@ -50,10 +52,19 @@ def percent_above(share: float) -> str:
 def exactly(value: Fraction) -> str:
     """The shortest decimal that names the same float; whole numbers in full.
 
+    What is beyond all floats, or below them, is rounded up to 17 digits.
+
     Example:
         >>> exactly(Fraction(0.01)), exactly(Fraction(8.0)), exactly(Fraction(1e-6))
         ('0.01', '8', '1e-6')
+        >>> exactly(Fraction(1, 10**400)), exactly(Fraction(10**5000))
+        ('1e-400', '1e5000')
     """
+    if value and not _LEAST_FLOAT <= abs(value) <= _LARGEST_FLOAT:
+        mantissa, _, exponent = f"{_quotient(value, 17, ROUND_CEILING).normalize():e}".partition(
+            "e"
+        )
+        return f"{mantissa}e{int(exponent)}"
     if value.denominator == 1:
         return str(value.numerator)
     mantissa, mark, exponent = repr(float(value)).partition("e")
@@ -73,12 +84,15 @@ def grouped(count: int) -> str:
 def _rounded(value: float | Fraction, digits: int, rounding: str) -> str:
     if not math.isfinite(value):
         return str(value)
-    context = Context(prec=digits, rounding=rounding)
-    exact = Fraction(value)
-    number = context.divide(Decimal(exact.numerator), Decimal(exact.denominator))
+    number = _quotient(Fraction(value), digits, rounding)
     if number == 0:
         return "0"
     if PLAIN_FROM <= abs(number) < PLAIN_BELOW:
         return f"{number:f}"
     mantissa, exponent = f"{number:.{digits - 1}e}".split("e")
     return f"{mantissa}e{int(exponent)}"
+
+
+def _quotient(value: Fraction, digits: int, rounding: str) -> Decimal:
+    context = Context(prec=digits, rounding=rounding, Emax=MAX_EMAX, Emin=MIN_EMIN)
+    return context.divide(Decimal(value.numerator), Decimal(value.denominator))

@@ -69,10 +69,25 @@ def test_ends() -> None:
     assert (low.lower, low.upper) == (0.0, 0.0)
     assert top.lower <= top.upper == 30.0
     assert beyond.lower <= beyond.upper == 4.0
-    with pytest.raises(NotCertified, match="stays above"):
+    with pytest.raises(NotCertified, match="not proved"):
         invert(lambda x: (x * math.nan, x * math.nan), (-10.0, -10.0), 1.0, 1.0, math.inf)
-    with pytest.raises(NotCertified, match="stays above"):
+    with pytest.raises(NotCertified, match="not proved"):
         invert(lambda x: (x * 0 - 2.0, x * 0 - 1.0), (-10.0, -10.0), 1.0, 1.0, math.inf)
+
+
+def test_the_search_ends_before_floats_do() -> None:
+    """No point is so large that its products overflow, and a finite largest loss still counts."""
+    farthest = 0.0
+
+    def above(x: Reals) -> tuple[Reals, Reals]:
+        nonlocal farthest
+        farthest = max(farthest, float(x.max()))
+        return x * 0 - 2.0, x * 0 - 1.0
+
+    with pytest.raises(NotCertified, match="up to 1e\\+200"):
+        invert(above, (-10.0, -10.0), 1.0, 1.0, math.inf)
+    assert farthest <= 1e200
+    assert invert(above, (-10.0, -10.0), 1.0, 1.0, 1e300).upper == 1e300
 
 
 def test_noise_next_to_the_root() -> None:

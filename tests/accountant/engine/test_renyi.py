@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from accountant.engine.renyi import renyi, smallest_rho
+from accountant.errors import NotCertified
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.laplace import LaplacePair
 from accountant.pairs.product import Factor, Product
@@ -71,3 +72,11 @@ def test_infinite_mass() -> None:
     pair = RandomizedResponsePair(epsilon=Fraction(1), infinite=Fraction(1, 10**9))
     assert renyi(times(pair, 1), 2.0).lower == math.inf
     assert smallest_rho(times(pair, 1)).lower == math.inf
+
+
+def test_orders_beyond_floats() -> None:
+    """An order whose K is no float is refused by a name, and a smaller one is answered."""
+    product = times(GaussianPair(mu_squared=Fraction(10**16)), 1)
+    with pytest.raises(NotCertified, match="order 1e\\+228 is beyond all floats"):
+        renyi(product, 1e228)
+    assert renyi(product, 1e140).lower <= 5e155 <= renyi(product, 1e140).upper

@@ -114,3 +114,11 @@ def test_too_many_nodes_are_refused() -> None:
     mixture = GaussianMixtures.of([Fraction(10**10)], [Fraction(1, 100)], removal=True)
     with pytest.raises(NotCertified, match="noise multiplier 1e-05"):
         choose_rule(mixture, np.array([3.0 + 0j]))
+
+
+@pytest.mark.parametrize("order", [1e8, 1e12, 1e228])
+def test_peaks_beyond_floats_are_refused(order: float) -> None:
+    """Where order times mu is so large that the right end is lost in its rounding."""
+    mixture = GaussianMixtures.of([Fraction(10**16)], [Fraction(1, 10)], removal=True)
+    with pytest.raises(NotCertified, match="smaller order"):
+        choose_rule(mixture, np.array([order + 0j]))

@@ -52,3 +52,11 @@ def test_infinity_is_not_hidden() -> None:
 def test_parameters_are_shown_exactly(value: float) -> None:
     """What names a parameter names the same float."""
     assert float(exactly(Fraction(value))) == value
+
+
+@given(st.integers(309, 6000), st.integers(1, 10**20), st.sampled_from([-1, 1]))
+def test_parameters_beyond_floats_are_shown(exponent: int, factor: int, sign: int) -> None:
+    """Next to the parameter, and never below it."""
+    value = Fraction(factor, 3) * Fraction(10) ** (sign * (exponent + 20) - 20)
+    shown = Fraction(exactly(value))
+    assert value <= shown <= value * (1 + Fraction(1, 10**16))

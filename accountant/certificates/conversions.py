@@ -215,7 +215,7 @@ def _curve(
 
     Lines that serve many points are used first; the other points are proved one by one.
     """
-    points, steps = facts(product, sorted(Fraction(x) for x in heights))
+    points, steps, _ = facts(product, sorted(Fraction(x) for x in heights))
     found = {float(x): y for x, y in points if y <= heights[float(x)] * _CLOSE}
     for x, y in heights.items():
         if x not in found and not y and has_closed_profile(product):  # x is the largest loss

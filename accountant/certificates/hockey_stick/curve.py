@@ -41,9 +41,9 @@ def facts(
     *,
     fine: int = _FINE,
     slack: float = _SLACK,
-    most: float | None = None,
-) -> tuple[Points, list[Step]]:
-    """Return bounds at most of some epsilons >= 0, and the steps that prove them.
+    most: float = _SHARE,
+) -> tuple[Points, list[Step], int]:
+    """Return bounds at most of some epsilons >= 0, the steps that prove them, and their work.
 
     An epsilon is left out if the checker's sums are not close enough there.
 
@@ -52,7 +52,7 @@ def facts(
         places: epsilons, increasing.
         fine: grid points of a sampled pair's table for a typical loss.
         slack: of log delta: what one line may give away to serve more epsilons.
-        most: work of the checker, by default as much as leaves some for a selection.
+        most: the most work of the checker, by default as much as leaves some for a selection.
     Raises:
         NotCertified: the checker would refuse so much work.
     """
@@ -65,7 +65,8 @@ def facts(
         found.extend(_along(product, near, fine, slack))
     listed: list[tuple[Fraction, Fraction]] = []
     steps: list[Step] = []
-    if sum(proof.work(len(served)) for proof, served in found) > (most or _SHARE):
+    work = sum(proof.work(len(served)) for proof, served in found)
+    if work > most:
         raise NotCertified(
             "bounding the profile of what is selected from takes more work than the checker does; "
             "certify the runs without the selection"
@@ -78,7 +79,7 @@ def facts(
         if points:
             listed.extend(points)
             steps.append(proof.fact(points))
-    return tuple(sorted(listed)), steps
+    return tuple(sorted(listed)), steps, work
 
 
 def _along(

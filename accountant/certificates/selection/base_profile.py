@@ -133,7 +133,7 @@ def base_facts(
     steps: list[Step] = []
     heights = {}
     for product, places in wanted.items():
-        points, shown = facts(product, sorted(places))
+        points, shown, _ = facts(product, sorted(places))
         heights[product] = dict(points)
         steps.extend(shown)
     return steps, {

@@ -54,7 +54,7 @@ def finite_base_pairs(
     steps: list[Step] = []
     heights = {}
     for product, places in wanted.items():
-        points, shown = facts(product, sorted(places))
+        points, shown, _ = facts(product, sorted(places))
         heights[product] = dict(points)
         steps.extend(shown)
     pairs = {}

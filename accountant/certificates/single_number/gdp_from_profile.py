@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any, Final
@@ -72,13 +71,16 @@ def _points_below(
     """
     known: list[dict[Fraction, Fraction]] = [{} for _ in products]
     steps: list[Step] = []
+    left = _MOST_WORK
     for _ in range(_MENDED):
         for product, heights in zip(products, known, strict=True):
-            points, shown = facts(product, places, fine=fine, slack=2.0**-bits, most=math.inf)
+            try:
+                points, shown, work = facts(product, places, fine=fine, slack=2.0**-bits, most=left)
+            except NotCertified:
+                return None
             heights.update(points)
             steps.extend(shown)
-        if sum(map(_work, steps)) >= _MOST_WORK:
-            break
+            left -= work
         points = _larger(known)
         places = _wide(points, mu)
         if not places:
@@ -90,14 +92,6 @@ def _larger(tables: list[dict[Fraction, Fraction]]) -> Points:
     """Return the largest delta at the epsilons that all tables list."""
     shared = set.intersection(*(set(table) for table in tables))
     return tuple((x, max(table[x] for table in tables)) for x in sorted(shared))
-
-
-def _work(step: Step) -> int:
-    """Return the checker's work for the points of a sum."""
-    nodes, listed = step.witness.get("nodes"), step.conclusion.get("points")
-    if isinstance(nodes, int) and isinstance(listed, list):
-        return 2 * limits.line_work(nodes, len(listed))
-    return 0
 
 
 def _wide(points: Points, mu: float) -> list[Fraction]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast, final
 
 import numpy as np
@@ -117,6 +117,8 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     def certificate(self, *, delta: Number | None = None) -> Certificate:
         """A certificate of the fit's (epsilon, delta), for ``python -m proofs``.
 
+        After a fit it is about that fit, whatever arguments were set since; before, about the next.
+
         Args:
             delta: where epsilon is certified; by default that of the budget.
         Raises:
@@ -125,7 +127,8 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         at = self.delta if delta is None else delta
         if at is None:
             raise ParameterError("delta", None, "given, here or as part of the budget")
-        return self.guarantee().certify(delta=at)
+        fitted = hasattr(self, "guarantee_")
+        return (self.guarantee_ if fitted else self.guarantee()).certify(delta=at)
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> PerceptronClassifier:  # noqa: N803  # scikit-learn
         """Release weights learned from the rows and their labels.
@@ -151,7 +154,8 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         rows = validate_data(self, X, ensure_all_finite=False, ensure_min_samples=0)
         if y is None:
             raise ValueError("fit requires y to be passed, but the target y is None")
-        labels = column_or_1d(y, warn=True)
+        # A list is read label by label: as one array, a single text turns all its numbers to texts.
+        labels = column_or_1d(y, warn=True, dtype=None if hasattr(y, "dtype") else np.object_)
         if labels.shape != (len(rows),):
             raise ValueError(f"y has shape {labels.shape}, expected one label for {len(rows)} rows")
         numbers = class_numbers(labels, self._classes())
@@ -181,7 +185,7 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         if self.classes is None or isinstance(self.classes, str):
             allowed = "the sequence of all labels, known without looking at private data"
             raise ParameterError("classes", self.classes, allowed)
-        classes = np.asarray(self.classes).tolist()
+        classes = np.asarray(self.classes, dtype=np.object_).tolist()
         if len(classes) < 2 or len(set(classes)) < len(classes):
             raise ParameterError("classes", self.classes, "at least two different labels")
         return list(classes)
@@ -216,11 +220,22 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 def class_numbers(labels: NDArray[Any], classes: Sequence[object]) -> NDArray[np.int64]:
     """The position of every label among the classes, -1 for a label that is none of them.
 
+    Laws: of one label, whatever the others are; no label raises an error.
     Example:
         >>> class_numbers(np.array(["b", "c", "a"]), ["a", "b"]).tolist()
         [1, -1, 0]
     """
+    if labels.dtype == np.object_:
+        positions = {label: number for number, label in enumerate(classes)}
+        return np.array([_position(label, positions) for label in labels], dtype=np.int64)
     numbers = np.full(len(labels), -1)
     for number, label in enumerate(classes):
         numbers[labels == label] = number
     return numbers
+
+
+def _position(label: object, positions: Mapping[object, int]) -> int:
+    try:
+        return positions.get(label, -1)
+    except TypeError:  # a label without a hash, such as a list, is none of the classes
+        return -1

@@ -43,9 +43,8 @@ def hinge_limits(threshold: float) -> Limits:
     """
 
     def limits(states: Vectors) -> NDArray[np.float64]:
-        lengths = np.linalg.norm(states, axis=1)
         with np.errstate(divide="ignore", over="ignore"):
-            reach = threshold / lengths
+            reach = threshold / np.linalg.norm(states, axis=1)
         return np.asarray(np.ceil(np.minimum(reach, 2.0) * 2.0**PRODUCT_BITS) - 1)
 
     return limits

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final, overload
+from typing import Final, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from accountant import arguments as check
 from accountant.arguments import Number
+from accountant.errors import ParameterError
 from accountant.relation import AddRemove, R, Relation
 from mechanisms import parameters
 from mechanisms.learning.bounded_updates import Contributions, NoisySums
@@ -18,6 +19,9 @@ from mechanisms.learning.grid import Vectors
 from mechanisms.learning.halfspace import HalfspaceMistakes, hinge_limits, signed, signs
 from mechanisms.learning.records import GridRecords
 from mechanisms.learning.sum_learner import SumLearner, checked
+from mechanisms.samplers.sampler_arguments import scale
+
+_LARGEST_DECAY: Final = 2
 
 
 @final
@@ -35,8 +39,10 @@ class SubsampledHinge(SumLearner[R]):
         baseline of Ghazi, Kumar, Manurangsi & Nguyen, arXiv:2011.14580, section 5.
 
     Args:
-        learning_rate: of a sum, not of a mean: divide by a public expected size of the sample.
-        decay: at least 0, the weight of ||w||^2 / 2 in the loss.
+        learning_rate: of a sum, not of a mean: divide by a public expected size of the sample; in
+            [2^-300, 2^300].
+        decay: at least 0, the weight of ||w||^2 / 2 in the loss; at most 2 / learning_rate, beyond
+            which the states would grow without bound.
         steps, sigma, rate, norm, relation, features: as for ``BatchPerceptron``.
         average: whether the weights are the mean of the last half of the states, or the last one.
     Outputs:
@@ -111,8 +117,12 @@ class SubsampledHinge(SumLearner[R]):
             average=average,
             features=features,
         )
-        fields["learning_rate"] = check.positive(learning_rate=learning_rate)
-        fields["decay"] = check.non_negative(decay=decay)
+        pace = scale(learning_rate=learning_rate)
+        shrinking = check.non_negative(decay=decay)
+        # Soundness: states stay finite; the grid of a state that is not finite would not be exact.
+        if pace * shrinking > _LARGEST_DECAY:
+            raise ParameterError("decay", decay, f"at most {_LARGEST_DECAY} / learning_rate")
+        fields["learning_rate"], fields["decay"] = pace, shrinking
         for name, value in fields.items():
             object.__setattr__(self, name, value)
 

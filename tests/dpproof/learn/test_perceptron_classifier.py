@@ -104,6 +104,31 @@ def test_unknown_labels_and_broken_rows_contribute_nothing() -> None:
     assert (one.coef_ == other.coef_).all()
 
 
+@pytest.mark.parametrize("odd", ["x", 0.5, None, [1], {}, 10**400])
+def test_one_label_in_a_list_changes_no_other(odd: Any) -> None:  # noqa: ANN401  # any label
+    """Of a list of labels, a text or a fraction is one unknown label, and the others stay."""
+    big = 2**53 + 1
+    rows, labels = np.tile(np.eye(2), (20, 1)), [big - 1, big] * 20
+    plain = PerceptronClassifier(sigma=1, steps=3, classes=[big - 1, big], random_state=1)
+    with pytest.warns(PredictableNoise):
+        one = base.clone(plain).fit(rows, labels)
+    with pytest.warns(PredictableNoise):
+        other = base.clone(plain).fit(np.concatenate([rows, rows[:1]]), [*labels, odd])
+
+    assert (one.coef_ == other.coef_).all()
+    assert abs(one.coef_[0, 0]) > 10
+
+
+def test_the_certificate_is_about_the_fit_that_was_made() -> None:
+    """Arguments that are set after a fit change what the next one costs, not what this one did."""
+    model = digits(steps=2).fit(X, Y)
+    before = model.certificate()
+    model.set_params(epsilon=0.01)
+
+    assert model.certificate().to_json() == before.to_json()
+    assert base.clone(model).certificate().to_json() != before.to_json()
+
+
 @pytest.mark.parametrize("classes", [["small", "large"], [True, False], [5, 3, 8], ("a", "b", "c")])
 def test_labels_are_what_the_user_calls_them(classes: Any) -> None:  # noqa: ANN401
     """Predictions are labels, of two classes and of more, words and numbers."""

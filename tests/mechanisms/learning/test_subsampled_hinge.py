@@ -31,7 +31,7 @@ class TestSubsampledHinge(LearnerContract):
     def invalid(self) -> Sequence[Callable[[], object]]:
         """One bad argument each."""
         bad = {name: values for name, values in BAD.items() if name != "margin"}
-        bad |= {"learning_rate": NOT_POSITIVE, "decay": (-1, None, float("nan"))}
+        bad |= {"learning_rate": (*NOT_POSITIVE, 2.0**301), "decay": (-1, None, float("nan"), 9)}
         return one_bad(SubsampledHinge, good=GOOD, bad=bad)
 
 
@@ -59,3 +59,13 @@ def test_steps_follow_the_subgradient_in_data_units(norm: int) -> None:
     released = learner.release(Records(rows, labels)).weights
 
     assert released == pytest.approx(w, abs=1e-6)
+
+
+@pytest.mark.parametrize("rate", [0.5, 2.0**300])
+def test_states_stay_finite_at_the_largest_decay(rate: float) -> None:
+    """They alternate in sign and do not grow beyond the steps; a state past floats has no grid."""
+    learner = SubsampledHinge(
+        learning_rate=rate, decay=2 / rate, steps=2_000, sigma=2.0**300, average=False
+    )
+
+    assert np.isfinite(learner.release(Records(np.eye(3), [1, -1, 1])).weights).all()

@@ -80,3 +80,24 @@ def test_adjacency_counts_neighbours_only() -> None:
     true = 2 * (weight[0] * weight[1] + weight[1] * weight[2])
     assert 0 < found.adjacency(np.array([2.0, 1.0, 0.0]), 0.5) <= true
     assert found.adjacency(np.array([4.0, 2.0, 0.0]), 0.5) == 0.0
+
+
+def test_errors_are_bounded_for_many_masses() -> None:
+    """Tiny masses, large losses and masses outside: K and delta stay within their errors."""
+    rng = np.random.default_rng(7)
+    for _ in range(12):
+        p, q = (rng.dirichlet(np.full(9, 0.1)) + 1e-30 for _ in range(2))
+        p[0] = 0.0 if rng.random() < 0.5 else p[0]
+        q[1] = 0.0 if rng.random() < 0.5 else q[1]
+        found, definition = atoms(p.tolist(), q.tolist())
+        s = np.array([1e-7, 0.7, 3 + 40j, 30 + 1e4j, 2e3 + 3j])
+        k = found.cgf(s)
+        for one, value, radius in zip(s, k.value, k.radius, strict=True):
+            if not np.isinf(radius):
+                true = log_ratio(definition.moment(complex(one)), complex(value))
+                assert abs(true).lower() <= ball(float(radius))
+        points = np.concatenate([found.loss, [0.0, 1e-9]])
+        for x, lower, upper in zip(points, *found.profile(points), strict=True):
+            delta = definition.hockey_stick(float(x))
+            assert ball(lower).lower() <= delta.upper()
+            assert delta.lower() <= ball(upper).upper()

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import cast, final
 
 import mpmath
 import numpy as np
 import pytest
 
 from accountant import answers
+from accountant.arithmetic.enclosure import Reals
 from accountant.bound import Bound
 from accountant.engine.quick_bounds import certainly_below, chernoff, epsilon_is_zero
 from accountant.pairs.finite import FinitePair
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.laplace import LaplacePair
+from accountant.pairs.pair import Pair
 from accountant.pairs.product import Factor, Product
 from accountant.pairs.randomized_response import RandomizedResponsePair
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
@@ -80,3 +84,44 @@ def test_chernoff_is_its_formula() -> None:
         power = mpmath.mpf(c)
         exact = 0.25 - power * 1.5 + power * mpmath.log(power) - (1 + power) * mpmath.log(1 + power)
         assert exact <= bound <= exact + 1e-13 * (1 + abs(exact))
+
+
+@final
+@dataclass(frozen=True)
+class _Known:
+    """A pair of which only the total variation distance is known, which is a float."""
+
+    distance: float
+    is_quick: bool = True
+
+    def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
+        """Both ends are the distance."""
+        return np.full(epsilon.shape, self.distance), np.full(epsilon.shape, self.distance)
+
+
+def test_the_sum_of_total_variations_is_rounded_up() -> None:
+    """A delta below the exact sum is refused where the sum of floats rounds down to it."""
+    lost = 0
+    for start in range(1, 200):
+        distances = [start / 1009 / k for k in range(3, 9 if start % 2 else 4)]
+        factors = tuple(Factor(cast("Pair", _Known(one)), 3) for one in distances)
+        exact = 3 * sum(map(Fraction, distances))
+        rounded = sum(3 * one for one in distances)
+        lost += rounded < exact
+        assert not epsilon_is_zero(Product(factors), float(np.nextafter(float(exact), 0)))
+        if rounded < exact:
+            assert not epsilon_is_zero(Product(factors), rounded)
+        assert epsilon_is_zero(Product(factors), rounded * (1 + 1e-14))
+    assert lost > 20
+
+
+def test_chernoff_is_rounded_up_at_any_size() -> None:
+    """Also where K and c epsilon cancel, against forty digits."""
+    rng = np.random.default_rng(5)
+    c, upper = 10.0 ** rng.uniform(-6, 6, 300), 10.0 ** rng.uniform(-6, 6, 300)
+    with mpmath.workdps(40):
+        for one, k in zip(c.tolist(), upper.tolist(), strict=True):
+            epsilon, power = k / one, mpmath.mpf(one)
+            exact = mpmath.mpf(k) - power * epsilon
+            exact += power * mpmath.log(power) - (1 + power) * mpmath.log(1 + power)
+            assert exact <= chernoff(np.array([one]), np.array([k]), epsilon)[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import mpmath
 import pytest
 
 from accountant.pairs.finite import FinitePair
@@ -34,3 +35,13 @@ def test_equal_laws_cost_nothing() -> None:
     """Losses that are all 0 have bounds 0."""
     same = FinitePair(p=(HALF, HALF), q=(HALF, HALF))
     assert same.zcdp_bound == same.gdp_bound == 0.0
+
+
+def test_rho_is_rounded_up() -> None:
+    """At many losses, against forty digits."""
+    with mpmath.workdps(40):
+        for k in range(1, 200):
+            p = Fraction(k, 401)
+            pair = FinitePair(p=(p, 1 - p), q=(1 - p, p))
+            exact = mpmath.log(mpmath.mpf(401 - k) / k) ** 2 / 2
+            assert exact <= pair.zcdp_bound <= exact * (1 + mpmath.mpf(10) ** -13)

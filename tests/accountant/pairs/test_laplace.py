@@ -50,3 +50,13 @@ class TestLaplace(PairContract):
             definition = Laplaces(epsilon)
             found.append(Case(LaplacePair(epsilon=epsilon), definition, definition))
         return found
+
+
+def test_bounds_are_rounded_up() -> None:
+    """The largest loss and rho are at least their exact values, to fifteen digits."""
+    for numerator in range(1, 400):
+        epsilon = Fraction(numerator, 397)
+        pair = LaplacePair(epsilon=epsilon)
+        assert epsilon <= Fraction(pair.max_loss) <= epsilon * (1 + Fraction(1, 10**15))
+        rho = epsilon**2 / 2
+        assert rho <= Fraction(pair.zcdp_bound) <= rho * (1 + Fraction(3, 10**15))

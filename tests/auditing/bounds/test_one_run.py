@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -81,3 +82,13 @@ def test_delta_is_paid_for_once() -> None:
         without + 1e-4, rel=1e-12
     )
     assert BOUND.p_value(guesses, epsilon=0.5, delta=1e-6) >= without + 1e-4
+
+
+def test_what_pays_for_delta_is_rounded_up() -> None:
+    """At least canaries times delta, exactly, where no guess is removed."""
+    for canaries in range(100, 400):
+        delta = Fraction(canaries + 1, 3 * 10**8)
+        guesses = Guesses(canaries, canaries, canaries)
+        p_value = Fraction(BOUND.p_value(guesses, epsilon=0, delta=delta))
+        assert canaries * delta <= p_value - Fraction(1, 2**canaries)
+        assert p_value <= canaries * delta * (1 + Fraction(1, 10**12))

@@ -158,5 +158,8 @@ def _corners(base: NeymanPearsonCurve, count: int) -> Reals:
 
 
 def _short(mass: float) -> Fraction:
-    """Round a mass to few binary digits, so that it and 1 minus it are floats."""
-    return short_up(mass, _BITS) if mass < 0.5 else Fraction(round(mass * 2**50), 2**50)
+    """Round a mass up to few binary digits, so that it and 1 minus it are floats.
+
+    A corner's cut is then not before the corner: the outcome after the cut is the one after it.
+    """
+    return short_up(mass, _BITS) if mass < 0.5 else Fraction(math.ceil(mass * 2**50), 2**50)

@@ -5,6 +5,7 @@ Heuristic: all constants; the checker repeats every sum.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
@@ -24,6 +25,7 @@ from accountant.certificates.hockey_stick.contour import (
     quadratures,
 )
 from accountant.certificates.hockey_stick.lattice import FoldedSum, folded_sum
+from accountant.certificates.hockey_stick.quadrature import EXACT
 from accountant.certificates.hockey_stick.sampling_tables import subject_below
 from accountant.certificates.hockey_stick.table import Subject
 from accountant.engine.contour import TENT
@@ -168,8 +170,40 @@ def _witness(proof: LowerProof, epsilon: float, log_delta: float) -> tuple[str, 
             hints: dict[str, Json] = {
                 side: _at(proof.subject, at, levels) for side, (at, _) in sides.items()
             }
-            return name, {**witness, **_at(proof.subject, c, tails), **hints}
+            accuracy = _accuracy(proof.subject, c, epsilon, log_delta)
+            own = _at(proof.subject, c, tails, accuracy)
+            witness = {**witness, **own, **hints}
+            if _work(proof.subject, witness, tau) > limits.MAX_WORK:
+                raise NotCertified(
+                    f"a lower bound of a product of {len(proof.subject.named.factors)} pairs near "
+                    f"epsilon = {epsilon:.6g} is more work than the checker accepts; ask at a "
+                    "larger delta, or for fewer different pairs"
+                )
+            return name, witness
     raise _rough(proof.subject.named, epsilon)
+
+
+def _work(subject: Subject, witness: Object, tau: float) -> int:
+    """Return the checker's work for a sum and its aliases, but for making tables."""
+    places = [(witness, int(str(witness["nodes"])) + 1)]
+    places += [(one, 2) for one in (witness["before"], witness["after"]) if isinstance(one, dict)]
+    found = limits.PER_STEP + len(json.dumps([witness, factors(subject.named)]))
+    found += limits.line_work(places[0][1], 3)
+    found += limits.formula_work("gaussian", 1, places[0][1]) if tau else 0
+    for place, nodes in places:
+        found += subject.work(nodes)
+        listed = place["factors"]
+        for hint in listed if isinstance(listed, list) else []:
+            if isinstance(hint, dict) and "tail" in hint:
+                rule, tail = (_length(hint[name]) for name in ("nodes", "tail"))
+                found += limits.quadrature_work(rule, tail, nodes)
+    return found
+
+
+def _length(rule: Json) -> int:
+    """Return the number of nodes of a trapezoid rule in the certificate's JSON."""
+    ends = (rule["left"], rule["right"]) if isinstance(rule, dict) else ()
+    return 1 + sum(int(str(one)) for one in ends)
 
 
 def _sides(
@@ -192,9 +226,16 @@ def _sides(
     return found
 
 
-def _at(subject: Subject, c: float, hints: Sequence[Hint]) -> Object:
+def _at(subject: Subject, c: float, hints: Sequence[Hint], accuracy: float = EXACT) -> Object:
     """Return an abscissa with the quadratures that M needs there."""
-    return {"c": show_rational(Fraction(c)), "factors": quadratures(subject, c, hints)}
+    listed = quadratures(subject, c, hints, accuracy=accuracy)
+    return {"c": show_rational(Fraction(c)), "factors": listed}
+
+
+def _accuracy(subject: Subject, c: float, epsilon: float, log_delta: float) -> float:
+    """Return the accuracy of M, in nats, at which the errors of all pairs are far below delta."""
+    moment = float(total_cgf(subject.used, np.array([c + 0j])).value.real[0])
+    return EXACT + math.log(len(subject.named.factors)) + max(moment - c * epsilon - log_delta, 0.0)
 
 
 def _rough(product: Product, epsilon: float) -> NotCertified:

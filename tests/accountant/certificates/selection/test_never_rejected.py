@@ -13,11 +13,13 @@ import pytest
 
 from accountant import (
     GDP,
+    L2,
     ApproxDP,
     BinomialRuns,
     FixedRuns,
     Guarantee,
     NotCertified,
+    Poisson,
     PoissonRuns,
     PureDP,
     TruncatedNegativeBinomial,
@@ -28,7 +30,9 @@ from accountant.certificates.selection import best_of_runs, finite_base
 from accountant.certificates.selection.neyman_pearson import NeymanPearsonCurve
 from accountant.pairs.finite import FinitePair
 from accountant.run_counts.law import RunLaw
-from proofs import Certificate, Rejected, check
+from mechanisms import Gaussian
+from proofs import Certificate, Rejected, check, limits
+from proofs.logic.rule import Budget
 
 EIGHTH = PureDP(epsilon=Fraction(1, 8))
 GEOMETRIC = TruncatedNegativeBinomial(eta=1, gamma=0.5)
@@ -101,6 +105,34 @@ def test_lower_ends(seed: int) -> None:
         assert "lower" in str(refusal)  # noqa: PT017  # refusing is right, too
     else:
         _accepted(certificate)
+
+
+def different_samples(count: int) -> Guarantee[Any]:
+    """Return a composition of so many different subsampled Gaussians."""
+    steps = [
+        Gaussian(sigma=1 + Fraction(k, 50), sensitivity=L2(1))
+        .subsample(Poisson(sampling_rate=Fraction(k + 1, 1000)))
+        .guarantee()
+        for k in range(count)
+    ]
+    return compose(*steps)
+
+
+def test_lower_ends_beyond_the_checkers_work_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The producer prices all rules of a lower end, and refuses what is above the limit."""
+    spent: list[int] = []
+    spend = Budget.spend
+
+    def counted(self: Budget, amount: int) -> None:
+        spent.append(amount)
+        spend(self, amount)
+
+    monkeypatch.setattr(Budget, "spend", counted)
+    total = different_samples(20)
+    _accepted(total.certify(delta=1e-5, lower=True))
+    monkeypatch.setattr(limits, "MAX_WORK", sum(spent) - 1)
+    with pytest.raises(NotCertified, match="more work"):
+        total.certify(delta=1e-5, lower=True)
 
 
 def test_corners_are_compared_exactly() -> None:

@@ -9,7 +9,7 @@ from typing import Generic, final
 
 from accountant import arguments
 from accountant.arguments import Number
-from accountant.arithmetic.enclosure import float_down
+from accountant.arithmetic.enclosure import float_down, log_exact
 from accountant.errors import RelationMismatch
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.preconditions import require_single, required_guarantee
@@ -75,10 +75,12 @@ class PrivacyOdometer(ABC, Generic[R]):
         Args:
             delta: above 0, below 1, fixed before the first output is seen.
         """
-        least = float_down(arguments.open_probability(delta=delta))
+        exact = arguments.open_probability(delta=delta)
         if self._total == 0:
             return 0.0
-        return self._loss(-math.log(max(least, math.ulp(0.0))) + 1e-15) * ROUNDING
+        least = float_down(exact)
+        log = math.log(least) if least > 0.0 else log_exact(exact)  # below what floats hold
+        return self._loss(-log + 1e-15) * ROUNDING
 
     def _begin(self, relation: R) -> None:
         """Keep the relation, with nothing spent."""

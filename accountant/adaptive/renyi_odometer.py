@@ -51,4 +51,4 @@ class RenyiOdometer(PrivacyOdometer[R]):
         return divergence_cost(guarantee, self._order)
 
     def _loss(self, log_inverse: float) -> float:
-        return float_up(self._total) + log_inverse / float(self._order - 1)
+        return float_up(self._total + Fraction(log_inverse) / (self._order - 1))

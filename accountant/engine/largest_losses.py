@@ -23,9 +23,8 @@ _KEPT = 128  # Most losses whose masses are multiplied out. Error bounds depend 
 _EACH = 12.0  # Roundings of one mass of one pair, in units of u. Soundness depends on it.
 _MOST_FACTORS = 16  # Most factors, to bound the time. Heuristic: more return None.
 _FARTHEST = 2.0**50  # places on a lattice: sums of a few are integers that floats hold
-# Above what underflow takes of a scaled mass: 5e-324, at most 1024-fold in 60 products. Soundness
-# depends on it.
-_LEAST = 1e-140
+_BINARY_RANGE = 1000  # scales beyond which 2 ** -scale is not computed
+_UNDERFLOW = 5e-324  # Most that a product loses by underflow. Error bounds depend on it.
 
 
 @final
@@ -38,6 +37,7 @@ class LargestLosses:
         masses: shape (j,), over 2 ** ``exponent``.
         exponent: of the common scale of the masses.
         wobble: relative error of a mass, at most.
+        lost: absolute error of a scaled mass beside it, at most: what underflow took.
         blur: error of a loss, at most.
         start: an epsilon from which all losses beyond are among these.
     """
@@ -46,6 +46,7 @@ class LargestLosses:
     masses: Reals
     exponent: int
     wobble: float
+    lost: float
     blur: float
     start: float
 
@@ -70,14 +71,50 @@ class LargestLosses:
         gap = np.maximum(self.losses - epsilon[:, None] + shift, 0.0)
         total = (-np.expm1(-gap) * self.masses).sum(axis=1)
         scale = self.exponent * math.log(2.0)
+        lost = 2.0 * _KEPT * self.lost
         if wobble < 0:
-            total = np.where(total > _LEAST, total, 0.0)
+            total = np.maximum(total - lost, 0.0)
         else:
-            total = np.where(gap[:, 0] > 0, np.maximum(total, _LEAST), 0.0)
+            total = np.where(gap[:, 0] > 0, total + lost, 0.0)
         with np.errstate(divide="ignore"):
             log = np.log(total)
         margin = 8 * UNIT_ROUNDOFF * (4.0 + np.abs(np.where(total > 0, log, 0.0)) + abs(scale))
         return np.asarray(log + scale + wobble + math.copysign(1.0, wobble) * margin)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Scaled:
+    """Leading masses over 2 ** ``exponent``, each within ``lost`` beside its relative error."""
+
+    values: Reals
+    exponent: int
+    lost: float
+
+    def times(self, other: _Scaled) -> _Scaled:
+        """Return the leading masses of a product, scaled such that the largest is in [1/2, 1).
+
+        Rounds: an entry is a sum of at most ``_KEPT`` products, in which the errors of one side
+            are multiplied by masses of the other; the scale multiplies what underflow took.
+        """
+        found: Reals = np.convolve(self.values, other.values)[:_KEPT]
+        scale = math.frexp(float(found.max()))[1]
+        lost = self.lost * float(other.values.sum()) + other.lost * float(self.values.sum())
+        lost = 2.0 * lost + 2.0 * _KEPT * (self.lost * other.lost + _UNDERFLOW)
+        lost = lost * 2.0**-scale if scale > -_BINARY_RANGE else math.inf
+        exponent = self.exponent + other.exponent + scale
+        return _Scaled(np.ldexp(found, -scale), exponent, lost + _UNDERFLOW)
+
+    def power(self, count: int) -> _Scaled:
+        """Return the leading masses of a power."""
+        found, square = _Scaled(np.ones(1), 0, _UNDERFLOW), self
+        while True:
+            if count & 1:
+                found = found.times(square)
+            count >>= 1
+            if not count:
+                return found
+            square = square.times(square)
 
 
 def largest_losses(product: Product) -> LargestLosses | None:
@@ -94,25 +131,27 @@ def largest_losses(product: Product) -> LargestLosses | None:
     lattice = common_lattice(product, 0.0)
     if lattice is None:
         return None
-    masses: Reals = np.ones(1)
-    exponent = top = depth = 0
+    masses = _Scaled(np.ones(1), 0, _UNDERFLOW)
+    top = depth = 0
     for pair, count in parts:
         index = _index(pair, lattice.span)
         below = index.max() - index
         near = below < _KEPT
         each = np.bincount(below[near], weights=np.exp(pair.atoms.log_p[near])).astype(float)
-        power, scale = _power(each, count)
-        masses, shift = _product(masses, power)
-        exponent, top = exponent + scale + shift, top + count * int(index.max())
+        masses = masses.times(_Scaled(each, 0, _UNDERFLOW * (near.size + 1)).power(count))
+        top += count * int(index.max())
         depth += count * int(below.max())
-    losses = lattice.offset + lattice.span * (top - np.arange(masses.size))
+    if not masses.lost < 1.0:
+        return None
+    losses = lattice.offset + lattice.span * (top - np.arange(masses.values.size))
     blur = _blur(lattice, losses)
     total = sum(count for _, count in parts)
     return LargestLosses(
         losses=losses,
-        masses=masses,
-        exponent=exponent,
+        masses=masses.values,
+        exponent=masses.exponent,
         wobble=1.1 * UNIT_ROUNDOFF * total * (_EACH + 2.0 * _KEPT),
+        lost=masses.lost,
         blur=blur,
         start=-math.inf if depth < _KEPT else float(losses[-1]) + blur,
     )
@@ -135,25 +174,3 @@ def _index(pair: AtomicPair, span: float) -> NDArray[np.intp]:
 def _blur(lattice: CommonLattice, losses: Reals) -> float:
     """Bound the error of a loss that comes from rounded offsets and spans."""
     return 16.0 * UNIT_ROUNDOFF * (2.0 * lattice.size + 2.0 * float(np.abs(losses).max()))
-
-
-def _product(first: Reals, second: Reals) -> tuple[Reals, int]:
-    """Return the leading masses of a product, scaled, and the exponent of the scale."""
-    found: Reals = np.convolve(first, second)[:_KEPT]
-    exponent = math.frexp(float(found.max()))[1]
-    return np.ldexp(found, -exponent), exponent
-
-
-def _power(masses: Reals, count: int) -> tuple[Reals, int]:
-    """Return the leading masses of a power, scaled, and the exponent of the scale."""
-    found: Reals = np.ones(1)
-    exponent, square, scale = 0, masses, 0
-    while True:
-        if count & 1:
-            found, shift = _product(found, square)
-            exponent += scale + shift
-        count >>= 1
-        if not count:
-            return found, exponent
-        square, shift = _product(square, square)
-        scale = 2 * scale + shift

@@ -16,8 +16,9 @@ from accountant.pairs.atomic import AtomicPair
 from accountant.pairs.pair import Exponentials, Lattice, Smoothness
 from accountant.pairs.randomized_response import RandomizedResponsePair
 
-# Decimal digits of masses and losses before they are rounded to floats. Error bounds depend on it.
-_DIGITS = 60
+# Decimal digits of masses and losses before they are rounded to floats. Error bounds depend on it:
+# P/Q may be as close to 1 as the least rate times the least epsilon, 1e-109, and 1 - rate to 0.
+_DIGITS = 250
 
 
 @final
@@ -27,7 +28,7 @@ class SampledResponsePair(AtomicPair):
 
     Source: Zhu, Dong & Wang (arXiv:2106.08567), Theorem 11; of finitely many outcomes so sampled
         nothing has to be bounded (proofs/theory/sampled.md, section 9).
-    Rounds: masses and losses are computed with 60 digits and rounded to the nearest float.
+    Rounds: masses and losses are computed with 250 digits and rounded to the nearest float.
 
     Attributes:
         response: of a finite loss, no mass outside.

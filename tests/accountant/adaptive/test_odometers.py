@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,24 @@ def test_values() -> None:
     ideal = 0.25 + 2 * math.sqrt(0.25 * math.log(1e6))
     assert ideal < odometer.spent(delta=1e-6) < 1.3 * ideal
     assert odometer.spent(delta=1e-6) > odometer.spent(delta=1e-3)
+
+
+def test_deltas_below_all_floats() -> None:
+    """Log 1/delta is that of the exact number, which no float above 0 is as small as."""
+    single, mixed = RenyiOdometer(order=2), ZCDPOdometer()
+    for odometer in (single, mixed):
+        odometer.spend(ZCDP(rho=Fraction(1, 100)))
+    for digits in (300, 400, 2000):
+        log, delta = digits * math.log(10), Fraction(1, 10**digits)
+        assert 0.02 + log <= single.spent(delta=delta) <= (0.02 + log) * (1 + 1e-11)
+        assert mixed.spent(delta=delta) >= 0.01 + 0.2 * math.sqrt(log)
+
+
+def test_orders_next_to_one() -> None:
+    """An order that floats do not tell from 1 makes a large bound, and no division by 0."""
+    odometer = RenyiOdometer(order=1 + Fraction(1, 10**20))
+    odometer.spend(ZCDP(rho=Fraction(1, 100)))
+    assert odometer.spent(delta=DELTA) >= math.log(20) * 1e20
 
 
 def test_refusals() -> None:

@@ -11,6 +11,7 @@ import pytest
 from accountant import answers
 from accountant.engine.largest_losses import largest_losses
 from accountant.pairs.discrete_laplace import DiscreteLaplacePair
+from accountant.pairs.finite import FinitePair
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.pair import Pair
 from accountant.pairs.product import Factor, Product
@@ -120,3 +121,25 @@ def test_brackets_next_to_the_largest_loss_are_narrow(pair: Pair, count: int, de
     """Where a contour left 0 as the lower end."""
     found = answers.epsilon(Product((Factor(pair, count),)), delta)
     assert found.relative_width < 1e-9
+
+
+@pytest.mark.parametrize("digits", [3.04, 4.74, 5.25, 6.0, 8.87])
+@pytest.mark.parametrize("count", [130, 160, 192, 256, 300])
+def test_masses_that_underflow(digits: float, count: int) -> None:
+    """A tiny mass of the largest loss, to powers that floats scale out of their range."""
+    rare = Fraction(10.0**-digits)
+    pair = FinitePair(p=(rare, 1 - rare), q=(rare / 3, 1 - rare / 3))
+    found = largest_losses(Product((Factor(pair, count),)))
+    if found is None:
+        return
+    with mpmath.workdps(DIGITS):
+        p = mpmath.mpf(rare.numerator) / rare.denominator
+        q, total = p / 3, mpmath.mpf(0)
+        middle = 0.5 * float(found.losses[119] + found.losses[120])
+        for fails in range(count + 1):
+            one = p ** (count - fails) * (1 - p) ** fails
+            other = q ** (count - fails) * (1 - q) ** fails
+            more = one - mpmath.exp(middle) * other
+            total += mpmath.binomial(count, fails) * max(more, mpmath.mpf(0))
+        lower, upper = found.log_profile(np.array([middle]))
+        assert lower[0] <= mpmath.log(total) <= upper[0]

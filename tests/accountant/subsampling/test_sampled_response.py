@@ -5,12 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 
 import mpmath
+import numpy as np
 import pytest
 
 from accountant import answers
 from accountant.engine import profile
 from accountant.pairs.product import Factor, Product
 from accountant.pairs.randomized_response import RandomizedResponsePair
+from accountant.subsampling.sampled_response import SampledResponsePair
 from accountant.subsampling.subsampled import Direction, SubsampledPair
 
 DIRECTIONS = Direction.REMOVAL, Direction.ADDITION
@@ -66,3 +68,35 @@ def test_one_sample_agrees_with_its_profile(direction: Direction) -> None:
         assert by_masses.lower <= by_theorem.upper
         assert by_theorem.lower <= by_masses.upper
         assert by_masses.relative_width < 1e-9
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("categories", [2, 5])
+@pytest.mark.parametrize(
+    ("epsilon", "rate"),
+    [
+        (Fraction(1), Fraction(1, 10**50)),
+        (Fraction(1), Fraction(1, 10**99)),
+        (Fraction(1, 10**9), Fraction(1, 10**99)),
+        (Fraction(500), 1 - Fraction(1, 10**99)),
+    ],
+)
+def test_extreme_rates(
+    direction: Direction, categories: int, epsilon: Fraction, rate: Fraction
+) -> None:
+    """Losses of masses that agree, or that nearly vanish, to a hundred digits."""
+    pair = SampledResponsePair(
+        response=RandomizedResponsePair(epsilon=epsilon, categories=categories),
+        sampling_rate=rate,
+        removal=direction is Direction.REMOVAL,
+    )
+    with mpmath.workdps(500):
+        grown = mpmath.exp(mpmath.mpf(epsilon.numerator) / epsilon.denominator)
+        q = mpmath.mpf(rate.numerator) / rate.denominator
+        for loss, ratio in zip(pair.atoms.loss[:2], (grown, 1 / grown), strict=True):
+            sampled = mpmath.log(1 - q + q * ratio)
+            if direction is Direction.ADDITION:
+                sampled = -mpmath.log(1 - q + q / ratio)
+            assert abs(float(loss) - sampled) <= 2.3e-16 * abs(sampled)
+        moment = pair.cgf(np.array([1 + 0j]))
+        assert moment.value[0].real + moment.radius[0] > 0.0

@@ -37,7 +37,7 @@ class ApproxDPFilter(PrivacyFilter[R]):
         with rho_i that of pure e_i-DP, all chosen from those outputs alone. If on every path
         sum_i d_i <= failures and sum_i rho_i <= rho, where rho-zCDP implies
         (epsilon, delta - failures)-DP, then all outputs together are (epsilon, delta)-DP.
-    Source: Whitehouse, Ramdas, Rogers & Wu (arXiv:2203.05481), Theorem 1, whose budget
+    Source: Whitehouse, Ramdas, Rogers & Wu (arXiv:2203.05481), whose budget
         sum_i e_i^2 / 2 is no smaller than the sum of rho_i = e_i tanh(e_i / 2), and whose
         conversion of zCDP is no better than ours. Proof: proofs/theory/filters.md.
     Rounds: up in costs, down in the budget of rho; sums are exact rationals.

@@ -19,7 +19,7 @@ from accountant.theorems.conversion.convert import convert
 
 GDP_FILTER: Final = Theorem(
     rule="filter/gdp",
-    source="Smith & Thakurta, arXiv:2210.17520, Theorem 1.2",
+    source="Smith & Thakurta, arXiv:2210.17520; proofs/theory/filters.md",
 )
 
 
@@ -30,7 +30,7 @@ class GDPFilter(PrivacyFilter[R]):
     Statement: if every mechanism is mu_i-GDP given the outputs before it, mu_i is chosen from
         those outputs alone, and sum_i mu_i^2 is at most mu^2 on every path, then all outputs
         together are mu-GDP.
-    Source: Smith & Thakurta (arXiv:2210.17520), Theorem 1.2. Proof: proofs/theory/filters.md.
+    Source: Smith & Thakurta (arXiv:2210.17520). Proof: proofs/theory/filters.md.
     Rounds: up, where a guarantee of another notion is converted; sums are exact rationals.
     Assumes: spent before.
     Laws: sharp: what ``compose`` says of the same mu_i fixed in advance.

@@ -19,7 +19,7 @@ from accountant.side_conditions import SPENT_BEFORE
 
 RENYI_FILTER: Final = Theorem(
     rule="filter/renyi",
-    source="Feldman & Zrnic, arXiv:2008.11193, Theorem 4.3",
+    source="Feldman & Zrnic, arXiv:2008.11193; proofs/theory/filters.md",
 )
 
 
@@ -31,7 +31,7 @@ class RenyiFilter(PrivacyFilter[R]):
         before it, r_i is chosen from those outputs alone, and sum_i r_i is at most epsilon on
         every path, then all outputs together have divergence at most epsilon at the order.
         The best of several orders may not be chosen at the end.
-    Source: Feldman & Zrnic (arXiv:2008.11193), Theorem 4.3. Proof: proofs/theory/filters.md.
+    Source: Feldman & Zrnic (arXiv:2008.11193). Proof: proofs/theory/filters.md.
     Rounds: up, where a divergence is computed; sums are exact rationals.
     Assumes: spent before.
     Laws: sharp: what ``compose`` says at the order of divergences fixed in advance.

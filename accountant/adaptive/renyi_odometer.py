@@ -20,7 +20,7 @@ class RenyiOdometer(PrivacyOdometer[R]):
     Statement: if every mechanism has Rényi divergence at most r_i at order a, given the outputs
         before it, r_i chosen from those outputs alone, then with probability at least 1 - delta,
         for all t at once, L_t <= r_1 + ... + r_t + log(1/delta) / (a - 1).
-    Source: Ville's inequality; Feldman & Zrnic (arXiv:2008.11193), Section 4. Proof:
+    Source: Ville's inequality; cf. Feldman & Zrnic (arXiv:2008.11193). Proof:
         proofs/theory/filters.md.
     Rounds: up.
 

@@ -19,7 +19,7 @@ from accountant.theorems.conversion.convert import convert
 
 ZCDP_FILTER: Final = Theorem(
     rule="filter/zcdp",
-    source="Whitehouse, Ramdas, Rogers & Wu, arXiv:2203.05481, Theorem 1",
+    source="Whitehouse, Ramdas, Rogers & Wu, arXiv:2203.05481; proofs/theory/filters.md",
 )
 
 
@@ -30,8 +30,8 @@ class ZCDPFilter(PrivacyFilter[R]):
     Statement: if every mechanism is rho_i-zCDP given the outputs before it, rho_i is chosen from
         those outputs alone, and sum_i rho_i is at most rho on every path, then all outputs
         together are rho-zCDP.
-    Source: Whitehouse, Ramdas, Rogers & Wu (arXiv:2203.05481), Theorem 1; Feldman & Zrnic
-        (arXiv:2008.11193), Theorem 4.3, order by order. Proof: proofs/theory/filters.md.
+    Source: Whitehouse, Ramdas, Rogers & Wu (arXiv:2203.05481); Feldman & Zrnic
+        (arXiv:2008.11193), order by order. Proof: proofs/theory/filters.md.
     Rounds: up, where a guarantee of another notion is converted; sums are exact rationals.
     Assumes: spent before.
     Laws: sharp: what ``compose`` says of the same rho_i fixed in advance.

@@ -25,8 +25,8 @@ class ZCDPOdometer(PrivacyOdometer[R]):
         L_t <= min_j (1 + x_j) rho + (log 1/delta + log 1/w_j) / x_j, rho the sum of rho_1, ...,
         rho_t, for any x_j > 0 and weights w_j of sum at most 1 that are fixed in advance. Here
         x_j = 2^{j/2} and w_j = 2 / (3 (|j| + 1) (|j| + 2)).
-    Source: Ville's inequality for each j; cf. Whitehouse, Ramdas, Rogers & Wu (arXiv:2203.05481),
-        Section 4. Proof: proofs/theory/filters.md.
+    Source: Ville's inequality for each j; cf. Whitehouse, Ramdas, Rogers & Wu (arXiv:2203.05481).
+        Proof: proofs/theory/filters.md.
     Rounds: up.
 
     Args:

@@ -28,6 +28,8 @@ from accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Reals
 # Above the relative error of total masses of 1 in a table and of single terms. Soundness depends on
 # it.
 _SLACK = 1e-12
+# Above what underflow takes of a mass, whatever floats hold longer. Soundness depends on it.
+_UNDERFLOW = 1e-322
 
 
 @final
@@ -86,16 +88,21 @@ def product_profile(
 ) -> Reals:
     """Return a product's profile at increasing epsilons, rounded up if sign = 1, down if -1.
 
-    Rounds: profiles fall, so the second one is evaluated a little to one side of eps - l_i.
+    Rounds: profiles fall, so the second one is evaluated a little to one side of eps - l_i. What
+        underflow takes of Q's masses is multiplied by e^loss.
     """
     found = np.empty(epsilon.shape)
     relative = sign * (_SLACK + second.rounding + 4.0 * UNIT_ROUNDOFF * first.mass.size)
+    sizes = first.loss.size + second.loss.size
+    lost = sign * _UNDERFLOW * sizes * math.exp(max(float(second.loss[-1]), 0.0))
     for index, one in enumerate(epsilon.tolist()):
         place = one - first.loss
         if math.isfinite(one):
             place -= sign * 4.0 * UNIT_ROUNDOFF * (abs(one) + np.abs(first.loss))
         total = float((first.mass * (second.profile(place) + second.rest)).sum()) + first.rest
         found[index] = total * (1.0 + relative)
+        if (place < second.loss[-1]).any():
+            found[index] += lost
     return found
 
 

@@ -193,7 +193,7 @@ def test_approximate_dp_beats_the_published_constants() -> None:
 
 
 def _published(squares: float, delta: float) -> float:
-    """Epsilon of a sum of squares, by arXiv:2203.05481, Theorem 1."""
+    """Epsilon of a sum of squares, by arXiv:2203.05481."""
     return math.sqrt(2 * math.log(1 / delta) * squares) + 0.5 * squares
 
 

@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from accountant.arithmetic.atoms import Atoms
 from accountant.arithmetic.two_tables import PiecewiseLinear, product_profile
 from accountant.pairs.finite import FinitePair
 
@@ -59,3 +60,15 @@ def test_beyond_every_loss_the_infinite_masses_remain() -> None:
 
     assert low == pytest.approx(0.25, abs=1e-11)
     assert low <= 0.25 <= high
+
+
+def test_masses_that_underflow() -> None:
+    """A mass of 1e-300 at a loss of 84 has 1e-337 under Q, which floats round to 0."""
+    first = PiecewiseLinear.of(SAME.atoms)
+    rare = Atoms(np.array([math.log(1e-300), 0.0]), np.array([84.0, 1e-9]), 0.0, 0.0)
+    epsilon = np.array([40.0, 60.0])
+    low, high = (
+        product_profile(first, PiecewiseLinear.of(rare), epsilon, sign) for sign in (-1.0, 1.0)
+    )
+    assert (low <= 1e-300 * (1 - 1e-10)).all()
+    assert (high >= 1e-300 * (1 - 1e-8)).all()

@@ -196,7 +196,9 @@ def power_order(guarantee: RenyiGuarantee[Any], rate: float, power: float) -> Fr
 
     order = _least(guarantee, room)
     c, value = np.array([float(order)]), np.array([_value(guarantee, order)])
-    return order if room(c, value)[0] < -_CERTAIN * (2.0 + value[0]) else None
+    # The log of the terms is rounded by about an ulp of its summands, which 1/(c - 1) enlarges.
+    rounding = 2.0**-50 * (1.0 + c[0] * abs(math.log(rate))) / (c[0] - 1.0)
+    return order if room(c, value)[0] < -(_CERTAIN * (2.0 + value[0]) + rounding) else None
 
 
 def _least(guarantee: RenyiGuarantee[Any], terms: Callable[[Reals, Reals], Reals]) -> Fraction:

@@ -41,7 +41,7 @@ def facts(
     *,
     fine: int = _FINE,
     slack: float = _SLACK,
-    most: float = _SHARE,
+    most: int | None = None,
 ) -> tuple[Points, list[Step], int]:
     """Return bounds at most of some epsilons >= 0, the steps that prove them, and their work.
 
@@ -52,7 +52,7 @@ def facts(
         places: epsilons, increasing.
         fine: grid points of a sampled pair's table for a typical loss.
         slack: of log delta: what one line may give away to serve more epsilons.
-        most: the most work of the checker, by default as much as leaves some for a selection.
+        most: the most work of the checker; None is as much as leaves some for a selection.
     Raises:
         NotCertified: the checker would refuse so much work.
     """
@@ -66,7 +66,7 @@ def facts(
     listed: list[tuple[Fraction, Fraction]] = []
     steps: list[Step] = []
     work = sum(proof.work(len(served)) for proof, served in found)
-    if work > most:
+    if work > (_SHARE if most is None else most):
         raise NotCertified(
             "bounding the profile of what is selected from takes more work than the checker does; "
             "certify the runs without the selection"

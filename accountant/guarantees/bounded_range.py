@@ -130,8 +130,9 @@ class BoundedRange(PairGuarantee[R]):
         Source: Dong, Durfee & Rogers (arXiv:1909.13830) maximise the same two-point laws.
         """
         epsilon = floats_around(self.stated_epsilon)[1]
-        line = floats_around(self.stated_epsilon**2 * Fraction(order) / 8)[1]
-        cap = min(line, epsilon)
+        cap = epsilon
+        if order < math.inf:  # the float above an order beyond floats
+            cap = min(floats_around(self.stated_epsilon**2 * Fraction(order) / 8)[1], epsilon)
         if epsilon == 0.0 or math.isinf(epsilon):
             return Bound(0.0, cap)
         half, more = 0.5 * epsilon, 0.5 * epsilon * (order - 1.0)

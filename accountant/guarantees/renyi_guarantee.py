@@ -93,6 +93,8 @@ class RenyiGuarantee(Guarantee[R], ABC):
 
     @final
     def _rdp_at(self, order: float) -> Bound:
+        if math.isinf(order):  # the float above an order beyond floats
+            return Bound(0.0, math.inf)
         exact = self.divergence_up(Fraction(order))
         upper = math.inf if exact is None else floats_around(exact)[1]
         return Bound(floats_around(self._gaussian_rho() * Fraction(order))[0], upper)

@@ -1,0 +1,32 @@
+"""Renyi divergences at orders that no float holds: a typed refusal, or a bracket."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from typing import Any
+
+import pytest
+
+from accountant import GDP, RDP, ZCDP, BoundedRange, Guarantee, PoissonRuns, PureDP, select
+from accountant.errors import PrivacyError
+
+HUGE = 10**400
+GUARANTEES: list[Guarantee[Any]] = [
+    PureDP(epsilon=1),
+    BoundedRange(epsilon=1),
+    ZCDP(rho=1),
+    GDP(mu=1),
+    RDP(points=((2, 1), (HUGE, 5))),
+    select(ZCDP(rho=1), PoissonRuns(rate=3)),
+    BoundedRange(epsilon=1).to_pair(),
+]
+
+
+@pytest.mark.parametrize("guarantee", GUARANTEES, ids=lambda one: one.describe())
+def test_an_order_beyond_floats(guarantee: Guarantee[Any]) -> None:
+    """No error but ours, and no bracket below what the order 2 has."""
+    with contextlib.suppress(PrivacyError):
+        found = guarantee.rdp(order=HUGE)
+        assert not math.isnan(found.lower)
+        assert found.upper >= guarantee.rdp(order=2).lower

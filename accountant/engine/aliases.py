@@ -105,7 +105,11 @@ def alias_step(saddle: Saddle, known: RealBounds) -> float:
         NotCertified: it would vanish, next to the largest loss or where K is known no further.
     """
     c = rounded_short(saddle.c)
-    needed = known.upper - known.points * saddle.epsilon - saddle.log_delta - saddle.log_tolerance
+    with np.errstate(invalid="ignore"):  # infinities of losses beyond 1e60, refused below
+        needed = known.upper - known.points * saddle.epsilon
+        needed -= saddle.log_delta + saddle.log_tolerance
+    if np.isnan(needed).any():
+        raise NotCertified(f"K is not known at order {1 + c:.6g}: losses are too large")
     gap = np.abs(known.points - c)
     period = 0.0
     for side in (known.points < c, known.points > c):

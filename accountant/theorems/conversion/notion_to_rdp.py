@@ -13,6 +13,7 @@ from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.guarantee import Guarantee, renyi_order
 from accountant.guarantees.rdp import RDP
 from accountant.guarantees.renyi_guarantee import RenyiGuarantee
+from accountant.guarantees.rounding import floats_around
 from accountant.guarantees.theorem import Parameters, Premises, Theorem
 from accountant.relation import R
 
@@ -68,8 +69,8 @@ def notion_to_rdp(guarantee: Guarantee[R], *, orders: Sequence[Number]) -> RDP[R
     if not points:
         raise NotImplied(
             f"{guarantee.describe()} has no finite Renyi divergence at the given orders "
-            f"(from {float(exact[0]):g} to {float(exact[-1]):g}); try smaller orders, or convert "
-            "with to=PrivacyProfile (at epsilons)"
+            f"(from {floats_around(exact[0])[0]:g} to {floats_around(exact[-1])[0]:g}); "
+            "try smaller orders, or convert with to=PrivacyProfile (at epsilons)"
         )
     derivation = Derivation(
         theorem=CONVERT_NOTION_RDP,

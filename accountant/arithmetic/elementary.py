@@ -367,3 +367,8 @@ def log_enclosure(value: Complexes, relative: Reals, ulps: Reals) -> Enclosure:
     radius = -np.log1p(-np.where(known, relative, 0.0)) * (1 + 1e-12) + rounding
     ceiling = value.real + np.log1p(relative) + rounding
     return Enclosure(np.where(known, value, ceiling), np.where(known, radius, np.inf))
+
+
+def log_sum(one: float, other: float) -> float:
+    """Return the log of the sum of two exponentials."""
+    return max(one, other) + math.log1p(math.exp(-abs(one - other)))

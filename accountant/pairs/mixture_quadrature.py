@@ -17,6 +17,7 @@ from typing import Any, Protocol, final
 
 import numpy as np
 
+from accountant.arithmetic.elementary import log_sum
 from accountant.arithmetic.enclosure import Complexes, Numbers, Reals, rounded_short
 from accountant.errors import NotCertified
 
@@ -167,8 +168,8 @@ def _line(mu: float, q: float, log_unsampled: float, powers: _Powers) -> _Line:
     left, lost, lost_plain = _left(q, log_unsampled, powers, lift, wanted)
     right, beyond = _right(mu, log_q, log_unsampled, powers, lift + wanted)
     between = math.log(4.0) + bound - 2 * math.pi * strip / step
-    rest = _log_sum(between, lift + beyond)
-    return _Line(step, shift, left, right, _log_sum(rest, lost), _log_sum(rest, lost_plain))
+    rest = log_sum(between, lift + beyond)
+    return _Line(step, shift, left, right, log_sum(rest, lost), log_sum(rest, lost_plain))
 
 
 def _left(
@@ -187,7 +188,7 @@ def _left(
         grown = (powers.high - 2.0) * math.log1p(2 * q), (powers.low - 2.0) * math.log1p(-2 * q)
         height = math.log(2.0 * q * q * powers.size * (powers.size + 1.0)) + max(grown)
     else:
-        height = _log_sum(math.log(1.0 + 2.0 * powers.size), power)
+        height = log_sum(math.log(1.0 + 2.0 * powers.size), power)
     square = 2.0 * max(lift + height + wanted, 8.0)
     tail = lift - 0.5 * square + 1e-9
     return -math.sqrt(square), tail + height, tail + power
@@ -213,8 +214,8 @@ def _right(
 
     def beyond(right: float) -> float:
         log_v = log_q + mu * right - 0.5 * mu * mu
-        linear = math.log1p(2.0 * powers.size) + _log_sum(0.0, log_v)
-        power = _log_sum(a * _log_sum(log_unsampled, log_v), linear)
+        linear = math.log1p(2.0 * powers.size) + log_sum(0.0, log_v)
+        power = log_sum(a * log_sum(log_unsampled, log_v), linear)
         return power - 0.5 * right * right - math.log(right - a * mu) + 1e-9
 
     right = max(mu + math.sqrt(2.0 * flat), a * mu + math.sqrt(max(raised, 1.0)))
@@ -232,12 +233,12 @@ def _log_norm(mu: float, q: float, log_unsampled: float, powers: _Powers) -> flo
     """
     a, log_q = powers.high, math.log(q)
     linear = math.log(2.0 + 2.0 * q * (1.0 + powers.size))
-    base = _log_sum(linear, min(powers.low, 0.0) * log_unsampled)
+    base = log_sum(linear, min(powers.low, 0.0) * log_unsampled)
     if a <= 1.0:
         return base
     raised = log_q + 0.5 * a * (a - 1.0) * mu * mu
     if raised < _LITTLE:
-        return _log_sum(base, raised)
+        return log_sum(base, raised)
     end = a * mu + math.sqrt(2.0 * (raised + 9.0))
     count = int(min(max(end * (1.0 + 0.5 * a * mu), 64.0), 4096.0))
     z = (end / count) * np.arange(count + 1.0)
@@ -245,7 +246,7 @@ def _log_norm(mu: float, q: float, log_unsampled: float, powers: _Powers) -> flo
     cells = a * growth - 0.5 * z[:-1] ** 2
     peak = float(cells.max())
     summed = peak + math.log(float(np.exp(cells - peak).sum()) * end / count)
-    return _log_sum(base, summed + 1e-6)
+    return log_sum(base, summed + 1e-6)
 
 
 def log_size(mu: float, log_q: float, a: float) -> float:
@@ -254,11 +255,6 @@ def log_size(mu: float, log_q: float, a: float) -> float:
     Heuristic: it is in no error bound.
     """
     return max(a * log_q + 0.5 * a * (a - 1.0) * mu * mu, 0.0) if a > 1.0 else 0.0
-
-
-def _log_sum(one: float, other: float) -> float:
-    """Return the log of the sum of two exponentials."""
-    return max(one, other) + math.log1p(math.exp(-abs(one - other)))
 
 
 def _log_weights(z: Reals, shift: Reals, dtype: np.dtype[Any]) -> Numbers:

@@ -28,6 +28,7 @@ from typing import final
 
 import numpy as np
 
+from accountant.arithmetic.elementary import log_sum
 from accountant.arithmetic.enclosure import Complexes, Reals, rounded_short
 from accountant.errors import NotCertified
 
@@ -73,14 +74,14 @@ class _Mixture:
     def log_ratios(self, x: float) -> tuple[float, float]:
         """Return log A and log B at x."""
         drift = self.log_q - 0.5 * self.mu * self.mu
-        above = _log_sum(self.log_unsampled, drift + self.mu * x)
-        return above, _log_sum(self.log_unsampled, drift - self.mu * x)
+        above = log_sum(self.log_unsampled, drift + self.mu * x)
+        return above, log_sum(self.log_unsampled, drift - self.mu * x)
 
     def log_norm(self) -> float:
         """Return the log of N."""
         c, square = self.tilt, self.mu * self.mu
-        bare = -c * self.log_unsampled + _log_sum(0.0, self.log_q + 0.5 * c * (c + 1.0) * square)
-        revealed = _log_sum(self.log_unsampled, self.log_q + 2.0 * square * c * (c + 1.0))
+        bare = -c * self.log_unsampled + log_sum(0.0, self.log_q + 0.5 * c * (c + 1.0) * square)
+        revealed = log_sum(self.log_unsampled, self.log_q + 2.0 * square * c * (c + 1.0))
         return min(bare, revealed)
 
     def log_edge(self, half: float) -> float:
@@ -91,7 +92,7 @@ class _Mixture:
         width += 2.0 * self.mu * self.mu * math.exp(self.log_q)
         power = self.log_norm() + self.tilt * secant + 2.0 * angle * self.turn
         linear = math.log1p(2.0 * self.size * width)
-        return 0.5 * half * half + _log_sum(power, linear) + _ROUNDING
+        return 0.5 * half * half + log_sum(power, linear) + _ROUNDING
 
     def log_left(self, x: float) -> float:
         """Bound the log of the integral of phi |f + g| left of -x, for x > mu + 1.
@@ -108,7 +109,7 @@ class _Mixture:
         """
         above, below = self.log_ratios(x)
         power = (1.0 + self.tilt) * above - self.tilt * below - 0.5 * x * x
-        return _log_sum(self.log_left(x), power - math.log(x - self.slope(x))) + _ROUNDING
+        return log_sum(self.log_left(x), power - math.log(x - self.slope(x))) + _ROUNDING
 
     def slope(self, x: float) -> float:
         """Bound from above the slope of log(A^{1+c} B^{-c}) from x >= 0 on."""
@@ -161,9 +162,9 @@ def choose_opposite_rule(
         )
     first, last = -math.ceil(left / step), math.ceil(right / step)
     between = math.log(4.0) + edge - 2 * math.pi * half / step
-    beyond = _log_sum(one.log_left(left), one.log_right(right))
+    beyond = log_sum(one.log_left(left), one.log_right(right))
     z: Reals = step * np.arange(float(first), last + 1.0)
-    return OppositeRule(z, step, _log_sum(between, beyond) + _ROUNDING)
+    return OppositeRule(z, step, log_sum(between, beyond) + _ROUNDING)
 
 
 def log_size(mu: float, log_q: float, c: float) -> float:
@@ -172,8 +173,3 @@ def log_size(mu: float, log_q: float, c: float) -> float:
     Heuristic: it chooses how much a rule may leave out, and is in no error bound.
     """
     return max((1.0 + c) * (log_q + 0.5 * c * mu * mu), 0.0) if c > 0 else 0.0
-
-
-def _log_sum(one: float, other: float) -> float:
-    """Return the log of the sum of two exponentials."""
-    return max(one, other) + math.log1p(math.exp(-abs(one - other)))

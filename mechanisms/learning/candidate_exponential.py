@@ -111,7 +111,7 @@ class CandidateExponential(Mechanism[R]):
         return True
 
     def guarantee(self) -> Guarantee[R]:
-        """epsilon-bounded-range."""
+        """State epsilon-bounded range of the candidate that is looked up."""
         return post_process(
             self._mechanism().guarantee(), description="looking up the candidate of an index"
         )

@@ -84,7 +84,7 @@ class HalfspaceMistakes(Contributions):
         return Totals(mistakes.astype(np.float64) @ self.signed, mistakes.sum(axis=1))
 
     def advance(self, states: Vectors, noisy: Vectors) -> Vectors:
-        """The learner's update."""
+        """Return the next states by the update that the learner was given."""
         return self.update(states, noisy)
 
 

@@ -73,7 +73,7 @@ class OneVsRest(Mechanism[R]):
 
     @property
     def relation(self) -> R:
-        """The base's relation."""
+        """The neighbouring relation of the base learner."""
         return self.base.relation
 
     @property

@@ -123,7 +123,7 @@ class Projected(Mechanism[R]):
 
     @property
     def relation(self) -> R:
-        """The base's relation."""
+        """The neighbouring relation of the base learner."""
         return self.base.relation
 
     @property

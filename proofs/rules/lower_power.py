@@ -37,7 +37,7 @@ class _Known:
     high: list[Fraction]
 
     def ratios(self) -> list[arb]:
-        """t1, t2 and t3."""
+        """Return the three odds t1 < t2 < t3, e to the power of each place."""
         return [ball(one).exp() for one in self.places]
 
     def heights(self, bounds: list[Fraction]) -> list[arb]:

@@ -73,7 +73,7 @@ FILTERS: list[Any] = [
 
 
 def named(budget: PrivacyFilter[Any]) -> str:
-    """The filter's class."""
+    """Return the name of the filter's class, for the test's id."""
     return type(budget).__name__
 
 

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from accountant.guarantees.rdp import RDP
     from accountant.guarantees.trade_off import TradeOff
     from accountant.guarantees.zcdp import ZCDP
-    from accountant.relation import AddRemove, Relation, ReplaceOne, ZeroOut
+    from accountant.relation import AddRemove, Relation, ReplaceLabel, ReplaceOne, ZeroOut
     from accountant.run_counts.binomial import BinomialRuns
     from accountant.run_counts.finite import FiniteRuns
     from accountant.run_counts.fixed import FixedRuns
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from accountant.theorems.composition.parallel import parallel_compose
     from accountant.theorems.composition.post_process import post_process
     from accountant.theorems.conversion.convert import convert
+    from accountant.theorems.conversion.restrict import restrict
     from accountant.theorems.group.group import group
     from accountant.theorems.selection.above import select_above
     from accountant.theorems.selection.select import select
@@ -99,6 +100,7 @@ _HOMES = {
     "RelationMismatch": "accountant.errors",
     "RenyiFilter": "accountant.adaptive.renyi_filter",
     "RenyiOdometer": "accountant.adaptive.renyi_odometer",
+    "ReplaceLabel": "accountant.relation",
     "ReplaceOne": "accountant.relation",
     "RunLaw": "accountant.run_counts.law",
     "SamplingScheme": "accountant.sampling.schemes",
@@ -120,6 +122,7 @@ _HOMES = {
     "parallel_compose": "accountant.theorems.composition.parallel",
     "plan_selection": "accountant.calibration.plan_selection",
     "post_process": "accountant.theorems.composition.post_process",
+    "restrict": "accountant.theorems.conversion.restrict",
     "select": "accountant.theorems.selection.select",
     "select_above": "accountant.theorems.selection.above",
     "self_compose": "accountant.theorems.composition.compose",
@@ -162,6 +165,7 @@ __all__ = [  # noqa: RUF022 - plain order, as a test of the surface compares
     "RelationMismatch",
     "RenyiFilter",
     "RenyiOdometer",
+    "ReplaceLabel",
     "ReplaceOne",
     "RunLaw",
     "SamplingScheme",
@@ -183,6 +187,7 @@ __all__ = [  # noqa: RUF022 - plain order, as a test of the surface compares
     "parallel_compose",
     "plan_selection",
     "post_process",
+    "restrict",
     "select",
     "select_above",
     "self_compose",

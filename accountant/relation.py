@@ -52,7 +52,16 @@ class ZeroOut(Relation):
     name: ClassVar[str] = "zero-out"
 
 
-RELATIONS: tuple[Relation, ...] = (AddRemove(), ReplaceOne(), ZeroOut())
+@final
+@dataclass(frozen=True, slots=True)
+class ReplaceLabel(Relation):
+    """D' is D with the label of one record replaced; all features and their number are public."""
+
+    symmetric: ClassVar[bool] = True
+    name: ClassVar[str] = "replace-label"
+
+
+RELATIONS: tuple[Relation, ...] = (AddRemove(), ReplaceOne(), ZeroOut(), ReplaceLabel())
 
 # Classic, hence invariant: a frozen generic dataclass written ``class X[R: Relation]`` is
 # inferred covariant, and then mixing relations passes the type checker.

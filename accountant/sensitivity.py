@@ -14,7 +14,7 @@ from typing import final
 
 from accountant import arguments
 from accountant.arguments import Number
-from accountant.relation import Relation, ReplaceOne
+from accountant.relation import Relation
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +92,8 @@ class L2Contribution:
         object.__setattr__(self, "value", arguments.positive(contribution=value))
 
     def under(self, relation: Relation) -> L2:
-        """Return the sensitivity of the sum: twice the bound under replace-one."""
-        return L2(2 * self.value if isinstance(relation, ReplaceOne) else self.value)
+        """Return the sensitivity of the sum: twice the bound if a record is replaced."""
+        return L2(2 * self.value if relation.symmetric else self.value)
 
 
 def _sqrt_up(whole: int) -> Fraction:

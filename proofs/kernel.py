@@ -22,7 +22,7 @@ from proofs.fields import Fields
 from proofs.limits import PER_STEP, PRECISIONS
 from proofs.logic.rule import Application, Budget, Rule
 from proofs.logic.statement import Statement, read_statement
-from proofs.rules import ALL_SETS, RULES, sets_of
+from proofs.rules import ALL_SETS, RESTRICT, RULES, sets_of
 from proofs.verdict import Rejected, Verdict, Verified, VerifiedUnder
 
 
@@ -119,6 +119,8 @@ def _read(step: Step, premises: tuple[Proved, ...], budget: Budget) -> tuple[Sta
     budget.spend(sum(premise.size for premise in premises))
     conclusion = read_statement(step.conclusion)
     relations = {premise.statement.relation for premise in premises} - {""}
+    if step.rule == RESTRICT:  # it compares the relations itself
+        return conclusion, size
     if relations - {conclusion.relation}:
         raise RefusedError(f"premises under {sorted(relations)}, conclusion under another relation")
     return conclusion, size

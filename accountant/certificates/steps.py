@@ -307,6 +307,7 @@ _PLAIN = [
     "repeat/pair",
     "parallel",
     "post-process",
+    "restrict/relation",
     "subsample/poisson",
     "subsample/gaussian-sum",
     "subsample/without-replacement",

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accountant.errors import ParameterError
-from accountant.relation import AddRemove, Relation, ReplaceOne, ZeroOut
+from accountant.relation import AddRemove, Relation, ReplaceLabel, ReplaceOne, ZeroOut
 from auditing.trials.pair import Pair
 
 Records = list[Any]
@@ -38,7 +38,7 @@ def neighbours(
 
     Args:
         data: records, in order: a sequence, or an array whose first axis is the records.
-        relation: AddRemove, ReplaceOne or ZeroOut.
+        relation: AddRemove, ReplaceOne, ZeroOut or ReplaceLabel, whose records end with a label.
         records: what the differing record may be.
         blank: the record that contributes nothing, for ZeroOut.
     Yields:
@@ -96,7 +96,7 @@ def crowded(
 
     Args:
         data: records, at least one.
-        relation: AddRemove, ReplaceOne or ZeroOut.
+        relation: AddRemove, ReplaceOne, ZeroOut or ReplaceLabel, whose records end with a label.
         records: what is there several times; by default ``records_like(data)``.
         sizes: by default where counters of 8 and 16 bits end.
         blank: as for ``neighbours``.
@@ -151,7 +151,10 @@ def _builder(relation: Relation, blank: object) -> Callable[[Records, Any, str],
             return lambda rest, record, name: iter(
                 [Pair([record, *rest], [blank, *rest], f"{name} blanked")]
             )
-    raise ParameterError("relation", relation, "AddRemove(), ReplaceOne() or ZeroOut()")
+        case ReplaceLabel():
+            return _relabelled
+    allowed = "AddRemove(), ReplaceOne(), ZeroOut() or ReplaceLabel()"
+    raise ParameterError("relation", relation, allowed)
 
 
 def _added(rest: Records, record: object, name: str) -> Iterator[Pair]:
@@ -161,6 +164,13 @@ def _added(rest: Records, record: object, name: str) -> Iterator[Pair]:
 def _replaced(rest: Records, record: object, name: str) -> Iterator[Pair]:
     if rest:
         yield Pair([record, *rest[1:]], rest, f"{name} in place of {_named(rest[0])}")
+
+
+def _relabelled(rest: Records, record: Any, name: str) -> Iterator[Pair]:  # noqa: ANN401  # a row
+    if rest and all(isinstance(one, Sequence | np.ndarray) for one in (rest[0], record)):
+        other = [*rest[0][:-1], record[-1]]
+        first = np.array(other) if isinstance(rest[0], np.ndarray) else tuple(other)
+        yield Pair([first, *rest[1:]], rest, f"the label of {name} in place of the first")
 
 
 def _rows(first: Any) -> list[Any]:  # noqa: ANN401  # a row

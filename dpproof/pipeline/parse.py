@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 
-from accountant.relation import RELATIONS, Relation
+from accountant.relation import RELATIONS, Relation, ReplaceLabel
 from accountant.sampling.schemes import Poisson, SamplingScheme, WithoutReplacement
 from dpproof.errors import InputError, placed
 from dpproof.pipeline.pipeline import Pipeline, Release, Stage
@@ -218,6 +218,9 @@ def _sampling(
         if key not in ("scheme", *SCHEMES[scheme]):
             problem = f"not a parameter here: {scheme} takes {' and '.join(SCHEMES[scheme])}"
             raise table.refuse(key, problem)
+    if isinstance(relation, ReplaceLabel):
+        problem = f"left out under {relation}, where sampling has no amplification"
+        raise section.refuse("sampling", f"expected it {problem}: what is public may be released")
     covered = "without-replacement" if relation.symmetric else "poisson"
     if scheme != covered and not (relation.symmetric and _is_gaussian_sum(releases)):
         problem = f"expected {quoted(covered)} under {relation}: no theorem here covers the other"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from accountant.guarantees.derivation import Derivation
-from accountant.relation import AddRemove, Relation, ReplaceOne, ZeroOut
+from accountant.relation import AddRemove, Relation, ReplaceLabel, ReplaceOne, ZeroOut
 from accountant.sampling.schemes import Poisson, SamplingScheme, WithoutReplacement
 from dpproof.pipeline.pipeline import Release, Stage
 from dpproof.pipeline.vocabulary import NORM_WORDS, PARAMETERS
@@ -15,11 +15,13 @@ NEIGHBOURS: dict[type[Relation], str] = {
     AddRemove: "one record is added or removed",
     ReplaceOne: "one record is replaced by another",
     ZeroOut: "one record is replaced by a blank",
+    ReplaceLabel: "the label of one record is replaced",
 }
 QUESTION: dict[type[Relation], str] = {
     AddRemove: "whether one known record was in the data",
     ReplaceOne: "which of two known records was in the data",
     ZeroOut: "whether one known record was blanked out",
+    ReplaceLabel: "which of two known labels a known record had",
 }
 
 

@@ -15,7 +15,7 @@ from accountant import arguments as check
 from accountant.arguments import Number
 from accountant.errors import ParameterError
 from accountant.guarantees.guarantee import Guarantee
-from accountant.relation import AddRemove, R, Relation, ReplaceOne
+from accountant.relation import AddRemove, R, Relation
 from accountant.sensitivity import LInf
 from accountant.theorems.composition.post_process import post_process
 from mechanisms import parameters
@@ -144,7 +144,7 @@ class CandidateExponential(Mechanism[R]):
         return ExponentialMechanism(
             epsilon=self.epsilon,
             sensitivity=LInf(1),
-            monotone=not isinstance(self.relation, ReplaceOne),
+            monotone=not self.relation.symmetric,
             relation=self.relation,
         )
 

@@ -14,7 +14,7 @@ from accountant.arguments import Number
 from accountant.errors import ParameterError
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.rounding import sqrt_up
-from accountant.relation import AddRemove, R, Relation, ReplaceOne
+from accountant.relation import AddRemove, R, Relation
 from accountant.sensitivity import L2
 from accountant.theorems.composition.post_process import post_process
 from mechanisms import parameters
@@ -128,7 +128,7 @@ class ClassMeans(Mechanism[R]):
     def sensitivity(self) -> L2:
         """How far the sums and the scaled counts move together, in data units."""
         squared = self._unit**2 + (self.sigma / self.count_sigma) ** 2
-        if isinstance(self.relation, ReplaceOne):
+        if self.relation.symmetric:
             return L2(sqrt_up(max(4 * self._unit**2, 2 * squared)))
         return L2(sqrt_up(squared))
 

@@ -18,7 +18,7 @@ from accountant import arguments
 from accountant.arguments import Number
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.rounding import sqrt_up
-from accountant.relation import R, ReplaceOne
+from accountant.relation import R
 from accountant.sensitivity import L1, L2, L2Contribution, LInf
 from mechanisms.combinators.composed import compose
 from mechanisms.mechanism import Mechanism
@@ -135,7 +135,7 @@ class GaussianStop(Stop):
         one = noise.contribution.value if noise.contribution else noise.sensitivity.value
         joint = sqrt_up(one**2 + (noise.sigma / Fraction(self.sigma)) ** 2)
         bound: L2 | L2Contribution = L2Contribution(joint)
-        if isinstance(noise.relation, ReplaceOne) and not sampled:
+        if noise.relation.symmetric and not sampled:
             bound = L2(max(noise.sensitivity.value, joint))
         return Gaussian(sigma=noise.sigma, sensitivity=bound, relation=noise.relation)
 
@@ -225,6 +225,6 @@ class ChooseIterate(Stop):
         return ExponentialMechanism(
             epsilon=self.epsilon,
             sensitivity=LInf(1),
-            monotone=not isinstance(relation, ReplaceOne),
+            monotone=not relation.symmetric,
             relation=relation,
         )

@@ -13,7 +13,7 @@ from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.gdp import GDP
 from accountant.guarantees.rounding import show
 from accountant.guarantees.theorem import Theorem
-from accountant.relation import AddRemove, R, Relation, ReplaceOne
+from accountant.relation import AddRemove, R, Relation
 from accountant.sampling.schemes import Poisson
 from accountant.sensitivity import L2, L2Contribution
 from accountant.side_conditions import SUM_OF_CONTRIBUTIONS
@@ -150,7 +150,7 @@ class Gaussian(Mechanism[R]):
         Raises:
             NotImplied: under replace-one, if the sensitivity is not an L2Contribution.
         """
-        replaced = isinstance(self.relation, ReplaceOne)
+        replaced = self.relation.symmetric
         if self.contribution is None or not replaced:
             return subsample_poisson(self.guarantee(), scheme)
         if scheme.sampling_rate == 1:

@@ -16,7 +16,7 @@ from accountant.guarantees.bounded_range import BoundedRange
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.rounding import show
 from accountant.guarantees.theorem import Theorem
-from accountant.relation import AddRemove, R, Relation, ReplaceOne
+from accountant.relation import AddRemove, R, Relation
 from accountant.sensitivity import LInf
 from accountant.side_conditions import MONOTONE, SAME_CANDIDATES
 from mechanisms import parameters
@@ -105,11 +105,11 @@ class ExponentialMechanism(Mechanism[R]):
     ) -> None:
         if not isinstance(monotone, bool):
             raise ParameterError("monotone", monotone, "True or False")
-        if monotone and isinstance(relation, ReplaceOne):
+        if monotone and relation.symmetric:
             raise ParameterError(
                 "monotone",
                 monotone,
-                "False under replace-one",
+                f"False under {relation}",
                 "replacing a record can raise one score and lower another",
             )
         object.__setattr__(self, "epsilon", arguments.positive(epsilon=epsilon))

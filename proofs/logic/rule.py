@@ -43,7 +43,8 @@ class Application:
 
     Attributes:
         conclusion: what is to follow.
-        premises: statements that are proved already, all under the conclusion's relation.
+        premises: statements that are proved already, all under the conclusion's relation, except
+            for the rule that restricts a relation.
         witness: parameters and hints; the kernel refuses fields that the rule does not take.
         mechanisms: what the verdict calls the mechanism of each premise.
         budget: for rules whose work depends on the certificate.

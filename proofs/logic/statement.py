@@ -16,7 +16,8 @@ from proofs.logic.read_pairs import read_product
 from proofs.logic.wording import listed, product_words
 from proofs.pairs.pair import Product
 
-RELATIONS: Final = ("add-remove", "replace-one", "zero-out")
+RELATIONS: Final = ("add-remove", "replace-one", "zero-out", "replace-label")
+SYMMETRIC: Final = ("replace-one", "replace-label")
 Points: TypeAlias = tuple[tuple[Fraction, Fraction], ...]
 
 
@@ -362,7 +363,7 @@ def read_statement(value: object) -> Statement:
         if not isinstance(found, str) or found not in RELATIONS:
             raise RefusedError(f"no relation is called {found!r:.60}")
         relation, steps = found, fields.whole("steps")
-    if isinstance(claim, Pairs) and (relation == "replace-one" or steps > 1):
+    if isinstance(claim, Pairs) and (relation in SYMMETRIC or steps > 1):
         _require_one_product(claim)
     fields.close()
     return Statement(claim, relation, steps)
@@ -376,6 +377,6 @@ def _require_one_product(pairs: Pairs) -> None:
     """
     if pairs.forward != pairs.backward:
         raise RefusedError(
-            "under replace-one, and of datasets several steps apart, every order of two datasets "
-            "counts: the pairs must be the same in both directions"
+            "under replace-one and replace-label, and of datasets several steps apart, every order "
+            "of two datasets counts: the pairs must be the same in both directions"
         )

@@ -21,6 +21,7 @@ from proofs.rules import (
     lower_bound,
     lower_power,
     mechanisms,
+    restrict,
     select,
     select_best_of_runs,
     select_shifted_mixture,
@@ -28,6 +29,9 @@ from proofs.rules import (
     subsample,
 )
 from proofs.rules.mechanisms import stated
+
+RESTRICT: Final = "restrict/relation"
+"""The one rule whose premise is under another relation than its conclusion."""
 
 PLAIN: Final = ("pure-dp", "approx-dp", "gdp", "zcdp", "rdp", "dominating-pair")
 
@@ -111,6 +115,7 @@ RULE_SETS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
         },
         "groups": {
             "parallel": compose.parallel,
+            RESTRICT: restrict.relation,
             "group/pure-dp": group.pure_dp,
             "group/approx-dp": group.approx_dp,
             "group/bounded-range": group.bounded_range,

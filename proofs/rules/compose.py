@@ -16,6 +16,7 @@ from proofs.logic.rule import Application
 from proofs.logic.statement import (
     GDP,
     RDP,
+    SYMMETRIC,
     ZCDP,
     ApproxDP,
     BoundedRange,
@@ -105,7 +106,7 @@ def parallel(step: Application) -> tuple[str, ...]:
     A record that is added or removed changes one part only, one that is blanked as well if the
     blank stays in its part; and the outputs of the other parts say nothing of that part's.
     """
-    if step.conclusion.relation == "replace-one":
+    if step.conclusion.relation in SYMMETRIC:
         raise RefusedError("a replaced record may move from one part to another")
     if step.conclusion.steps != 1:
         raise RefusedError("several records may fall in several parts")

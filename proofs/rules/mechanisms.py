@@ -9,7 +9,7 @@ from typing import Final
 from proofs.balls.arithmetic import exact
 from proofs.errors import RefusedError
 from proofs.logic.rule import Application
-from proofs.logic.statement import GDP, ZCDP, BoundedRange, Claim, Pairs
+from proofs.logic.statement import GDP, SYMMETRIC, ZCDP, BoundedRange, Claim, Pairs
 from proofs.pairs.discrete_gaussian import DiscreteGaussianPair
 from proofs.pairs.discrete_laplace import DiscreteLaplacePair
 from proofs.pairs.laplace import LaplacePair
@@ -113,8 +113,8 @@ def exponential(step: Application) -> tuple[str, ...]:
     step.axiom()
     factor, sensitivity = step.witness.positive("factor"), step.witness.positive("sensitivity")
     monotone = step.witness.flag("monotone")
-    if monotone and step.conclusion.relation == "replace-one":
-        raise RefusedError("scores are not monotone under replace-one")
+    if monotone and step.conclusion.relation in SYMMETRIC:
+        raise RefusedError(f"scores are not monotone under {step.conclusion.relation}")
     step.expect(BoundedRange(factor * sensitivity * (1 if monotone else 2)))
     between = f"between {step.conclusion.relation} neighbours"
     draws = (

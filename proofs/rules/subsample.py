@@ -9,7 +9,7 @@ from proofs.balls.arithmetic import exact
 from proofs.errors import RefusedError
 from proofs.logic.read_pairs import rate
 from proofs.logic.rule import Application
-from proofs.logic.statement import Pairs
+from proofs.logic.statement import SYMMETRIC, Pairs
 from proofs.pairs.gaussian import GaussianPair
 from proofs.pairs.opposite_gaussians import OppositeGaussiansPair
 from proofs.pairs.pair import Pair, Product
@@ -28,8 +28,8 @@ def poisson(step: Application) -> tuple[str, ...]:
     Source: Zhu, Dong & Wang (arXiv:2106.08567), Theorem 11; false under replace-one (Lebeda et al.,
     arXiv:2405.20769).
     """
-    if step.conclusion.relation == "replace-one":
-        raise RefusedError("Poisson sampling under replace-one is not this formula")
+    if step.conclusion.relation in SYMMETRIC:
+        raise RefusedError(f"Poisson sampling under {step.conclusion.relation} is not this formula")
     if step.conclusion.steps != 1:
         raise RefusedError("the formula is about one record")
     base, q = step.only(Pairs), rate(step.witness)

@@ -18,9 +18,14 @@ from accountant.relation import (
 def test_relations_are_values() -> None:
     """Equal within a type, different across types, named as in a pipeline file."""
     assert AddRemove() == AddRemove()
-    assert len({*RELATIONS, AddRemove()}) == 3
-    assert [str(relation) for relation in RELATIONS] == ["add-remove", "replace-one", "zero-out"]
-    assert [relation.symmetric for relation in RELATIONS] == [False, True, False]
+    assert len({*RELATIONS, AddRemove()}) == 4
+    assert [str(relation) for relation in RELATIONS] == [
+        "add-remove",
+        "replace-one",
+        "zero-out",
+        "replace-label",
+    ]
+    assert [relation.symmetric for relation in RELATIONS] == [False, True, False, True]
 
 
 def test_one_relation_is_returned() -> None:

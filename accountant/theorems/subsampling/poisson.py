@@ -14,7 +14,7 @@ from accountant.guarantees.theorem import Parameters, Premises, Theorem
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.product import Product
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
-from accountant.relation import R, ReplaceOne, ZeroOut
+from accountant.relation import R, ReplaceLabel, ReplaceOne, ZeroOut
 from accountant.sampling.schemes import Poisson
 from accountant.side_conditions import BLANK_IGNORED, POISSON_SAMPLE, SAMPLE_HIDDEN
 from accountant.subsampling.subsampled import Direction, SubsampledPair
@@ -59,14 +59,20 @@ def subsample_poisson(guarantee: Guarantee[R], scheme: Poisson) -> DominatingPai
     Returns:
         One pair per direction.
     Raises:
-        NotImplied: under replace-one, about groups (each of their records is drawn by itself), or
-            when only a Rényi curve is known.
+        NotImplied: under replace-one and replace-label, about groups (each of their records is
+            drawn by itself), or when only a Rényi curve is known.
     Example:
         >>> from accountant import GDP, Poisson
         >>> step = subsample_poisson(GDP(mu=1), Poisson(sampling_rate=0.01))
         >>> round(step.epsilon(delta=1e-6).upper, 6)
         0.363948
     """
+    if isinstance(guarantee.relation, ReplaceLabel):
+        raise NotImplied(
+            "a sample under replace-label has no amplification of epsilon: what is public of the "
+            "sampled records may be released; state the guarantee under ReplaceOne(), subsample "
+            "that, and restrict the result"
+        )
     if isinstance(guarantee.relation, ReplaceOne):
         raise NotImplied(
             "Poisson sampling under replace-one is not the add/remove formula, and is bounded for "

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import auditing
-from accountant import AddRemove, Relation, ReplaceOne, ZeroOut
+from accountant import AddRemove, Relation, ReplaceLabel, ReplaceOne, ZeroOut
 from accountant.errors import ParameterError
 from auditing import Outcome, all_differ, crowded, neighbours, permuted, records_like
 
@@ -143,3 +143,15 @@ def test_refuses_what_is_no_relation() -> None:
     """A relation is one of the three."""
     with pytest.raises(ParameterError):
         list(neighbours([1], relation="add-remove"))  # type: ignore[arg-type]
+
+
+def test_labels_alone_are_replaced() -> None:
+    """Under replace-label the features of a row stay, for rows of arrays and pairs (x, y)."""
+    rows = np.array([[0.5, 1.0], [0.25, -1.0]])
+    pairs = list(neighbours(rows, relation=ReplaceLabel()))
+
+    assert pairs
+    assert all((pair.data[:, 0] == rows[:, 0]).all() for pair in pairs)
+    found = list(neighbours([("a", 1)], relation=ReplaceLabel(), records=[("b", -1)]))
+    assert [pair.data for pair in found] == [[("a", -1)], [("a", 1)]]
+    assert not list(neighbours([1.0], relation=ReplaceLabel()))

@@ -5,9 +5,12 @@ from __future__ import annotations
 import tomllib
 from fractions import Fraction
 
-from accountant.relation import AddRemove, ReplaceOne
+import pytest
+
+from accountant.relation import AddRemove, ReplaceLabel, ReplaceOne
 from accountant.sampling.schemes import Poisson, WithoutReplacement
 from accountant.sensitivity import L2Contribution
+from dpproof.errors import InputError
 from dpproof.pipeline.parse import parse
 from dpproof.pipeline.pipeline import Pipeline
 from mechanisms import Gaussian
@@ -122,3 +125,13 @@ def test_a_gaussian_sum_on_poisson_samples_under_replace_one() -> None:
     assert stage.releases[0].values == {"sigma": 2, "contribution": 3}
     step = noise.subsample(Poisson(sampling_rate=0.25)).repeat(5)
     assert stage.guarantee(ReplaceOne()) == step.guarantee()
+
+
+@pytest.mark.parametrize("scheme", ['"poisson", rate = 0.1', '"without-replacement"'])
+def test_sampling_under_replace_label_is_refused(scheme: str) -> None:
+    """The relation can be named, and a stage that samples under it is refused."""
+    text = PIPELINE.replace("add-remove", "replace-label") + GAUSSIAN
+
+    assert parsed(text).relation == ReplaceLabel()
+    with pytest.raises(InputError, match="replace-label"):
+        parsed(f"{text}sampling = {{ scheme = {scheme} }}")

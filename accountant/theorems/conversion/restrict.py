@@ -1,0 +1,71 @@
+"""Restriction to a relation with fewer neighbours."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Final
+
+from accountant.errors import NotImplied
+from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.preconditions import required_guarantee
+from accountant.guarantees.provenance import derived
+from accountant.guarantees.theorem import Parameters, Premises, Theorem
+from accountant.relation import ReplaceLabel, ReplaceOne
+
+
+def _again(premises: Premises, _: Parameters) -> Guarantee[Any]:
+    """Apply the theorem to another premise."""
+    return restrict(premises[0])
+
+
+RESTRICT_RELATION: Final = Theorem(
+    rule="restrict/relation",
+    source="proofs/theory/margins.md, section 1",
+    again=_again,
+    lossless=False,
+)
+
+
+def restrict(guarantee: Guarantee[ReplaceOne]) -> Guarantee[ReplaceLabel]:
+    """State a guarantee under replace-one for datasets that differ in one label alone.
+
+    Statement: datasets that differ in the label of one record differ in one record, so what holds
+        for all neighbours under replace-one holds for all under replace-label; likewise for
+        groups. It says nothing about features and the number of records: they are not protected.
+    Assumes: nothing.
+    Source: proofs/theory/margins.md, section 1.
+    Rounds: nothing.
+    Checked by: rule ``restrict/relation``.
+
+    Args:
+        guarantee: any notion, under ReplaceOne. One under AddRemove or ZeroOut bounds a changed
+            label as two steps, not one.
+    Returns:
+        The same statement under ReplaceLabel.
+    Raises:
+        NotImplied: the guarantee is under another relation.
+        ParameterError: it is no guarantee.
+    Laws: every answer is unchanged.
+    Example:
+        >>> from accountant import GDP, ReplaceOne
+        >>> restrict(GDP(mu=1, relation=ReplaceOne()))
+        GDP(mu_squared=Fraction(1, 1), relation=ReplaceLabel())
+    """
+    required_guarantee(guarantee)
+    relation: object = guarantee.relation
+    if not isinstance(relation, ReplaceOne):
+        raise NotImplied(
+            f"a guarantee under {type(relation).__name__} does not speak of a changed label in one "
+            "step; state it under ReplaceOne(), whose neighbours include those of ReplaceLabel()"
+        )
+    twin: Guarantee[Any] = copy.copy(guarantee)
+    object.__setattr__(twin, "relation", ReplaceLabel())
+    derivation = Derivation(
+        theorem=RESTRICT_RELATION,
+        statement=f"{guarantee.describe()} where labels alone differ; features and the number of "
+        "records are public",
+        premises=(guarantee.derivation,),
+    )
+    object.__setattr__(twin, "derivation", derived(twin, derivation))
+    return twin

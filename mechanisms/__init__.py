@@ -18,11 +18,15 @@ if TYPE_CHECKING:
     from mechanisms.learning.batch_perceptron import BatchPerceptron
     from mechanisms.learning.candidate_exponential import CandidateExponential
     from mechanisms.learning.class_means import ClassMeans
+    from mechanisms.learning.featured import Featured
     from mechanisms.learning.kesler_perceptron import KeslerPerceptron
+    from mechanisms.learning.maps.feature_map import FeatureMap
+    from mechanisms.learning.maps.fourier_features import FourierFeatures
+    from mechanisms.learning.maps.sign_projection import SignProjection
     from mechanisms.learning.mean_halfspace import MeanHalfspace
     from mechanisms.learning.noisy_hinge import NoisyHinge
     from mechanisms.learning.one_vs_rest import OneVsRest
-    from mechanisms.learning.projected import Projected, SignProjection
+    from mechanisms.learning.projected import Projected
     from mechanisms.learning.records import Records
     from mechanisms.learning.stops import ChooseIterate, GaussianStop, LaplaceStop, NormStop
     from mechanisms.learning.subsampled_hinge import SubsampledHinge
@@ -47,6 +51,9 @@ _HOMES = {
     "DiscreteGaussian": "mechanisms.noise.discrete_gaussian",
     "DiscreteLaplace": "mechanisms.noise.discrete_laplace",
     "ExponentialMechanism": "mechanisms.selection.exponential",
+    "FeatureMap": "mechanisms.learning.maps.feature_map",
+    "Featured": "mechanisms.learning.featured",
+    "FourierFeatures": "mechanisms.learning.maps.fourier_features",
     "Gaussian": "mechanisms.noise.gaussian",
     "GaussianStop": "mechanisms.learning.stops",
     "KeslerPerceptron": "mechanisms.learning.kesler_perceptron",
@@ -65,7 +72,7 @@ _HOMES = {
     "ReplayRng": "mechanisms.samplers.rng",
     "Scores": "mechanisms.queries.exact",
     "Selected": "mechanisms.combinators.best_of_runs",
-    "SignProjection": "mechanisms.learning.projected",
+    "SignProjection": "mechanisms.learning.maps.sign_projection",
     "Subsampled": "mechanisms.combinators.subsampled",
     "SubsampledHinge": "mechanisms.learning.subsampled_hinge",
     "SystemRng": "mechanisms.samplers.rng",
@@ -84,6 +91,9 @@ __all__ = [
     "DiscreteGaussian",
     "DiscreteLaplace",
     "ExponentialMechanism",
+    "FeatureMap",
+    "Featured",
+    "FourierFeatures",
     "Gaussian",
     "GaussianStop",
     "KeslerPerceptron",

@@ -106,6 +106,11 @@ class CandidateExponential(Mechanism[R]):
         object.__setattr__(self, "relation", parameters.require_relation(relation))
 
     @property
+    def features(self) -> int:
+        """How wide the candidates are, and so the rows."""
+        return len(self.candidates[0])
+
+    @property
     def acts_on_records(self) -> bool:
         """A learner learns from records."""
         return True

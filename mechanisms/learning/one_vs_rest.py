@@ -77,6 +77,11 @@ class OneVsRest(Mechanism[R]):
         return self.base.relation
 
     @property
+    def features(self) -> int | None:
+        """How wide a row is; None takes it from the array."""
+        return self.base.features
+
+    @property
     def acts_on_records(self) -> bool:
         """A learner learns from records."""
         return True
@@ -92,7 +97,7 @@ class OneVsRest(Mechanism[R]):
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Run the base on every relabelled dataset: records of shape (len(datasets), count)."""
-        read = [as_records(data, self.base.features) for data in datasets]
+        read = [as_records(data, self.features) for data in datasets]
         runs = [
             self.base.draw([self._relabelled(data, c) for data in read], count, rng)
             for c in range(self.classes)

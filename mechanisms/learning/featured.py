@@ -1,0 +1,86 @@
+"""A learner on the features of its records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+from accountant.errors import ParameterError
+from accountant.guarantees.guarantee import Guarantee
+from accountant.relation import R
+from mechanisms.learning.candidate_exponential import CandidateExponential
+from mechanisms.learning.class_means import ClassMeans
+from mechanisms.learning.maps.feature_map import FeatureMap
+from mechanisms.learning.one_vs_rest import OneVsRest
+from mechanisms.learning.sum_learner import SumLearner
+from mechanisms.mechanism import Mechanism
+from mechanisms.outputs import Outputs
+from mechanisms.samplers.rng import Rng
+
+Learner = SumLearner[R] | ClassMeans[R] | OneVsRest[R] | CandidateExponential[R]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Featured(Mechanism[R]):
+    """Run a learner on mapped records; its weights are for mapped rows.
+
+    Statement: a map that is fixed in advance acts on one record at a time and keeps blank records
+        blank, so neighbours stay neighbours, and map and weights together satisfy the base's
+        guarantee. The base clips mapped rows to its own norm, so this needs no property of the map.
+    Source: Ghazi, Kumar, Manurangsi & Nguyen, arXiv:2011.14580, section 5, for random Fourier
+        features.
+
+    Args:
+        base: a learner of this package, its ``features`` None or those of mapped rows.
+        map: such as ``FourierFeatures(...)``; to classify, map rows with ``map.apply`` first.
+    Outputs:
+        As for the base, with weights for mapped rows.
+    Raises:
+        ParameterError: not a learner and a map, or widths that do not fit.
+    Example:
+        >>> from mechanisms.learning.batch_perceptron import BatchPerceptron
+        >>> from mechanisms.learning.maps.fourier_features import FourierFeatures
+        >>> base = BatchPerceptron(margin=0.1, steps=100, sigma=40)
+        >>> plan = FourierFeatures(features=2, frequencies=50, width=1, seed=7)
+        >>> Featured(base=base, map=plan).guarantee().mu
+        Fraction(1, 4)
+    """
+
+    base: Learner[R]
+    map: FeatureMap
+
+    def __post_init__(self) -> None:
+        """Refuse other bases and maps."""
+        base: object = self.base
+        plan: object = self.map
+        if not isinstance(base, SumLearner | ClassMeans | OneVsRest | CandidateExponential):
+            raise ParameterError("base", base, "a learner such as BatchPerceptron(...)")
+        if not isinstance(plan, FeatureMap):
+            raise ParameterError("map", plan, "a feature map such as FourierFeatures(...)")
+        if base.features not in (None, plan.output_features):
+            allowed = f"None or {plan.output_features} in the base"
+            raise ParameterError("features", base.features, f"must be {allowed}")
+
+    @property
+    def relation(self) -> R:
+        """The neighbouring relation of the base learner."""
+        return self.base.relation
+
+    @property
+    def acts_on_records(self) -> bool:
+        """A learner learns from records."""
+        return True
+
+    def guarantee(self) -> Guarantee[R]:
+        """The base's guarantee.
+
+        Raises:
+            NotImplied: as for the base.
+        """
+        return self.map.applied(self.base.guarantee())
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Run the base on the mapped datasets: shape (len(datasets), count)."""
+        return self.base.draw([self.map.records(data) for data in datasets], count, rng)

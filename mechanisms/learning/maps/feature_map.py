@@ -1,0 +1,130 @@
+"""What a feature map is: a public function of one row, the same whatever other rows there are."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from fractions import Fraction
+from typing import TypeVar, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant import arguments as check
+from accountant.errors import ParameterError
+from accountant.guarantees.guarantee import Guarantee
+from accountant.theorems.composition.post_process import post_process
+from mechanisms.learning.grid import WIDEST, Vectors
+from mechanisms.learning.records import Records, as_records
+
+N = TypeVar("N", bound=Guarantee)  # type: ignore[type-arg]  # of any relation
+
+
+class FeatureMap(ABC):
+    """A public function from rows to rows: a frozen value, its seed a field.
+
+    For every fixed map that acts on one row at a time neighbours stay neighbours, so a learner on
+    mapped rows keeps its guarantee, and map and weights together satisfy it. No property of the
+    map is needed for that: learners clip mapped rows to their own bound.
+
+    Laws: ``apply`` of some of the rows is those rows of ``apply`` of all, bit for bit.
+    """
+
+    __slots__ = ()
+
+    features: int
+
+    @property
+    @abstractmethod
+    def output_features(self) -> int:
+        """How wide a mapped row is."""
+
+    @property
+    @abstractmethod
+    def output_norm(self) -> Fraction | None:
+        """Bound of the Euclidean norm of every mapped row, up to rounding; None if there is none.
+
+        It is for choosing a learner's ``norm``. Privacy does not depend on it.
+        """
+
+    @property
+    @abstractmethod
+    def description(self) -> str:
+        """The map in words, with everything that decides it, for derivations and certificates."""
+
+    @abstractmethod
+    def _apply(self, rows: Vectors) -> Vectors:
+        """Map finite rows of the right width."""
+
+    @final
+    def apply(self, rows: Vectors) -> Vectors:
+        """Map rows, shape (n, features), to shape (n, output_features); nan if a row is not finite.
+
+        Raises:
+            ParameterError: the rows have another width.
+        """
+        if rows.ndim != 2 or rows.shape[1] != self.features:
+            raise ParameterError("rows", rows.shape, f"a matrix {self.features} wide")
+        finite = np.asarray(np.isfinite(rows).all(axis=1))
+        mapped = self._apply(np.where(finite[:, np.newaxis], rows, 0.0))
+        mapped[~finite] = np.nan
+        return mapped
+
+    @final
+    def records(self, data: object) -> Records:
+        """Read labelled rows and map them; a blank row, all zeros, stays blank.
+
+        Args:
+            data: as for every learner.
+        Raises:
+            ParameterError: the data is not labelled rows of the right width.
+        """
+        read = as_records(data, self.features)
+        mapped = self.apply(read.rows)
+        mapped[~read.rows.any(axis=1)] = 0.0
+        return Records(mapped, read.labels)
+
+    @final
+    def applied(self, guarantee: N) -> N:
+        """The guarantee of a learner on mapped records, with the map in its derivation."""
+        return post_process(
+            guarantee, description=f"training on rows mapped one by one by {self.description}"
+        )
+
+
+class LinearMap(FeatureMap, ABC):
+    """A map that multiplies a row by a public matrix, and may scale the result."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def matrix(self) -> Vectors:
+        """The matrix, shape (output_features, features), up to scale."""
+
+    @final
+    def back(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Weights for the rows before mapping, from weights for mapped rows."""
+        return np.asarray(weights @ self.matrix())
+
+
+def checked_width(**given: object) -> int:
+    """The one argument as a number of features.
+
+    Raises:
+        ParameterError: not a count, or more than learners take.
+    """
+    ((name, value),) = given.items()
+    width = check.count(**{name: value})
+    if width > WIDEST:
+        raise ParameterError(name, width, f"at most {WIDEST}")
+    return width
+
+
+def checked_seed(seed: object) -> int:
+    """The seed of a public map.
+
+    Raises:
+        ParameterError: not an int.
+    """
+    if isinstance(seed, bool) or not isinstance(seed, int):
+        raise ParameterError("seed", seed, "an int, chosen before looking at the data")
+    return seed

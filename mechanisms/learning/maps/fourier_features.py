@@ -1,0 +1,141 @@
+"""Random Fourier features of the Gaussian kernel."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, final
+
+import numpy as np
+from scipy.special import ndtri
+
+from accountant import arguments as check
+from accountant.arguments import Number
+from accountant.errors import ParameterError
+from mechanisms.learning.grid import (
+    RECORD_BITS,
+    STATE_BITS,
+    WIDEST,
+    Vectors,
+    clipped_rows,
+    unit_rows,
+)
+from mechanisms.learning.maps.feature_map import FeatureMap, checked_seed, checked_width
+from mechanisms.learning.maps.turns import cosine, sine
+from mechanisms.samplers.rng import ReplayRng
+from mechanisms.samplers.sampler_arguments import scale
+
+# Heuristic: with longer frequencies the grid's phases would be off by more than a 2^-12 turn.
+_LONGEST: Final = 2**12
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FourierFeatures(FeatureMap):
+    """Map x to (cos <r_j, x>, sin <r_j, x>) / sqrt(D), j = 1, ..., D, with r_j ~ N(0, I / width^2).
+
+    Scalar products of mapped rows approximate the Gaussian kernel exp(-||x - x'||^2 / (2 width^2)),
+    up to approximately 1 / sqrt(D); every mapped row has norm 1.
+
+    Args:
+        features: d, the width of the rows.
+        frequencies: D; mapped rows have 2 D features.
+        width: of the kernel, in data units.
+        seed: public, chosen before looking at the data; trying several is a selection.
+        norm: rows are clipped to this Euclidean norm before they are mapped, in data units; None
+            scales every row to norm 1.
+    Source: Rahimi & Recht, "Random features for large-scale kernel machines", NeurIPS 2007,
+        section 3; Ghazi, Kumar, Manurangsi & Nguyen, arXiv:2011.14580, section 5.
+    Proof: rows and frequencies in turns are integer vectors of norms at most 2^24 and 2^28, so
+        their products are exact in binary64 in any order; multiples of whole turns are taken off
+        exactly; ``turns.py`` computes element by element. So a mapped row depends on no other.
+    Raises:
+        ParameterError: a parameter outside its domain, or a kernel so narrow beside ``norm`` that
+            phases would be noise of rounding.
+    Example:
+        >>> plan = FourierFeatures(features=2, frequencies=500, width=2, seed=1, norm=8)
+        >>> one, other = plan.apply(np.array([[1.0, 2.0], [1.0, 0.0]]))
+        >>> bool(abs(one @ other - np.exp(-4 / 8)) < 0.1)
+        True
+    """
+
+    features: int
+    frequencies: int
+    width: Number
+    seed: int
+    norm: Number | None = 1
+
+    def __post_init__(self) -> None:
+        """Keep exact values; refuse others."""
+        object.__setattr__(self, "features", checked_width(features=self.features))
+        number = check.count(frequencies=self.frequencies)
+        if 2 * number > WIDEST:
+            raise ParameterError("frequencies", number, f"at most {WIDEST // 2}")
+        object.__setattr__(self, "frequencies", number)
+        object.__setattr__(self, "width", scale(width=self.width))
+        object.__setattr__(self, "seed", checked_seed(self.seed))
+        object.__setattr__(self, "norm", None if self.norm is None else scale(norm=self.norm))
+        if self._unit * math.isqrt(self.features) > 6 * _LONGEST * Fraction(self.width):
+            allowed = f"at least norm sqrt(features) / {6 * _LONGEST}"
+            raise ParameterError("width", self.width, allowed, "phases would lose their digits")
+
+    @property
+    def output_features(self) -> int:
+        """A cosine and a sine for every frequency."""
+        return 2 * self.frequencies
+
+    @property
+    def output_norm(self) -> Fraction:
+        """Every mapped row has norm 1."""
+        return Fraction(1)
+
+    @property
+    def description(self) -> str:
+        """Name the numbers, the seed and the clipping."""
+        numbers = f"{self.features} features, {self.frequencies} frequencies, width {self.width}"
+        first = "scaling to norm 1" if self.norm is None else f"clipping to norm {self.norm}"
+        return f"FourierFeatures, {numbers}, seed {self.seed}, after {first}"
+
+    def matrix(self) -> Vectors:
+        """The frequencies r_j as applied, in 1 / data units: shape (frequencies, features).
+
+        Standard normal quantiles of the words of ``ReplayRng(seed)``, rounded to a grid.
+        """
+        steps, bits = self._turns()
+        return steps * (2 * math.pi * 2.0**-bits / float(self._unit))
+
+    def clipped(self, rows: Vectors) -> Vectors:
+        """The rows as the frequencies meet them, in data units: clipped, or scaled to norm 1."""
+        return self._steps(rows) * (2.0**-RECORD_BITS * float(self._unit))
+
+    def _apply(self, rows: Vectors) -> Vectors:
+        steps, bits = self._turns()
+        phases = (self._steps(rows) @ steps.T) * 2.0 ** -(RECORD_BITS + bits)
+        phases -= np.rint(phases)
+        mapped = np.concatenate([cosine(phases), sine(phases)], axis=1)
+        return np.asarray(mapped / math.sqrt(self.frequencies))
+
+    def _steps(self, rows: Vectors) -> Vectors:
+        """Rows on the grid, in units of norm 2^-24."""
+        if self.norm is None:
+            return unit_rows(rows, RECORD_BITS)
+        return clipped_rows(rows, float(self.norm), RECORD_BITS)
+
+    def _turns(self) -> tuple[Vectors, int]:
+        """Frequencies in turns for rows of norm ``norm``: integers in units of 2^-bits, and bits.
+
+        The squared norm of each is at most 2^56.
+        """
+        size = self.frequencies * self.features
+        uniform = ((ReplayRng(self.seed).words(size) >> np.uint64(11)) + 0.5) * 2.0**-53
+        normal = ndtri(uniform).reshape(self.frequencies, self.features)
+        turns = normal * (float(self._unit / Fraction(self.width)) / (2 * math.pi))
+        longest = float(np.linalg.norm(turns, axis=1).max())
+        bits = STATE_BITS - 1 - math.frexp(longest)[1]
+        return np.trunc(np.ldexp(turns, bits)), bits
+
+    @property
+    def _unit(self) -> Fraction:
+        """The bound of the rows' norms, in data units."""
+        return Fraction(1) if self.norm is None else Fraction(self.norm)

@@ -1,0 +1,114 @@
+"""A learner on the features of its records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import proofs
+from accountant import AddRemove, ZeroOut
+from mechanisms import (
+    BatchPerceptron,
+    CandidateExponential,
+    ClassMeans,
+    Featured,
+    FourierFeatures,
+    KeslerPerceptron,
+    MeanHalfspace,
+    NoisyHinge,
+    OneVsRest,
+    Records,
+    ReplayRng,
+    SubsampledHinge,
+)
+from tests.contracts.mechanism_contract import MechanismContract, one_bad
+
+WAVES = FourierFeatures(features=2, frequencies=3, width=1, seed=3)
+
+
+def base(**changes: Any) -> BatchPerceptron[Any]:  # noqa: ANN401
+    """A perceptron of two steps."""
+    return BatchPerceptron(**{"margin": 0.1, "steps": 2, "sigma": 2, **changes})
+
+
+class TestFeatured(MechanismContract):
+    """Three frequencies."""
+
+    def mechanism(self) -> Featured[AddRemove]:
+        """Two steps."""
+        return Featured(base=base(), map=WAVES)
+
+    def data(self) -> Records:
+        """A few rows."""
+        return Records([[0.5, 0.5], [-1.0, 0.2], [0.0, 0.9]], [1, -1, 1])
+
+    def increasing_noise(self) -> Sequence[Featured[AddRemove]]:
+        """Standard deviations from half the norm to fifty times."""
+        return [Featured(base=base(sigma=s), map=WAVES) for s in (0.5, 1, 2.5, 50)]
+
+    def invalid(self) -> Sequence[Callable[[], object]]:
+        """Other bases and maps, and widths that do not fit."""
+        bad: dict[str, Sequence[Any]] = {
+            "base": (None, "perceptron", base(features=2), TestFeatured().mechanism()),
+            "map": (None, np.eye(2), "fourier"),
+        }
+        return one_bad(Featured, good={"base": base(), "map": WAVES}, bad=bad)
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        base(features=6),
+        SubsampledHinge(learning_rate=0.3, steps=3, sigma=1),
+        NoisyHinge(margin=0.5, expected_size=3, steps=3, sigma=1),
+        MeanHalfspace(sigma=1),
+        KeslerPerceptron(classes=2, margin=0.1, steps=2, sigma=1),
+        ClassMeans(classes=3, sigma=1),
+        OneVsRest(base=base(), classes=3),
+        CandidateExponential(candidates=np.eye(6), margin=0.1, epsilon=1),
+    ],
+    ids=lambda learner: type(learner).__name__,
+)
+def test_every_learner_learns_from_mapped_rows(learner: Any) -> None:  # noqa: ANN401
+    """The release is the base's on mapped rows, bit for bit; blank and broken rows are left out."""
+    rows = np.random.default_rng(1).normal(size=(9, 2))
+    labels = np.array([1.0, -1.0, 0.0, 2.0, 1.0, 1.0, 0.0, -1.0, 1.0])
+    mapped = Records(WAVES.apply(rows), labels)
+    rows = np.concatenate([rows, [[0.0, 0.0], [np.nan, 1.0]]])
+    given = Records(rows, np.append(labels, [1.0, 1.0]))
+    featured = Featured(base=learner, map=WAVES)
+    found, expected = (
+        one.release(data, rng=ReplayRng(4)) for one, data in ((featured, given), (learner, mapped))
+    )
+
+    assert featured.guarantee() == learner.guarantee()
+    for field in expected.dtype.names:
+        assert (found[field] == expected[field]).all()
+
+
+def test_the_map_is_in_the_derivation_and_in_the_certificate() -> None:
+    """Its numbers and its seed, where a reader of the certificate finds them."""
+    guarantee = Featured(base=base(relation=ZeroOut()), map=WAVES).guarantee()
+    certificate = guarantee.certify(delta=1e-6)
+    said = "FourierFeatures, 2 features, 3 frequencies, width 1, seed 3, after clipping to norm 1"
+
+    assert said in guarantee.derivation.explain()
+    assert said in certificate.to_json()
+    assert said in str(proofs.check(certificate))
+
+
+def test_circles_inside_each_other_are_learned() -> None:
+    """No halfspace separates the rows, one of their features does."""
+    rng = np.random.default_rng(5)
+    radii, angles = rng.choice([0.3, 0.9], size=1_000), rng.uniform(0, 6.3, size=1_000)
+    rows = radii[:, np.newaxis] * np.column_stack([np.cos(angles), np.sin(angles)])
+    data = Records(rows, np.where(radii > 0.5, 1, -1))
+    plan = FourierFeatures(features=2, frequencies=60, width=0.5, seed=1)
+    learner = Featured(base=base(steps=60, sigma=8), map=plan)
+    weights = learner.release(data, rng=rng).weights
+
+    assert learner.guarantee().gdp().upper < 1
+    assert (np.sign(plan.apply(rows) @ weights) == data.labels).mean() > 0.95

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from accountant.guarantees.dominating_pair import DominatingPair
     from accountant.guarantees.gdp import GDP
     from accountant.guarantees.guarantee import Guarantee
+    from accountant.guarantees.metric_dp import MetricDP
     from accountant.guarantees.privacy_profile import PrivacyProfile
     from accountant.guarantees.pure_dp import PureDP
     from accountant.guarantees.rdp import RDP
@@ -84,6 +85,7 @@ _HOMES = {
     "L2": "accountant.sensitivity",
     "L2Contribution": "accountant.sensitivity",
     "LInf": "accountant.sensitivity",
+    "MetricDP": "accountant.guarantees.metric_dp",
     "NoBracket": "accountant.errors",
     "NotCertified": "accountant.errors",
     "NotImplied": "accountant.errors",
@@ -149,6 +151,7 @@ __all__ = [  # noqa: RUF022 - plain order, as a test of the surface compares
     "L2",
     "L2Contribution",
     "LInf",
+    "MetricDP",
     "NoBracket",
     "NotCertified",
     "NotImplied",

@@ -60,6 +60,18 @@ class BoundedRange:
 
 @final
 @dataclass(frozen=True, slots=True)
+class MetricDP:
+    """P and Q end a path of laws with P_s(S) <= e^(epsilon |s - t|) P_t(S) for every event S."""
+
+    epsilon: Fraction
+
+    def describe(self) -> str:
+        """The claim in words and numbers."""
+        return f"{exact(self.epsilon)}-metric-DP along paths"
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class GDP:
     """The trade-off between P and Q is at or above that of N(0, 1) and N(mu, 1)."""
 
@@ -207,6 +219,7 @@ Claim: TypeAlias = (
     PureDP
     | ApproxDP
     | BoundedRange
+    | MetricDP
     | GDP
     | ZCDP
     | RDP
@@ -321,6 +334,7 @@ NOTIONS: Final[dict[str, Callable[[Fields], Claim]]] = {
     "pure-dp": lambda fields: PureDP(fields.rational("epsilon", least=0)),
     "approx-dp": _approx,
     "bounded-range": lambda fields: BoundedRange(fields.rational("epsilon", least=0)),
+    "metric-dp": lambda fields: MetricDP(fields.rational("epsilon", least=0)),
     "gdp": lambda fields: GDP(fields.rational("mu_squared", least=0)),
     "zcdp": lambda fields: ZCDP(fields.rational("rho", least=0)),
     "rdp": _rdp,
@@ -341,6 +355,7 @@ NOTION_TYPES: Final[dict[str, type[Claim]]] = {
     "pure-dp": PureDP,
     "approx-dp": ApproxDP,
     "bounded-range": BoundedRange,
+    "metric-dp": MetricDP,
     "gdp": GDP,
     "zcdp": ZCDP,
     "rdp": RDP,

@@ -21,6 +21,7 @@ from proofs.logic.statement import (
     ApproxDP,
     BoundedRange,
     Claim,
+    MetricDP,
     Pairs,
     Points,
     Profile,
@@ -204,6 +205,8 @@ def _worst(step: Application) -> Claim:
         return PureDP(max(part.epsilon for part in step.every(PureDP)))
     if isinstance(first, BoundedRange):
         return BoundedRange(max(part.epsilon for part in step.every(BoundedRange)))
+    if isinstance(first, MetricDP):
+        return MetricDP(max(part.epsilon for part in step.every(MetricDP)))
     if isinstance(first, GDP):
         return GDP(max(part.mu_squared for part in step.every(GDP)))
     if isinstance(first, ZCDP):

@@ -20,6 +20,7 @@ from proofs.logic.statement import (
     ApproxDP,
     BoundedRange,
     HockeyStick,
+    MetricDP,
     Pairs,
     Points,
     Profile,
@@ -52,6 +53,12 @@ def approx_to_pure(step: Application) -> tuple[str, ...]:
 def bounded_range_to_pure(step: Application) -> tuple[str, ...]:
     """A range of epsilon holds 0, so the loss is at most epsilon. Source: arXiv:1905.04273."""
     step.expect(PureDP(step.only(BoundedRange).epsilon))
+    return ()
+
+
+def metric_to_pure(step: Application) -> tuple[str, ...]:
+    """The ends of a path are at distance 1."""
+    step.expect(PureDP(step.only(MetricDP).epsilon))
     return ()
 
 
@@ -117,7 +124,7 @@ def point(step: Application) -> tuple[str, ...]:
     claim = step.concludes(ApproxDP)
     (premise,) = step.every(object, most=1)
     known: Points = ()
-    if isinstance(premise, PureDP | BoundedRange):
+    if isinstance(premise, PureDP | BoundedRange | MetricDP):
         known = ((premise.epsilon, Fraction(0)),)
     elif isinstance(premise, ApproxDP):
         known = ((premise.epsilon, premise.delta),)

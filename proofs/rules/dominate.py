@@ -16,6 +16,7 @@ from proofs.logic.statement import (
     GDP,
     ApproxDP,
     BoundedRange,
+    MetricDP,
     Pairs,
     Points,
     Profile,
@@ -24,6 +25,7 @@ from proofs.logic.statement import (
 )
 from proofs.pairs.finite import FinitePair
 from proofs.pairs.gaussian import GaussianPair
+from proofs.pairs.laplace import LaplacePair
 from proofs.pairs.logistic import LogisticPair
 from proofs.pairs.pair import Pair
 from proofs.pairs.randomized_response import RandomizedResponsePair
@@ -61,6 +63,13 @@ def bounded_range(step: Application) -> tuple[str, ...]:
     """Two logistic distributions. Proof: proofs/theory/bounded_range.md."""
     epsilon = step.only(BoundedRange).epsilon
     step.expect(_both(LogisticPair(epsilon) if epsilon else None))
+    return ()
+
+
+def metric_dp(step: Application) -> tuple[str, ...]:
+    """Two Laplace distributions of scale 1. Proof: proofs/theory/path.md, Theorem 1."""
+    epsilon = step.only(MetricDP).epsilon
+    step.expect(_both(LaplacePair(epsilon) if epsilon else None))
     return ()
 
 

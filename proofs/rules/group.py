@@ -20,6 +20,7 @@ from proofs.logic.statement import (
     ZCDP,
     ApproxDP,
     BoundedRange,
+    MetricDP,
     Pairs,
     Points,
     PureDP,
@@ -47,6 +48,13 @@ def bounded_range(step: Application) -> tuple[str, ...]:
     """Log ratios add up along a chain, and so do the intervals they stay in."""
     claim, size = _one(step, BoundedRange)
     step.expect(BoundedRange(size * claim.epsilon))
+    return ()
+
+
+def metric_dp(step: Application) -> tuple[str, ...]:
+    """Paths one after the other are a path as long as all of them."""
+    claim, size = _one(step, MetricDP)
+    step.expect(MetricDP(size * claim.epsilon))
     return ()
 
 

@@ -10,6 +10,7 @@ from accountant.guarantees.bounded_range import BoundedRange
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.gdp import GDP
 from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.metric_dp import MetricDP
 from accountant.guarantees.point_lists import Points
 from accountant.guarantees.privacy_profile import PrivacyProfile
 from accountant.guarantees.pure_dp import PureDP
@@ -103,6 +104,8 @@ def _claim(guarantee: Guarantee[Any]) -> Object:
             }
         case BoundedRange():
             return {"notion": "bounded-range", "epsilon": show_rational(guarantee.stated_epsilon)}
+        case MetricDP():
+            return {"notion": "metric-dp", "epsilon": show_rational(guarantee.stated_epsilon)}
         case GDP():
             return {"notion": "gdp", "mu_squared": show_rational(guarantee.mu_squared)}
         case ZCDP():

@@ -12,6 +12,7 @@ from accountant.guarantees.bounded_range import BoundedRange
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.gdp import GDP
 from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.metric_dp import MetricDP
 from accountant.guarantees.point_lists import Points
 from accountant.guarantees.preconditions import require_single, required
 from accountant.guarantees.privacy_profile import PrivacyProfile
@@ -140,6 +141,8 @@ def _worst(parts: Sequence[Guarantee[R]]) -> Guarantee[R] | None:
         return max(gaussian, key=lambda part: part.mu_squared)
     if ranges := _all(parts, BoundedRange):
         return max(ranges, key=lambda part: part.stated_epsilon)
+    if metric := _all(parts, MetricDP):
+        return max(metric, key=lambda part: part.stated_epsilon)
     if concentrated := _all(parts, ZCDP):
         return max(concentrated, key=lambda part: part.rho)
     if approximate := _all(parts, ApproxDP):

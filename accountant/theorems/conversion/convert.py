@@ -13,6 +13,7 @@ from accountant.guarantees.bounded_range import BoundedRange
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.gdp import GDP
 from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.metric_dp import MetricDP
 from accountant.guarantees.pair_guarantee import PairGuarantee
 from accountant.guarantees.preconditions import required_guarantee
 from accountant.guarantees.privacy_profile import PrivacyProfile
@@ -26,6 +27,7 @@ from accountant.theorems.conversion.bounded_range_to_pure import bounded_range_t
 from accountant.theorems.conversion.bounded_range_to_zcdp import bounded_range_to_zcdp
 from accountant.theorems.conversion.gdp_to_rdp import gdp_to_rdp
 from accountant.theorems.conversion.gdp_to_zcdp import gdp_to_zcdp
+from accountant.theorems.conversion.metric_to_pure import metric_to_pure
 from accountant.theorems.conversion.notion_to_approx import notion_to_approx
 from accountant.theorems.conversion.notion_to_pair import notion_to_pair
 from accountant.theorems.conversion.notion_to_profile import notion_to_profile
@@ -83,6 +85,7 @@ EDGES: tuple[Edge, ...] = (
     Edge(ApproxDP, PureDP, approx_to_pure),
     Edge(BoundedRange, PureDP, bounded_range_to_pure),
     Edge(BoundedRange, ZCDP, bounded_range_to_zcdp),
+    Edge(MetricDP, PureDP, metric_to_pure),
     Edge(GDP, ZCDP, gdp_to_zcdp),
     Edge(GDP, RDP, gdp_to_rdp, ORDERS),
     Edge(PrivacyProfile, TradeOff, profile_to_trade_off),

@@ -12,7 +12,8 @@ def notion_to_pair(guarantee: PairGuarantee[R]) -> DominatingPair[R]:
 
     Statement: epsilon-DP is dominated by randomised response, (epsilon, delta)-DP by randomised
         response with a delta of full disclosure, mu-GDP by two Gaussians, epsilon-bounded-range
-        by two logistic distributions, a profile or a trade-off curve by a finite pair.
+        by two logistic distributions, metric DP along paths by two Laplace
+        distributions, a profile or a trade-off curve by a finite pair.
     Assumes: nothing.
     Source: the notion's ``to_pair``, where each is proved.
     Rounds: nothing, but e^epsilon of a profile's points, up.

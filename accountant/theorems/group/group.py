@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
 from accountant.errors import NotImplied
 from accountant.guarantees.approx_dp import ApproxDP
 from accountant.guarantees.bounded_range import BoundedRange
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.gdp import GDP
 from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.metric_dp import MetricDP
 from accountant.guarantees.preconditions import required_guarantee
 from accountant.guarantees.privacy_profile import PrivacyProfile
 from accountant.guarantees.pure_dp import PureDP
@@ -19,6 +23,7 @@ from accountant.theorems.conversion.profile_to_trade_off import profile_to_trade
 from accountant.theorems.group.approx import group_approx
 from accountant.theorems.group.bounded_range import group_bounded_range
 from accountant.theorems.group.gdp import group_gdp
+from accountant.theorems.group.metric import group_metric
 from accountant.theorems.group.pair import group_pair
 from accountant.theorems.group.pure import group_pure
 from accountant.theorems.group.rdp import group_rdp
@@ -37,8 +42,8 @@ def group(guarantee: Guarantee[R], *, size: int) -> Guarantee[R]:
 
     Statement: what the theorem of the notion says about a chain of size neighbours.
     Assumes: what the theorem that applies assumes.
-    Source: ``group_pure``, ``group_bounded_range``, ``group_gdp``, ``group_zcdp``,
-        ``group_approx``, ``group_rdp``, ``group_trade_off``, ``group_pair``.
+    Source: ``group_pure``, ``group_bounded_range``, ``group_metric``, ``group_gdp``,
+        ``group_zcdp``, ``group_approx``, ``group_rdp``, ``group_trade_off``, ``group_pair``.
     Rounds: to the safe side, where the theorem rounds at all.
     Checked by: rules ``group/...``.
 
@@ -59,22 +64,27 @@ def group(guarantee: Guarantee[R], *, size: int) -> Guarantee[R]:
         '9-zCDP'
     """
     required_guarantee(guarantee)
-    if isinstance(guarantee, PureDP):
-        return group_pure(guarantee, size=size)
-    if isinstance(guarantee, BoundedRange):
-        return group_bounded_range(guarantee, size=size)
-    if isinstance(guarantee, GDP):
-        return group_gdp(guarantee, size=size)
-    if isinstance(guarantee, ZCDP):
-        return group_zcdp(guarantee, size=size)
-    if isinstance(guarantee, ApproxDP):
-        return group_approx(guarantee, size=size)
-    if isinstance(guarantee, RDP):
-        return group_rdp(guarantee, size=size)
-    if isinstance(guarantee, TradeOff):
-        return group_trade_off(guarantee, size=size)
-    if isinstance(guarantee, PrivacyProfile):
-        return group_trade_off(profile_to_trade_off(guarantee), size=size)
-    if isinstance(guarantee, DominatingPair):
-        return group_pair(guarantee, size=size)
+    for notion, theorem in _THEOREMS:
+        if isinstance(guarantee, notion):
+            scaled: Guarantee[R] = theorem(guarantee, size=size)
+            return scaled
     raise NotImplied(f"no group-privacy theorem for {type(guarantee).__name__}")
+
+
+def _group_profile(guarantee: PrivacyProfile[R], *, size: int) -> TradeOff[R]:
+    """Apply the theorem on trade-off curves to a profile."""
+    return group_trade_off(profile_to_trade_off(guarantee), size=size)
+
+
+_THEOREMS: Final[Sequence[tuple[type[Guarantee[Any]], Callable[..., Guarantee[Any]]]]] = (
+    (PureDP, group_pure),
+    (BoundedRange, group_bounded_range),
+    (MetricDP, group_metric),
+    (GDP, group_gdp),
+    (ZCDP, group_zcdp),
+    (ApproxDP, group_approx),
+    (RDP, group_rdp),
+    (TradeOff, group_trade_off),
+    (PrivacyProfile, _group_profile),
+    (DominatingPair, group_pair),
+)

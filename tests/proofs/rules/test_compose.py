@@ -132,6 +132,11 @@ PARALLEL = [
     Case("parallel", said("zcdp", rho="2"), [said("zcdp", rho=e) for e in "12"]),
     Case(
         "parallel",
+        said("metric-dp", epsilon="2"),
+        [said("metric-dp", epsilon=e) for e in "12"],
+    ),
+    Case(
+        "parallel",
         said("bounded-range", epsilon="2"),
         [said("bounded-range", epsilon=e) for e in "12"],
     ),

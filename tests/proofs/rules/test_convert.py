@@ -21,6 +21,7 @@ from tests.proofs.support import (
 OTHER = "not the one that follows"
 PURE, GDP, ZCDP = said("pure-dp", epsilon="1"), said("gdp", mu_squared="1"), said("zcdp", rho="1")
 RANGE = said("bounded-range", epsilon="1")
+METRIC = said("metric-dp", epsilon="1")
 ORDER, ONE_ORDER = {"order": "8"}, {"order": "1"}
 
 
@@ -47,6 +48,9 @@ EXACT = [
     Case("convert/bounded-range-pure", said("pure-dp", epsilon="1/2"), [RANGE], why=OTHER),
     Case("convert/pure-bounded-range", said("bounded-range", epsilon="2"), [PURE]),
     Case("convert/pure-bounded-range", RANGE, [PURE], why=OTHER),
+    Case("convert/metric-pure", PURE, [METRIC]),
+    Case("convert/metric-pure", said("pure-dp", epsilon="1/2"), [METRIC], why=OTHER),
+    Case("convert/metric-pure", PURE, [RANGE], why="wants MetricDP"),
     Case("convert/gdp-zcdp", said("zcdp", rho="1/2"), [GDP]),
     Case("convert/gdp-zcdp", said("zcdp", rho="1/3"), [GDP], why=OTHER),
     # tanh(1/2) = 0.46211715726...

@@ -42,6 +42,24 @@ CURVE = said("trade-off", points=[["0", "7/8"], ["1/4", "1/4"], ["7/8", "0"]])
 WALK = finite(["1/8", "5/8", "1/4", "0"], ["0", "1/4", "5/8", "1/8"])
 
 CASES = [
+    Case(
+        "dominate/metric-dp",
+        pairs([factor("laplace", epsilon="1")]),
+        [said("metric-dp", epsilon="1")],
+    ),
+    Case("dominate/metric-dp", pairs([]), [said("metric-dp", epsilon="0")]),
+    Case(
+        "dominate/metric-dp",
+        pairs([factor("laplace", epsilon="1/2")]),
+        [said("metric-dp", epsilon="1")],
+        why=OTHER,
+    ),
+    Case(
+        "dominate/metric-dp",
+        pairs([factor("laplace", epsilon="1")]),
+        [said("pure-dp", epsilon="1")],
+        why="wants MetricDP",
+    ),
     Case("dominate/approx-dp", pairs([response("1", "1/9")]), [APPROX], why=OTHER),
     Case(
         "dominate/bounded-range",

@@ -34,6 +34,19 @@ FLAT = rdp(("4", "1"))
 LINE = rdp(("2", "2"), ("4", "4"))  # 1-zCDP, as far as it is listed
 
 CASES = [
+    Case(
+        "group/metric-dp",
+        said("metric-dp", epsilon="2", steps=2),
+        [said("metric-dp", epsilon="1")],
+        witness=TWO,
+    ),
+    Case(
+        "group/metric-dp",
+        said("metric-dp", epsilon="1", steps=2),
+        [said("metric-dp", epsilon="1")],
+        witness=TWO,
+        why=OTHER,
+    ),
     # Odds of 3 twice: 1 - f takes 1/12 to 1/4 and 1/4 to 3/4.
     Case(TRADE, curve(*CHAINED, steps=2), [ANSWER], twice=True),
     Case(TRADE, curve(SAME, ("1/12", "1/12"), ("1", "0"), steps=2), [ANSWER], twice=True),

@@ -12,6 +12,7 @@ from accountant.guarantees.approx_dp import ApproxDP
 from accountant.guarantees.bounded_range import BoundedRange
 from accountant.guarantees.gdp import GDP
 from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.metric_dp import MetricDP
 from accountant.guarantees.privacy_profile import PrivacyProfile
 from accountant.guarantees.pure_dp import PureDP
 from accountant.guarantees.rdp import RDP
@@ -32,6 +33,7 @@ CURVE = TradeOff(points=((0, 1), (0.25, 0.25), (1, 0)))
         ((GDP(mu=3), GDP(mu=2)), GDP(mu=3)),
         ((ZCDP(rho=1), ZCDP(rho=2)), ZCDP(rho=2)),
         ((BoundedRange(epsilon=1), BoundedRange(epsilon=2)), BoundedRange(epsilon=2)),
+        ((MetricDP(epsilon=1), MetricDP(epsilon=2)), MetricDP(epsilon=2)),
         ((CURVE, CURVE), CURVE),
         (
             (ApproxDP(epsilon=1, delta=1e-3), ApproxDP(epsilon=2, delta=1e-6)),

@@ -18,6 +18,7 @@ from accountant.guarantees.bounded_range import BoundedRange
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.gdp import GDP
 from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.metric_dp import MetricDP
 from accountant.guarantees.point_lists import value_at
 from accountant.guarantees.privacy_profile import PrivacyProfile
 from accountant.guarantees.pure_dp import PureDP
@@ -235,6 +236,7 @@ def test_every_edge_is_recorded_and_keeps_the_relation() -> None:
         PureDP: PureDP(epsilon=1, relation=one),
         ApproxDP: ApproxDP(epsilon=1, delta=0, relation=one),
         BoundedRange: BoundedRange(epsilon=1, relation=one),
+        MetricDP: MetricDP(epsilon=1, relation=one),
         GDP: GDP(mu=1, relation=one),
         PrivacyProfile: PrivacyProfile(points=((1, 0.125),), relation=one),
     }

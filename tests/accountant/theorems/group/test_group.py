@@ -15,6 +15,7 @@ from accountant.guarantees.bounded_range import BoundedRange
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.gdp import GDP
 from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.metric_dp import MetricDP
 from accountant.guarantees.point_lists import lower_hull, value_at
 from accountant.guarantees.privacy_profile import PrivacyProfile
 from accountant.guarantees.pure_dp import PureDP
@@ -49,6 +50,7 @@ def test_one_parameter_notions(size: int) -> None:
     """Epsilon and range grow with the size, mu too, rho with its square."""
     assert group(PureDP(epsilon=2), size=size) == PureDP(epsilon=2 * size)
     assert group(BoundedRange(epsilon=2), size=size) == BoundedRange(epsilon=2 * size)
+    assert group(MetricDP(epsilon=2), size=size) == MetricDP(epsilon=2 * size)
     assert group(GDP(mu=2), size=size) == GDP(mu=2 * size)
     assert group(ZCDP(rho=2), size=size) == ZCDP(rho=2 * size**2)
 

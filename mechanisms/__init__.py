@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mechanisms.combinators.best_of_runs import Selected
+    from mechanisms.combinators.chained import Chained, FollowUp
     from mechanisms.combinators.composed import Composed, compose
     from mechanisms.combinators.first_above import Thresholded
     from mechanisms.combinators.repeated import Repeated
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from mechanisms.learning.maps.sign_projection import SignProjection
     from mechanisms.learning.mean_halfspace import MeanHalfspace
     from mechanisms.learning.noisy_hinge import NoisyHinge
+    from mechanisms.learning.noisy_mistakes import NoisyMistakes
     from mechanisms.learning.one_vs_rest import OneVsRest
     from mechanisms.learning.projected import Projected
     from mechanisms.learning.records import Records
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "BatchPerceptron": "mechanisms.learning.batch_perceptron",
     "CandidateExponential": "mechanisms.learning.candidate_exponential",
+    "Chained": "mechanisms.combinators.chained",
     "ChooseIterate": "mechanisms.learning.stops",
     "ClassMeans": "mechanisms.learning.class_means",
     "ClippedSum": "mechanisms.queries.exact",
@@ -53,6 +56,7 @@ _HOMES = {
     "ExponentialMechanism": "mechanisms.selection.exponential",
     "FeatureMap": "mechanisms.learning.maps.feature_map",
     "Featured": "mechanisms.learning.featured",
+    "FollowUp": "mechanisms.combinators.chained",
     "FourierFeatures": "mechanisms.learning.maps.fourier_features",
     "Gaussian": "mechanisms.noise.gaussian",
     "GaussianStop": "mechanisms.learning.stops",
@@ -63,6 +67,7 @@ _HOMES = {
     "Mechanism": "mechanisms.mechanism",
     "MechanismSampler": "mechanisms.mechanism",
     "NoisyHinge": "mechanisms.learning.noisy_hinge",
+    "NoisyMistakes": "mechanisms.learning.noisy_mistakes",
     "NormStop": "mechanisms.learning.stops",
     "OneVsRest": "mechanisms.learning.one_vs_rest",
     "Projected": "mechanisms.learning.projected",
@@ -83,6 +88,7 @@ _HOMES = {
 __all__ = [
     "BatchPerceptron",
     "CandidateExponential",
+    "Chained",
     "ChooseIterate",
     "ClassMeans",
     "ClippedSum",
@@ -93,6 +99,7 @@ __all__ = [
     "ExponentialMechanism",
     "FeatureMap",
     "Featured",
+    "FollowUp",
     "FourierFeatures",
     "Gaussian",
     "GaussianStop",
@@ -103,6 +110,7 @@ __all__ = [
     "Mechanism",
     "MechanismSampler",
     "NoisyHinge",
+    "NoisyMistakes",
     "NormStop",
     "OneVsRest",
     "Projected",

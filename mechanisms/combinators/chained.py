@@ -1,0 +1,119 @@
+"""Two mechanisms on the same data, the second of which sees what the first released."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, final
+
+import numpy as np
+
+from accountant.errors import ParameterError
+from accountant.guarantees.guarantee import Guarantee
+from accountant.relation import R, require_same_relation
+from accountant.theorems.composition.compose import compose as compose_guarantees
+from mechanisms.mechanism import Mechanism
+from mechanisms.outputs import Outputs, join
+from mechanisms.samplers.rng import Rng
+
+
+class FollowUp(ABC, Generic[R]):
+    """A family of mechanisms on records, one for every output of another mechanism.
+
+    Law: for every fixed output, ``guarantee`` is a statement about the distribution of what
+    ``draw`` returns for it; the same statement for all outputs.
+    """
+
+    __slots__ = ()
+
+    relation: R
+
+    @abstractmethod
+    def guarantee(self) -> Guarantee[R]:
+        """What every mechanism of the family satisfies."""
+
+    @abstractmethod
+    def draw(self, data: object, outputs: Outputs, rng: Rng) -> Outputs:
+        """Draw once for every output of the first mechanism on these data.
+
+        Args:
+            data: one dataset.
+            outputs: of the first mechanism, shape (count, ...).
+            rng: the only source of randomness.
+        Returns:
+            Shape (count, ...).
+        """
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chained(Mechanism[R]):
+    """Run a mechanism, then another one that sees its output; both outputs are released.
+
+    Train a model, then count its mistakes: what the second part computes depends on the weights
+    that the first part released, and how private it is does not.
+
+    Statement: the composition of both guarantees. Given any output of the first part, the second
+        one is a mechanism on the data with a guarantee fixed in advance, which is what adaptive
+        composition asks for.
+    Source: Zhu, Dong & Wang, arXiv:2106.08567, Theorem 10; for mu-GDP Dong, Roth & Su,
+        arXiv:1905.02383, Corollary 3.3; proofs/theory/learners.md, Lemma 7.
+
+    Args:
+        first: a mechanism on records.
+        then: the second part, such as ``NoisyMistakes``.
+    Outputs:
+        A pair: the output of the first part, and that of the second.
+    Raises:
+        ParameterError: not a mechanism on records, or not a second part.
+        RelationMismatch: the parts speak of different neighbours.
+    Laws: the guarantee is that of ``compose`` of both parts.
+    Example:
+        >>> from mechanisms import BatchPerceptron, NoisyMistakes
+        >>> train = BatchPerceptron(margin=0.1, steps=9, sigma=10, features=2)
+        >>> scored = Chained(first=train, then=NoisyMistakes(sigma=2.5))
+        >>> scored.guarantee().mu
+        Fraction(1, 2)
+        >>> model, mistakes = scored.release([([0.6, 0.8], 1), ([-1.0, 0.0], -1)])
+        >>> model.weights.shape
+        (2,)
+    """
+
+    first: Mechanism[R]
+    then: FollowUp[R]
+
+    def __post_init__(self) -> None:
+        """Refuse parts that do not fit together."""
+        first: object = self.first
+        then: object = self.then
+        if not isinstance(first, Mechanism) or not first.acts_on_records:
+            raise ParameterError("first", first, "a mechanism on records")
+        if not isinstance(then, FollowUp):
+            raise ParameterError("then", then, "a second part such as NoisyMistakes(...)")
+        require_same_relation([self.first.relation, self.then.relation], "chain")
+
+    @property
+    def relation(self) -> R:
+        """The relation that both parts share."""
+        return self.first.relation
+
+    @property
+    def acts_on_records(self) -> bool:
+        """Both parts act on records."""
+        return True
+
+    def guarantee(self) -> Guarantee[R]:
+        """The composition of both parts' guarantees.
+
+        Raises:
+            NotImplied: as for the parts.
+        """
+        return compose_guarantees(self.first.guarantee(), self.then.guarantee())
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """The first part on every dataset, then the second one on the same and its output."""
+        first = self.first.draw(datasets, count, rng)
+        pairs = zip(datasets, first, strict=True)
+        then = np.stack([self.then.draw(data, outputs, rng) for data, outputs in pairs])
+        return join([first, then], axes=2)

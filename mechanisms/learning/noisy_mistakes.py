@@ -1,0 +1,115 @@
+"""How many records a released model gets wrong, with noise: the score of a learner."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, final, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant.arguments import Number
+from accountant.errors import ParameterError
+from accountant.guarantees.gdp import GDP
+from accountant.relation import AddRemove, R, Relation
+from accountant.sensitivity import L2
+from mechanisms import parameters
+from mechanisms.combinators.chained import FollowUp
+from mechanisms.learning.batch_perceptron import BatchPerceptron
+from mechanisms.learning.kesler_perceptron import KeslerPerceptron
+from mechanisms.noise.gaussian import Gaussian
+from mechanisms.outputs import Outputs
+from mechanisms.samplers.rng import Rng
+from mechanisms.samplers.sampler_arguments import scale
+
+# Bounds the memory of many models on many records: entries of the largest temporary array.
+_ENTRIES: Final = 2**22
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class NoisyMistakes(FollowUp[R]):
+    """Count the records that released weights get wrong, and add Gaussian noise.
+
+    A record (x, y) is a mistake of one weight vector if y <w, x> <= 0, labels +1 and -1, and of k
+    weight vectors if another class scores at least as much as class y, labels 0 to k - 1. It does
+    not depend on the length of the row, so every row is scaled to norm 1.
+
+    Statement: for fixed weights the number of mistakes moves by at most 1 between neighbours, under
+        every relation, so it is (1 / sigma)-GDP. The count is exact: see Lemma 3 of
+        proofs/theory/learners.md.
+    Source: proofs/theory/learners.md, Lemma 7.
+
+    Args:
+        sigma: standard deviation of the noise, in records.
+        relation: which datasets are neighbours.
+    Outputs:
+        A noisy number of mistakes for each output of a learner.
+    Raises:
+        ParameterError: a parameter outside its domain; on release, outputs without ``weights``, or
+            data that is not labelled rows as wide as they are. A record that is not finite, or of
+            an unknown label, is no mistake.
+    Example:
+        >>> NoisyMistakes(sigma=20).guarantee().mu
+        Fraction(1, 20)
+    """
+
+    sigma: Fraction
+    relation: R
+
+    @overload
+    def __init__(self: NoisyMistakes[AddRemove], *, sigma: Number) -> None: ...
+
+    @overload
+    def __init__(self, *, sigma: Number, relation: R) -> None: ...
+
+    def __init__(self, *, sigma: Number, relation: Relation = parameters.DEFAULT_RELATION) -> None:
+        object.__setattr__(self, "sigma", scale(sigma=sigma))
+        object.__setattr__(self, "relation", parameters.require_relation(relation))
+
+    def guarantee(self) -> GDP[R]:
+        """(1 / sigma)-GDP, whatever the weights are."""
+        return self._noise().guarantee()
+
+    def draw(self, data: object, outputs: Outputs, rng: Rng) -> Outputs:
+        """A noisy count for each of the released weights: float64 of shape (count,)."""
+        names = outputs.dtype.names or ()
+        if "weights" not in names:
+            raise ParameterError("outputs", names, "a learner's, with a field weights")
+        counts = mistakes(np.asarray(outputs["weights"]), data)
+        return self._noise().draw(list(counts), 1, rng)[:, 0]
+
+    def _noise(self) -> Gaussian[R]:
+        return Gaussian(sigma=self.sigma, sensitivity=L2(1), relation=self.relation)
+
+
+def mistakes(weights: NDArray[np.float64], data: object) -> NDArray[np.int64]:
+    """How many records each of some models gets wrong, exactly; it is private.
+
+    Args:
+        weights: shape (models, features) for labels +1 and -1, or (models, classes, features).
+        data: labelled rows, in any form that learners take.
+    Raises:
+        ParameterError: the data is not labelled rows as wide as the weights.
+    Laws: removing a record lowers a count by 1 if the model gets it wrong, else by 0.
+    Example:
+        >>> mistakes(np.array([[1.0, 0.0]]), [([0.5, 0.5], 1), ([0.5, 0.0], -1)]).tolist()
+        [1]
+    """
+    features = weights.shape[-1]
+    if weights.ndim == 2:
+        contributions = BatchPerceptron(
+            margin=0, steps=1, sigma=1, norm=None, features=features
+        ).contributions(data)
+    else:
+        contributions = KeslerPerceptron(
+            classes=weights.shape[1], margin=0, steps=1, sigma=1, norm=None, features=features
+        ).contributions(data)
+    size = max(1, contributions.records * int(np.prod(weights.shape[1:-1])))
+    batch = max(1, _ENTRIES // size)
+    parts = [
+        contributions.totals(weights[start : start + batch], None).counts
+        for start in range(0, len(weights), batch)
+    ]
+    return np.concatenate(parts)

@@ -1,0 +1,62 @@
+"""Mistakes of released weights: counted exactly, by each record alone."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from accountant.errors import ParameterError
+from accountant.relation import ReplaceOne
+from mechanisms import NoisyMistakes, Records
+from mechanisms.learning.noisy_mistakes import mistakes
+
+
+def test_counts_are_those_of_the_definition() -> None:
+    """Ties are mistakes, and so is everything if all weights are 0; broken rows are none."""
+    rows = [[1.0, 0.0], [0.0, 1.0], [-1.0, 1.0], [np.nan, 1.0], [0.0, 0.0], [5.0, 0.0]]
+    labels = [1, 1, -1, 1, 1, 7]
+    models = np.array([[1.0, 0.0], [-1.0, 0.0], [1.0, 1.0], [0.0, 0.0]])
+
+    assert mistakes(models, Records(rows, labels)).tolist() == [1, 3, 1, 3]
+
+
+def test_of_several_classes_the_own_one_has_to_win() -> None:
+    """A record is right if its class scores more than every other, else wrong."""
+    models = np.array([[[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]], np.zeros((3, 2))])
+    data = Records([[2.0, 1.0], [1.0, 1.0], [1.0, 2.0], [-1.0, -1.0], [0.5, 1.0]], [0, 0, 1, 2, 0])
+
+    assert mistakes(models, data).tolist() == [2, 5]
+
+
+@pytest.mark.parametrize("classes", [None, 3])
+def test_removing_a_record_removes_its_mistake_alone(classes: int | None) -> None:
+    """The count of all records is the sum of the counts of each, for rows that are no fractions."""
+    rng = np.random.default_rng(5)
+    data = Records(rng.normal(size=(37, 9)), rng.choice([-1, 1] if classes is None else 3, 37))
+    models = rng.normal(size=(6, 9) if classes is None else (6, classes, 9))
+    alone = [mistakes(models, data[i : i + 1]) for i in range(len(data))]
+
+    assert {int(count) for one in alone for count in one} == {0, 1}
+    assert np.sum(alone, axis=0).tolist() == mistakes(models, data).tolist()
+    for start, stop in itertools.combinations(range(0, 37, 9), 2):
+        some = np.sum(alone[start:stop], axis=0)
+
+        assert mistakes(models, data[start:stop]).tolist() == some.tolist()
+
+
+def test_the_statement_is_the_same_under_every_relation() -> None:
+    """A record that is replaced changes one mistake, not two."""
+    assert NoisyMistakes(sigma=4).guarantee().mu == Fraction(1, 4)
+    assert NoisyMistakes(sigma=4, relation=ReplaceOne()).guarantee().mu == Fraction(1, 4)
+
+
+def test_refuses_bad_arguments() -> None:
+    """A standard deviation is positive, a relation is one."""
+    for bad in (0, -1, "2", None, float("inf")):
+        with pytest.raises(ParameterError):
+            NoisyMistakes(sigma=bad)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError):
+        NoisyMistakes(sigma=1, relation="replace-one")  # type: ignore[call-overload]

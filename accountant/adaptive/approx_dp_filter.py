@@ -10,8 +10,8 @@ from accountant.adaptive.privacy_filter import Costs, PrivacyFilter
 from accountant.arguments import Number
 from accountant.errors import ParameterError
 from accountant.guarantees.approx_dp import ApproxDP
-from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee
+from accountant.guarantees.provenance import applied
 from accountant.guarantees.pure_dp import PureDP
 from accountant.guarantees.rounding import show
 from accountant.guarantees.theorem import Theorem
@@ -97,9 +97,9 @@ class ApproxDPFilter(PrivacyFilter[R]):
     def guarantee(self) -> ApproxDP[R]:
         """Return (epsilon, delta)-DP for the whole budget."""
         epsilon, delta = self._stated
-        derivation = Derivation(
-            theorem=APPROX_DP_FILTER,
-            statement=f"({show(epsilon)}, {show(delta)})-DP, whatever is spent",
+        derivation = applied(
+            APPROX_DP_FILTER,
+            f"({show(epsilon)}, {show(delta)})-DP, whatever is spent",
             assumptions=(SPENT_BEFORE(),),
         )
         return ApproxDP(epsilon=epsilon, delta=delta, relation=self.relation, derivation=derivation)

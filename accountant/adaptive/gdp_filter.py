@@ -8,9 +8,9 @@ from typing import Final, cast, final, overload
 from accountant import arguments
 from accountant.adaptive.privacy_filter import Costs, PrivacyFilter
 from accountant.arguments import Number
-from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.gdp import GDP
 from accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee
+from accountant.guarantees.provenance import applied
 from accountant.guarantees.rounding import show, sqrt_up
 from accountant.guarantees.theorem import Theorem
 from accountant.relation import AddRemove, R, Relation
@@ -64,9 +64,9 @@ class GDPFilter(PrivacyFilter[R]):
     def guarantee(self) -> GDP[R]:
         """Return mu-GDP for the whole budget."""
         (squared,) = self._budget
-        derivation = Derivation(
-            theorem=GDP_FILTER,
-            statement=f"{show(sqrt_up(squared))}-GDP, whatever is spent",
+        derivation = applied(
+            GDP_FILTER,
+            f"{show(sqrt_up(squared))}-GDP, whatever is spent",
             assumptions=(SPENT_BEFORE(),),
         )
         return GDP(mu_squared=squared, relation=self.relation, derivation=derivation)

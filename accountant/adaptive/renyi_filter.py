@@ -9,8 +9,8 @@ from accountant import arguments
 from accountant.adaptive.divergence_cost import divergence_cost
 from accountant.adaptive.privacy_filter import Costs, PrivacyFilter
 from accountant.arguments import Number
-from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee, renyi_order
+from accountant.guarantees.provenance import applied
 from accountant.guarantees.rdp import RDP
 from accountant.guarantees.rounding import show
 from accountant.guarantees.theorem import Theorem
@@ -70,9 +70,9 @@ class RenyiFilter(PrivacyFilter[R]):
     def guarantee(self) -> RDP[R]:
         """Return the whole budget at the order."""
         (epsilon,) = self._budget
-        derivation = Derivation(
-            theorem=RENYI_FILTER,
-            statement=f"divergence {show(epsilon)} at order {show(self._order)}, whatever is spent",
+        derivation = applied(
+            RENYI_FILTER,
+            f"divergence {show(epsilon)} at order {show(self._order)}, whatever is spent",
             assumptions=(SPENT_BEFORE(),),
         )
         points = ((self._order, epsilon),)

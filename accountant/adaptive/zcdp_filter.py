@@ -8,8 +8,8 @@ from typing import Final, cast, final, overload
 from accountant import arguments
 from accountant.adaptive.privacy_filter import Costs, PrivacyFilter
 from accountant.arguments import Number
-from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee
+from accountant.guarantees.provenance import applied
 from accountant.guarantees.rounding import show
 from accountant.guarantees.theorem import Theorem
 from accountant.guarantees.zcdp import ZCDP
@@ -65,10 +65,8 @@ class ZCDPFilter(PrivacyFilter[R]):
     def guarantee(self) -> ZCDP[R]:
         """Return rho-zCDP for the whole budget."""
         (rho,) = self._budget
-        derivation = Derivation(
-            theorem=ZCDP_FILTER,
-            statement=f"{show(rho)}-zCDP, whatever is spent",
-            assumptions=(SPENT_BEFORE(),),
+        derivation = applied(
+            ZCDP_FILTER, f"{show(rho)}-zCDP, whatever is spent", assumptions=(SPENT_BEFORE(),)
         )
         return ZCDP(rho=rho, relation=self.relation, derivation=derivation)
 

@@ -13,7 +13,7 @@ from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.guarantee import DEFAULT_RELATION
 from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee
 from accountant.guarantees.point_lists import Points
-from accountant.guarantees.provenance import derived, stated
+from accountant.guarantees.provenance import applied, derived, stated
 from accountant.guarantees.rounding import show
 from accountant.guarantees.theorem import Theorem, dominate_again
 from accountant.pairs.finite import FinitePair
@@ -103,10 +103,8 @@ class ApproxDP(FaithfulPairGuarantee[R]):
         product = Product(())
         if self.stated_epsilon > 0 or self.stated_delta > 0:
             product = Product.of(self._pair())
-        derivation = Derivation(
-            theorem=DOMINATE_APPROX_DP,
-            statement=f"dominated by the pair of {self.describe()}",
-            premises=(self.derivation,),
+        derivation = applied(
+            DOMINATE_APPROX_DP, f"dominated by the pair of {self.describe()}", self
         )
         return DominatingPair(
             forward=product, backward=product, relation=self.relation, derivation=derivation

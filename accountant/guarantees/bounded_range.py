@@ -18,7 +18,7 @@ from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.guarantee import DEFAULT_RELATION
 from accountant.guarantees.pair_guarantee import PairGuarantee
 from accountant.guarantees.point_lists import Points
-from accountant.guarantees.provenance import derived, stated
+from accountant.guarantees.provenance import applied, derived, stated
 from accountant.guarantees.rounding import epsilon_tanh_up, floats_around, show
 from accountant.guarantees.theorem import Theorem, dominate_again
 from accountant.pairs.logistic import LogisticPair
@@ -157,10 +157,10 @@ class BoundedRange(PairGuarantee[R]):
         product = Product(())
         if self.stated_epsilon > 0:
             product = Product.of(LogisticPair(epsilon=self.stated_epsilon))
-        derivation = Derivation(
-            theorem=DOMINATE_BOUNDED_RANGE,
-            statement=f"dominated by logistic distributions {show(self.stated_epsilon)} apart",
-            premises=(self.derivation,),
+        derivation = applied(
+            DOMINATE_BOUNDED_RANGE,
+            f"dominated by logistic distributions {show(self.stated_epsilon)} apart",
+            self,
         )
         return DominatingPair(
             forward=product, backward=product, relation=self.relation, derivation=derivation

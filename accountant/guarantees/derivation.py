@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import final
+from typing import TypeAlias, final
 
 from accountant.guarantees.theorem import Theorem
 from accountant.run_counts.law import RunLaw
+
+Parameter: TypeAlias = Fraction | int | str | bool | RunLaw
 
 
 @final
@@ -31,7 +33,7 @@ class Derivation:
     statement: str
     premises: tuple[Derivation, ...] = ()
     assumptions: tuple[str, ...] = ()
-    parameters: tuple[tuple[str, Fraction | int | str | bool | RunLaw], ...] = ()
+    parameters: tuple[tuple[str, Parameter], ...] = ()
     conclusion: object = field(default=None, compare=False, repr=False)
     apart: int = field(init=False, compare=False, repr=False)
 

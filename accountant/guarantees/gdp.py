@@ -14,7 +14,7 @@ from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.guarantee import DEFAULT_RELATION
 from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee
 from accountant.guarantees.point_lists import Points
-from accountant.guarantees.provenance import derived, stated
+from accountant.guarantees.provenance import applied, derived, stated
 from accountant.guarantees.rounding import show, sqrt_up
 from accountant.guarantees.theorem import Theorem, dominate_again
 from accountant.pairs.gaussian import GaussianPair
@@ -105,10 +105,8 @@ class GDP(FaithfulPairGuarantee[R]):
         product = Product(())
         if self.mu_squared > 0:
             product = Product.of(GaussianPair(mu_squared=self.mu_squared))
-        derivation = Derivation(
-            theorem=DOMINATE_GDP,
-            statement=f"dominated by Gaussians {show(self.mu)} standard deviations apart",
-            premises=(self.derivation,),
+        derivation = applied(
+            DOMINATE_GDP, f"dominated by Gaussians {show(self.mu)} standard deviations apart", self
         )
         return DominatingPair(
             forward=product, backward=product, relation=self.relation, derivation=derivation

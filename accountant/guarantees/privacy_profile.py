@@ -16,7 +16,7 @@ from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.guarantee import DEFAULT_RELATION
 from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee
 from accountant.guarantees.point_lists import Points, checked_points, lower_hull, pair_of_profile
-from accountant.guarantees.provenance import derived, stated
+from accountant.guarantees.provenance import applied, derived, stated
 from accountant.guarantees.rounding import MAX_EXPONENT, exp_up, show
 from accountant.guarantees.theorem import Theorem, dominate_again
 from accountant.pairs.finite import FinitePair
@@ -105,10 +105,10 @@ class PrivacyProfile(FaithfulPairGuarantee[R]):
     def to_pair(self) -> DominatingPair[R]:
         """Return the finite pair with the profile of ``vertices``, for both directions."""
         product = Product.of(_pair(self.points))
-        derivation = Derivation(
-            theorem=DOMINATE_PRIVACY_PROFILE,
-            statement=f"dominated by a pair of {len(self.vertices())} outcomes or fewer",
-            premises=(self.derivation,),
+        derivation = applied(
+            DOMINATE_PRIVACY_PROFILE,
+            f"dominated by a pair of {len(self.vertices())} outcomes or fewer",
+            self,
         )
         return DominatingPair(
             forward=product, backward=product, relation=self.relation, derivation=derivation

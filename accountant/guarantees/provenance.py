@@ -6,7 +6,7 @@ import copy
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.derivation import Derivation, Parameter
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.theorem import Theorem
 
@@ -21,6 +21,18 @@ def stated(notion: str, guarantee: Guarantee[Any]) -> Derivation:
         statement=statement,
         assumptions=(f"the mechanism is {statement}",),
     )
+
+
+def applied(
+    theorem: Theorem,
+    statement: str,
+    *premises: Guarantee[Any],
+    assumptions: tuple[str, ...] = (),
+    **parameters: Parameter,
+) -> Derivation:
+    """Return one application of a theorem to guarantees, with its parameters by name."""
+    before = tuple(premise.derivation for premise in premises)
+    return Derivation(theorem, statement, before, assumptions, tuple(parameters.items()))
 
 
 def rederived(guarantee: N, derivation: Derivation) -> N:

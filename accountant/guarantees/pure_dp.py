@@ -13,7 +13,7 @@ from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.guarantee import DEFAULT_RELATION
 from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee
 from accountant.guarantees.point_lists import Points
-from accountant.guarantees.provenance import derived, stated
+from accountant.guarantees.provenance import applied, derived, stated
 from accountant.guarantees.rounding import show
 from accountant.guarantees.theorem import Theorem, dominate_again
 from accountant.pairs.product import Product
@@ -86,10 +86,10 @@ class PureDP(FaithfulPairGuarantee[R]):
         if self.stated_epsilon > 0:
             pair = RandomizedResponsePair(epsilon=self.stated_epsilon, categories=2)
             product = Product.of(pair)
-        derivation = Derivation(
-            theorem=DOMINATE_PURE_DP,
-            statement=f"dominated by binary randomised response at {show(self.stated_epsilon)}",
-            premises=(self.derivation,),
+        derivation = applied(
+            DOMINATE_PURE_DP,
+            f"dominated by binary randomised response at {show(self.stated_epsilon)}",
+            self,
         )
         return DominatingPair(
             forward=product, backward=product, relation=self.relation, derivation=derivation

@@ -23,7 +23,7 @@ from accountant.guarantees.point_lists import (
     pair_of_trade_off,
     symmetric,
 )
-from accountant.guarantees.provenance import derived, stated
+from accountant.guarantees.provenance import applied, derived, stated
 from accountant.guarantees.theorem import Theorem, dominate_again
 from accountant.pairs.finite import FinitePair
 from accountant.pairs.product import Product
@@ -108,10 +108,10 @@ class TradeOff(FaithfulPairGuarantee[R]):
             that of some pair); the pair is built in ``point_lists.pair_of_trade_off``.
         """
         product = Product.of(_pair(self.points))
-        derivation = Derivation(
-            theorem=DOMINATE_TRADE_OFF,
-            statement=f"dominated by a pair of {len(self.points) + 1} outcomes or fewer",
-            premises=(self.derivation,),
+        derivation = applied(
+            DOMINATE_TRADE_OFF,
+            f"dominated by a pair of {len(self.points) + 1} outcomes or fewer",
+            self,
         )
         return DominatingPair(
             forward=product, backward=product, relation=self.relation, derivation=derivation

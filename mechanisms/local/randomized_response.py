@@ -12,8 +12,8 @@ import numpy as np
 from accountant import arguments
 from accountant.arguments import Number
 from accountant.errors import ParameterError
-from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.provenance import applied
 from accountant.guarantees.rounding import show
 from accountant.guarantees.theorem import Theorem
 from accountant.pairs.product import Product
@@ -110,16 +110,17 @@ class RandomizedResponse(Mechanism[R]):
 
     def guarantee(self) -> DominatingPair[R]:
         """The laws of the output at two different categories, the same in both directions."""
-        derivation = Derivation(
-            theorem=MECHANISM_RANDOMIZED_RESPONSE,
-            statement=f"randomised response at epsilon {show(self.epsilon)} on {self.categories} "
+        derivation = applied(
+            MECHANISM_RANDOMIZED_RESPONSE,
+            f"randomised response at epsilon {show(self.epsilon)} on {self.categories} "
             f"categories is dominated by its laws at two of them ({self.relation})",
             assumptions=(
                 CATEGORIES(categories=self.categories),
                 RANDOM_BITS(),
                 OUTPUT_ALONE(),
             ),
-            parameters=(("epsilon", self.epsilon), ("categories", self.categories)),
+            epsilon=self.epsilon,
+            categories=self.categories,
         )
         pair = Product.of(RandomizedResponsePair(epsilon=self.epsilon, categories=self.categories))
         return DominatingPair(

@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import Final, final, overload
 
 from accountant.arguments import Number
-from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.provenance import applied
 from accountant.guarantees.rounding import show
 from accountant.guarantees.theorem import Theorem
 from accountant.guarantees.zcdp import ZCDP
@@ -124,30 +124,27 @@ class DiscreteGaussian(Mechanism[R]):
             factor = Factor(DiscreteGaussianPair(sigma_squared=variance, shift=1), units)
             return self._dominated(factor, f"by {units} independent shifts by 1", "Corollary 2")
         rho = units / (2 * variance)
-        derivation = Derivation(
-            theorem=MECHANISM_DISCRETE_GAUSSIAN_ZCDP,
-            statement=f"discrete Gaussian noise of sigma {show(self.sigma)} on an integer query of "
+        derivation = applied(
+            MECHANISM_DISCRETE_GAUSSIAN_ZCDP,
+            f"discrete Gaussian noise of sigma {show(self.sigma)} on an integer query of "
             f"squared L2 sensitivity {units} is {show(rho)}-zCDP ({self.relation})",
             assumptions=parameters.assumptions(self.sensitivity, self.relation),
-            parameters=(("sigma", self.sigma), ("units", units)),
+            sigma=self.sigma,
+            units=units,
         )
         return ZCDP(rho=rho, relation=self.relation, derivation=derivation)
 
     def _dominated(self, factor: Factor, how: str, item: str) -> DominatingPair[R]:
         norm = type(self.sensitivity).__name__
-        derivation = Derivation(
-            theorem=Theorem(
-                rule="mechanism/discrete-gaussian", source=f"docs/shift-lemma.md, {item}"
-            ),
-            statement=f"discrete Gaussian noise of sigma {show(self.sigma)} on an integer query of "
+        derivation = applied(
+            Theorem(rule="mechanism/discrete-gaussian", source=f"docs/shift-lemma.md, {item}"),
+            f"discrete Gaussian noise of sigma {show(self.sigma)} on an integer query of "
             f"{norm} sensitivity {show(self.sensitivity.value)} is dominated {how} "
             f"({self.relation})",
             assumptions=parameters.assumptions(self.sensitivity, self.relation),
-            parameters=(
-                ("sigma", self.sigma),
-                ("units", _units(self.sensitivity)),
-                ("norm", norm),
-            ),
+            sigma=self.sigma,
+            units=_units(self.sensitivity),
+            norm=norm,
         )
         pair = Product((factor,))
         return DominatingPair(

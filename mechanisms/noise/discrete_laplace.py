@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import Final, final, overload
 
 from accountant.arguments import Number
-from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.provenance import applied
 from accountant.guarantees.rounding import show
 from accountant.guarantees.theorem import Theorem
 from accountant.pairs.discrete_laplace import DiscreteLaplacePair
@@ -104,12 +104,13 @@ class DiscreteLaplace(Mechanism[R]):
     def guarantee(self) -> DominatingPair[R]:
         """The discrete Laplace pair at the whole part of the sensitivity, in both directions."""
         shift = parameters.whole_part(self.sensitivity.value)
-        derivation = Derivation(
-            theorem=MECHANISM_DISCRETE_LAPLACE,
-            statement=f"discrete Laplace noise of scale {show(self.scale)} on an integer query of "
+        derivation = applied(
+            MECHANISM_DISCRETE_LAPLACE,
+            f"discrete Laplace noise of scale {show(self.scale)} on an integer query of "
             f"L1 sensitivity {shift} is dominated by its shift by {shift} ({self.relation})",
             assumptions=parameters.assumptions(self.sensitivity, self.relation),
-            parameters=(("scale", self.scale), ("shift", shift)),
+            scale=self.scale,
+            shift=shift,
         )
         pair = Product.of(DiscreteLaplacePair(scale=self.scale, shift=shift))
         return DominatingPair(

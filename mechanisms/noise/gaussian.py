@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import Final, final, overload
 
 from accountant.arguments import Number
-from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.gdp import GDP
+from accountant.guarantees.provenance import applied
 from accountant.guarantees.rounding import show
 from accountant.guarantees.theorem import Theorem
 from accountant.relation import AddRemove, R, Relation
@@ -133,12 +133,13 @@ class Gaussian(Mechanism[R]):
     def guarantee(self) -> GDP[R]:
         """mu-GDP with mu = sensitivity / sigma, exactly."""
         mu = self.sensitivity.value / self.sigma
-        derivation = Derivation(
-            theorem=MECHANISM_GAUSSIAN,
-            statement=f"Gaussian noise of standard deviation {show(self.sigma)} on a query of L2 "
+        derivation = applied(
+            MECHANISM_GAUSSIAN,
+            f"Gaussian noise of standard deviation {show(self.sigma)} on a query of L2 "
             f"sensitivity {show(self.sensitivity.value)} is {show(mu)}-GDP ({self.relation})",
             assumptions=self._assumptions(),
-            parameters=(("sigma", self.sigma), ("sensitivity", self.sensitivity.value)),
+            sigma=self.sigma,
+            sensitivity=self.sensitivity.value,
         )
         return GDP(mu=mu, relation=self.relation, derivation=derivation)
 

@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import Final, final, overload
 
 from accountant.arguments import Number
-from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.provenance import applied
 from accountant.guarantees.rounding import show
 from accountant.guarantees.theorem import Theorem
 from accountant.pairs.laplace import LaplacePair
@@ -114,13 +114,14 @@ class Laplace(Mechanism[R]):
     def guarantee(self) -> DominatingPair[R]:
         """The Laplace pair at sensitivity / scale, the same in both directions."""
         epsilon = self.sensitivity.value / self.scale
-        derivation = Derivation(
-            theorem=MECHANISM_LAPLACE,
-            statement=f"Laplace noise of scale {show(self.scale)} on a query of L1 sensitivity "
+        derivation = applied(
+            MECHANISM_LAPLACE,
+            f"Laplace noise of scale {show(self.scale)} on a query of L1 sensitivity "
             f"{show(self.sensitivity.value)} is dominated by Laplace variables {show(epsilon)} "
             f"scales apart ({self.relation})",
             assumptions=parameters.assumptions(self.sensitivity, self.relation),
-            parameters=(("scale", self.scale), ("sensitivity", self.sensitivity.value)),
+            scale=self.scale,
+            sensitivity=self.sensitivity.value,
         )
         pair = Product.of(LaplacePair(epsilon=epsilon))
         return DominatingPair(

@@ -13,7 +13,7 @@ from accountant import arguments
 from accountant.arguments import Number
 from accountant.errors import ParameterError
 from accountant.guarantees.bounded_range import BoundedRange
-from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.provenance import applied
 from accountant.guarantees.rounding import show
 from accountant.guarantees.theorem import Theorem
 from accountant.relation import AddRemove, R, Relation
@@ -136,17 +136,15 @@ class ExponentialMechanism(Mechanism[R]):
         )
         if self.monotone:
             assumptions += (MONOTONE(),)
-        derivation = Derivation(
-            theorem=MECHANISM_EXPONENTIAL,
-            statement=f"the exponential mechanism with factor {show(self.factor)} on scores of "
+        derivation = applied(
+            MECHANISM_EXPONENTIAL,
+            f"the exponential mechanism with factor {show(self.factor)} on scores of "
             f"sensitivity {show(self.sensitivity.value)} is {show(self.epsilon)}-bounded-range "
             f"({self.relation})",
             assumptions=assumptions,
-            parameters=(
-                ("factor", self.factor),
-                ("sensitivity", self.sensitivity.value),
-                ("monotone", self.monotone),
-            ),
+            factor=self.factor,
+            sensitivity=self.sensitivity.value,
+            monotone=self.monotone,
         )
         return BoundedRange(epsilon=self.epsilon, relation=self.relation, derivation=derivation)
 

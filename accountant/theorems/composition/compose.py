@@ -14,8 +14,9 @@ from accountant.guarantees.gdp import GDP
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.pair_guarantee import PairGuarantee
 from accountant.guarantees.preconditions import required, required_guarantee
+from accountant.guarantees.provenance import applied
 from accountant.guarantees.rdp import RDP
-from accountant.guarantees.theorem import Parameters, Premises, Theorem
+from accountant.guarantees.theorem import Theorem
 from accountant.guarantees.zcdp import ZCDP
 from accountant.relation import R
 from accountant.side_conditions import FIXED, OWN_RANDOMNESS
@@ -143,19 +144,14 @@ def _repeat_pair(pair: DominatingPair[R], times: int) -> DominatingPair[R]:
 
 def _repeated(guarantee: Guarantee[Any], times: int, notion: str, source: str) -> Derivation:
     """Return the derivation of a repeated guarantee."""
-    return Derivation(
-        theorem=Theorem(
+    return applied(
+        Theorem(
             rule=f"repeat/{notion}",
             source=source,
-            again=_again,
+            again=lambda premises, given: self_compose(premises[0], given["count"]),
         ),
-        statement=f"{guarantee.describe()}, {times} times",
-        premises=(guarantee.derivation,),
+        f"{guarantee.describe()}, {times} times",
+        guarantee,
         assumptions=(FIXED(), OWN_RANDOMNESS()),
-        parameters=(("count", times),),
+        count=times,
     )
-
-
-def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
-    """Apply the theorem to another premise, as often as before."""
-    return self_compose(premises[0], given["count"])

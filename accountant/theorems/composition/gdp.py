@@ -4,27 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, Final
+from typing import Final
 
-from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.gdp import GDP
-from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.preconditions import required
+from accountant.guarantees.provenance import applied
 from accountant.guarantees.rounding import show, sqrt_up
-from accountant.guarantees.theorem import Parameters, Premises, Theorem
+from accountant.guarantees.theorem import Theorem
 from accountant.relation import R
 from accountant.side_conditions import FIXED, OWN_RANDOMNESS
-
-
-def _again(premises: Premises, _: Parameters) -> Guarantee[Any]:
-    """Apply the theorem to other premises, with the parameters that it had."""
-    return compose_gdp(premises)
-
 
 COMPOSE_GDP: Final = Theorem(
     rule="compose/gdp",
     source="Dong, Roth & Su, arXiv:1905.02383, Corollary 3.3",
-    again=_again,
+    again=lambda premises, _: compose_gdp(premises),
 )
 
 
@@ -55,10 +48,10 @@ def compose_gdp(parts: Sequence[GDP[R]]) -> GDP[R]:
     """
     relation = required(parts, "compose")
     total = sum((part.mu_squared for part in parts), Fraction(0))
-    derivation = Derivation(
-        theorem=COMPOSE_GDP,
-        statement=f"{show(sqrt_up(total))}-GDP from {len(parts)} parts",
-        premises=tuple(part.derivation for part in parts),
+    derivation = applied(
+        COMPOSE_GDP,
+        f"{show(sqrt_up(total))}-GDP from {len(parts)} parts",
+        *parts,
         assumptions=(FIXED(), OWN_RANDOMNESS()),
     )
     return GDP(mu_squared=total, relation=relation, derivation=derivation)

@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
-from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.pair_guarantee import PairGuarantee
 from accountant.guarantees.preconditions import required
-from accountant.guarantees.theorem import Parameters, Premises, Theorem
+from accountant.guarantees.provenance import applied
+from accountant.guarantees.theorem import Theorem
 from accountant.pairs.product import Product
 from accountant.relation import R
 from accountant.side_conditions import FIXED, OWN_RANDOMNESS
 
-
-def _again(premises: Premises, _: Parameters) -> Guarantee[Any]:
-    """Apply the theorem to other premises, with the parameters that it had."""
-    return compose_pair(premises)
-
-
 COMPOSE_PAIR: Final = Theorem(
     rule="compose/pair",
     source="Zhu, Dong & Wang, arXiv:2106.08567, Theorem 10",
-    again=_again,
+    again=lambda premises, _: compose_pair(premises),
 )
 
 
@@ -59,10 +52,10 @@ def compose_pair(parts: Sequence[PairGuarantee[R]]) -> DominatingPair[R]:
     """
     relation = required(parts, "compose")
     pairs = [part.to_pair() for part in parts]
-    derivation = Derivation(
-        theorem=COMPOSE_PAIR,
-        statement=f"dominated by the product of the pairs of {len(parts)} parts",
-        premises=tuple(pair.derivation for pair in pairs),
+    derivation = applied(
+        COMPOSE_PAIR,
+        f"dominated by the product of the pairs of {len(parts)} parts",
+        *pairs,
         assumptions=(FIXED(), OWN_RANDOMNESS()),
     )
     return DominatingPair(

@@ -9,18 +9,17 @@ from accountant.arguments import Number
 from accountant.errors import NotImplied
 from accountant.guarantees.approx_dp import ApproxDP
 from accountant.guarantees.bounded_range import BoundedRange
-from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.gdp import GDP
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.metric_dp import MetricDP
 from accountant.guarantees.point_lists import Points
 from accountant.guarantees.preconditions import require_single, required
 from accountant.guarantees.privacy_profile import PrivacyProfile
-from accountant.guarantees.provenance import rederived
+from accountant.guarantees.provenance import applied, rederived
 from accountant.guarantees.pure_dp import PureDP
 from accountant.guarantees.rdp import RDP, shared_orders
 from accountant.guarantees.renyi_guarantee import RenyiGuarantee
-from accountant.guarantees.theorem import Parameters, Premises, Theorem
+from accountant.guarantees.theorem import Theorem
 from accountant.guarantees.zcdp import ZCDP
 from accountant.relation import R, ZeroOut
 from accountant.side_conditions import APART, FIXED, OWN_RANDOMNESS, SPLIT, SPLIT_KEPT
@@ -30,15 +29,10 @@ from accountant.theorems.conversion.notion_to_rdp import notion_to_rdp
 _SOURCE = "McSherry, SIGMOD 2009, Theorem 4; proofs/theory/parallel.md for every notion"
 
 
-def _again(premises: Premises, _: Parameters) -> Guarantee[Any]:
-    """Apply the theorem to other premises, with the parameters that it had."""
-    return parallel_compose(*premises)
-
-
 PARALLEL: Final = Theorem(
     rule="parallel",
     source=_SOURCE,
-    again=_again,
+    again=lambda premises, _: parallel_compose(*premises),
 )
 
 
@@ -106,10 +100,10 @@ def parallel_compose(
             f"parts known as {names} have no common worst one; give epsilons=[...] to compare "
             "their profiles, or convert the parts to one notion first"
         )
-    derivation = Derivation(
-        theorem=PARALLEL,
-        statement=f"{worst.describe()}, the worst of {len(parts)} disjoint parts",
-        premises=tuple(part.derivation for part in compared),
+    derivation = applied(
+        PARALLEL,
+        f"{worst.describe()}, the worst of {len(parts)} disjoint parts",
+        *compared,
         assumptions=(
             SPLIT_KEPT() if isinstance(relation, ZeroOut) else SPLIT(),
             OWN_RANDOMNESS(),

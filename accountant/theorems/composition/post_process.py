@@ -5,25 +5,19 @@ from __future__ import annotations
 from typing import Any, Final, TypeVar
 
 from accountant.errors import ParameterError
-from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.preconditions import required_guarantee
-from accountant.guarantees.provenance import rederived
-from accountant.guarantees.theorem import Parameters, Premises, Theorem
+from accountant.guarantees.provenance import applied, rederived
+from accountant.guarantees.theorem import Theorem
 from accountant.side_conditions import OUTPUTS_ALONE
 
 N = TypeVar("N", bound=Guarantee[Any])
 
 
-def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
-    """Apply the theorem to other premises, with the parameters that it had."""
-    return post_process(premises[0], description=given["description"])
-
-
 POST_PROCESS: Final = Theorem(
     rule="post-process",
     source="Dong, Roth & Su, arXiv:1905.02383, Proposition 2.8",
-    again=_again,
+    again=lambda premises, given: post_process(premises[0], description=given["description"]),
 )
 
 
@@ -59,11 +53,11 @@ def post_process(guarantee: N, *, description: str) -> N:
     given: object = description
     if not isinstance(given, str) or not given.strip():
         raise ParameterError("description", description, "a few words on what is computed")
-    derivation = Derivation(
-        theorem=POST_PROCESS,
-        statement=f"{guarantee.describe()} after {description.strip()}",
-        premises=(guarantee.derivation,),
-        parameters=(("description", description.strip()),),
+    derivation = applied(
+        POST_PROCESS,
+        f"{guarantee.describe()} after {description.strip()}",
+        guarantee,
         assumptions=(OUTPUTS_ALONE(description=description.strip()),),
+        description=description.strip(),
     )
     return rederived(guarantee, derivation)

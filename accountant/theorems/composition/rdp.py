@@ -5,31 +5,25 @@ from __future__ import annotations
 import bisect
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, Final
+from typing import Final
 
 from accountant.arguments import Number
 from accountant.errors import NotCertified, NotImplied
-from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.gdp import GDP
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.preconditions import required
+from accountant.guarantees.provenance import applied
 from accountant.guarantees.rdp import RDP, shared_orders
-from accountant.guarantees.theorem import Parameters, Premises, Theorem
+from accountant.guarantees.theorem import Theorem
 from accountant.relation import R
 from accountant.side_conditions import FIXED, OWN_RANDOMNESS
 from accountant.theorems.conversion.gdp_to_rdp import gdp_to_rdp
 from accountant.theorems.conversion.notion_to_rdp import notion_to_rdp
 
-
-def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
-    """Apply the theorem to other premises, with the parameters that it had."""
-    return compose_rdp(premises, orders=given["orders"])
-
-
 COMPOSE_RDP: Final = Theorem(
     rule="compose/rdp",
     source="Mironov, arXiv:1702.07476, Proposition 1",
-    again=_again,
+    again=lambda premises, given: compose_rdp(premises, orders=given["orders"]),
 )
 
 
@@ -76,10 +70,10 @@ def compose_rdp(parts: Sequence[Guarantee[R]], *, orders: Sequence[Number] | Non
             "with to=PrivacyProfile (at epsilons) and compose as pairs"
         )
     points = [(order, sum((curve[order] for curve in known), Fraction(0))) for order in shared]
-    derivation = Derivation(
-        theorem=COMPOSE_RDP,
-        statement=f"the Renyi curves of {len(parts)} parts added at {len(points)} orders",
-        premises=tuple(curve.derivation for curve in curves),
+    derivation = applied(
+        COMPOSE_RDP,
+        f"the Renyi curves of {len(parts)} parts added at {len(points)} orders",
+        *curves,
         assumptions=(FIXED(), OWN_RANDOMNESS()),
     )
     return RDP(points=points, relation=relation, derivation=derivation)

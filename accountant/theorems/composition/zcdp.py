@@ -4,27 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, Final
+from typing import Final
 
-from accountant.guarantees.derivation import Derivation
-from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.preconditions import required
+from accountant.guarantees.provenance import applied
 from accountant.guarantees.rounding import show
-from accountant.guarantees.theorem import Parameters, Premises, Theorem
+from accountant.guarantees.theorem import Theorem
 from accountant.guarantees.zcdp import ZCDP
 from accountant.relation import R
 from accountant.side_conditions import FIXED, OWN_RANDOMNESS
 
-
-def _again(premises: Premises, _: Parameters) -> Guarantee[Any]:
-    """Apply the theorem to other premises, with the parameters that it had."""
-    return compose_zcdp(premises)
-
-
 COMPOSE_ZCDP: Final = Theorem(
     rule="compose/zcdp",
     source="Bun & Steinke, arXiv:1605.02065, Lemma 2.3",
-    again=_again,
+    again=lambda premises, _: compose_zcdp(premises),
 )
 
 
@@ -55,10 +48,10 @@ def compose_zcdp(parts: Sequence[ZCDP[R]]) -> ZCDP[R]:
     """
     relation = required(parts, "compose")
     total = sum((part.rho for part in parts), Fraction(0))
-    derivation = Derivation(
-        theorem=COMPOSE_ZCDP,
-        statement=f"{show(total)}-zCDP from {len(parts)} parts",
-        premises=tuple(part.derivation for part in parts),
+    derivation = applied(
+        COMPOSE_ZCDP,
+        f"{show(total)}-zCDP from {len(parts)} parts",
+        *parts,
         assumptions=(FIXED(), OWN_RANDOMNESS()),
     )
     return ZCDP(rho=total, relation=relation, derivation=derivation)

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from accountant.errors import NotImplied
 from accountant.guarantees.approx_dp import ApproxDP
-from accountant.guarantees.derivation import Derivation
-from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.provenance import applied
 from accountant.guarantees.pure_dp import PureDP
-from accountant.guarantees.theorem import Parameters, Premises, Theorem
+from accountant.guarantees.theorem import Theorem
 from accountant.relation import R
-
-
-def _again(premises: Premises, _: Parameters) -> Guarantee[Any]:
-    """Apply the theorem to other premises, with the parameters that it had."""
-    return approx_to_pure(premises[0])
-
 
 CONVERT_APPROX_PURE: Final = Theorem(
     rule="convert/approx-pure",
     source="Dwork et al., EUROCRYPT 2006, Definition 1",
-    again=_again,
+    again=lambda premises, _: approx_to_pure(premises[0]),
 )
 
 
@@ -53,11 +46,7 @@ def approx_to_pure(guarantee: ApproxDP[R]) -> PureDP[R]:
             f"{guarantee.describe()} implies epsilon-DP for no epsilon, as delta is above 0; "
             "keep it as ApproxDP"
         )
-    derivation = Derivation(
-        theorem=CONVERT_APPROX_PURE,
-        statement=f"{guarantee.describe()} without delta",
-        premises=(guarantee.derivation,),
-    )
+    derivation = applied(CONVERT_APPROX_PURE, f"{guarantee.describe()} without delta", guarantee)
     return PureDP(
         epsilon=guarantee.stated_epsilon, relation=guarantee.relation, derivation=derivation
     )

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from accountant.guarantees.bounded_range import BoundedRange
-from accountant.guarantees.derivation import Derivation
-from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.provenance import applied
 from accountant.guarantees.pure_dp import PureDP
-from accountant.guarantees.theorem import Parameters, Premises, Theorem
+from accountant.guarantees.theorem import Theorem
 from accountant.relation import R
-
-
-def _again(premises: Premises, _: Parameters) -> Guarantee[Any]:
-    """Apply the theorem to other premises, with the parameters that it had."""
-    return bounded_range_to_pure(premises[0])
-
 
 CONVERT_BOUNDED_RANGE_PURE: Final = Theorem(
     rule="convert/bounded-range-pure",
     source="Dong, Durfee & Rogers, arXiv:1909.13830, Lemma 2.3",
-    again=_again,
+    again=lambda premises, _: bounded_range_to_pure(premises[0]),
     lossless=False,
 )
 
@@ -47,10 +40,8 @@ def bounded_range_to_pure(guarantee: BoundedRange[R]) -> PureDP[R]:
         >>> bounded_range_to_pure(BoundedRange(epsilon=1)).stated_epsilon
         Fraction(1, 1)
     """
-    derivation = Derivation(
-        theorem=CONVERT_BOUNDED_RANGE_PURE,
-        statement=f"loss at most the range of {guarantee.describe()}",
-        premises=(guarantee.derivation,),
+    derivation = applied(
+        CONVERT_BOUNDED_RANGE_PURE, f"loss at most the range of {guarantee.describe()}", guarantee
     )
     return PureDP(
         epsilon=guarantee.stated_epsilon, relation=guarantee.relation, derivation=derivation

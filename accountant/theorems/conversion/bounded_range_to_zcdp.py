@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from accountant.guarantees.bounded_range import BoundedRange
-from accountant.guarantees.derivation import Derivation
-from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.provenance import applied
 from accountant.guarantees.rounding import epsilon_tanh_up
-from accountant.guarantees.theorem import Parameters, Premises, Theorem
+from accountant.guarantees.theorem import Theorem
 from accountant.guarantees.zcdp import ZCDP
 from accountant.relation import R
-
-
-def _again(premises: Premises, _: Parameters) -> Guarantee[Any]:
-    """Apply the theorem to other premises, with the parameters that it had."""
-    return bounded_range_to_zcdp(premises[0])
-
 
 CONVERT_BOUNDED_RANGE_ZCDP: Final = Theorem(
     rule="convert/bounded-range-zcdp",
     source="Cesar & Rogers, arXiv:2004.07223, Lemma 3.4; proved in bounded_range_to_zcdp",
-    again=_again,
+    again=lambda premises, _: bounded_range_to_zcdp(premises[0]),
     lossless=False,
 )
 
@@ -51,10 +44,8 @@ def bounded_range_to_zcdp(guarantee: BoundedRange[R]) -> ZCDP[R]:
         Fraction(1, 8)
     """
     epsilon = guarantee.stated_epsilon
-    derivation = Derivation(
-        theorem=CONVERT_BOUNDED_RANGE_ZCDP,
-        statement=f"rho = epsilon^2/8 of {guarantee.describe()}",
-        premises=(guarantee.derivation,),
+    derivation = applied(
+        CONVERT_BOUNDED_RANGE_ZCDP, f"rho = epsilon^2/8 of {guarantee.describe()}", guarantee
     )
     rho = min(epsilon * epsilon / 8, epsilon_tanh_up(epsilon))
     return ZCDP(rho=rho, relation=guarantee.relation, derivation=derivation)

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
-from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.gdp import GDP
-from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.provenance import applied
 from accountant.guarantees.rounding import show
-from accountant.guarantees.theorem import Parameters, Premises, Theorem
+from accountant.guarantees.theorem import Theorem
 from accountant.guarantees.zcdp import ZCDP
 from accountant.relation import R
-
-
-def _again(premises: Premises, _: Parameters) -> Guarantee[Any]:
-    """Apply the theorem to other premises, with the parameters that it had."""
-    return gdp_to_zcdp(premises[0])
-
 
 CONVERT_GDP_ZCDP: Final = Theorem(
     rule="convert/gdp-zcdp",
     source="Bun & Steinke, arXiv:1605.02065, Lemma 2.4",
-    again=_again,
+    again=lambda premises, _: gdp_to_zcdp(premises[0]),
     lossless=False,
 )
 
@@ -50,9 +43,5 @@ def gdp_to_zcdp(guarantee: GDP[R]) -> ZCDP[R]:
         Fraction(2, 1)
     """
     rho = guarantee.mu_squared / 2
-    derivation = Derivation(
-        theorem=CONVERT_GDP_ZCDP,
-        statement=f"{show(rho)}-zCDP",
-        premises=(guarantee.derivation,),
-    )
+    derivation = applied(CONVERT_GDP_ZCDP, f"{show(rho)}-zCDP", guarantee)
     return ZCDP(rho=rho, relation=guarantee.relation, derivation=derivation)

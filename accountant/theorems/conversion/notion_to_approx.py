@@ -10,8 +10,8 @@ from accountant import arguments
 from accountant.arguments import Number
 from accountant.errors import NotImplied
 from accountant.guarantees.approx_dp import ApproxDP
-from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.provenance import applied
 from accountant.guarantees.theorem import Theorem
 from accountant.relation import R
 
@@ -59,10 +59,10 @@ def notion_to_approx(guarantee: Guarantee[R], *, delta: Number) -> ApproxDP[R]:
             f"{guarantee.describe()} gives no finite epsilon at delta = {float(exact):g}; "
             "try a larger delta"
         )
-    derivation = Derivation(
-        theorem=CONVERT_NOTION_APPROX,
-        statement=f"({epsilon:.6g}, {float(exact):g})-DP from {guarantee.describe()}",
-        premises=(guarantee.derivation,),
+    derivation = applied(
+        CONVERT_NOTION_APPROX,
+        f"({epsilon:.6g}, {float(exact):g})-DP from {guarantee.describe()}",
+        guarantee,
     )
     return ApproxDP(
         epsilon=Fraction(epsilon), delta=exact, relation=guarantee.relation, derivation=derivation

@@ -8,9 +8,9 @@ from typing import Final
 
 from accountant.arguments import Number
 from accountant.errors import ParameterError
-from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.privacy_profile import PrivacyProfile
+from accountant.guarantees.provenance import applied
 from accountant.guarantees.theorem import Theorem
 from accountant.relation import R
 
@@ -56,9 +56,7 @@ def notion_to_profile(guarantee: Guarantee[R], *, epsilons: Sequence[Number]) ->
     if not epsilons:
         raise ParameterError("epsilons", epsilons, "one epsilon or more, each >= 0")
     points = [(epsilon, Fraction(guarantee.delta(epsilon=epsilon).upper)) for epsilon in epsilons]
-    derivation = Derivation(
-        theorem=CONVERT_NOTION_PROFILE,
-        statement=f"privacy profile at {len(points)} points",
-        premises=(guarantee.derivation,),
+    derivation = applied(
+        CONVERT_NOTION_PROFILE, f"privacy profile at {len(points)} points", guarantee
     )
     return PrivacyProfile(points=points, relation=guarantee.relation, derivation=derivation)

@@ -5,28 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, Final
+from typing import Final
 
 from accountant.arguments import Number
 from accountant.errors import NotImplied, ParameterError
-from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.guarantee import Guarantee, renyi_order
+from accountant.guarantees.provenance import applied
 from accountant.guarantees.rdp import RDP
 from accountant.guarantees.renyi_guarantee import RenyiGuarantee
 from accountant.guarantees.rounding import floats_around
-from accountant.guarantees.theorem import Parameters, Premises, Theorem
+from accountant.guarantees.theorem import Theorem
 from accountant.relation import R
-
-
-def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
-    """Apply the theorem to other premises, with the parameters that it had."""
-    return notion_to_rdp(premises[0], orders=given["orders"])
-
 
 CONVERT_NOTION_RDP: Final = Theorem(
     rule="convert/notion-rdp",
     source="Dong, Roth & Su, arXiv:1905.02383, Theorem 2.10 (Blackwell)",
-    again=_again,
+    again=lambda premises, given: notion_to_rdp(premises[0], orders=given["orders"]),
     lossless=False,
 )
 
@@ -72,11 +66,7 @@ def notion_to_rdp(guarantee: Guarantee[R], *, orders: Sequence[Number]) -> RDP[R
             f"(from {floats_around(exact[0])[0]:g} to {floats_around(exact[-1])[0]:g}); "
             "try smaller orders, or convert with to=PrivacyProfile (at epsilons)"
         )
-    derivation = Derivation(
-        theorem=CONVERT_NOTION_RDP,
-        statement=f"Renyi divergence at {len(points)} orders",
-        premises=(guarantee.derivation,),
-    )
+    derivation = applied(CONVERT_NOTION_RDP, f"Renyi divergence at {len(points)} orders", guarantee)
     return RDP(points=points, relation=guarantee.relation, derivation=derivation)
 
 

@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any, Final
+from typing import Final
 
 from accountant.errors import NotImplied
-from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.gdp import GDP
-from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.pair_guarantee import PairGuarantee
-from accountant.guarantees.theorem import Parameters, Premises, Theorem
+from accountant.guarantees.provenance import applied
+from accountant.guarantees.theorem import Theorem
 from accountant.relation import R
-
-
-def _again(premises: Premises, _: Parameters) -> Guarantee[Any]:
-    """Apply the theorem to other premises, with the parameters that it had."""
-    return pair_to_gdp(premises[0])
-
 
 CONVERT_PAIR_GDP: Final = Theorem(
     rule="convert/pair-gdp",
     source="Dong, Roth & Su, arXiv:1905.02383, Corollary 2.13",
-    again=_again,
+    again=lambda premises, _: pair_to_gdp(premises[0]),
     lossless=False,
 )
 
@@ -61,9 +54,5 @@ def pair_to_gdp(guarantee: PairGuarantee[R]) -> GDP[R]:
             "Gaussian one in the tail; .gdp(smallest_delta=...) compares above a delta, and "
             "to=PrivacyProfile (at epsilons) keeps what is known"
         )
-    derivation = Derivation(
-        theorem=CONVERT_PAIR_GDP,
-        statement=f"{mu:.6g}-GDP",
-        premises=(guarantee.derivation,),
-    )
+    derivation = applied(CONVERT_PAIR_GDP, f"{mu:.6g}-GDP", guarantee)
     return GDP(mu=Fraction(mu), relation=guarantee.relation, derivation=derivation)

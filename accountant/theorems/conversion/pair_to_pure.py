@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any, Final
+from typing import Final
 
 from accountant.errors import NotImplied
-from accountant.guarantees.derivation import Derivation
-from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.pair_guarantee import PairGuarantee
+from accountant.guarantees.provenance import applied
 from accountant.guarantees.pure_dp import PureDP
-from accountant.guarantees.theorem import Parameters, Premises, Theorem
+from accountant.guarantees.theorem import Theorem
 from accountant.relation import R
-
-
-def _again(premises: Premises, _: Parameters) -> Guarantee[Any]:
-    """Apply the theorem to other premises, with the parameters that it had."""
-    return pair_to_pure(premises[0])
-
 
 CONVERT_PAIR_PURE: Final = Theorem(
     rule="convert/pair-pure",
     source="Zhu, Dong & Wang, arXiv:2106.08567, Definition 7",
-    again=_again,
+    again=lambda premises, _: pair_to_pure(premises[0]),
     lossless=False,
 )
 
@@ -59,9 +52,5 @@ def pair_to_pure(guarantee: PairGuarantee[R]) -> PureDP[R]:
             f"{guarantee.describe()} implies epsilon-DP for no epsilon: the loss is unbounded; "
             "convert with to=ApproxDP at a delta above 0"
         )
-    derivation = Derivation(
-        theorem=CONVERT_PAIR_PURE,
-        statement=f"largest loss {epsilon:.6g}",
-        premises=(guarantee.derivation,),
-    )
+    derivation = applied(CONVERT_PAIR_PURE, f"largest loss {epsilon:.6g}", guarantee)
     return PureDP(epsilon=Fraction(epsilon), relation=guarantee.relation, derivation=derivation)

@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any, Final
+from typing import Final
 
 from accountant.errors import NotImplied
-from accountant.guarantees.derivation import Derivation
-from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.pair_guarantee import PairGuarantee
-from accountant.guarantees.theorem import Parameters, Premises, Theorem
+from accountant.guarantees.provenance import applied
+from accountant.guarantees.theorem import Theorem
 from accountant.guarantees.zcdp import ZCDP
 from accountant.relation import R
-
-
-def _again(premises: Premises, _: Parameters) -> Guarantee[Any]:
-    """Apply the theorem to other premises, with the parameters that it had."""
-    return pair_to_zcdp(premises[0])
-
 
 CONVERT_PAIR_ZCDP: Final = Theorem(
     rule="convert/pair-zcdp",
     source="Bun & Steinke, arXiv:1605.02065, Definition 1.1",
-    again=_again,
+    again=lambda premises, _: pair_to_zcdp(premises[0]),
     lossless=False,
 )
 
@@ -61,9 +54,5 @@ def pair_to_zcdp(guarantee: PairGuarantee[R]) -> ZCDP[R]:
             "infinite or grows faster than its order; convert with to=RDP (at orders), "
             "to=PrivacyProfile (at epsilons) or to=ApproxDP (at a delta)"
         )
-    derivation = Derivation(
-        theorem=CONVERT_PAIR_ZCDP,
-        statement=f"{rho:.6g}-zCDP",
-        premises=(guarantee.derivation,),
-    )
+    derivation = applied(CONVERT_PAIR_ZCDP, f"{rho:.6g}-zCDP", guarantee)
     return ZCDP(rho=Fraction(rho), relation=guarantee.relation, derivation=derivation)

@@ -4,25 +4,18 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final
 
-from accountant.guarantees.derivation import Derivation
-from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.privacy_profile import PrivacyProfile
-from accountant.guarantees.theorem import Parameters, Premises, Theorem
+from accountant.guarantees.provenance import applied
+from accountant.guarantees.theorem import Theorem
 from accountant.guarantees.trade_off import TradeOff
 from accountant.relation import R
-
-
-def _again(premises: Premises, _: Parameters) -> Guarantee[Any]:
-    """Apply the theorem to other premises, with the parameters that it had."""
-    return profile_to_trade_off(premises[0])
-
 
 CONVERT_PROFILE_TRADE_OFF: Final = Theorem(
     rule="convert/profile-trade-off",
     source="Dong, Roth & Su, arXiv:1905.02383, Proposition 2.12",
-    again=_again,
+    again=lambda premises, _: profile_to_trade_off(premises[0]),
 )
 
 
@@ -58,9 +51,7 @@ def profile_to_trade_off(guarantee: PrivacyProfile[R]) -> TradeOff[R]:
         type_i += mass
         type_ii -= vertices[k][0] * mass
         points.append((type_i, type_ii))
-    derivation = Derivation(
-        theorem=CONVERT_PROFILE_TRADE_OFF,
-        statement=f"f-DP with f linear between {len(points)} points",
-        premises=(guarantee.derivation,),
+    derivation = applied(
+        CONVERT_PROFILE_TRADE_OFF, f"f-DP with f linear between {len(points)} points", guarantee
     )
     return TradeOff(points=points, relation=guarantee.relation, derivation=derivation)

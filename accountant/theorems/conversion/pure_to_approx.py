@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from accountant.guarantees.approx_dp import ApproxDP
-from accountant.guarantees.derivation import Derivation
-from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.provenance import applied
 from accountant.guarantees.pure_dp import PureDP
-from accountant.guarantees.theorem import Parameters, Premises, Theorem
+from accountant.guarantees.theorem import Theorem
 from accountant.relation import R
-
-
-def _again(premises: Premises, _: Parameters) -> Guarantee[Any]:
-    """Apply the theorem to other premises, with the parameters that it had."""
-    return pure_to_approx(premises[0])
-
 
 CONVERT_PURE_APPROX: Final = Theorem(
     rule="convert/pure-approx",
     source="Dwork et al., EUROCRYPT 2006, Definition 1",
-    again=_again,
+    again=lambda premises, _: pure_to_approx(premises[0]),
 )
 
 
@@ -44,11 +37,7 @@ def pure_to_approx(guarantee: PureDP[R]) -> ApproxDP[R]:
         >>> pure_to_approx(PureDP(epsilon=1)).stated_delta
         Fraction(0, 1)
     """
-    derivation = Derivation(
-        theorem=CONVERT_PURE_APPROX,
-        statement=f"{guarantee.describe()} with delta = 0",
-        premises=(guarantee.derivation,),
-    )
+    derivation = applied(CONVERT_PURE_APPROX, f"{guarantee.describe()} with delta = 0", guarantee)
     return ApproxDP(
         epsilon=guarantee.stated_epsilon,
         delta=0,

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from accountant.guarantees.bounded_range import BoundedRange
-from accountant.guarantees.derivation import Derivation
-from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.provenance import applied
 from accountant.guarantees.pure_dp import PureDP
-from accountant.guarantees.theorem import Parameters, Premises, Theorem
+from accountant.guarantees.theorem import Theorem
 from accountant.relation import R
-
-
-def _again(premises: Premises, _: Parameters) -> Guarantee[Any]:
-    """Apply the theorem to other premises, with the parameters that it had."""
-    return pure_to_bounded_range(premises[0])
-
 
 CONVERT_PURE_BOUNDED_RANGE: Final = Theorem(
     rule="convert/pure-bounded-range",
     source="Dong, Durfee & Rogers, arXiv:1909.13830, Lemma 2.3",
-    again=_again,
+    again=lambda premises, _: pure_to_bounded_range(premises[0]),
     lossless=False,
 )
 
@@ -46,10 +39,8 @@ def pure_to_bounded_range(guarantee: PureDP[R]) -> BoundedRange[R]:
         >>> pure_to_bounded_range(PureDP(epsilon=1)).stated_epsilon
         Fraction(2, 1)
     """
-    derivation = Derivation(
-        theorem=CONVERT_PURE_BOUNDED_RANGE,
-        statement=f"range at most twice that of {guarantee.describe()}",
-        premises=(guarantee.derivation,),
+    derivation = applied(
+        CONVERT_PURE_BOUNDED_RANGE, f"range at most twice that of {guarantee.describe()}", guarantee
     )
     return BoundedRange(
         epsilon=2 * guarantee.stated_epsilon, relation=guarantee.relation, derivation=derivation

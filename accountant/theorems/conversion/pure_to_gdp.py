@@ -4,28 +4,21 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any, Final
+from typing import Final
 
 from accountant.errors import NotImplied
-from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.gdp import GDP
-from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.provenance import applied
 from accountant.guarantees.pure_dp import PureDP
 from accountant.guarantees.rounding import floats_around
-from accountant.guarantees.theorem import Parameters, Premises, Theorem
+from accountant.guarantees.theorem import Theorem
 from accountant.pairs.gaussian import pure_mu
 from accountant.relation import R
-
-
-def _again(premises: Premises, _: Parameters) -> Guarantee[Any]:
-    """Apply the theorem to other premises, with the parameters that it had."""
-    return pure_to_gdp(premises[0])
-
 
 CONVERT_PURE_GDP: Final = Theorem(
     rule="convert/pure-gdp",
     source="Liu, Sun, Jiang & Kong, arXiv:2210.09269; proved in pure_to_gdp",
-    again=_again,
+    again=lambda premises, _: pure_to_gdp(premises[0]),
     lossless=False,
 )
 
@@ -58,10 +51,10 @@ def pure_to_gdp(guarantee: PureDP[R]) -> GDP[R]:
         >>> round(float(pure_to_gdp(PureDP(epsilon=1)).mu), 6)
         1.232035
     """
-    derivation = Derivation(
-        theorem=CONVERT_PURE_GDP,
-        statement=f"mu = 2 Phi^-1(e^epsilon/(1 + e^epsilon)) of {guarantee.describe()}",
-        premises=(guarantee.derivation,),
+    derivation = applied(
+        CONVERT_PURE_GDP,
+        f"mu = 2 Phi^-1(e^epsilon/(1 + e^epsilon)) of {guarantee.describe()}",
+        guarantee,
     )
     mu = _mu(guarantee.stated_epsilon)
     return GDP(mu=mu, relation=guarantee.relation, derivation=derivation)

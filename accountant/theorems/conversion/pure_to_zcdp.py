@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
-from accountant.guarantees.derivation import Derivation
-from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.provenance import applied
 from accountant.guarantees.pure_dp import PureDP
 from accountant.guarantees.rounding import epsilon_tanh_up
-from accountant.guarantees.theorem import Parameters, Premises, Theorem
+from accountant.guarantees.theorem import Theorem
 from accountant.guarantees.zcdp import ZCDP
 from accountant.relation import R
-
-
-def _again(premises: Premises, _: Parameters) -> Guarantee[Any]:
-    """Apply the theorem to other premises, with the parameters that it had."""
-    return pure_to_zcdp(premises[0])
-
 
 CONVERT_PURE_ZCDP: Final = Theorem(
     rule="convert/pure-zcdp",
     source="Steinke 2024; proved in pure_to_zcdp",
-    again=_again,
+    again=lambda premises, _: pure_to_zcdp(premises[0]),
     lossless=False,
 )
 
@@ -53,9 +46,7 @@ def pure_to_zcdp(guarantee: PureDP[R]) -> ZCDP[R]:
         0.462117
     """
     epsilon = guarantee.stated_epsilon
-    derivation = Derivation(
-        theorem=CONVERT_PURE_ZCDP,
-        statement=f"rho = epsilon tanh(epsilon/2) of {guarantee.describe()}",
-        premises=(guarantee.derivation,),
+    derivation = applied(
+        CONVERT_PURE_ZCDP, f"rho = epsilon tanh(epsilon/2) of {guarantee.describe()}", guarantee
     )
     return ZCDP(rho=epsilon_tanh_up(epsilon), relation=guarantee.relation, derivation=derivation)

@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, Final
+from typing import Final
 
 from accountant import arguments
 from accountant.guarantees.approx_dp import ApproxDP
-from accountant.guarantees.derivation import Derivation
-from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.provenance import applied
 from accountant.guarantees.rounding import MAX_EXPONENT, exp_up
-from accountant.guarantees.theorem import Parameters, Premises, Theorem
+from accountant.guarantees.theorem import Theorem
 from accountant.relation import R
-
-
-def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
-    """Apply the theorem to other premises, with the parameters that it had."""
-    return group_approx(premises[0], size=given["size"])
-
 
 GROUP_APPROX_DP: Final = Theorem(
     rule="group/approx-dp",
     source="Vadhan 2017, Lemma 2.2; proved in group_approx",
-    again=_again,
+    again=lambda premises, given: group_approx(premises[0], size=given["size"]),
     lossless=False,
 )
 
@@ -54,11 +47,8 @@ def group_approx(guarantee: ApproxDP[R], *, size: int) -> ApproxDP[R]:
         Fraction(3, 8)
     """
     times = arguments.count(size=size)
-    derivation = Derivation(
-        theorem=GROUP_APPROX_DP,
-        statement=f"{guarantee.describe()}, for groups of {times}",
-        premises=(guarantee.derivation,),
-        parameters=(("size", times),),
+    derivation = applied(
+        GROUP_APPROX_DP, f"{guarantee.describe()}, for groups of {times}", guarantee, size=times
     )
     return ApproxDP(
         epsilon=times * guarantee.stated_epsilon,

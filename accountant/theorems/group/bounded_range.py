@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from accountant import arguments
 from accountant.guarantees.bounded_range import BoundedRange
-from accountant.guarantees.derivation import Derivation
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.theorem import Parameters, Premises, Theorem
+from accountant.guarantees.provenance import applied
+from accountant.guarantees.theorem import Theorem
 from accountant.relation import R
-
-
-def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
-    """Apply the theorem to other premises, with the parameters that it had."""
-    return group_bounded_range(premises[0], size=given["size"])
-
 
 GROUP_BOUNDED_RANGE: Final = Theorem(
     rule="group/bounded-range",
     source="proved in group_bounded_range",
-    again=_again,
+    again=lambda premises, given: group_bounded_range(premises[0], size=given["size"]),
 )
 
 
@@ -49,11 +42,8 @@ def group_bounded_range(guarantee: BoundedRange[R], *, size: int) -> BoundedRang
         Fraction(3, 1)
     """
     times = arguments.count(size=size)
-    derivation = Derivation(
-        theorem=GROUP_BOUNDED_RANGE,
-        statement=f"{guarantee.describe()}, for groups of {times}",
-        premises=(guarantee.derivation,),
-        parameters=(("size", times),),
+    derivation = applied(
+        GROUP_BOUNDED_RANGE, f"{guarantee.describe()}, for groups of {times}", guarantee, size=times
     )
     return BoundedRange(
         epsilon=times * guarantee.stated_epsilon, relation=guarantee.relation, derivation=derivation

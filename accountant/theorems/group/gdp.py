@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from accountant import arguments
-from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.gdp import GDP
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.theorem import Parameters, Premises, Theorem
+from accountant.guarantees.provenance import applied
+from accountant.guarantees.theorem import Theorem
 from accountant.relation import R
-
-
-def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
-    """Apply the theorem to other premises, with the parameters that it had."""
-    return group_gdp(premises[0], size=given["size"])
-
 
 GROUP_GDP: Final = Theorem(
     rule="group/gdp",
     source="Dong, Roth & Su, arXiv:1905.02383, Theorem 2.14",
-    again=_again,
+    again=lambda premises, given: group_gdp(premises[0], size=given["size"]),
 )
 
 
@@ -47,11 +40,8 @@ def group_gdp(guarantee: GDP[R], *, size: int) -> GDP[R]:
         Fraction(3, 1)
     """
     times = arguments.count(size=size)
-    derivation = Derivation(
-        theorem=GROUP_GDP,
-        statement=f"{guarantee.describe()}, for groups of {times}",
-        premises=(guarantee.derivation,),
-        parameters=(("size", times),),
+    derivation = applied(
+        GROUP_GDP, f"{guarantee.describe()}, for groups of {times}", guarantee, size=times
     )
     return GDP(
         mu_squared=times**2 * guarantee.mu_squared,

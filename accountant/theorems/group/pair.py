@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from accountant import arguments
 from accountant.errors import NotImplied
-from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.theorem import Parameters, Premises, Theorem
+from accountant.guarantees.provenance import applied
+from accountant.guarantees.theorem import Theorem
 from accountant.pairs.discrete_gaussian import DiscreteGaussianPair
 from accountant.pairs.discrete_laplace import DiscreteLaplacePair
 from accountant.pairs.gaussian import GaussianPair
@@ -19,16 +18,10 @@ from accountant.pairs.pair import Pair
 from accountant.pairs.product import Factor, Product
 from accountant.relation import R
 
-
-def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
-    """Apply the theorem to other premises, with the parameters that it had."""
-    return group_pair(premises[0], size=given["size"])
-
-
 GROUP_PAIR: Final = Theorem(
     rule="group/pair",
     source="Dong, Roth & Su, arXiv:1905.02383, Theorem 2.14; proved in group_pair",
-    again=_again,
+    again=lambda premises, given: group_pair(premises[0], size=given["size"]),
 )
 
 
@@ -75,11 +68,8 @@ def group_pair(guarantee: DominatingPair[R], *, size: int) -> DominatingPair[R]:
             f"no group-privacy theorem scales {guarantee.describe()}; group each part and "
             "compose, or convert with to=TradeOff (at epsilons) and group that"
         )
-    derivation = Derivation(
-        theorem=GROUP_PAIR,
-        statement=f"{guarantee.describe()}, for groups of {times}",
-        premises=(guarantee.derivation,),
-        parameters=(("size", times),),
+    derivation = applied(
+        GROUP_PAIR, f"{guarantee.describe()}, for groups of {times}", guarantee, size=times
     )
     return DominatingPair(forward=product, relation=guarantee.relation, derivation=derivation)
 

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from accountant import arguments
-from accountant.guarantees.derivation import Derivation
-from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.provenance import applied
 from accountant.guarantees.pure_dp import PureDP
-from accountant.guarantees.theorem import Parameters, Premises, Theorem
+from accountant.guarantees.theorem import Theorem
 from accountant.relation import R
-
-
-def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
-    """Apply the theorem to other premises, with the parameters that it had."""
-    return group_pure(premises[0], size=given["size"])
-
 
 GROUP_PURE_DP: Final = Theorem(
     rule="group/pure-dp",
     source="Dwork & Roth 2014, Theorem 2.2",
-    again=_again,
+    again=lambda premises, given: group_pure(premises[0], size=given["size"]),
 )
 
 
@@ -47,11 +40,8 @@ def group_pure(guarantee: PureDP[R], *, size: int) -> PureDP[R]:
         Fraction(3, 1)
     """
     times = arguments.count(size=size)
-    derivation = Derivation(
-        theorem=GROUP_PURE_DP,
-        statement=f"{guarantee.describe()}, for groups of {times}",
-        premises=(guarantee.derivation,),
-        parameters=(("size", times),),
+    derivation = applied(
+        GROUP_PURE_DP, f"{guarantee.describe()}, for groups of {times}", guarantee, size=times
     )
     return PureDP(
         epsilon=times * guarantee.stated_epsilon, relation=guarantee.relation, derivation=derivation

@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, Final
+from typing import Final
 
 from accountant import arguments
 from accountant.errors import NotImplied
-from accountant.guarantees.derivation import Derivation
-from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.provenance import applied
 from accountant.guarantees.rdp import RDP
-from accountant.guarantees.theorem import Parameters, Premises, Theorem
+from accountant.guarantees.theorem import Theorem
 from accountant.relation import R
 
 _MAX_SIZE = 10_000  # Largest size of a group, to bound the time. Larger ones raise.
 
 
-def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
-    """Apply the theorem to other premises, with the parameters that it had."""
-    return group_rdp(premises[0], size=given["size"])
-
-
 GROUP_RDP: Final = Theorem(
     rule="group/rdp",
     source="Bun & Steinke, arXiv:1605.02065, Lemma 5.2, iterated in group_rdp",
-    again=_again,
+    again=lambda premises, given: group_rdp(premises[0], size=given["size"]),
     lossless=False,
 )
 
@@ -70,11 +64,8 @@ def group_rdp(guarantee: RDP[R], *, size: int) -> RDP[R]:
             f"{float(guarantee.largest_order):g}; list larger orders"
         )
     points = [(order, _summed(guarantee, order, times)) for order in orders]
-    derivation = Derivation(
-        theorem=GROUP_RDP,
-        statement=f"{guarantee.describe()}, for groups of {times}",
-        premises=(guarantee.derivation,),
-        parameters=(("size", times),),
+    derivation = applied(
+        GROUP_RDP, f"{guarantee.describe()}, for groups of {times}", guarantee, size=times
     )
     return RDP(points=points, relation=guarantee.relation, derivation=derivation)
 

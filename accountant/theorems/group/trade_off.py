@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from accountant import arguments
 from accountant.errors import NotImplied
-from accountant.guarantees.derivation import Derivation
-from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.point_lists import chained
-from accountant.guarantees.theorem import Parameters, Premises, Theorem
+from accountant.guarantees.provenance import applied
+from accountant.guarantees.theorem import Theorem
 from accountant.guarantees.trade_off import TradeOff
 from accountant.relation import R
 
 _MAX_SIZE = 1000  # Largest size of a group, to bound the time. Larger ones raise.
 
 
-def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
-    """Apply the theorem to other premises, with the parameters that it had."""
-    return group_trade_off(premises[0], size=given["size"])
-
-
 GROUP_TRADE_OFF: Final = Theorem(
     rule="group/trade-off",
     source="Dong, Roth & Su, arXiv:1905.02383, Theorem 2.14",
-    again=_again,
+    again=lambda premises, given: group_trade_off(premises[0], size=given["size"]),
 )
 
 
@@ -70,10 +64,10 @@ def group_trade_off(guarantee: TradeOff[R], *, size: int) -> TradeOff[R]:
         points = chained(points, guarantee.points)
         if len(points) == 1:
             break  # everything can be told: nothing is left to lose
-    derivation = Derivation(
-        theorem=GROUP_TRADE_OFF,
-        statement=f"f-DP for groups of {times}, f linear between {len(points)} points",
-        premises=(guarantee.derivation,),
-        parameters=(("size", times),),
+    derivation = applied(
+        GROUP_TRADE_OFF,
+        f"f-DP for groups of {times}, f linear between {len(points)} points",
+        guarantee,
+        size=times,
     )
     return TradeOff(points=points, relation=guarantee.relation, derivation=derivation)

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from accountant import arguments
-from accountant.guarantees.derivation import Derivation
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.theorem import Parameters, Premises, Theorem
+from accountant.guarantees.provenance import applied
+from accountant.guarantees.theorem import Theorem
 from accountant.guarantees.zcdp import ZCDP
 from accountant.relation import R
-
-
-def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
-    """Apply the theorem to other premises, with the parameters that it had."""
-    return group_zcdp(premises[0], size=given["size"])
-
 
 GROUP_ZCDP: Final = Theorem(
     rule="group/zcdp",
     source="Bun & Steinke, arXiv:1605.02065, Proposition 1.9",
-    again=_again,
+    again=lambda premises, given: group_zcdp(premises[0], size=given["size"]),
 )
 
 
@@ -47,10 +40,7 @@ def group_zcdp(guarantee: ZCDP[R], *, size: int) -> ZCDP[R]:
         Fraction(9, 1)
     """
     times = arguments.count(size=size)
-    derivation = Derivation(
-        theorem=GROUP_ZCDP,
-        statement=f"{guarantee.describe()}, for groups of {times}",
-        premises=(guarantee.derivation,),
-        parameters=(("size", times),),
+    derivation = applied(
+        GROUP_ZCDP, f"{guarantee.describe()}, for groups of {times}", guarantee, size=times
     )
     return ZCDP(rho=times**2 * guarantee.rho, relation=guarantee.relation, derivation=derivation)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from accountant.errors import NotImplied
-from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.pair_guarantee import PairGuarantee
 from accountant.guarantees.preconditions import required_guarantee
-from accountant.guarantees.theorem import Parameters, Premises, Theorem
+from accountant.guarantees.provenance import applied
+from accountant.guarantees.theorem import Theorem
 from accountant.pairs.product import Product
 from accountant.relation import R
 from accountant.run_counts.law import RunLaw, required_runs
@@ -22,16 +22,10 @@ from accountant.side_conditions import (
     SCORE_AND_THRESHOLD,
 )
 
-
-def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
-    """Apply the theorem to other premises, with the parameters that it had."""
-    return select_above(premises[0], given["runs"])
-
-
 SELECT_ABOVE: Final = Theorem(
     rule="select/above",
     source="proofs/theory/threshold.md, Theorem 1, or Theorem 2 where it rounds to less",
-    again=_again,
+    again=lambda premises, given: select_above(premises[0], given["runs"]),
     lossless=False,
 )
 
@@ -79,17 +73,17 @@ def select_above(guarantee: Guarantee[R], runs: RunLaw) -> DominatingPair[R]:
         forward=_thresholded(pair.forward, runs),
         backward=_thresholded(pair.backward, runs),
         relation=guarantee.relation,
-        derivation=Derivation(
-            theorem=SELECT_ABOVE,
-            statement=f"first of {runs.describe()} above a threshold, for the worst score",
-            premises=(pair.derivation,),
+        derivation=applied(
+            SELECT_ABOVE,
+            f"first of {runs.describe()} above a threshold, for the worst score",
+            pair,
             assumptions=(
                 RUNS_AT_NOTHING(),
                 OWN_RANDOMNESS(),
                 SCORE_AND_THRESHOLD(),
                 FIRST_ALONE(),
             ),
-            parameters=(("runs", runs),),
+            runs=runs,
         ),
     )
 

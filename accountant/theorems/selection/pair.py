@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.pair_guarantee import PairGuarantee
 from accountant.guarantees.pure_dp import PureDP
-from accountant.guarantees.theorem import Parameters, Premises, Theorem
+from accountant.guarantees.theorem import Theorem
 from accountant.pairs.product import Product
 from accountant.relation import R
 from accountant.run_counts.law import RunLaw
@@ -17,16 +16,10 @@ from accountant.selection.selected_pair import SelectedPair
 from accountant.side_conditions import selection_of_the_best
 from accountant.theorems.selection.pure import select_pure
 
-
-def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
-    """Apply the theorem to other premises, with the parameters that it had."""
-    return select_pair(premises[0], given["runs"])
-
-
 SELECT_PAIR: Final = Theorem(
     rule="select/pair",
     source="proofs/theory/selection.md, Theorem 1, or Theorem 2 where it rounds to less",
-    again=_again,
+    again=lambda premises, given: select_pair(premises[0], given["runs"]),
 )
 
 

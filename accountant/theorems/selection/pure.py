@@ -4,27 +4,20 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any, Final
+from typing import Final
 
-from accountant.guarantees.derivation import Derivation
-from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.provenance import applied
 from accountant.guarantees.pure_dp import PureDP
 from accountant.guarantees.rounding import floats_around, show
-from accountant.guarantees.theorem import Parameters, Premises, Theorem
+from accountant.guarantees.theorem import Theorem
 from accountant.relation import R
 from accountant.run_counts.law import RunLaw
 from accountant.side_conditions import selection_of_the_best
 
-
-def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
-    """Apply the theorem to other premises, with the parameters that it had."""
-    return select_pure(premises[0], given["runs"])
-
-
 SELECT_PURE: Final = Theorem(
     rule="select/pure",
     source="proofs/theory/selection.md, Corollary 3",
-    again=_again,
+    again=lambda premises, given: select_pure(premises[0], given["runs"]),
     lossless=False,
 )
 
@@ -60,12 +53,12 @@ def select_pure(guarantee: PureDP[R], runs: RunLaw) -> PureDP[R]:
     return PureDP(
         epsilon=epsilon,
         relation=guarantee.relation,
-        derivation=Derivation(
-            theorem=SELECT_PURE,
-            statement=f"best of {runs.describe()} is {show(epsilon)}-DP",
-            premises=(guarantee.derivation,),
+        derivation=applied(
+            SELECT_PURE,
+            f"best of {runs.describe()} is {show(epsilon)}-DP",
+            guarantee,
             assumptions=selection_of_the_best(),
-            parameters=(("runs", runs),),
+            runs=runs,
         ),
     )
 

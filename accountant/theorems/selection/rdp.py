@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from accountant.arithmetic.enclosure import log_exact, raised_up
 from accountant.errors import NotImplied
-from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.provenance import applied
 from accountant.guarantees.rdp import RDP, listed_curve
 from accountant.guarantees.renyi_guarantee import RenyiGuarantee
 from accountant.guarantees.rounding import floats_around
-from accountant.guarantees.theorem import Parameters, Premises, Theorem
+from accountant.guarantees.theorem import Theorem
 from accountant.relation import R
 from accountant.run_counts.law import FARTHEST, LOG_ERROR, RunLaw
 from accountant.run_counts.poisson import PoissonRuns
@@ -32,15 +32,10 @@ _NAMES = {
 }
 
 
-def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
-    """Apply the theorem to other premises, with the parameters that it had."""
-    return select_rdp(premises[0], given["runs"])
-
-
 SELECT_RDP: Final = Theorem(
     rule="select/rdp",
     source="Papernot & Steinke, arXiv:2110.03620, Theorems 2 and 6; proofs/theory/selection.md",
-    again=_again,
+    again=lambda premises, given: select_rdp(premises[0], given["runs"]),
     lossless=False,
 )
 
@@ -98,12 +93,13 @@ def select_rdp(guarantee: RenyiGuarantee[R], runs: RunLaw) -> RDP[R]:
     return RDP(
         points=points,
         relation=guarantee.relation,
-        derivation=Derivation(
-            theorem=SELECT_RDP,
-            statement=f"best of {runs.describe()}; smallest bound: {said}",
-            premises=(guarantee.derivation,),
+        derivation=applied(
+            SELECT_RDP,
+            f"best of {runs.describe()}; smallest bound: {said}",
+            guarantee,
             assumptions=selection_of_the_best(),
-            parameters=(("runs", runs), ("bounds", " ".join(winners))),
+            runs=runs,
+            bounds=" ".join(winners),
         ),
     )
 

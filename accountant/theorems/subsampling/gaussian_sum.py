@@ -7,8 +7,8 @@ from typing import Final
 from accountant import arguments
 from accountant.arguments import Number
 from accountant.errors import NotImplied, ParameterError
-from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.provenance import applied
 from accountant.guarantees.rounding import show
 from accountant.guarantees.theorem import Theorem
 from accountant.pairs.opposite_gaussians import OppositeGaussiansPair
@@ -90,15 +90,10 @@ def subsample_gaussian_sum(
         forward=product,
         backward=product,
         relation=relation,
-        derivation=Derivation(
-            theorem=SUBSAMPLE_GAUSSIAN_SUM,
-            statement=f"Gaussian noise of standard deviation {show(noise)} on a sum of "
+        derivation=applied(
+            SUBSAMPLE_GAUSSIAN_SUM,
+            f"Gaussian noise of standard deviation {show(noise)} on a sum of "
             f"contributions of norm at most {bound} over a Poisson sample of rate {shown}",
-            parameters=(
-                ("sigma", noise),
-                ("contribution", contribution.value),
-                ("sampling_rate", rate),
-            ),
             assumptions=(
                 SUM_OF_CONTRIBUTIONS(bound=bound),
                 POISSON_SAMPLE(rate=shown),
@@ -106,5 +101,8 @@ def subsample_gaussian_sum(
                 RANDOM_BITS(),
                 OUTPUT_ALONE(),
             ),
+            sigma=noise,
+            contribution=contribution.value,
+            sampling_rate=rate,
         ),
     )

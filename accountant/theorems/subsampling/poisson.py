@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, Final
+from typing import Final
 
 from accountant.errors import NotImplied
-from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.preconditions import require_single
-from accountant.guarantees.theorem import Parameters, Premises, Theorem
+from accountant.guarantees.provenance import applied
+from accountant.guarantees.theorem import Theorem
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.product import Product
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
@@ -19,16 +19,10 @@ from accountant.sampling.schemes import Poisson
 from accountant.side_conditions import BLANK_IGNORED, POISSON_SAMPLE, SAMPLE_HIDDEN
 from accountant.subsampling.subsampled import Direction, SubsampledPair
 
-
-def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
-    """Apply the theorem to other premises, with the parameters that it had."""
-    return subsample_poisson(premises[0], Poisson(**given))
-
-
 SUBSAMPLE_POISSON: Final = Theorem(
     rule="subsample/poisson",
     source="Zhu, Dong & Wang, arXiv:2106.08567, Theorem 11",
-    again=_again,
+    again=lambda premises, given: subsample_poisson(premises[0], Poisson(**given)),
 )
 
 
@@ -93,16 +87,16 @@ def subsample_poisson(guarantee: Guarantee[R], scheme: Poisson) -> DominatingPai
         forward=_subsampled(pair.forward, scheme, Direction.REMOVAL),
         backward=_subsampled(pair.backward, scheme, Direction.ADDITION),
         relation=guarantee.relation,
-        derivation=Derivation(
-            theorem=SUBSAMPLE_POISSON,
-            statement=f"Poisson sample of rate {float(scheme.sampling_rate):g}",
-            premises=(pair.derivation,),
-            parameters=(("sampling_rate", scheme.sampling_rate),),
+        derivation=applied(
+            SUBSAMPLE_POISSON,
+            f"Poisson sample of rate {float(scheme.sampling_rate):g}",
+            pair,
             assumptions=(
                 POISSON_SAMPLE(rate=f"{float(scheme.sampling_rate):g}"),
                 SAMPLE_HIDDEN(),
                 *blank,
             ),
+            sampling_rate=scheme.sampling_rate,
         ),
     )
 

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from accountant.errors import NotImplied
-from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.preconditions import require_single
-from accountant.guarantees.theorem import Parameters, Premises, Theorem
+from accountant.guarantees.provenance import applied
+from accountant.guarantees.theorem import Theorem
 from accountant.pairs.product import Product
 from accountant.relation import R, ReplaceOne
 from accountant.sampling.schemes import WithoutReplacement
 from accountant.side_conditions import FIXED_SIZE_SAMPLE, SAMPLE_HIDDEN
 from accountant.subsampling.subsampled import Direction, SubsampledPair
 
-
-def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
-    """Apply the theorem to other premises, with the parameters that it had."""
-    return subsample_without_replacement(premises[0], WithoutReplacement(**given))
-
-
 SUBSAMPLE_WITHOUT_REPLACEMENT: Final = Theorem(
     rule="subsample/without-replacement",
     source="Balle, Barthe & Gaboardi, arXiv:1807.01647, Theorem 10",
-    again=_again,
+    again=lambda premises, given: subsample_without_replacement(
+        premises[0], WithoutReplacement(**given)
+    ),
 )
 
 
@@ -82,14 +78,15 @@ def subsample_without_replacement(
         forward=sampled,
         backward=sampled,
         relation=guarantee.relation,
-        derivation=Derivation(
-            theorem=SUBSAMPLE_WITHOUT_REPLACEMENT,
-            statement=f"uniform subset of {size} of {population} records",
-            premises=(pair.derivation,),
-            parameters=(("sample_size", size), ("population_size", population)),
+        derivation=applied(
+            SUBSAMPLE_WITHOUT_REPLACEMENT,
+            f"uniform subset of {size} of {population} records",
+            pair,
             assumptions=(
                 FIXED_SIZE_SAMPLE(size=size, population=population),
                 SAMPLE_HIDDEN(),
             ),
+            sample_size=size,
+            population_size=population,
         ),
     )

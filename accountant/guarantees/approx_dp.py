@@ -9,16 +9,15 @@ from typing import Final, final, overload
 from accountant import arguments
 from accountant.arguments import Number
 from accountant.guarantees.derivation import Derivation
-from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.dominating_pair import DominatingPair, dominated
 from accountant.guarantees.guarantee import DEFAULT_RELATION
 from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee
 from accountant.guarantees.point_lists import Points
-from accountant.guarantees.provenance import applied, derived, stated
+from accountant.guarantees.provenance import state
 from accountant.guarantees.rounding import show
 from accountant.guarantees.theorem import Theorem, dominate_again
 from accountant.pairs.finite import FinitePair
 from accountant.pairs.pair import Pair
-from accountant.pairs.product import Product
 from accountant.pairs.randomized_response import RandomizedResponsePair
 from accountant.relation import AddRemove, R, Relation
 
@@ -76,11 +75,9 @@ class ApproxDP(FaithfulPairGuarantee[R]):
         derivation: Derivation | None = None,
     ) -> None:
         """State the guarantee; without a derivation it is an assumption."""
-        object.__setattr__(self, "stated_epsilon", arguments.non_negative(epsilon=epsilon))
-        object.__setattr__(self, "stated_delta", arguments.probability(delta=delta))
-        object.__setattr__(self, "relation", relation)
-        object.__setattr__(
-            self, "derivation", derived(self, derivation or stated("approx-dp", self))
+        exact = arguments.non_negative(epsilon=epsilon), arguments.probability(delta=delta)
+        state(
+            self, "approx-dp", relation, derivation, stated_epsilon=exact[0], stated_delta=exact[1]
         )
 
     def describe(self) -> str:
@@ -100,15 +97,9 @@ class ApproxDP(FaithfulPairGuarantee[R]):
         Source: Dong, Roth & Su (arXiv:1905.02383), Proposition 2.5 (due to Wasserman & Zhou);
             Kairouz, Oh & Viswanath (arXiv:1311.0776), Section 6.
         """
-        product = Product(())
-        if self.stated_epsilon > 0 or self.stated_delta > 0:
-            product = Product.of(self._pair())
-        derivation = applied(
-            DOMINATE_APPROX_DP, f"dominated by the pair of {self.describe()}", self
-        )
-        return DominatingPair(
-            forward=product, backward=product, relation=self.relation, derivation=derivation
-        )
+        pair = self._pair() if self.stated_epsilon > 0 or self.stated_delta > 0 else None
+        statement = f"dominated by the pair of {self.describe()}"
+        return dominated(self, DOMINATE_APPROX_DP, statement, pair)
 
     def _pair(self) -> Pair:
         """Return randomised response with infinite mass delta.

@@ -14,15 +14,14 @@ from accountant.arithmetic.enclosure import DENORMAL_ROUNDING, raised_up
 from accountant.arithmetic.langevin import GROWTH_ERROR, log_sinh_growth
 from accountant.bound import Bound
 from accountant.guarantees.derivation import Derivation
-from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.dominating_pair import DominatingPair, dominated
 from accountant.guarantees.guarantee import DEFAULT_RELATION
 from accountant.guarantees.pair_guarantee import PairGuarantee
 from accountant.guarantees.point_lists import Points
-from accountant.guarantees.provenance import applied, derived, stated
+from accountant.guarantees.provenance import state
 from accountant.guarantees.rounding import epsilon_tanh_up, floats_around, show
 from accountant.guarantees.theorem import Theorem, dominate_again
 from accountant.pairs.logistic import LogisticPair
-from accountant.pairs.product import Product
 from accountant.relation import AddRemove, R, Relation
 
 # Orders minus 1, between which the curve of divergences is bounded by its chords. Heuristic: chords
@@ -78,10 +77,12 @@ class BoundedRange(PairGuarantee[R]):
         derivation: Derivation | None = None,
     ) -> None:
         """State the guarantee; without a derivation it is an assumption."""
-        object.__setattr__(self, "stated_epsilon", arguments.non_negative(epsilon=epsilon))
-        object.__setattr__(self, "relation", relation)
-        object.__setattr__(
-            self, "derivation", derived(self, derivation or stated("bounded-range", self))
+        state(
+            self,
+            "bounded-range",
+            relation,
+            derivation,
+            stated_epsilon=arguments.non_negative(epsilon=epsilon),
         )
 
     def describe(self) -> str:
@@ -154,17 +155,10 @@ class BoundedRange(PairGuarantee[R]):
         Lossless: no pair is smaller, as every event's bound is met by a two-outcome mechanism of
             range eps; but the bound on the range itself is forgotten.
         """
-        product = Product(())
-        if self.stated_epsilon > 0:
-            product = Product.of(LogisticPair(epsilon=self.stated_epsilon))
-        derivation = applied(
-            DOMINATE_BOUNDED_RANGE,
-            f"dominated by logistic distributions {show(self.stated_epsilon)} apart",
-            self,
-        )
-        return DominatingPair(
-            forward=product, backward=product, relation=self.relation, derivation=derivation
-        )
+        epsilon = self.stated_epsilon
+        statement = f"dominated by logistic distributions {show(epsilon)} apart"
+        pair = LogisticPair(epsilon=epsilon) if epsilon > 0 else None
+        return dominated(self, DOMINATE_BOUNDED_RANGE, statement, pair)
 
 
 def _steepest(left: tuple[float, float], right: tuple[float, float]) -> float:

@@ -7,10 +7,11 @@ from typing import final, overload
 
 from accountant.errors import ParameterError
 from accountant.guarantees.derivation import Derivation
-from accountant.guarantees.guarantee import DEFAULT_RELATION
+from accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee
 from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee
-from accountant.guarantees.point_lists import Points
-from accountant.guarantees.provenance import derived, stated
+from accountant.guarantees.provenance import applied, state
+from accountant.guarantees.theorem import Theorem
+from accountant.pairs.pair import Pair
 from accountant.pairs.product import Product
 from accountant.relation import AddRemove, R, Relation
 
@@ -79,11 +80,13 @@ class DominatingPair(FaithfulPairGuarantee[R]):
                 f"equal to forward under {relation}" if relation.symmetric else "equal to forward",
                 "leave it out, and give a forward pair that dominates both orders of datasets",
             )
-        object.__setattr__(self, "forward", forward)
-        object.__setattr__(self, "backward", forward if alike else backward)
-        object.__setattr__(self, "relation", relation)
-        object.__setattr__(
-            self, "derivation", derived(self, derivation or stated("dominating-pair", self))
+        state(
+            self,
+            "dominating-pair",
+            relation,
+            derivation,
+            forward=forward,
+            backward=forward if alike else backward,
         )
 
     def describe(self) -> str:
@@ -94,10 +97,26 @@ class DominatingPair(FaithfulPairGuarantee[R]):
             return f"dominated by {factors[0].pair!r}"
         return f"dominated by a product of {total} pairs, {len(factors)} of them distinct"
 
-    def stated_points(self) -> Points:
-        """Return no points: the statement names none."""
-        return ()
-
     def to_pair(self) -> DominatingPair[R]:
         """Return the guarantee itself."""
         return self
+
+
+def dominated(
+    guarantee: Guarantee[R], theorem: Theorem, statement: str, pair: Pair | None
+) -> DominatingPair[R]:
+    """Return the pair of a notion, for both directions; None stands for one that reveals nothing.
+
+    Args:
+        guarantee: the notion.
+        theorem: says that the pair dominates.
+        statement: the same in words and numbers.
+        pair: what dominates.
+    """
+    product = Product(()) if pair is None else Product.of(pair)
+    return DominatingPair(
+        forward=product,
+        backward=product,
+        relation=guarantee.relation,
+        derivation=applied(theorem, statement, guarantee),
+    )

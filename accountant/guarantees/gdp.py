@@ -10,15 +10,13 @@ from accountant import arguments
 from accountant.arguments import Number
 from accountant.errors import ParameterError
 from accountant.guarantees.derivation import Derivation
-from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.dominating_pair import DominatingPair, dominated
 from accountant.guarantees.guarantee import DEFAULT_RELATION
 from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee
-from accountant.guarantees.point_lists import Points
-from accountant.guarantees.provenance import applied, derived, stated
+from accountant.guarantees.provenance import state
 from accountant.guarantees.rounding import show, sqrt_up
 from accountant.guarantees.theorem import Theorem, dominate_again
 from accountant.pairs.gaussian import GaussianPair
-from accountant.pairs.product import Product
 from accountant.relation import AddRemove, R, Relation
 
 DOMINATE_GDP: Final = Theorem(
@@ -77,9 +75,7 @@ class GDP(FaithfulPairGuarantee[R]):
         derivation: Derivation | None = None,
     ) -> None:
         """State the guarantee by mu or by its square; without a derivation it is an assumption."""
-        object.__setattr__(self, "mu_squared", _square(mu, mu_squared))
-        object.__setattr__(self, "relation", relation)
-        object.__setattr__(self, "derivation", derived(self, derivation or stated("gdp", self)))
+        state(self, "gdp", relation, derivation, mu_squared=_square(mu, mu_squared))
 
     @property
     def mu(self) -> Fraction:
@@ -93,24 +89,14 @@ class GDP(FaithfulPairGuarantee[R]):
         """Return the statement in words and numbers."""
         return f"{show(self.mu)}-GDP"
 
-    def stated_points(self) -> Points:
-        """Return no points: the statement names none."""
-        return ()
-
     def to_pair(self) -> DominatingPair[R]:
         """The definition itself: N(mu, 1) over N(0, 1).
 
         Source: Dong, Roth & Su (arXiv:1905.02383), Definition 2.6.
         """
-        product = Product(())
-        if self.mu_squared > 0:
-            product = Product.of(GaussianPair(mu_squared=self.mu_squared))
-        derivation = applied(
-            DOMINATE_GDP, f"dominated by Gaussians {show(self.mu)} standard deviations apart", self
-        )
-        return DominatingPair(
-            forward=product, backward=product, relation=self.relation, derivation=derivation
-        )
+        pair = GaussianPair(mu_squared=self.mu_squared) if self.mu_squared > 0 else None
+        statement = f"dominated by Gaussians {show(self.mu)} standard deviations apart"
+        return dominated(self, DOMINATE_GDP, statement, pair)
 
 
 def _square(mu: Number | None, mu_squared: Number | None) -> Fraction:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import ABC
 from collections.abc import Callable
 from fractions import Fraction
 from typing import final
@@ -21,13 +21,13 @@ class PairGuarantee(Guarantee[R], ABC):
 
     __slots__ = ()
 
-    @abstractmethod
     def stated_points(self) -> Points:
         """Return exact points (epsilon, delta) at which the statement is (epsilon, delta)-DP.
 
         The engine encloses delta by floats; where the statement names a point, the answer at
-        that point is the statement's.
+        that point is the statement's. Most name none.
         """
+        return ()
 
     @final
     def _epsilon_at(self, delta: Bound) -> Bound:

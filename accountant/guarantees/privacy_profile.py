@@ -12,15 +12,14 @@ from accountant import arguments
 from accountant.arguments import Number
 from accountant.errors import ParameterError
 from accountant.guarantees.derivation import Derivation
-from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.dominating_pair import DominatingPair, dominated
 from accountant.guarantees.guarantee import DEFAULT_RELATION
 from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee
 from accountant.guarantees.point_lists import Points, checked_points, lower_hull, pair_of_profile
-from accountant.guarantees.provenance import applied, derived, stated
+from accountant.guarantees.provenance import state
 from accountant.guarantees.rounding import MAX_EXPONENT, exp_up, show
 from accountant.guarantees.theorem import Theorem, dominate_again
 from accountant.pairs.finite import FinitePair
-from accountant.pairs.product import Product
 from accountant.relation import AddRemove, R, Relation
 
 DOMINATE_PRIVACY_PROFILE: Final = Theorem(
@@ -71,11 +70,7 @@ class PrivacyProfile(FaithfulPairGuarantee[R]):
     ) -> None:
         """State the guarantee; without a derivation it is an assumption."""
         exact = checked_points(points, _epsilon, lambda delta: arguments.probability(delta=delta))
-        object.__setattr__(self, "points", exact)
-        object.__setattr__(self, "relation", relation)
-        object.__setattr__(
-            self, "derivation", derived(self, derivation or stated("privacy-profile", self))
-        )
+        state(self, "privacy-profile", relation, derivation, points=exact)
 
     def describe(self) -> str:
         """Return the statement in words and numbers."""
@@ -104,15 +99,8 @@ class PrivacyProfile(FaithfulPairGuarantee[R]):
 
     def to_pair(self) -> DominatingPair[R]:
         """Return the finite pair with the profile of ``vertices``, for both directions."""
-        product = Product.of(_pair(self.points))
-        derivation = applied(
-            DOMINATE_PRIVACY_PROFILE,
-            f"dominated by a pair of {len(self.vertices())} outcomes or fewer",
-            self,
-        )
-        return DominatingPair(
-            forward=product, backward=product, relation=self.relation, derivation=derivation
-        )
+        statement = f"dominated by a pair of {len(self.vertices())} outcomes or fewer"
+        return dominated(self, DOMINATE_PRIVACY_PROFILE, statement, _pair(self.points))
 
 
 def _epsilon(epsilon: Number) -> Fraction:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from accountant.guarantees.derivation import Derivation, Parameter
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.theorem import Theorem
+from accountant.relation import Relation
 
 N = TypeVar("N", bound=Guarantee[Any])
 
@@ -21,6 +22,20 @@ def stated(notion: str, guarantee: Guarantee[Any]) -> Derivation:
         statement=statement,
         assumptions=(f"the mechanism is {statement}",),
     )
+
+
+def state(
+    guarantee: Guarantee[Any],
+    notion: str,
+    relation: Relation,
+    derivation: Derivation | None,
+    **fields: object,
+) -> None:
+    """Set the fields of a new guarantee; without a derivation it is an assumption."""
+    for name, value in {**fields, "relation": relation}.items():
+        object.__setattr__(guarantee, name, value)
+    known = derivation or stated(notion, guarantee)
+    object.__setattr__(guarantee, "derivation", derived(guarantee, known))
 
 
 def applied(

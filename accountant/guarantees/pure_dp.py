@@ -9,14 +9,13 @@ from typing import Final, final, overload
 from accountant import arguments
 from accountant.arguments import Number
 from accountant.guarantees.derivation import Derivation
-from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.dominating_pair import DominatingPair, dominated
 from accountant.guarantees.guarantee import DEFAULT_RELATION
 from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee
 from accountant.guarantees.point_lists import Points
-from accountant.guarantees.provenance import applied, derived, stated
+from accountant.guarantees.provenance import state
 from accountant.guarantees.rounding import show
 from accountant.guarantees.theorem import Theorem, dominate_again
-from accountant.pairs.product import Product
 from accountant.pairs.randomized_response import RandomizedResponsePair
 from accountant.relation import AddRemove, R, Relation
 
@@ -62,9 +61,13 @@ class PureDP(FaithfulPairGuarantee[R]):
         derivation: Derivation | None = None,
     ) -> None:
         """State the guarantee; without a derivation it is an assumption."""
-        object.__setattr__(self, "stated_epsilon", arguments.non_negative(epsilon=epsilon))
-        object.__setattr__(self, "relation", relation)
-        object.__setattr__(self, "derivation", derived(self, derivation or stated("pure-dp", self)))
+        state(
+            self,
+            "pure-dp",
+            relation,
+            derivation,
+            stated_epsilon=arguments.non_negative(epsilon=epsilon),
+        )
 
     def describe(self) -> str:
         """Return the statement in words and numbers."""
@@ -82,15 +85,7 @@ class PureDP(FaithfulPairGuarantee[R]):
         Source: Dong, Roth & Su (arXiv:1905.02383), Proposition 2.5 (due to Wasserman & Zhou);
             Kairouz, Oh & Viswanath (arXiv:1311.0776), Section 6.
         """
-        product = Product(())
-        if self.stated_epsilon > 0:
-            pair = RandomizedResponsePair(epsilon=self.stated_epsilon, categories=2)
-            product = Product.of(pair)
-        derivation = applied(
-            DOMINATE_PURE_DP,
-            f"dominated by binary randomised response at {show(self.stated_epsilon)}",
-            self,
-        )
-        return DominatingPair(
-            forward=product, backward=product, relation=self.relation, derivation=derivation
-        )
+        epsilon = self.stated_epsilon
+        statement = f"dominated by binary randomised response at {show(epsilon)}"
+        pair = RandomizedResponsePair(epsilon=epsilon, categories=2) if epsilon > 0 else None
+        return dominated(self, DOMINATE_PURE_DP, statement, pair)

@@ -19,7 +19,7 @@ from accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Reals
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee, renyi_order
 from accountant.guarantees.point_lists import Points, checked_points, lower_hull
-from accountant.guarantees.provenance import derived, stated
+from accountant.guarantees.provenance import state
 from accountant.guarantees.renyi_guarantee import RenyiGuarantee
 from accountant.guarantees.rounding import floats_around, show
 from accountant.relation import AddRemove, R, Relation
@@ -89,9 +89,7 @@ class RDP(RenyiGuarantee[R]):
             lambda order: renyi_order(order=order),
             lambda value: arguments.non_negative(value=value),
         )
-        object.__setattr__(self, "points", _lowered(exact))
-        object.__setattr__(self, "relation", relation)
-        object.__setattr__(self, "derivation", derived(self, derivation or stated("rdp", self)))
+        state(self, "rdp", relation, derivation, points=_lowered(exact))
 
     @property
     def largest_order(self) -> Fraction:

@@ -13,7 +13,7 @@ from accountant import arguments
 from accountant.arguments import Number
 from accountant.errors import ParameterError
 from accountant.guarantees.derivation import Derivation
-from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.dominating_pair import DominatingPair, dominated
 from accountant.guarantees.guarantee import DEFAULT_RELATION
 from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee
 from accountant.guarantees.point_lists import (
@@ -23,10 +23,9 @@ from accountant.guarantees.point_lists import (
     pair_of_trade_off,
     symmetric,
 )
-from accountant.guarantees.provenance import applied, derived, stated
+from accountant.guarantees.provenance import state
 from accountant.guarantees.theorem import Theorem, dominate_again
 from accountant.pairs.finite import FinitePair
-from accountant.pairs.product import Product
 from accountant.relation import AddRemove, R, Relation
 
 DOMINATE_TRADE_OFF: Final = Theorem(
@@ -87,19 +86,11 @@ class TradeOff(FaithfulPairGuarantee[R]):
             lambda type_i: arguments.probability(type_i_error=type_i),
             lambda type_ii: arguments.probability(type_ii_error=type_ii),
         )
-        object.__setattr__(self, "points", _curve(exact))
-        object.__setattr__(self, "relation", relation)
-        object.__setattr__(
-            self, "derivation", derived(self, derivation or stated("trade-off", self))
-        )
+        state(self, "trade-off", relation, derivation, points=_curve(exact))
 
     def describe(self) -> str:
         """Return the statement in words and numbers."""
         return f"f-DP with f linear between {len(self.points)} points"
-
-    def stated_points(self) -> Points:
-        """Return no points: the statement names no (epsilon, delta)."""
-        return ()
 
     def to_pair(self) -> DominatingPair[R]:
         """Return the finite pair with this trade-off curve, for both directions.
@@ -107,15 +98,8 @@ class TradeOff(FaithfulPairGuarantee[R]):
         Source: Dong, Roth & Su (arXiv:1905.02383), Proposition 2.2 (every trade-off function is
             that of some pair); the pair is built in ``point_lists.pair_of_trade_off``.
         """
-        product = Product.of(_pair(self.points))
-        derivation = applied(
-            DOMINATE_TRADE_OFF,
-            f"dominated by a pair of {len(self.points) + 1} outcomes or fewer",
-            self,
-        )
-        return DominatingPair(
-            forward=product, backward=product, relation=self.relation, derivation=derivation
-        )
+        statement = f"dominated by a pair of {len(self.points) + 1} outcomes or fewer"
+        return dominated(self, DOMINATE_TRADE_OFF, statement, _pair(self.points))
 
 
 def _curve(points: Points) -> Points:

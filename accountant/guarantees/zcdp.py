@@ -13,7 +13,7 @@ from accountant.arguments import Number
 from accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Reals
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.guarantee import DEFAULT_RELATION
-from accountant.guarantees.provenance import derived, stated
+from accountant.guarantees.provenance import state
 from accountant.guarantees.renyi_guarantee import RenyiGuarantee
 from accountant.guarantees.rounding import floats_around, show
 from accountant.relation import AddRemove, R, Relation
@@ -57,9 +57,7 @@ class ZCDP(RenyiGuarantee[R]):
         derivation: Derivation | None = None,
     ) -> None:
         """State the guarantee; without a derivation it is an assumption."""
-        object.__setattr__(self, "rho", arguments.non_negative(rho=rho))
-        object.__setattr__(self, "relation", relation)
-        object.__setattr__(self, "derivation", derived(self, derivation or stated("zcdp", self)))
+        state(self, "zcdp", relation, derivation, rho=arguments.non_negative(rho=rho))
 
     def describe(self) -> str:
         """Return the statement in words and numbers."""

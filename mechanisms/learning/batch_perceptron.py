@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accountant.arguments import Number
-from accountant.relation import AddRemove, R, Relation
+from accountant.relation import AddRemove, R, Relation, ReplaceOne
+from accountant.sampling.schemes import WithoutReplacement
 from mechanisms import parameters
 from mechanisms.learning.bounded_updates import Contributions
 from mechanisms.learning.grid import PRODUCT_BITS
@@ -54,6 +55,8 @@ class BatchPerceptron(Perceptron[R]):
             its states, or the last one; neither costs anything. A stopped run returns the state
             that its test approved.
         features: how wide a row is; None takes it from the array.
+        batch: fixed-size samples in place of Poisson ones, under replace-one only: every step takes
+            a fresh uniform subset of exactly ``sample_size`` of the ``population_size`` records.
     Outputs:
         A record with fields ``stopped``, ``steps`` (made before it stopped, or the number of the
         state picked) and ``weights`` of shape (features,).
@@ -78,6 +81,7 @@ class BatchPerceptron(Perceptron[R]):
     stop: Stop | None
     average: bool
     features: int | None
+    batch: WithoutReplacement | None
 
     @overload
     def __init__(
@@ -108,6 +112,21 @@ class BatchPerceptron(Perceptron[R]):
         features: int | None = None,
     ) -> None: ...
 
+    @overload
+    def __init__(
+        self: BatchPerceptron[ReplaceOne],
+        *,
+        margin: Number,
+        steps: int,
+        sigma: Number,
+        norm: Number | None = 1,
+        relation: ReplaceOne,
+        batch: WithoutReplacement,
+        stop: Stop | None = None,
+        average: bool = True,
+        features: int | None = None,
+    ) -> None: ...
+
     def __init__(
         self,
         *,
@@ -120,6 +139,7 @@ class BatchPerceptron(Perceptron[R]):
         stop: Stop | None = None,
         average: bool = True,
         features: int | None = None,
+        batch: WithoutReplacement | None = None,
     ) -> None:
         fields = checked(
             margin=margin,
@@ -131,6 +151,7 @@ class BatchPerceptron(Perceptron[R]):
             stop=stop,
             average=average,
             features=features,
+            batch=batch,
         )
         for name, value in fields.items():
             object.__setattr__(self, name, value)

@@ -21,17 +21,18 @@ from numpy.typing import NDArray
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.rounding import sqrt_up
 from accountant.relation import R
-from accountant.sampling.schemes import Poisson
+from accountant.sampling.schemes import Poisson, SamplingScheme
 from accountant.sensitivity import L2Contribution
 from accountant.theorems.composition.compose import compose
 from accountant.theorems.composition.post_process import post_process
+from mechanisms.learning.batches import Batches
 from mechanisms.learning.grid import RECORD_BITS
 from mechanisms.learning.stops import ChooseIterate, Stop
 from mechanisms.mechanism import Mechanism
 from mechanisms.noise.broadcast import on_grid
 from mechanisms.noise.gaussian import Gaussian
 from mechanisms.outputs import Outputs
-from mechanisms.samplers import default_granularity, gaussian_rounded, poisson_mask
+from mechanisms.samplers import default_granularity, gaussian_rounded
 from mechanisms.samplers.rng import Rng
 
 # Bounds the memory of many runs on many records: entries of the largest temporary array.
@@ -60,7 +61,7 @@ class Contributions(ABC):
     @property
     @abstractmethod
     def records(self) -> int:
-        """How many records there are; it decides how many coins a sample takes, nothing else."""
+        """How many records contribute."""
 
     @property
     @abstractmethod
@@ -90,7 +91,7 @@ class NoisySums(Generic[R]):
     """T noisy sums of bounded contributions, each of a fresh sample, in units of the norm bound.
 
     Attributes:
-        rate: every record is in a sample independently with this probability; 1 takes all.
+        scheme: how the records of a step are drawn; Poisson at rate 1 takes all.
         steps: T.
         sigma: standard deviation of the noise, in data units.
         norm: largest norm of a record, in data units.
@@ -99,7 +100,7 @@ class NoisySums(Generic[R]):
         stop: when a run ends early, or which state it picks; None to make all steps.
     """
 
-    rate: Fraction
+    scheme: SamplingScheme
     steps: int
     sigma: Fraction
     norm: Fraction
@@ -114,10 +115,15 @@ class NoisySums(Generic[R]):
 
     def step(self) -> Mechanism[R]:
         """One noisy sum, with what a test releases beside it, as a mechanism for accounting."""
-        sampled = self.rate < 1
+        sampled = self.scheme.sampling_rate < 1
         noise = Gaussian(sigma=self.sigma, sensitivity=self.contribution, relation=self.relation)
-        step = noise if self.stop is None else self.stop.step(noise, sampled=sampled)
-        return step.subsample(Poisson(sampling_rate=self.rate)) if sampled else step
+        step = noise if self.stop is None else self.stop.step(noise, whole=self._whole)
+        return step.subsample(self.scheme) if sampled else step
+
+    @property
+    def _whole(self) -> bool:
+        """Whether a step sees all records, or a sample whose size is fixed."""
+        return not isinstance(self.scheme, Poisson) or self.scheme.sampling_rate == 1
 
     def guarantee(self, description: str) -> Guarantee[R]:
         """What all noisy sums together satisfy, and so every function of them.
@@ -130,11 +136,20 @@ class NoisySums(Generic[R]):
         joint = steps if beside is None else compose(steps, beside)
         return post_process(joint, description=description)
 
-    def run(self, contributions: Contributions, count: int, *, average: bool, rng: Rng) -> Outputs:
+    def run(
+        self,
+        contributions: Contributions,
+        batches: Batches,
+        count: int,
+        *,
+        average: bool,
+        rng: Rng,
+    ) -> Outputs:
         """Run the learner ``count`` times on one dataset.
 
         Args:
             contributions: of the records.
+            batches: samples of the same records.
             count: how many independent runs.
             average: whether the weights are the mean of the last half of the states, or the last.
             rng: source of words.
@@ -147,18 +162,20 @@ class NoisySums(Generic[R]):
         size = max(1, contributions.records * int(np.prod(contributions.shape[:-1])))
         batch = max(1, _ENTRIES // size)
         parts = [
-            run(contributions, min(batch, count - start), average=average, rng=rng)
+            run(contributions, batches, min(batch, count - start), average=average, rng=rng)
             for start in range(0, count, batch)
         ]
         return np.concatenate(parts)
 
-    def _run(self, contributions: Contributions, runs: int, *, average: bool, rng: Rng) -> Outputs:
+    def _run(
+        self, contributions: Contributions, batches: Batches, runs: int, *, average: bool, rng: Rng
+    ) -> Outputs:
         """Make the steps, each run until it is stopped; a stopped run keeps the state it tested."""
         states = np.zeros((runs, *contributions.shape))
         late, kept = np.zeros_like(states), np.zeros_like(states)
         stopped, taken = np.zeros(runs, dtype=np.bool_), np.full(runs, self.steps)
         for step in range(self.steps):
-            totals = contributions.totals(states, self._chosen(contributions.records, runs, rng))
+            totals = contributions.totals(states, batches.chosen(runs, rng))
             noisy = self._noisy(totals.sums, rng)
             if self.stop is not None:
                 sums = noisy * float(self.norm)
@@ -178,6 +195,7 @@ class NoisySums(Generic[R]):
         self,
         rule: ChooseIterate,
         contributions: Contributions,
+        batches: Batches,
         runs: int,
         *,
         average: bool,
@@ -187,7 +205,7 @@ class NoisySums(Generic[R]):
         states = np.zeros((runs, self.steps, *contributions.shape))
         state = np.zeros((runs, *contributions.shape))
         for step in range(self.steps):
-            chosen = self._chosen(contributions.records, runs, rng)
+            chosen = batches.chosen(runs, rng)
             noisy = self._noisy(contributions.totals(state, chosen).sums, rng)
             state = contributions.advance(state, noisy)
             states[:, step] = state
@@ -200,11 +218,6 @@ class NoisySums(Generic[R]):
         picked = rule.choose(np.stack(mistakes, axis=1), self.relation, rng)
         weights = states[np.arange(runs), picked] * float(self.norm)
         return learned(np.zeros(runs, dtype=np.bool_), picked % self.steps + 1, weights)
-
-    def _chosen(self, records: int, runs: int, rng: Rng) -> NDArray[np.bool_] | None:
-        if self.rate == 1:
-            return None
-        return poisson_mask(runs * records, self.rate, rng).reshape(runs, records)
 
     def _noisy(self, sums: NDArray[np.float64], rng: Rng) -> NDArray[np.float64]:
         """Sums in units of the norm bound, with noise, rounded to a grid that sigma decides."""

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from accountant import arguments as check
 from accountant.arguments import Number
 from accountant.errors import ParameterError
-from accountant.relation import AddRemove, R, Relation
+from accountant.relation import AddRemove, R, Relation, ReplaceOne
+from accountant.sampling.schemes import WithoutReplacement
 from mechanisms import parameters
 from mechanisms.learning.bounded_updates import Contributions, Totals
 from mechanisms.learning.grid import RECORD_BITS, STATE_BITS, unit_rows
@@ -41,7 +42,7 @@ class KeslerPerceptron(Perceptron[R]):
 
     Args:
         classes: k, from 2; labels are the class numbers 0 to k - 1.
-        margin, steps, sigma, rate, norm, relation, stop, average, features: as for
+        margin, steps, sigma, rate, norm, relation, stop, average, features, batch: as for
             ``BatchPerceptron``.
     Outputs:
         A record with fields ``stopped``, ``steps``, ``weights`` of shape (k, features).
@@ -66,6 +67,7 @@ class KeslerPerceptron(Perceptron[R]):
     stop: Stop | None
     average: bool
     features: int | None
+    batch: WithoutReplacement | None
 
     @overload
     def __init__(
@@ -98,6 +100,22 @@ class KeslerPerceptron(Perceptron[R]):
         features: int | None = None,
     ) -> None: ...
 
+    @overload
+    def __init__(
+        self: KeslerPerceptron[ReplaceOne],
+        *,
+        classes: int,
+        margin: Number,
+        steps: int,
+        sigma: Number,
+        norm: Number | None = 1,
+        relation: ReplaceOne,
+        batch: WithoutReplacement,
+        stop: Stop | None = None,
+        average: bool = True,
+        features: int | None = None,
+    ) -> None: ...
+
     def __init__(
         self,
         *,
@@ -111,6 +129,7 @@ class KeslerPerceptron(Perceptron[R]):
         stop: Stop | None = None,
         average: bool = True,
         features: int | None = None,
+        batch: WithoutReplacement | None = None,
     ) -> None:
         number = check.count(classes=classes)
         if not 2 <= number <= MOST_CLASSES:
@@ -126,6 +145,7 @@ class KeslerPerceptron(Perceptron[R]):
             stop=stop,
             average=average,
             features=features,
+            batch=batch,
         )
         for name, value in fields.items():
             object.__setattr__(self, name, value)

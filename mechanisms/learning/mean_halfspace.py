@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from accountant.arguments import Number
 from accountant.relation import AddRemove, R, Relation
+from accountant.sampling.schemes import Poisson
 from mechanisms import parameters
 from mechanisms.learning.bounded_updates import Contributions, NoisySums
 from mechanisms.learning.halfspace import mistakes_within, signs
@@ -90,7 +91,7 @@ class MeanHalfspace(SumLearner[R]):
     def sums(self) -> NoisySums[R]:
         """The one noisy sum that a run releases."""
         return NoisySums(
-            rate=Fraction(1),
+            scheme=Poisson(sampling_rate=1),
             steps=1,
             sigma=self.sigma,
             norm=self._unit,

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from accountant import arguments as check
 from accountant.arguments import Number
 from accountant.relation import AddRemove, R, Relation
+from accountant.sampling.schemes import Poisson
 from mechanisms import parameters
 from mechanisms.learning.bounded_updates import Contributions, NoisySums
 from mechanisms.learning.grid import Vectors
@@ -112,7 +113,7 @@ class NoisyHinge(SumLearner[R]):
             average=average,
             features=features,
         )
-        del fields["rate"]
+        del fields["rate"], fields["batch"]
         fields["margin"] = check.positive(margin=margin)
         fields["expected_size"] = check.count(expected_size=expected_size)
         for name, value in fields.items():
@@ -121,7 +122,7 @@ class NoisyHinge(SumLearner[R]):
     def sums(self) -> NoisySums[R]:
         """The noisy sums that a run releases, with what one record contributes at most."""
         return NoisySums(
-            rate=Fraction(1),
+            scheme=Poisson(sampling_rate=1),
             steps=self.steps,
             sigma=self.sigma,
             norm=self._unit,

@@ -9,6 +9,8 @@ from typing import final
 from accountant import arguments as check
 from accountant.errors import ParameterError
 from accountant.relation import R
+from accountant.sampling.schemes import WithoutReplacement
+from mechanisms.learning.batches import scheme_of
 from mechanisms.learning.bounded_updates import NoisySums
 from mechanisms.learning.stops import Stop
 from mechanisms.learning.sum_learner import SumLearner
@@ -25,6 +27,7 @@ class Perceptron(SumLearner[R], ABC):
 
     margin: Fraction
     rate: Fraction
+    batch: WithoutReplacement | None
     steps: int
     sigma: Fraction
     stop: Stop | None
@@ -37,7 +40,7 @@ class Perceptron(SumLearner[R], ABC):
     def sums(self) -> NoisySums[R]:
         """The noisy sums that a run releases, with what one record contributes at most."""
         return NoisySums(
-            rate=self.rate,
+            scheme=scheme_of(self.rate, self.batch),
             steps=self.steps,
             sigma=self.sigma,
             norm=self._unit,

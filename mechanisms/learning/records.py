@@ -78,10 +78,14 @@ class GridRecords:
     Attributes:
         vectors: integers as float64, shape (n, d); row norms are at most 2^24.
         classes: class numbers, shape (n,).
+        positions: where in the data each of them stands, increasing.
+        total: how many records the data has, with those left out.
     """
 
     vectors: Vectors
     classes: NDArray[np.int64]
+    positions: NDArray[np.int64]
+    total: int
 
     def __len__(self) -> int:
         """How many records contribute."""
@@ -124,7 +128,12 @@ def on_grid(
     rows, classes = records.rows[finite], encode(records.labels[finite])
     steps = unit_rows(rows, RECORD_BITS) if norm is None else clipped_rows(rows, norm, RECORD_BITS)
     present = (classes >= 0) & steps.any(axis=1)
-    return GridRecords(np.ascontiguousarray(steps[present]), classes[present])
+    return GridRecords(
+        np.ascontiguousarray(steps[present]),
+        classes[present],
+        np.flatnonzero(finite)[present],
+        len(records),
+    )
 
 
 def class_numbers(labels: NDArray[np.float64], classes: int) -> NDArray[np.int64]:

@@ -36,12 +36,13 @@ class Stop(ABC):
 
     __slots__ = ()
 
-    def step(self, noise: Gaussian[R], *, sampled: bool) -> Mechanism[R]:
+    def step(self, noise: Gaussian[R], *, whole: bool) -> Mechanism[R]:
         """One step, on its sample, as a mechanism: the noisy sum and what the test releases.
 
         Args:
             noise: on the sum, with a bound C of one record's contribution.
-            sampled: whether the step sees a sample of the records, not all.
+            whole: whether neighbouring data give samples of the same size, all records or a number
+                fixed in advance, which differ in one record.
         """
         return noise
 
@@ -89,7 +90,7 @@ class LaplaceStop(Stop):
         object.__setattr__(self, "scale", noise_scale(scale=self.scale))
         object.__setattr__(self, "below", arguments.real(below=self.below))
 
-    def step(self, noise: Gaussian[R], *, sampled: bool) -> Mechanism[R]:
+    def step(self, noise: Gaussian[R], *, whole: bool) -> Mechanism[R]:
         """The sum and the count on one sample."""
         return compose(noise, Laplace(scale=self.scale, sensitivity=L1(1), relation=noise.relation))
 
@@ -130,12 +131,12 @@ class GaussianStop(Stop):
         object.__setattr__(self, "sigma", noise_scale(sigma=self.sigma))
         object.__setattr__(self, "below", arguments.real(below=self.below))
 
-    def step(self, noise: Gaussian[R], *, sampled: bool) -> Mechanism[R]:
+    def step(self, noise: Gaussian[R], *, whole: bool) -> Mechanism[R]:
         """The sum and the scaled count, as one Gaussian release."""
         one = noise.contribution.value if noise.contribution else noise.sensitivity.value
         joint = sqrt_up(one**2 + (noise.sigma / Fraction(self.sigma)) ** 2)
         bound: L2 | L2Contribution = L2Contribution(joint)
-        if noise.relation.symmetric and not sampled:
+        if noise.relation.symmetric and whole:
             bound = L2(max(noise.sensitivity.value, joint))
         return Gaussian(sigma=noise.sigma, sensitivity=bound, relation=noise.relation)
 

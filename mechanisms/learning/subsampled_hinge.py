@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from accountant import arguments as check
 from accountant.arguments import Number
 from accountant.errors import ParameterError
-from accountant.relation import AddRemove, R, Relation
+from accountant.relation import AddRemove, R, Relation, ReplaceOne
+from accountant.sampling.schemes import WithoutReplacement
 from mechanisms import parameters
+from mechanisms.learning.batches import scheme_of
 from mechanisms.learning.bounded_updates import Contributions, NoisySums
 from mechanisms.learning.grid import Vectors
 from mechanisms.learning.halfspace import HalfspaceMistakes, hinge_limits, signed, signs
@@ -43,7 +45,7 @@ class SubsampledHinge(SumLearner[R]):
             [2^-300, 2^300].
         decay: at least 0, the weight of ||w||^2 / 2 in the loss; at most 2 / learning_rate, beyond
             which the states would grow without bound.
-        steps, sigma, rate, norm, relation, features: as for ``BatchPerceptron``.
+        steps, sigma, rate, norm, relation, features, batch: as for ``BatchPerceptron``.
         average: whether the weights are the mean of the last half of the states, or the last one.
     Outputs:
         A record with fields ``stopped`` (False), ``steps`` and ``weights`` of shape (features,).
@@ -65,6 +67,7 @@ class SubsampledHinge(SumLearner[R]):
     relation: R
     average: bool
     features: int | None
+    batch: WithoutReplacement | None
 
     @overload
     def __init__(
@@ -95,6 +98,21 @@ class SubsampledHinge(SumLearner[R]):
         features: int | None = None,
     ) -> None: ...
 
+    @overload
+    def __init__(
+        self: SubsampledHinge[ReplaceOne],
+        *,
+        learning_rate: Number,
+        decay: Number = 0,
+        steps: int,
+        sigma: Number,
+        norm: Number | None = 1,
+        relation: ReplaceOne,
+        batch: WithoutReplacement,
+        average: bool = True,
+        features: int | None = None,
+    ) -> None: ...
+
     def __init__(
         self,
         *,
@@ -107,6 +125,7 @@ class SubsampledHinge(SumLearner[R]):
         relation: Relation = parameters.DEFAULT_RELATION,
         average: bool = True,
         features: int | None = None,
+        batch: WithoutReplacement | None = None,
     ) -> None:
         fields = checked(
             rate=rate,
@@ -116,6 +135,7 @@ class SubsampledHinge(SumLearner[R]):
             relation=relation,
             average=average,
             features=features,
+            batch=batch,
         )
         pace = scale(learning_rate=learning_rate)
         shrinking = check.non_negative(decay=decay)
@@ -129,7 +149,7 @@ class SubsampledHinge(SumLearner[R]):
     def sums(self) -> NoisySums[R]:
         """The noisy sums that a run releases, with what one record contributes at most."""
         return NoisySums(
-            rate=self.rate,
+            scheme=scheme_of(self.rate, self.batch),
             steps=self.steps,
             sigma=self.sigma,
             norm=self._unit,

@@ -15,6 +15,7 @@ from accountant.errors import ParameterError
 from accountant.guarantees.guarantee import Guarantee
 from accountant.relation import R
 from mechanisms import parameters
+from mechanisms.learning.batches import Batches, fixed_size
 from mechanisms.learning.bounded_updates import Contributions, NoisySums
 from mechanisms.learning.grid import WIDEST
 from mechanisms.learning.records import GridRecords, on_grid
@@ -64,12 +65,18 @@ class SumLearner(Mechanism[R], ABC):
     @final
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Run ``count`` times on each dataset: records of shape (len(datasets), count)."""
-        found = [self.contributions(data) for data in datasets]
         sums = self.sums()
+        found = [Batches(sums.scheme, self._read(data)) for data in datasets]
         return np.stack(
             [
-                sums.run(contributions, count, average=self.average, rng=rng)
-                for contributions in found
+                sums.run(
+                    self._contributions(batches.records),
+                    batches,
+                    count,
+                    average=self.average,
+                    rng=rng,
+                )
+                for batches in found
             ]
         )
 
@@ -80,9 +87,12 @@ class SumLearner(Mechanism[R], ABC):
         Raises:
             ParameterError: the data is not labelled rows of the right width.
         """
+        return self._contributions(self._read(data))
+
+    @final
+    def _read(self, data: object) -> GridRecords:
         norm = None if self.norm is None else float(self.norm)
-        records = on_grid(data, self._encode, norm=norm, features=self.features)
-        return self._contributions(records)
+        return on_grid(data, self._encode, norm=norm, features=self.features)
 
     @property
     @final
@@ -100,6 +110,7 @@ def checked(
     relation: object,
     average: object,
     features: object,
+    batch: object = None,
 ) -> dict[str, object]:
     """The parameters that learners share, by their field names, each in its domain.
 
@@ -111,12 +122,14 @@ def checked(
     width = None if features is None else check.count(features=features)
     if width is not None and width > WIDEST:
         raise ParameterError("features", features, f"at most {WIDEST}")
+    neighbours = parameters.require_relation(relation)
     return {
         "rate": check.rate(rate=rate),
+        "batch": fixed_size(batch, rate=rate, relation=neighbours),
         "steps": check.count(steps=steps),
         "sigma": scale(sigma=sigma),
         "norm": None if norm is None else scale(norm=norm),
-        "relation": parameters.require_relation(relation),
+        "relation": neighbours,
         "average": average,
         "features": width,
     }

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
     from accountant.sampling.schemes import Poisson, SamplingScheme, WithoutReplacement
     from accountant.sensitivity import L1, L2, L2Contribution, LInf, Sensitivity
+    from accountant.theorems.composition.choice import choice
     from accountant.theorems.composition.compose import compose, self_compose
     from accountant.theorems.composition.parallel import parallel_compose
     from accountant.theorems.composition.post_process import post_process
@@ -118,6 +119,7 @@ _HOMES = {
     "ZeroOut": "accountant.relation",
     "calibrate": "accountant.calibration.calibrate",
     "certify": "accountant.certificates.certify",
+    "choice": "accountant.theorems.composition.choice",
     "compose": "accountant.theorems.composition.compose",
     "convert": "accountant.theorems.conversion.convert",
     "group": "accountant.theorems.group.group",
@@ -184,6 +186,7 @@ __all__ = [  # noqa: RUF022 - plain order, as a test of the surface compares
     "ZeroOut",
     "calibrate",
     "certify",
+    "choice",
     "compose",
     "convert",
     "group",

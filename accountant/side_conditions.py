@@ -42,6 +42,10 @@ OWN_RANDOMNESS: Final = SideCondition(
     "own randomness",
     "every mechanism that runs draws randomness of its own, independent of all other randomness",
 )
+PUBLIC_DRAW: Final = SideCondition(
+    "public draw",
+    "which of the mechanisms runs is drawn by a law that looks at no data, whatever they draw",
+)
 SPLIT: Final = SideCondition(
     "split by record", "which part a record belongs to depends on that record alone"
 )

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mechanisms.combinators.first_above import Thresholded
     from mechanisms.combinators.repeated import Repeated
     from mechanisms.combinators.subsampled import Subsampled
+    from mechanisms.combinators.uniform_choice import UniformChoice
     from mechanisms.learning.batch_perceptron import BatchPerceptron
     from mechanisms.learning.candidate_exponential import CandidateExponential
     from mechanisms.learning.class_means import ClassMeans
@@ -82,6 +83,7 @@ _HOMES = {
     "SubsampledHinge": "mechanisms.learning.subsampled_hinge",
     "SystemRng": "mechanisms.samplers.rng",
     "Thresholded": "mechanisms.combinators.first_above",
+    "UniformChoice": "mechanisms.combinators.uniform_choice",
     "compose": "mechanisms.combinators.composed",
 }
 
@@ -125,6 +127,7 @@ __all__ = [
     "SubsampledHinge",
     "SystemRng",
     "Thresholded",
+    "UniformChoice",
     "compose",
 ]
 

@@ -308,6 +308,7 @@ _PLAIN = [
     "repeat/rdp",
     "repeat/pair",
     "parallel",
+    "choice",
     "post-process",
     "restrict/relation",
     "subsample/poisson",

@@ -57,6 +57,7 @@ RULE_SETS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
             "repeat/zcdp": compose.repeat_zcdp,
             "repeat/rdp": compose.repeat_rdp,
             "repeat/pair": compose.repeat_pair,
+            "choice": compose.choice,
             "post-process": compose.post_process,
             "subsample/poisson": subsample.poisson,
             "convert/pure-approx": convert.pure_to_approx,

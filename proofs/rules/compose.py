@@ -131,6 +131,26 @@ def parallel(step: Application) -> tuple[str, ...]:
     return (f"runs {names} on disjoint parts of the records, {split}, {_FIXED}",)
 
 
+def choice(step: Application) -> tuple[str, ...]:
+    """One of several, drawn by a public law. Proof: proofs/theory/choice.md.
+
+    The divergence of the choice is the mean of its parts', so what dominates all parts dominates
+    it. A bounded range does not carry over: its interval may differ from part to part.
+    """
+    parts = step.every(object)
+    kind = type(parts[0])
+    if any(type(part) is not kind for part in parts):
+        raise RefusedError("the parts are of different notions")
+    if kind not in (GDP, PureDP, ZCDP, Pairs):
+        raise RefusedError("a choice is known of pure-dp, gdp, zcdp and dominating-pair only")
+    step.expect(_worst(step))
+    names = openable(" and ".join(step.mechanisms))
+    draw = "the draw looking at no data and being independent of everything else"
+    return (
+        f"runs one of {names}, drawn by a law that is the same for all datasets, {draw}, {_FIXED}",
+    )
+
+
 def post_process(step: Application) -> tuple[str, ...]:
     """A function of the outputs satisfies the same. Source: arXiv:1905.02383, Proposition 2.8."""
     description = step.witness.words("description")

@@ -28,6 +28,7 @@ from accountant import (
     ReplaceOne,
     TruncatedNegativeBinomial,
     ZeroOut,
+    choice,
     compose,
     group,
     parallel_compose,
@@ -53,6 +54,7 @@ RENAMED = {theorem: rules[0] for theorem, rules in PAGE.APPLIED.items() if len(r
 VERDICTS: Final = {
     "fixed in advance": r"fixed before any output is seen",
     "own randomness": r"each with randomness of its own",
+    "public draw": r"drawn by a law that is the same for all datasets, the draw looking at no data",
     "split by record": r"a rule that looks at one record at a time(?! and at nothing)",
     "split kept by blanking": r"at nothing of it that blanking it changes",
     "parts apart": r"none of which looks at what another releases",
@@ -104,6 +106,7 @@ EXAMPLES: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
     "sampled blanks": _sampled_blanks,
     "sampled sum": _sampled_sum,
     "gaussian": lambda: compose(Gaussian(sigma=2, sensitivity=L2(1)).guarantee(), GDP(mu=1)),
+    "draws": lambda: choice(GDP(mu=1), GDP(mu=2)),
     "contributions": lambda: Gaussian(sigma=2, sensitivity=L2Contribution(1)).guarantee(),
     "choice": lambda: ExponentialMechanism(epsilon=1, sensitivity=LInf(1)).guarantee(),
     "wide": lambda: self_compose(DiscreteGaussian(sigma=9, sensitivity=L2(3)).guarantee(), 2),

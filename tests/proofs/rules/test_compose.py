@@ -164,6 +164,26 @@ PARALLEL = [
     Case("parallel", gdp("2"), [], why="takes 1 to"),
 ]
 
+CHOICE = [
+    Case("choice", gdp("2"), [gdp("1"), gdp("2")]),
+    Case("choice", gdp("1"), [gdp("1"), gdp("2")], why=OTHER),
+    Case("choice", gdp("3"), [gdp("1"), gdp("2")], why=OTHER),
+    Case("choice", said("pure-dp", epsilon="2"), [said("pure-dp", epsilon=e) for e in "12"]),
+    Case("choice", said("zcdp", rho="2"), [said("zcdp", rho=e) for e in "12"]),
+    Case("choice", pairs([LAPLACE]), [pairs([LAPLACE]), pairs([LAPLACE])]),
+    Case("choice", pairs([LAPLACE]), [pairs([LAPLACE]), pairs([gaussian("1")])], why="not equal"),
+    Case("choice", gdp("2"), [gdp("1"), said("zcdp", rho="1")], why="different notions"),
+    Case(
+        "choice",
+        said("bounded-range", epsilon="2"),
+        [said("bounded-range", epsilon="2")] * 2,
+        why="pure-dp, gdp, zcdp and dominating-pair only",
+    ),
+    Case("choice", rdp(("2", "2")), [rdp(("2", "2"))] * 2, why="dominating-pair only"),
+    Case("choice", gdp("2"), [], why="takes 1 to"),
+    Case("choice", gdp("2"), [gdp("2")], {"weights": ["1"]}, why="weights"),
+]
+
 PROCESSED = [
     Case("post-process", gdp("2"), [gdp("2")], {"description": "rounding"}),
     Case("post-process", gdp("1"), [gdp("2")], {"description": "rounding"}, "not the premise"),
@@ -175,7 +195,7 @@ PROCESSED = [
 ]
 
 
-@pytest.mark.parametrize("case", [*COMPOSE, *PARALLEL, *PROCESSED], ids=str)
+@pytest.mark.parametrize("case", [*COMPOSE, *PARALLEL, *CHOICE, *PROCESSED], ids=str)
 def test_composition(case: Case) -> None:
     """Every rule is accepted with what follows and refuses what does not."""
     case.holds()

@@ -128,7 +128,8 @@ class Atoms:
         for index, one in enumerate(epsilon):
             gap = np.minimum(one - self.loss, 0.0)
             value = -p * np.expm1(gap)
-            slip = 8 * UNIT_ROUNDOFF * (1.0 + abs(one) + np.abs(self.loss)) * p + _LEAST
+            reach = abs(one) if math.isfinite(one) else 0.0  # e^{-inf - l} is exactly 0
+            slip = 8 * UNIT_ROUNDOFF * (1.0 + reach + np.abs(self.loss)) * p + _LEAST
             error = float((value * slack + np.where(one - self.loss < 1e-9, slip, 0.0)).sum())
             error += 4 * UNIT_ROUNDOFF * self.infinite_mass
             total = float(value.sum()) + self.infinite_mass

@@ -198,15 +198,17 @@ def _terms(s: Complexes, log_kernel: Complexes, radius: Reals, step: float) -> _
         size = np.exp(log_kernel.real - log_kernel[0].real + growth) * weight
     slight = np.minimum(wobble, _VAGUE)
     off = np.where(known, slight * (1.0 + slight), 1.0) + 8 * ELEMENTARY_ULPS * unit
-    turn, total = log_kernel.imag, float(size.sum())
-    with np.errstate(invalid="ignore"):  # whoever uses it asks whether it is finite
-        moment = float((size * s.imag).sum())
+    turn = log_kernel.imag
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = float(size.sum())  # of infinite size the sum says nothing
+        moment = float((size * s.imag).sum())  # whoever uses it asks whether it is finite
+        base = float((size * off).sum()) + 2 * _SUMMED * unit * total
     return _Terms(
         known=np.where(known, size, 0.0) * (np.cos(turn) + 1j * np.sin(turn)),
         size=total,
         moment=moment,
         reach=float(s[-1].imag),
-        base=float((size * off).sum()) + 2 * _SUMMED * unit * total,
+        base=base,
     )
 
 

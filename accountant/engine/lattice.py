@@ -43,6 +43,12 @@ from accountant.pairs.product import Product
 from accountant.pairs.smoothness import log_decay
 
 _MAX_NODES = 1 << 23  # Most nodes, to bound memory. Exceeding it raises.
+_MAX_TRANSFORMED = (
+    1 << 24
+)  # Most nodes on a period that is transformed, to bound memory. Heuristic.
+_MAX_TERMS = (
+    1 << 24
+)  # Most nodes times epsilons that are summed, to bound time. Exceeding it raises.
 _FEW = 1 << 11  # Nodes up to which the sums are computed node by node. Heuristic.
 _BLOCK = 1 << 19  # Epsilons times nodes evaluated at once, to bound memory. Heuristic.
 _KNOWN = 0.5  # Error of K below which a value is used; else its size. Error bounds depend on it.
@@ -129,8 +135,14 @@ class LatticeContour:
         few = max(_BLOCK // self.s.size, 1)
         if epsilon.size <= few:
             return self._bracket(epsilon, *self._summed(epsilon))
-        if self.s.size > _FEW:
+        if self.s.size > _FEW and self._count() <= _MAX_TRANSFORMED:
             return self._bracket(epsilon, *self._transformed(epsilon))
+        if self.s.size * epsilon.size > _MAX_TERMS:
+            raise NotCertified(
+                f"{self.s.size} nodes are needed at {epsilon.size} epsilons for losses on a "
+                f"lattice of span {self.lattice.span:.3g}, allowed are {_MAX_TERMS} terms; "
+                "use fewer or larger steps"
+            )
         parts = [self.log_profile(epsilon[i : i + few]) for i in range(0, epsilon.size, few)]
         low, high = (np.concatenate(one) for one in zip(*parts, strict=True))
         return low, high
@@ -156,7 +168,9 @@ class LatticeContour:
         with np.errstate(over="ignore"):
             slip = np.where(known, np.expm1(np.where(known, wobble, 0.0)), 1.0 + np.exp(growth))
         loose = self._loose(mass, weight)
-        error = (size * (np.abs(kernel) * slip + loose * (1 + slip))).sum(axis=1)
+        with np.errstate(over="ignore", invalid="ignore"):
+            error = (size * (np.abs(kernel) * slip + loose * (1 + slip))).sum(axis=1)
+        error = np.where(np.isnan(error), np.inf, error)  # 0 times infinity: nothing is known
         total = (np.where(known, scale, 0.0) * kernel).real.sum(axis=1)
         return total, error + 64 * UNIT_ROUNDOFF * (size * np.abs(kernel)).sum(axis=1)
 
@@ -182,8 +196,9 @@ class LatticeContour:
         turned = np.where(known, np.exp(self.cgf - self.cgf[0].real), 0.0) * self.weights
         turned = turned * np.exp(-1j * self.s.imag * self.lattice.offset)
         near, rest = (self._turned(turned * one)[place] for one in (mass - weight, weight))
-        with np.errstate(over="ignore"):
-            lost = (bound + loose)[~known] @ (2.0 + np.exp(far))
+        with np.errstate(over="ignore", invalid="ignore"):
+            lost = float((bound + loose)[~known] @ (2.0 + np.exp(far)))
+        lost = math.inf if math.isnan(lost) else lost
         lost += 2.0 * float(loose.sum())
         lost += (64 + 8 * math.log2(count) + 16) * UNIT_ROUNDOFF * float(bound.sum())
         error = kept @ radius[known] + slope * (kept @ np.abs(self.s[known])) + flat * kept.sum()
@@ -234,8 +249,9 @@ class LatticeContour:
         reach = moment + self.radius[0] - c * (epsilon - blur) - shift
         log_blurred = np.log(blur) + reach
         tilts = np.array([c, c + 1.0]) * self.lattice.span
-        cut = -(1.0 / np.expm1(-tilts)).sum() * np.exp(self.log_cut - moment)
-        cut = cut + np.exp(self.log_dropped - moment)
+        with np.errstate(over="ignore"):  # a cut beyond all floats says nothing
+            cut = -(1.0 / np.expm1(-tilts)).sum() * np.exp(self.log_cut - moment)
+            cut = cut + np.exp(self.log_dropped - moment)
         upper = total + error + cut
         excess = self.aliases.log_excess(epsilon) - shift
         lower = total - error - cut - np.exp(np.minimum(np.logaddexp(excess, log_blurred), 600.0))

@@ -61,16 +61,19 @@ class ExponentialSum:
         inside = u > -blur
         u = np.where(inside, np.maximum(u, 0.0), 0.0)
         terms, slopes = _kernels(u, self.weights.shape[1])
-        value = np.einsum("etj,tj->e", terms, self.weights)
-        size = np.einsum("etj,tj->e", terms, np.abs(self.weights))
-        moved = np.einsum(
-            "etj,tj->e", (slopes + blur[..., None]) * inside[..., None], np.abs(self.weights)
-        )
         rounding = UNIT_ROUNDOFF * (
             64.0 + 4.0 * self.weights.shape[1] + 8.0 * self.weights.shape[0] + self.wobble
         )
-        error = rounding * size + 4.0 * blur[:, 0] * moved
-        error += _UNDERFLOW * terms.sum(axis=(1, 2))
+        with np.errstate(over="ignore", invalid="ignore"):
+            value = np.einsum("etj,tj->e", terms, self.weights)
+            size = np.einsum("etj,tj->e", terms, np.abs(self.weights))
+            moved = np.einsum(
+                "etj,tj->e", (slopes + blur[..., None]) * inside[..., None], np.abs(self.weights)
+            )
+            error = rounding * size + 4.0 * blur[:, 0] * moved
+            error += _UNDERFLOW * terms.sum(axis=(1, 2))
+        beyond = ~(np.isfinite(value) & np.isfinite(error))  # sums beyond floats say nothing
+        value, error = np.where(beyond, 0.0, value), np.where(beyond, np.inf, error)
         with np.errstate(divide="ignore"):
             lower = np.log(np.maximum(value - error, 0.0))
             upper = np.log(np.maximum(value + error, 5e-324))
@@ -118,7 +121,10 @@ def exponential_sum(product: Product) -> ExponentialSum | None:
         if one is None or factor.count > _MAX_COUNT:
             return None
         for _ in range(factor.count):
-            exponents, weights, shift = _times(exponents, weights, one)
+            with np.errstate(
+                over="ignore", invalid="ignore"
+            ):  # asked below whether they are finite
+                exponents, weights, shift = _times(exponents, weights, one)
             moved += shift
             if exponents.size > _MAX_TERMS or weights.shape[1] > _MAX_DEGREE:
                 return None

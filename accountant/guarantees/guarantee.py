@@ -14,6 +14,7 @@ from accountant.arithmetic.enclosure import down, up
 from accountant.bound import Bound
 from accountant.errors import ParameterError
 from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.float_range import within_floats
 from accountant.guarantees.rounding import (
     ask_decreasing,
     ask_increasing,
@@ -83,6 +84,7 @@ class Guarantee(ABC, Generic[R]):
         """Return the largest P(S) over events with Q(S) equal to the rate, a rate in [0, 1)."""
 
     @final
+    @within_floats
     def epsilon(self, *, delta: Number) -> Bound:
         """Smallest epsilon >= 0, in nats, such that the mechanism is (epsilon, delta)-DP."""
         below, above = floats_around(arguments.probability(delta=delta))
@@ -93,6 +95,7 @@ class Guarantee(ABC, Generic[R]):
         return self._epsilon_at(Bound(below, above))
 
     @final
+    @within_floats
     def delta(self, *, epsilon: Number) -> Bound:
         """The privacy profile: smallest delta such that the mechanism is (epsilon, delta)-DP.
 
@@ -101,6 +104,7 @@ class Guarantee(ABC, Generic[R]):
         return ask_decreasing(self._delta_at, arguments.real(epsilon=epsilon))
 
     @final
+    @within_floats
     def rdp(self, *, order: Number) -> Bound:
         """Largest Renyi divergence, in nats, at a finite order above 1."""
         exact = renyi_order(order=order)
@@ -112,6 +116,7 @@ class Guarantee(ABC, Generic[R]):
         return self._rdp_at(order) if order > 1.0 else Bound.exactly(0.0)
 
     @final
+    @within_floats
     def gdp(self, *, smallest_delta: Number = 0) -> Bound:
         """Smallest mu such that the mechanism is mu-GDP, +inf when there is none.
 
@@ -122,11 +127,13 @@ class Guarantee(ABC, Generic[R]):
         return ask_decreasing(self._gdp_at, arguments.probability(smallest_delta=smallest_delta))
 
     @final
+    @within_floats
     def advantage(self) -> Bound:
         """Largest total variation distance: an attacker's accuracy is at most (1 + it)/2."""
         return self._delta_at(0.0)
 
     @final
+    @within_floats
     def true_positive_rate(self, *, false_positive_rate: Number) -> Bound:
         """Largest power of any attack with this false-positive rate."""
         exact = arguments.probability(false_positive_rate=false_positive_rate)
@@ -137,6 +144,7 @@ class Guarantee(ABC, Generic[R]):
         return Bound.exactly(1.0) if rate >= 1.0 else self._true_positive_rate_at(rate)
 
     @final
+    @within_floats
     def type_ii_error(self, *, type_i_error: Number) -> Bound:
         """The trade-off curve: least miss rate of any attack with this false-alarm rate.
 

@@ -100,13 +100,11 @@ def power(orders: Reals, values: Reals, false_positive_rate: float) -> float:
 
 def _exceeds(p: float, q: float, orders: Reals, values: Reals) -> bool:
     """Return whether some order certainly forbids power p at rate q, both in (0, 1)."""
-    excess = orders - 1.0
-    allowed = excess * values
-    log_p, log_q = math.log(p), math.log(q)
-    log_not_p, log_not_q = math.log1p(-p), math.log1p(-q)
-    spread = abs(log_p) + abs(log_q) + abs(log_not_p) + abs(log_not_q)
-    margin = _MARGIN * (orders * spread + allowed + 1.0)
-    return bool(np.any(log_power_terms(orders, p, q) > allowed + margin))
+    spread = abs(math.log(p)) + abs(math.log(q)) + abs(math.log1p(-p)) + abs(math.log1p(-q))
+    with np.errstate(over="ignore", invalid="ignore"):  # what is inf or nan forbids nothing
+        allowed = (orders - 1.0) * values
+        margin = _MARGIN * (orders * spread + allowed + 1.0)
+        return bool(np.any(log_power_terms(orders, p, q) > allowed + margin))
 
 
 def log_power_terms(orders: Reals, p: float, q: float) -> Reals:

@@ -106,14 +106,13 @@ class GaussianMixtures:
         """
         q, log_q, loss = self.q[:, None], np.log(self.q)[:, None], self.loss(z, shift)
         limit = np.minimum(_FAR - log_q, _LARGEST_LOSS)
-        near = loss.real < limit
-        found = log1p_complex(q * np.expm1(np.where(near, loss, 0.0)))
+        near, left = loss.real < limit, (loss.real < _LEFT) & (q > _OFTEN)
+        found = log1p_complex(q * np.expm1(np.where(near & ~left, loss, 0.0)))
         if not near.all():
             rest = self.unsampled[:, None] / q * np.exp(-np.where(near, limit, loss))
             found = np.where(near, found, log_q + loss + log1p_complex(rest))
-        if (self.q <= _OFTEN).all():
+        if not left.any():
             return found
-        left = (loss.real < _LEFT) & (q > _OFTEN)
         kept = self.unsampled[:, None] + q * np.exp(np.where(left, loss, _LEFT))
         return np.where(left, np.log(kept), found)
 

@@ -213,10 +213,10 @@ def _small(
     weights, loss = np.exp(log_weights), mixture.loss(rule.z, rule.shift)[0]
     log_likely = np.log(q) + loss
     large = log_likely.real > _LIKELY
+    left = (loss.real < _LEFT) & (q > _OFTEN)
     shifted = q * np.expm1(np.where(large, 0.0, loss))
-    curvature = log1p_minus_linear(shifted)
-    if q > _OFTEN:
-        curvature = np.where(loss.real < _LEFT, growth - shifted, curvature)
+    curvature = log1p_minus_linear(np.where(left, 0.0, shifted))
+    curvature = np.where(left, growth - shifted, curvature)
     weighted = weights * growth - (np.exp(log_weights + log_likely) - q * weights)
     bent = np.where(large, weighted, weights * curvature)
     second = exp_minus_linear(alpha, growth, log_weights)

@@ -118,6 +118,13 @@ MONOTONE: Final = SideCondition(
 SAME_CANDIDATES: Final = SideCondition(
     "same candidates", "the candidates are the same on every dataset"
 )
+PERTURBED_MINIMUM: Final = SideCondition(
+    "perturbed minimum",
+    "the released weights are a function of the exact minimum of the logistic losses of all "
+    "records, each of a row of norm at most {bound} that depends on its record alone, with penalty "
+    "{regulariser} ||w||^2 / 2 and a linear term of independent ideal Gaussian coordinates, and of "
+    "what is released beside it",
+)
 CATEGORIES: Final = SideCondition(
     "categories", "the released value is one of {categories} categories on every dataset"
 )

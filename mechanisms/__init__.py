@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mechanisms.learning.class_means import ClassMeans
     from mechanisms.learning.featured import Featured
     from mechanisms.learning.kesler_perceptron import KeslerPerceptron
+    from mechanisms.learning.logistic_objective import LogisticObjective
     from mechanisms.learning.maps.feature_map import FeatureMap
     from mechanisms.learning.maps.fourier_features import FourierFeatures
     from mechanisms.learning.maps.sign_projection import SignProjection
@@ -64,6 +65,7 @@ _HOMES = {
     "KeslerPerceptron": "mechanisms.learning.kesler_perceptron",
     "Laplace": "mechanisms.noise.laplace",
     "LaplaceStop": "mechanisms.learning.stops",
+    "LogisticObjective": "mechanisms.learning.logistic_objective",
     "MeanHalfspace": "mechanisms.learning.mean_halfspace",
     "Mechanism": "mechanisms.mechanism",
     "MechanismSampler": "mechanisms.mechanism",
@@ -108,6 +110,7 @@ __all__ = [
     "KeslerPerceptron",
     "Laplace",
     "LaplaceStop",
+    "LogisticObjective",
     "MeanHalfspace",
     "Mechanism",
     "MechanismSampler",

@@ -286,6 +286,7 @@ _PLAIN = [
     "mechanism/discrete-gaussian-zcdp",
     "mechanism/randomized-response",
     "mechanism/exponential",
+    "mechanism/logistic-objective",
     "state/pure-dp",
     "state/approx-dp",
     "state/bounded-range",

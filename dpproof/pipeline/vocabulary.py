@@ -22,6 +22,7 @@ from mechanisms import (
     Gaussian,
     KeslerPerceptron,
     Laplace,
+    LogisticObjective,
     RandomizedResponse,
 )
 from mechanisms.mechanism import Mechanism
@@ -60,6 +61,7 @@ PARAMETERS: Mapping[str, Parameter] = {
         rule=COUNT, more_is_private=None, whole=True, words="population size"
     ),
     "classes": Parameter(rule=COUNT, more_is_private=None, whole=True, words="classes"),
+    "regulariser": Parameter(rule=POSITIVE, more_is_private=None, words="regulariser"),
     "norm": Parameter(rule=POSITIVE, more_is_private=None, words="rows of norm at most"),
     "steps": Parameter(rule=COUNT, more_is_private=False, whole=True, words="steps"),
     "batch_rate": Parameter(rule=RATE, more_is_private=False, words="sampling rate of each step"),
@@ -181,6 +183,15 @@ def _perceptron(given: ReleaseParameters) -> Mechanism[Relation]:
     )
 
 
+def _logistic(given: ReleaseParameters) -> Mechanism[Relation]:
+    sigma, regulariser, norm = (given.values[name] for name in ("sigma", "regulariser", "norm"))
+    learner = LogisticObjective(
+        sigma=sigma, regulariser=regulariser, norm=norm, relation=given.relation
+    )
+    classes = int(given.values["classes"])
+    return learner if classes == 2 else learner.repeat(classes)
+
+
 KINDS: Mapping[str, Kind] = {
     "gaussian": Kind(
         words="Gaussian noise",
@@ -217,5 +228,11 @@ KINDS: Mapping[str, Kind] = {
         forms=(("sigma", "steps"),),
         defaults={"classes": Fraction(2), "norm": Fraction(1), "batch_rate": Fraction(1)},
         build=_perceptron,
+    ),
+    "logistic": Kind(
+        words="logistic regression by objective perturbation",
+        forms=(("sigma", "regulariser"),),
+        defaults={"classes": Fraction(2), "norm": Fraction(1)},
+        build=_logistic,
     ),
 }

@@ -16,6 +16,7 @@ from accountant.theorems.composition.post_process import post_process
 from mechanisms.learning.batch_perceptron import BatchPerceptron
 from mechanisms.learning.bounded_updates import learned
 from mechanisms.learning.kesler_perceptron import MOST_CLASSES
+from mechanisms.learning.logistic_objective import LogisticObjective
 from mechanisms.learning.mean_halfspace import MeanHalfspace
 from mechanisms.learning.noisy_hinge import NoisyHinge
 from mechanisms.learning.records import Records, as_records
@@ -24,7 +25,13 @@ from mechanisms.mechanism import Mechanism
 from mechanisms.outputs import Outputs
 from mechanisms.samplers.rng import Rng
 
-Halfspace = BatchPerceptron[R] | SubsampledHinge[R] | NoisyHinge[R] | MeanHalfspace[R]
+Halfspace = (
+    BatchPerceptron[R]
+    | SubsampledHinge[R]
+    | NoisyHinge[R]
+    | MeanHalfspace[R]
+    | LogisticObjective[R]
+)
 
 
 @final
@@ -42,7 +49,8 @@ class OneVsRest(Mechanism[R]):
         section 5, is stated for one class.
 
     Args:
-        base: ``BatchPerceptron``, ``SubsampledHinge``, ``NoisyHinge`` or ``MeanHalfspace``.
+        base: ``BatchPerceptron``, ``SubsampledHinge``, ``NoisyHinge``, ``MeanHalfspace`` or
+            ``LogisticObjective``.
         classes: k, from 2; labels are the class numbers 0 to k - 1.
     Outputs:
         A record with fields ``stopped`` (whether all runs were), ``steps`` (of the longest run) and
@@ -61,7 +69,7 @@ class OneVsRest(Mechanism[R]):
 
     def __post_init__(self) -> None:
         """Refuse other bases, and fewer than two classes."""
-        kinds = (BatchPerceptron, SubsampledHinge, NoisyHinge, MeanHalfspace)
+        kinds = (BatchPerceptron, SubsampledHinge, NoisyHinge, MeanHalfspace, LogisticObjective)
         base: object = self.base
         if not isinstance(base, kinds):
             names = ", ".join(kind.__name__ for kind in kinds)

@@ -21,6 +21,7 @@ from proofs.rules import (
     lower_bound,
     lower_power,
     mechanisms,
+    objective_perturbation,
     restrict,
     select,
     select_best_of_runs,
@@ -89,6 +90,7 @@ RULE_SETS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
                 if name not in PLAIN
             },
             "mechanism/exponential": mechanisms.exponential,
+            "mechanism/logistic-objective": objective_perturbation.logistic,
             "dominate/bounded-range": dominate.bounded_range,
             "dominate/metric-dp": dominate.metric_dp,
             "dominate/privacy-profile": dominate.privacy_profile,

@@ -37,7 +37,7 @@ from accountant import (
 )
 from accountant.theorems.selection.above import select_above
 from accountant.theorems.subsampling.poisson import subsample_poisson
-from mechanisms import DiscreteGaussian, ExponentialMechanism, Gaussian
+from mechanisms import DiscreteGaussian, ExponentialMechanism, Gaussian, LogisticObjective
 from proofs.kernel import check
 from proofs.logic.rule import Application, Rule
 from proofs.rules import RULES
@@ -75,6 +75,7 @@ VERDICTS: Final = {
     "output alone": r"of the .*sum alone .* and nothing else|(drew|randomness,) and nothing else",
     "monotone scores": r"no two scores that move in opposite directions",
     "same candidates": r"candidates that is the same for all datasets",
+    "perturbed minimum": r"exact minimum over all w .*a function of that minimum .*nothing else",
     "categories": r"one of \d+ categories, the same list for all datasets",
 }
 """How the checker, which shares no words with the library, says each condition."""
@@ -110,6 +111,7 @@ EXAMPLES: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
     "contributions": lambda: Gaussian(sigma=2, sensitivity=L2Contribution(1)).guarantee(),
     "choice": lambda: ExponentialMechanism(epsilon=1, sensitivity=LInf(1)).guarantee(),
     "wide": lambda: self_compose(DiscreteGaussian(sigma=9, sensitivity=L2(3)).guarantee(), 2),
+    "logistic": lambda: LogisticObjective(sigma=2, regulariser=8).guarantee(),
     "shifted": lambda: DiscreteGaussian(sigma=9, sensitivity=L1(3)).guarantee(),
     "both": lambda: compose(ZCDP(rho=1), ZCDP(rho=2)),
     "best": lambda: select(Gaussian(sigma=4, sensitivity=L2(1)).guarantee(), RUNS),

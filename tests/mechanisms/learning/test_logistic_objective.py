@@ -1,0 +1,148 @@
+"""Logistic regression by objective perturbation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+
+import proofs
+from accountant import GDP, AddRemove, NotImplied, ReplaceLabel, ReplaceOne, ZeroOut
+from mechanisms import LogisticObjective, Mechanism, OneVsRest, Records, ReplayRng
+from mechanisms.learning import logistic_minimum
+from mechanisms.learning.grid import unit_rows
+from mechanisms.learning.logistic_minimum import GRADIENT, Objective
+from proofs import VerifiedUnder
+from tests.contracts.mechanism_contract import NOT_POSITIVE, MechanismContract, one_bad
+
+GOOD: dict[str, Any] = {"sigma": 2, "regulariser": 8}
+
+
+class TestLogisticObjective(MechanismContract):
+    """Two features, norm 1."""
+
+    def mechanism(self) -> LogisticObjective[AddRemove]:
+        """At mu = 1/2."""
+        return LogisticObjective(**GOOD)
+
+    def data(self) -> Records:
+        """Rows on every side; the last one pulls hardest."""
+        return Records([[0.6, 0.8], [-1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], [1, -1, 1, 1])
+
+    def increasing_noise(self) -> Sequence[LogisticObjective[AddRemove]]:
+        """Standard deviations from a half to fifty."""
+        return [LogisticObjective(sigma=sigma, regulariser=5000) for sigma in (0.5, 2, 50)]
+
+    def invalid(self) -> Sequence[Callable[[], object]]:
+        """One bad argument each."""
+        bad: dict[str, Sequence[Any]] = {
+            "sigma": NOT_POSITIVE,
+            "regulariser": NOT_POSITIVE,
+            "norm": (0, -1, "1", float("nan")),
+            "relation": ("add-remove", None),
+            "features": (0, 2.5, 2**24 + 1),
+        }
+        return one_bad(LogisticObjective, good=GOOD, bad=bad)
+
+
+def mu(learner: Mechanism[Any]) -> Fraction:
+    """The mu of a learner that is mu-GDP."""
+    guarantee = learner.guarantee()
+    assert isinstance(guarantee, GDP)
+    return guarantee.mu
+
+
+def test_price_is_exactly_that_of_the_gradient() -> None:
+    """The output noise is inside mu; replace-one costs twice, zero-out what add-remove does."""
+    for norm, unit in ((1, 1), (3, 3), (None, 1)):
+        learner = LogisticObjective(sigma=5, regulariser=50, norm=norm)
+
+        assert mu(learner) == Fraction(unit, 5)
+    doubled = LogisticObjective(sigma=5, regulariser=50, relation=ReplaceOne())
+    others = [ZeroOut(), ReplaceLabel()]
+
+    assert mu(doubled) == Fraction(2, 5)
+    for relation in others:
+        single = LogisticObjective(sigma=5, regulariser=50, relation=relation)
+        assert mu(single) == Fraction(1, 5)
+        assert isinstance(proofs.check(single.guarantee().certify(delta=1e-6)), VerifiedUnder)
+    assert isinstance(proofs.check(doubled.guarantee().certify(delta=1e-6)), VerifiedUnder)
+    with pytest.raises(NotImplied, match="at least"):
+        LogisticObjective(sigma=5, regulariser=Fraction(49)).guarantee()
+
+
+def exact_slope(rows: Any, decay: Fraction, tilt: Any, point: Any) -> float:  # noqa: ANN401
+    """The gradient's norm at 60 digits, from the definition."""
+    with mpmath.workdps(60):
+        total = [mpmath.mpf(x) * decay.numerator / decay.denominator for x in point]
+        total = [t + mpmath.mpf(b) for t, b in zip(total, tilt, strict=True)]
+        for row in rows:
+            a = [mpmath.mpf(x) / 2**24 for x in row]
+            m = mpmath.fdot(a, [mpmath.mpf(x) for x in point])
+            share = 1 / (1 + mpmath.exp(m))
+            total = [t - share * x for t, x in zip(total, a, strict=True)]
+        return float(mpmath.norm(total))
+
+
+@pytest.mark.parametrize("spread", [1e-6, 1.0, 1e3, 1e7])
+def test_minima_are_certified(spread: float) -> None:
+    """Whatever the noise, the gradient at what is returned is at most the constant, at 60 digits.
+
+    It is the exact search that answers what binary64 leaves open, and both find the same point.
+    """
+    rng = np.random.default_rng(3)
+    rows = unit_rows(rng.normal(size=(7, 3)), 24)
+    decay = Fraction(1, 3)
+    objective = Objective(rows, decay)
+    tilts = rng.normal(size=(4, 3)) * spread
+    for tilt, found in zip(tilts, objective.minima(tilts), strict=True):
+        if not np.isnan(found).any():
+            assert exact_slope(rows, decay, tilt, found) <= float(GRADIENT)
+        unit = Fraction(1, 2**70)
+        exact = objective.exact_minimum(found, [Fraction(float(t)) for t in tilt], unit)
+        point = [mpmath.mpf(k) * mpmath.mpf(2) ** -70 for k in exact]
+        assert exact_slope(rows, decay, tilt, point) <= float(GRADIENT)
+        if spread < 1e4:
+            apart = np.linalg.norm([float(x) for x in point] - found)
+            assert apart <= 2 * float(GRADIENT / decay)
+
+
+def test_what_is_not_certified_is_computed_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If binary64 certifies nothing the same noise gives the same weights, up to the radius."""
+    data = Records([[0.6, 0.8], [-1.0, 0.0], [0.0, 1.0]], [1, -1, 1])
+    learner = LogisticObjective(**GOOD)
+    quick = learner.release(data, rng=ReplayRng(3)).weights
+    monkeypatch.setattr(logistic_minimum, "_ROUNDINGS", 1.0)
+    slow = learner.release(data, rng=ReplayRng(3)).weights
+
+    assert slow == pytest.approx(quick, abs=1e-6)
+
+
+def test_one_record_more_or_less_and_none_at_all() -> None:
+    """Blank and malformed records contribute nothing, and no data is data."""
+    learner = LogisticObjective(**GOOD, features=2)
+    good = [([0.6, 0.8], 1.0), ([-1.0, 0.0], -1.0)]
+    odd: list[Any] = [([np.nan, 1.0], 1), ([0.0, 0.0], 1), ([1.0, 0.0], 0.5), "ab", ([1.0], 1)]
+    plain = learner.release(good, rng=ReplayRng(3)).weights
+    mixed = learner.release([odd[0], good[0], *odd[1:], good[1]], rng=ReplayRng(3)).weights
+
+    assert (plain == mixed).all()
+    assert learner.release([], rng=ReplayRng(3)).weights.shape == (2,)
+
+
+def test_learns_and_extends_to_classes() -> None:
+    """Separable rows are separated; k classes cost sqrt(k) mu."""
+    rng = np.random.default_rng(1)
+    rows = rng.normal(size=(4_000, 3))
+    labels = np.where(rows[:, 0] > 0, 1, -1)
+    weights = LogisticObjective(sigma=4, regulariser=32).release(Records(rows, labels)).weights
+
+    assert np.mean(np.sign(rows @ weights) == labels) > 0.97
+    several = OneVsRest(base=LogisticObjective(sigma=4, regulariser=32), classes=4)
+    assert mu(several) == Fraction(1, 2)
+    numbers = np.digitize(rows[:, 1], [-0.7, 0, 0.7])
+    assert several.release(Records(rows, numbers)).weights.shape == (4, 3)

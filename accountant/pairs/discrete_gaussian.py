@@ -15,11 +15,10 @@ from accountant.arithmetic.enclosure import (
     UNIT_ROUNDOFF,
     Complexes,
     Enclosure,
-    Reals,
 )
-from accountant.bound import Bound
 from accountant.pairs.exact import ExactPair
-from accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
+from accountant.pairs.pair import Lattice
+from accountant.pairs.symmetry import CommonSupport, Reflected
 
 _TERMS = 12  # Terms of theta's own sum on each side of 0 for sigma < 1. Error bounds depend on it.
 # Nats below the largest term at which terms of the dual sum are left out. Error bounds depend on
@@ -33,7 +32,7 @@ _WIDE = 16.0
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DiscreteGaussianPair(ExactPair):
+class DiscreteGaussianPair(Reflected, CommonSupport, ExactPair):
     """A discrete Gaussian at an integer ``shift`` over one at 0.
 
     P(x) ~ e^{-(x - shift)^2 / (2 sigma^2)}, Q(x) ~ e^{-x^2 / (2 sigma^2)}, x an integer.
@@ -100,20 +99,6 @@ class DiscreteGaussianPair(ExactPair):
         rounding = 64 * UNIT_ROUNDOFF * (np.abs(lead) * 4.0 + bottom)
         return Enclosure(top.value + lead - bottom, top.radius + rounding)
 
-    def swapped(self) -> Pair:
-        """Return the pair itself, which is symmetric."""
-        return self
-
-    @property
-    def infinite_mass(self) -> float:
-        """Return 0: both laws have full support."""
-        return 0.0
-
-    @property
-    def max_loss(self) -> float:
-        """Return infinity: the loss is unbounded."""
-        return math.inf
-
     @property
     def zcdp_bound(self) -> float:
         """Return mu^2 / 2 (Canonne, Kamath & Steinke, arXiv:2004.00010, Theorem 4)."""
@@ -122,19 +107,6 @@ class DiscreteGaussianPair(ExactPair):
     def work(self, s: complex) -> int:
         """Return an upper bound of the number of terms in K(s)."""
         return 48
-
-    @property
-    def gdp_bound(self) -> float:
-        """Return infinity: no mu is known."""
-        return math.inf
-
-    def profile(self, epsilon: Reals) -> tuple[Reals, Reals] | None:
-        """Return None: the lattice sum is exact and fast."""
-        return None
-
-    def smoothness(self, c: float, moment: Bound) -> Smoothness:
-        """Return no smoothness: the loss law has only atoms."""
-        return Smoothness()
 
     def lattice(self, c: float) -> Lattice:
         """Return the lattice of the losses (2x - shift) shift / (2 sigma^2), x an integer.
@@ -155,7 +127,3 @@ class DiscreteGaussianPair(ExactPair):
         weight /= weight.sum() * (1 + 1e-12)
         adjacency = float(2.0 * (weight[:-1] * weight[1:]).sum()) * (1 - 1e-9)
         return Lattice(-0.5 * self.shift * span, span, adjacency)
-
-    def exponentials(self) -> Exponentials | None:
-        """Return None: M is no finite sum of exponentials."""
-        return None

@@ -11,17 +11,17 @@ from typing import final
 import numpy as np
 
 from accountant.arithmetic.atoms import Atoms
-from accountant.bound import Bound
 from accountant.errors import NotCertified
 from accountant.pairs.atomic import AtomicPair
-from accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
+from accountant.pairs.pair import Lattice
+from accountant.pairs.symmetry import CommonSupport, Reflected
 
 _MAX_SHIFT = 100_000  # Largest shift that is tabulated, to bound memory. Exceeding it raises.
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DiscreteLaplacePair(AtomicPair):
+class DiscreteLaplacePair(Reflected, CommonSupport, AtomicPair):
     """P(x) ~ e^{-|x - shift|/scale} over Q(x) ~ e^{-|x|/scale} on the integers.
 
     With r = e^{-1/scale}, under P the loss is shift/scale with mass 1/(1+r), -shift/scale
@@ -49,15 +49,6 @@ class DiscreteLaplacePair(AtomicPair):
         """Return the atoms, computed once and cached."""
         return _atoms(self)
 
-    def swapped(self) -> Pair:
-        """Return the pair itself, which is symmetric."""
-        return self
-
-    @property
-    def infinite_mass(self) -> float:
-        """Return 0: both laws have the same support."""
-        return 0.0
-
     @property
     def max_loss(self) -> float:
         """Return shift / scale, rounded up."""
@@ -67,10 +58,6 @@ class DiscreteLaplacePair(AtomicPair):
         """Return the number of terms in K(s)."""
         return self.shift + 1
 
-    def smoothness(self, c: float, moment: Bound) -> Smoothness:
-        """Return no smoothness: the loss law has only atoms."""
-        return Smoothness()
-
     def lattice(self, c: float) -> Lattice:
         """Return the lattice of span 2/scale that starts at -shift/scale.
 
@@ -79,10 +66,6 @@ class DiscreteLaplacePair(AtomicPair):
         atoms = self.atoms
         offset, span = -float(self.shift / self.scale), float(2 / self.scale)
         return Lattice(offset, span, atoms.adjacency(np.rint((atoms.loss - offset) / span), c))
-
-    def exponentials(self) -> Exponentials | None:
-        """Return None: the sum is not used."""
-        return None
 
 
 @lru_cache(maxsize=256)

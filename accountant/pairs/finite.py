@@ -12,10 +12,9 @@ import numpy as np
 
 from accountant.arithmetic.atoms import Atoms
 from accountant.arithmetic.enclosure import log_exact
-from accountant.bound import Bound
 from accountant.errors import NotCertified, ParameterError
 from accountant.pairs.atomic import AtomicPair
-from accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
+from accountant.pairs.pair import Exponentials, Lattice, Pair
 
 
 @final
@@ -62,10 +61,6 @@ class FinitePair(AtomicPair):
     def work(self, s: complex) -> int:
         """Return the number of terms in K(s)."""
         return len(self.p)
-
-    def smoothness(self, c: float, moment: Bound) -> Smoothness:
-        """Return no smoothness: the loss law has only atoms."""
-        return Smoothness()
 
     def lattice(self, c: float) -> Lattice | None:
         """Return the lattice of the losses, or None.

@@ -19,13 +19,14 @@ from accountant.arithmetic.enclosure import (
 )
 from accountant.bound import Bound
 from accountant.pairs.domain import required_square
-from accountant.pairs.pair import Pair, Smoothness
-from accountant.pairs.smooth import SmoothPair
+from accountant.pairs.exact import ExactPair
+from accountant.pairs.pair import Smoothness
+from accountant.pairs.symmetry import CommonSupport, Reflected
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GaussianPair(SmoothPair):
+class GaussianPair(Reflected, CommonSupport, ExactPair):
     """(N(mu, 1), N(0, 1)): K(s) = mu^2 s (s + 1) / 2, and the loss is N(mu^2/2, mu^2) under P.
 
     Source: Dong, Roth & Su (arXiv:1905.02383), Definition 2.6 and Corollary 2.13.
@@ -45,20 +46,6 @@ class GaussianPair(SmoothPair):
         value = (0.5 * float(self.mu_squared)) * (s * (s + 1.0))
         size = 0.5 * float(self.mu_squared) * np.abs(s) * np.abs(s + 1.0)
         return Enclosure(np.asarray(value, dtype=complex), 16 * UNIT_ROUNDOFF * size)
-
-    def swapped(self) -> Pair:
-        """Return the pair itself, which is symmetric."""
-        return self
-
-    @property
-    def infinite_mass(self) -> float:
-        """Return 0: both laws have the same support."""
-        return 0.0
-
-    @property
-    def max_loss(self) -> float:
-        """Return infinity: the loss is unbounded."""
-        return math.inf
 
     @property
     def zcdp_bound(self) -> float:

@@ -21,15 +21,16 @@ from accountant.bound import Bound
 from accountant.pairs.domain import required_loss
 from accountant.pairs.exact import ExactPair
 from accountant.pairs.gaussian import pure_mu
-from accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
+from accountant.pairs.pair import Exponentials, Smoothness
 from accountant.pairs.smoothness import exponential_layers
+from accountant.pairs.symmetry import CommonSupport, Reflected
 
 _FLAT = np.zeros(1)  # The log of the weight 1.
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LaplacePair(ExactPair):
+class LaplacePair(Reflected, CommonSupport, ExactPair):
     """The pair (Lap(a), Lap(0)) of scale 1, a = sensitivity / scale.
 
     M(s) = ((s+1) e^{sa} + s e^{-(s+1)a}) / (2s+1): under P the loss is a with mass 1/2, -a
@@ -62,15 +63,6 @@ class LaplacePair(ExactPair):
         inner = (s + 1.0 + s * np.exp(-(2.0 * s + 1.0) * a)) / (2.0 * s + 1.0)
         value = s * a + np.log(inner)
         return Enclosure(value, 32 * ELEMENTARY_ULPS * UNIT_ROUNDOFF * (1.0 + np.abs(s) * a))
-
-    def swapped(self) -> Pair:
-        """Return the pair itself, which is symmetric."""
-        return self
-
-    @property
-    def infinite_mass(self) -> float:
-        """Return 0: both laws have the same support."""
-        return 0.0
 
     @property
     def max_loss(self) -> float:
@@ -107,10 +99,6 @@ class LaplacePair(ExactPair):
         a = float(self.epsilon)
         masses, widths = exponential_layers(c + 0.5, a, -math.log(4.0) - 0.5 * a - moment.upper)
         return Smoothness(masses=masses, widths=widths)
-
-    def lattice(self, c: float) -> Lattice | None:
-        """Return None: the loss has a density between its two atoms."""
-        return None
 
     def exponentials(self) -> Exponentials | None:
         """Return M as e^{-a/2}/2 (2 cosh(za) + sinh(za)/z)."""

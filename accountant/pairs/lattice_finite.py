@@ -13,7 +13,7 @@ from accountant.arithmetic.elementary import log_of_sum
 from accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Enclosure, Reals
 from accountant.bound import Bound
 from accountant.pairs.atomic import AtomicPair
-from accountant.pairs.pair import Exponentials, Lattice, Smoothness
+from accountant.pairs.pair import Lattice, Smoothness
 from accountant.pairs.smoothness import layers
 
 
@@ -107,7 +107,3 @@ class LatticePair(AtomicPair):
         exponent = self.atoms.log_p + c * self.atoms.loss
         weight = np.exp(exponent - exponent.max())
         return np.asarray(weight / weight.sum() * (1 - 1e-9))
-
-    def exponentials(self) -> Exponentials | None:
-        """Return None: the sum is not used."""
-        return None

@@ -21,8 +21,9 @@ from accountant.bound import Bound
 from accountant.pairs.domain import required_loss
 from accountant.pairs.exact import ExactPair
 from accountant.pairs.gaussian import pure_mu
-from accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
+from accountant.pairs.pair import Exponentials, Smoothness
 from accountant.pairs.smoothness import exponential_layers
+from accountant.pairs.symmetry import CommonSupport, Reflected
 
 # Largest |z| for which K is summed as a series, next to 0. Error bounds depend on it.
 _SMALL = 0.25
@@ -31,7 +32,7 @@ _TERMS = 8  # Terms of that series; the next is below 2^-80 of the first. Error 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogisticPair(ExactPair):
+class LogisticPair(Reflected, CommonSupport, ExactPair):
     """A pair of logistic distributions of scale 1 at distance epsilon.
 
     With a = e^epsilon and V uniform on [0, 1] under Q, dP/dQ = a / (1 + (a-1)V)^2. So under
@@ -85,15 +86,6 @@ class LogisticPair(ExactPair):
         size = np.abs(square) + half * half
         return log1p_enclosure(excess, 16 * UNIT_ROUNDOFF * size)
 
-    def swapped(self) -> Pair:
-        """Return the pair itself, which is symmetric."""
-        return self
-
-    @property
-    def infinite_mass(self) -> float:
-        """Return 0: both laws have the same support."""
-        return 0.0
-
     @property
     def max_loss(self) -> float:
         """Return the shift, rounded up."""
@@ -142,10 +134,6 @@ class LogisticPair(ExactPair):
         scale = -math.log(4.0) - log_sinh - moment.upper
         masses, widths = exponential_layers(c + 0.5, e, scale)
         return Smoothness(masses=masses, widths=widths)
-
-    def lattice(self, c: float) -> Lattice | None:
-        """Return None: the loss has a density."""
-        return None
 
     def exponentials(self) -> Exponentials | None:
         """Return M as sinh(z e) / (2 z sinh(e/2))."""

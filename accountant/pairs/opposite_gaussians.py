@@ -30,12 +30,13 @@ from accountant.arithmetic.enclosure import (
 from accountant.bound import Bound
 from accountant.errors import NotCertified
 from accountant.pairs.domain import required_rate, required_square
+from accountant.pairs.exact import ExactPair
 from accountant.pairs.opposite_profile import opposite_profile
 from accountant.pairs.opposite_quadrature import OppositeRule, choose_opposite_rule, log_size
 from accountant.pairs.opposite_smoothness import OppositeCells
 from accountant.pairs.pair import Smoothness
-from accountant.pairs.smooth import SmoothPair
 from accountant.pairs.subsampling_formulas import log_unsampled
+from accountant.pairs.symmetry import CommonSupport, Reflected
 
 # Log of a term beyond which M - 1 is no smaller than M, so that a plain sum is as good. Heuristic.
 _LARGE = -4.0
@@ -51,7 +52,7 @@ _ALIKE = 4.0
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OppositeGaussiansPair(SmoothPair):
+class OppositeGaussiansPair(Reflected, CommonSupport, ExactPair):
     """The mixture (1-q) N(0,1) + q N(mu,1) against (1-q) N(0,1) + q N(-mu,1).
 
     With A(z) = 1-q + q e^{mu z - mu^2/2}, B(z) = A(-z) and z standard normal, the loss log A/B
@@ -74,20 +75,6 @@ class OppositeGaussiansPair(SmoothPair):
         """Refuse parameters that are not representable as floats."""
         required_square(mu_squared=self.mu_squared)
         required_rate(sampling_rate=self.sampling_rate)
-
-    def swapped(self) -> OppositeGaussiansPair:
-        """Return the pair itself: z -> -z exchanges the mixtures."""
-        return self
-
-    @property
-    def infinite_mass(self) -> float:
-        """Return 0: both mixtures have full support."""
-        return 0.0
-
-    @property
-    def max_loss(self) -> float:
-        """Return infinity."""
-        return math.inf
 
     @property
     def zcdp_bound(self) -> float:

@@ -7,6 +7,7 @@ makes answers faster or narrower, never different.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import final
@@ -80,7 +81,10 @@ class Exponentials:
 
 
 class Pair(ABC):
-    """A pair of distributions (P, Q). Final subclasses are frozen, hashable dataclasses."""
+    """A pair of distributions (P, Q). Final subclasses are frozen, hashable dataclasses.
+
+    What has a default here claims nothing, so that leaving it out makes answers weaker only.
+    """
 
     __slots__ = ()
 
@@ -130,17 +134,17 @@ class Pair(ABC):
         """Return P(L = inf), within one unit in the last place; exactly 0.0 if it is 0."""
 
     @property
-    @abstractmethod
     def max_loss(self) -> float:
         """Return an upper bound of the finite losses in nats, +inf if there is none."""
+        return math.inf
 
     @property
-    @abstractmethod
     def zcdp_bound(self) -> float:
         """Return some rho with K(s) <= rho s (s + 1) for all s > 0, +inf if none is known.
 
         It is used only if s is too large to evaluate K, so it has to be valid at infinity.
         """
+        return math.inf
 
     @abstractmethod
     def work(self, s: complex) -> int:
@@ -159,23 +163,23 @@ class Pair(ABC):
         )
 
     @property
-    @abstractmethod
     def gdp_bound(self) -> float:
         """Return some mu for which the pair is mu-GDP, +inf if none is known."""
+        return math.inf
 
-    @abstractmethod
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals] | None:
         """Return rigorous lower and upper ends of the hockey-stick divergence at real epsilon.
 
         It returns None if there is no closed form; the engine then uses ``cgf``.
         """
+        return None
 
-    @abstractmethod
     def smoothness(self, c: float, moment: Bound) -> Smoothness:
         """Return a minorant of the loss law under P tilted by e^{cL}, c > 0.
 
         ``moment`` encloses K(c).
         """
+        return Smoothness()
 
     def envelope(self, c: float, moment: Bound) -> tuple[Reals, Reals]:
         """Return heights and rates that bound the characteristic function of the tilted law.
@@ -184,13 +188,13 @@ class Pair(ABC):
         """
         return np.empty(0), np.empty(0)
 
-    @abstractmethod
     def lattice(self, c: float) -> Lattice | None:
         """Return the lattice that carries every finite loss, or None; c >= 0 is the tilt."""
+        return None
 
-    @abstractmethod
     def exponentials(self) -> Exponentials | None:
         """Return M as a finite sum of exponentials over powers of s + 1/2, or None."""
+        return None
 
     @abstractmethod
     def above(self, count: int) -> Pair:

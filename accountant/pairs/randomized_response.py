@@ -12,16 +12,16 @@ import numpy as np
 
 from accountant.arithmetic.atoms import Atoms
 from accountant.arithmetic.enclosure import log_exact
-from accountant.bound import Bound
 from accountant.pairs.atomic import AtomicPair
 from accountant.pairs.domain import required_loss
 from accountant.pairs.finite import never_zero
-from accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
+from accountant.pairs.pair import Exponentials, Lattice
+from accountant.pairs.symmetry import Reflected
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RandomizedResponsePair(AtomicPair):
+class RandomizedResponsePair(Reflected, AtomicPair):
     """Keep the true category with probability e^eps/(e^eps + k - 1), else a uniform other one.
 
     The losses are epsilon, 0 and -epsilon. For k = 2 this pair dominates every pure
@@ -49,10 +49,6 @@ class RandomizedResponsePair(AtomicPair):
         """Return the atoms, computed once and cached."""
         return _atoms(self)
 
-    def swapped(self) -> Pair:
-        """Return the pair itself, which is symmetric."""
-        return self
-
     @property
     def infinite_mass(self) -> float:
         """Return the infinite mass that the pair was given."""
@@ -66,10 +62,6 @@ class RandomizedResponsePair(AtomicPair):
     def work(self, s: complex) -> int:
         """Return the number of terms in K(s)."""
         return 3
-
-    def smoothness(self, c: float, moment: Bound) -> Smoothness:
-        """Return no smoothness: the loss law has only atoms."""
-        return Smoothness()
 
     def lattice(self, c: float) -> Lattice:
         """Return the lattice of span 2 epsilon for two categories, epsilon for more."""

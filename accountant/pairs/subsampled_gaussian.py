@@ -31,16 +31,17 @@ from accountant.arithmetic.enclosure import (
 from accountant.bound import Bound
 from accountant.errors import NotCertified
 from accountant.pairs.domain import required_rate
+from accountant.pairs.exact import ExactPair
 from accountant.pairs.gaussian import gaussian_profile
 from accountant.pairs.gaussian_mixtures import GaussianMixtures
 from accountant.pairs.mixture_quadrature import TrapezoidRules, choose_rule
 from accountant.pairs.pair import Smoothness
-from accountant.pairs.smooth import SmoothPair
 from accountant.pairs.subsampling_formulas import (
     addition_profile,
     log_unsampled,
     removal_profile,
 )
+from accountant.pairs.symmetry import CommonSupport
 
 # Log of a term beyond which M - 1 is no smaller than M, so that a plain sum is as good. Heuristic.
 _LARGE = -4.0
@@ -55,7 +56,7 @@ _LIKELY = 0.7  # Log of q e^l from which u is not small. Error bounds depend on 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SubsampledGaussianPair(SmoothPair):
+class SubsampledGaussianPair(CommonSupport, ExactPair):
     """The mixture W = (1-q) N(0,1) + q N(mu,1) against N(0,1).
 
     ``removal`` is the pair (W, N(0,1)); otherwise (N(0,1), W). With u(z) = q (e^l - 1),
@@ -92,11 +93,6 @@ class SubsampledGaussianPair(SmoothPair):
     def refined(self) -> SubsampledGaussianPair:
         """Return the same pair with longer floats, or itself if there are none."""
         return self if EXTENDED is np.float64 else replace(self, extended=True)
-
-    @property
-    def infinite_mass(self) -> float:
-        """Return 0: both laws have full support."""
-        return 0.0
 
     @property
     def max_loss(self) -> float:

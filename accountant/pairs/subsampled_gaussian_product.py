@@ -17,12 +17,13 @@ import numpy as np
 from accountant.arithmetic.enclosure import Complexes, Enclosure, Reals, joined, weighted_sum
 from accountant.bound import Bound
 from accountant.errors import NotCertified
+from accountant.pairs.exact import ExactPair
 from accountant.pairs.gaussian_mixtures import GaussianMixtures
 from accountant.pairs.mixture_quadrature import choose_rule
 from accountant.pairs.pair import Pair, Smoothness
-from accountant.pairs.smooth import SmoothPair
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from accountant.pairs.subsampling_formulas import log_unsampled
+from accountant.pairs.symmetry import CommonSupport
 
 _MANY = 16  # Fewest pairs that are bundled. Heuristic.
 # Largest rate bundled: at larger ones more than layers is known of the loss. Heuristic.
@@ -40,7 +41,7 @@ Block = tuple[GaussianMixtures, Reals]
 
 @final
 @dataclass(frozen=True, slots=True)
-class SubsampledGaussians(SmoothPair):
+class SubsampledGaussians(CommonSupport, ExactPair):
     """Independent subsampled Gaussian pairs of one direction, each with a count.
 
     Attributes:
@@ -61,11 +62,6 @@ class SubsampledGaussians(SmoothPair):
         """Return the product of the other direction."""
         parts = tuple((pair.swapped(), count) for pair, count in self.parts)
         return SubsampledGaussians(parts, not self.removal)
-
-    @property
-    def infinite_mass(self) -> float:
-        """Return 0: all laws have full support."""
-        return 0.0
 
     @property
     def max_loss(self) -> float:
@@ -123,10 +119,6 @@ class SubsampledGaussians(SmoothPair):
             return sum(choose_rule(mixtures, alpha).z.size for mixtures, _ in blocks)
         except NotCertified:
             return _UNREACHABLE
-
-    def profile(self, epsilon: Reals) -> tuple[Reals, Reals] | None:
-        """Return None: there is no closed form."""
-        return None
 
     def smoothness(self, c: float, moment: Bound) -> Smoothness:
         """Return the layers of all parts: log(1 - x) <= -x, so their deficits add up.

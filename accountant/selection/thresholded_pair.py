@@ -41,11 +41,6 @@ class ThresholdedPair(TabulatedPair):
         return ThresholdedPair(base=self.base.swapped(), runs=self.runs)
 
     @property
-    def zcdp_bound(self) -> float:
-        """Return infinity: no rho is known."""
-        return math.inf
-
-    @property
     def gdp_bound(self) -> float:
         """Return the mu of all the runs released together; +inf if their number has no bound."""
         if self.runs.largest is None:

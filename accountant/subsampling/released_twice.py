@@ -21,9 +21,11 @@ from accountant.arithmetic.two_tables import PiecewiseLinear, product_profile
 from accountant.bound import Bound
 from accountant.engine.profile import infinite_mass, log_ends, max_loss
 from accountant.errors import NotCertified
-from accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
+from accountant.pairs.exact import ExactPair
+from accountant.pairs.pair import Pair
 from accountant.pairs.product import Product
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
+from accountant.pairs.symmetry import CommonSupport
 from accountant.subsampling.subsampled import Direction, SubsampledPair
 
 _FINE = 4096  # Losses of a table on either side of 0. Heuristic: brackets are some 1e-5 wide.
@@ -40,7 +42,7 @@ _ROUGH, _VERY_ROUGH = 100.0, 1e6
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReleasedTwice(Pair):
+class ReleasedTwice(CommonSupport, ExactPair):
     """The product of two pairs with closed profiles, known by its profile.
 
     Attributes:
@@ -75,14 +77,6 @@ class ReleasedTwice(Pair):
         """Return the sum of the losses at which the pairs' tables end."""
         return _end(self.first) + _end(self.second)
 
-    def above(self, count: int) -> ReleasedTwice:
-        """Return the pair itself: only its profile is used."""
-        return self
-
-    def below(self, count: int) -> ReleasedTwice:
-        """Return the pair itself: only its profile is used."""
-        return self
-
     def cgf(self, s: Complexes) -> Enclosure:
         """Enclose the sum of the pairs' K.
 
@@ -94,23 +88,6 @@ class ReleasedTwice(Pair):
     def work(self, s: complex) -> int:
         """Return the number of terms in K(s)."""
         return self.first.work(s) + self.second.work(s)
-
-    def smoothness(self, c: float, moment: Bound) -> Smoothness:
-        """Return no smoothness: only the profile is used."""
-        return Smoothness()
-
-    def lattice(self, c: float) -> Lattice | None:
-        """Return None: only the profile is used."""
-        return None
-
-    def exponentials(self) -> Exponentials | None:
-        """Return None: only the profile is used."""
-        return None
-
-    @property
-    def infinite_mass(self) -> float:
-        """Return 0: neither pair has infinite losses."""
-        return 0.0
 
     @property
     def max_loss(self) -> float:

@@ -11,10 +11,10 @@ from typing import final
 import numpy as np
 
 from accountant.arithmetic.atoms import Atoms
-from accountant.bound import Bound
 from accountant.pairs.atomic import AtomicPair
-from accountant.pairs.pair import Exponentials, Lattice, Smoothness
+from accountant.pairs.pair import Exponentials, Lattice
 from accountant.pairs.randomized_response import RandomizedResponsePair
+from accountant.pairs.symmetry import CommonSupport
 
 # Decimal digits of masses and losses before they are rounded to floats. Error bounds depend on it:
 # P/Q may be as close to 1 as the least rate times the least epsilon, 1e-109, and 1 - rate to 0.
@@ -23,7 +23,7 @@ _DIGITS = 250
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SampledResponsePair(AtomicPair):
+class SampledResponsePair(CommonSupport, AtomicPair):
     """((1-q) Q + q P, Q) for removal, (P, (1-q) P + q Q) otherwise, of a randomised response.
 
     Source: Zhu, Dong & Wang (arXiv:2106.08567), Theorem 11; of finitely many outcomes so sampled
@@ -50,11 +50,6 @@ class SampledResponsePair(AtomicPair):
         return replace(self, removal=not self.removal)
 
     @property
-    def infinite_mass(self) -> float:
-        """Return 0: all losses are finite."""
-        return 0.0
-
-    @property
     def max_loss(self) -> float:
         """Return the largest loss, rounded up."""
         return float(self.atoms.loss.max()) * (1 + 1e-15)
@@ -62,10 +57,6 @@ class SampledResponsePair(AtomicPair):
     def work(self, s: complex) -> int:
         """Return the number of terms in K(s)."""
         return int(self.atoms.loss.size)
-
-    def smoothness(self, c: float, moment: Bound) -> Smoothness:
-        """Return no smoothness: the loss law has only atoms."""
-        return Smoothness()
 
     def lattice(self, c: float) -> Lattice | None:
         """Return the lattice of two losses, or None for three, which are not tried."""

@@ -20,7 +20,7 @@ from accountant.arithmetic.convex_profile import (
 from accountant.arithmetic.enclosure import Complexes, Enclosure, Reals
 from accountant.bound import Bound
 from accountant.pairs.lattice_finite import LatticePair
-from accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
+from accountant.pairs.pair import Lattice, Pair, Smoothness
 
 _FINE = 1 << 8  # Grid points per typical loss, and per doubling of the loss beyond. Heuristic.
 _COARSEST = 2.0**-7  # Largest step of a grid, nats. Heuristic.
@@ -112,10 +112,6 @@ class TabulatedPair(Pair, ABC):
     def lattice(self, c: float) -> Lattice | None:
         """Return the lattice of the pair above."""
         return self.above(1).lattice(c)
-
-    def exponentials(self) -> Exponentials | None:
-        """Return None: the sum is not used."""
-        return None
 
     def above(self, count: int) -> Pair:
         """Return a finite pair that dominates this one."""

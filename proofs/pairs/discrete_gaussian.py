@@ -12,12 +12,19 @@ from flint import acb, arb, ctx
 
 from proofs.balls.arithmetic import ball, exact
 from proofs.limits import MAX_REACH
-from proofs.pairs.pair import Formula, Moments, Pair, no_profile, no_witness, unbounded
+from proofs.pairs.pair import (
+    CommonSupport,
+    Formula,
+    Moments,
+    Reflected,
+    no_profile,
+    no_witness,
+)
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class DiscreteGaussianPair(Pair):
+class DiscreteGaussianPair(Reflected, CommonSupport):
     """P(x) ~ e^{-(x - m)^2 / (2 v)} over Q(x) ~ e^{-x^2 / (2 v)}, v = sigma^2, m = shift.
 
     The loss at x = m + j is (2 m j + m^2)/(2 v), so
@@ -29,19 +36,10 @@ class DiscreteGaussianPair(Pair):
     shift: int
 
     @property
-    def infinite(self) -> Fraction:
-        """Return 0: P and Q have the same support."""
-        return Fraction(0)
-
-    @property
     def lattice(self) -> tuple[Fraction, Fraction] | None:
         """Return offset and span of (2 m j + m^2)/(2 v), j an integer."""
         span = self.shift / self.sigma_squared
         return self.shift * span / 2, span
-
-    def largest(self) -> arb:
-        """Refuse: the losses have no bound."""
-        raise unbounded(self.describe())
 
     def moments(self, witness: object) -> Moments:
         """Return M by theta functions: theta_3(z, tau) = sum_j e^{pi i tau j^2 + 2 pi i z j}."""
@@ -67,10 +65,6 @@ class DiscreteGaussianPair(Pair):
         t = epsilon.exp()
         gaps = (mass * (1 - t * ratio).nonnegative_part() for mass, ratio in terms)
         return sum(gaps, far * arb(0.5, 0.5))
-
-    def swapped(self) -> Pair:
-        """Return the pair itself: reflecting the outcomes exchanges P and Q."""
-        return self
 
     def describe(self) -> str:
         """Name variance and shift."""

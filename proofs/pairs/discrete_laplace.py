@@ -12,12 +12,19 @@ from flint import acb, arb, ctx
 from proofs.balls.arithmetic import ball, exact
 from proofs.limits import MAX_SHIFT
 from proofs.pairs.loss_atoms import Terms
-from proofs.pairs.pair import Formula, Moments, Pair, no_profile, no_witness
+from proofs.pairs.pair import (
+    CommonSupport,
+    Formula,
+    Moments,
+    Reflected,
+    no_profile,
+    no_witness,
+)
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class DiscreteLaplacePair(Pair):
+class DiscreteLaplacePair(Reflected, CommonSupport):
     """P(x) ~ r^{|x - shift|} over Q(x) ~ r^{|x|}, r = e^{-1/scale}, b = scale, m = shift.
 
     Under P the loss is m/b with mass 1/(1+r), -m/b with mass r^m/(1+r), and (m - 2j)/b with
@@ -27,11 +34,6 @@ class DiscreteLaplacePair(Pair):
 
     scale: Fraction
     shift: int
-
-    @property
-    def infinite(self) -> Fraction:
-        """Return 0: P and Q have the same support."""
-        return Fraction(0)
 
     @property
     def lattice(self) -> tuple[Fraction, Fraction] | None:
@@ -74,10 +76,6 @@ class DiscreteLaplacePair(Pair):
         t = epsilon.exp()
         gaps = (mass * (1 - t * rest).nonnegative_part() for mass, rest in _terms(self, ctx.prec))
         return sum(gaps, arb(0))
-
-    def swapped(self) -> Pair:
-        """Return the pair itself: reflecting the outcomes exchanges P and Q."""
-        return self
 
     def describe(self) -> str:
         """Name scale and shift."""

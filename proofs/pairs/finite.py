@@ -38,11 +38,6 @@ class FinitePair(Pair):
         return sum((a for a, b in zip(self.p, self.q, strict=True) if not b), Fraction(0))
 
     @property
-    def lattice(self) -> tuple[Fraction, Fraction] | None:
-        """Return None: losses are logs of rationals."""
-        return None
-
-    @property
     def outcomes(self) -> int:
         """Return the number of outcomes that both P and Q have."""
         return sum(1 for a, b in zip(self.p, self.q, strict=True) if a and b)

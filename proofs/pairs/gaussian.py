@@ -9,29 +9,21 @@ from typing import final
 from flint import acb, arb
 
 from proofs.balls.arithmetic import ball, exact, normal_tail
-from proofs.pairs.pair import Formula, Moments, Pair, no_witness, unbounded
+from proofs.pairs.pair import (
+    CommonSupport,
+    Formula,
+    Moments,
+    Reflected,
+    no_witness,
+)
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class GaussianPair(Pair):
+class GaussianPair(Reflected, CommonSupport):
     """M(s) = e^{mu^2 s(s+1)/2}, so |M(c+iy)| = M(c) e^{-mu^2 y^2/2}."""
 
     mu_squared: Fraction
-
-    @property
-    def infinite(self) -> Fraction:
-        """Return 0: P and Q have the same support."""
-        return Fraction(0)
-
-    @property
-    def lattice(self) -> tuple[Fraction, Fraction] | None:
-        """Return None: the loss has a density."""
-        return None
-
-    def largest(self) -> arb:
-        """Refuse: the losses have no bound."""
-        raise unbounded(self.describe())
 
     def moments(self, witness: object) -> Moments:
         """Return M by its formula."""
@@ -46,10 +38,6 @@ class GaussianPair(Pair):
     def profile(self, epsilon: arb) -> arb:
         """Return H_eps."""
         return gaussian_profile(self.mu_squared, epsilon)
-
-    def swapped(self) -> Pair:
-        """Return the pair itself: reflecting the outcomes exchanges P and Q."""
-        return self
 
     def describe(self) -> str:
         """Name mu squared."""

@@ -9,12 +9,12 @@ from typing import final
 from flint import acb, arb
 
 from proofs.balls.arithmetic import ball, exact
-from proofs.pairs.pair import Formula, Moments, Pair, no_witness
+from proofs.pairs.pair import CommonSupport, Formula, Moments, Reflected, no_witness
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class LaplacePair(Pair):
+class LaplacePair(Reflected, CommonSupport):
     """M(s) = ((s+1) e^{sa} + s e^{-(s+1)a}) / (2s+1), a = epsilon.
 
     Under P the loss is a with mass 1/2, -a with mass e^{-a}/2, and has density e^{(l-a)/2}/4
@@ -22,16 +22,6 @@ class LaplacePair(Pair):
     """
 
     epsilon: Fraction
-
-    @property
-    def infinite(self) -> Fraction:
-        """Return 0: P and Q have the same support."""
-        return Fraction(0)
-
-    @property
-    def lattice(self) -> tuple[Fraction, Fraction] | None:
-        """Return None: the loss has a density between its atoms."""
-        return None
 
     def largest(self) -> arb:
         """Return the largest loss, the pair's epsilon."""
@@ -55,10 +45,6 @@ class LaplacePair(Pair):
     def profile(self, epsilon: arb) -> arb:
         """Return 1 - e^{(eps - a)/2} up to a, then 0: the best event is {x > (a + eps)/2}."""
         return (-((epsilon - ball(self.epsilon)) / 2).expm1()).nonnegative_part()
-
-    def swapped(self) -> Pair:
-        """Return the pair itself: reflecting the outcomes exchanges P and Q."""
-        return self
 
     def describe(self) -> str:
         """Name the distance."""

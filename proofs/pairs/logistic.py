@@ -9,28 +9,18 @@ from typing import final
 from flint import acb, arb
 
 from proofs.balls.arithmetic import ball, exact
-from proofs.pairs.pair import Formula, Moments, Pair, no_witness
+from proofs.pairs.pair import CommonSupport, Formula, Moments, Reflected, no_witness
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class LogisticPair(Pair):
+class LogisticPair(Reflected, CommonSupport):
     """M(s) = sinh(z eps) / (2 z sinh(eps/2)), z = s + 1/2; |sinh(x + iy)| <= cosh x.
 
     Proof in proofs/theory/bounded_range.md.
     """
 
     epsilon: Fraction
-
-    @property
-    def infinite(self) -> Fraction:
-        """Return 0: P and Q have the same support."""
-        return Fraction(0)
-
-    @property
-    def lattice(self) -> tuple[Fraction, Fraction] | None:
-        """Return None: the loss has a density."""
-        return None
 
     def largest(self) -> arb:
         """Return the largest loss, the pair's epsilon."""
@@ -55,10 +45,6 @@ class LogisticPair(Pair):
         """Return (sqrt a - sqrt t)^2 / (a - 1), a = e^{epsilon of the pair}, t = e^epsilon <= a."""
         below = (-((epsilon - ball(self.epsilon)) / 2).expm1()).nonnegative_part()
         return -below * below / (-ball(self.epsilon)).expm1()
-
-    def swapped(self) -> Pair:
-        """Return the pair itself: reflecting the outcomes exchanges P and Q."""
-        return self
 
     def describe(self) -> str:
         """Name the distance."""

@@ -11,13 +11,13 @@ from flint import acb, arb
 
 from proofs.balls.arithmetic import ball, exact, normal_tail
 from proofs.errors import RefusedError
-from proofs.pairs.pair import Moments, Pair, unbounded
+from proofs.pairs.pair import CommonSupport, Moments, Reflected
 from proofs.pairs.quadrature import Integrand, Line, read_quadrature
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class OppositeGaussiansPair(Pair):
+class OppositeGaussiansPair(Reflected, CommonSupport):
     """(1-q) N(0,1) + q N(mu,1) against (1-q) N(0,1) + q N(-mu,1).
 
     With A(z) = 1-q + q e^{mu z - mu^2/2}, B(z) = A(-z) and Z standard normal,
@@ -26,20 +26,6 @@ class OppositeGaussiansPair(Pair):
 
     mu_squared: Fraction
     sampling_rate: Fraction
-
-    @property
-    def infinite(self) -> Fraction:
-        """Return 0."""
-        return Fraction(0)
-
-    @property
-    def lattice(self) -> tuple[Fraction, Fraction] | None:
-        """Return None: the loss has a density."""
-        return None
-
-    def largest(self) -> arb:
-        """Refuse: the losses have no bound."""
-        raise unbounded(self.describe())
 
     def moments(self, witness: object) -> Moments:
         """By trapezoid rules on two lines, one for M and one for its decay."""
@@ -55,10 +41,6 @@ class OppositeGaussiansPair(Pair):
         x = (epsilon / 2 + raised.asinh()) / mu
         unsampled = (1 - q) * epsilon.expm1() * normal_tail(x)
         return q * (normal_tail(x - mu) - epsilon.exp() * normal_tail(x + mu)) - unsampled
-
-    def swapped(self) -> Pair:
-        """Return the pair itself: reflecting the outcomes exchanges P and Q."""
-        return self
 
     def describe(self) -> str:
         """Mu squared and rate."""

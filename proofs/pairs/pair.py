@@ -53,9 +53,12 @@ class Pair(ABC):
         """Return at least P(L = inf)."""
 
     @property
-    @abstractmethod
     def lattice(self) -> tuple[Fraction, Fraction] | None:
-        """Return an offset and span: every finite loss is offset + k span, k an integer."""
+        """Return an offset and span: every finite loss is offset + k span, k an integer.
+
+        None, as of losses with a density, says that no lattice is known.
+        """
+        return None
 
     @property
     def outcomes(self) -> int:
@@ -70,13 +73,13 @@ class Pair(ABC):
         """
         raise unlisted(self.describe())
 
-    @abstractmethod
     def largest(self) -> arb:
         """Return a number at or above every finite loss.
 
         Raises:
-            RefusedError: losses have no bound.
+            RefusedError: losses have no bound, or none is known.
         """
+        raise unbounded(self.describe())
 
     @abstractmethod
     def moments(self, witness: object) -> Moments:
@@ -97,6 +100,27 @@ class Pair(ABC):
     @abstractmethod
     def describe(self) -> str:
         """Name the pair in words and numbers."""
+
+
+class CommonSupport(Pair, ABC):
+    """A pair whose P and Q have the same support, so that no loss is infinite."""
+
+    __slots__ = ()
+
+    @property
+    def infinite(self) -> Fraction:
+        """Return 0: P and Q have the same support."""
+        return Fraction(0)
+
+
+class Reflected(Pair, ABC):
+    """A pair whose P and Q are exchanged by a reflection of the outcomes."""
+
+    __slots__ = ()
+
+    def swapped(self) -> Pair:
+        """Return the pair itself: reflecting the outcomes exchanges P and Q."""
+        return self
 
 
 @final

@@ -10,12 +10,12 @@ from flint import acb, arb
 
 from proofs.balls.arithmetic import ball, exact
 from proofs.pairs.loss_atoms import Terms
-from proofs.pairs.pair import Formula, Moments, Pair, no_witness
+from proofs.pairs.pair import Formula, Moments, Reflected, no_witness
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class RandomizedResponsePair(Pair):
+class RandomizedResponsePair(Reflected):
     """Two categories of k-ary randomised response, all masses scaled by 1 - infinite.
 
     Losses epsilon, -epsilon, 0 with masses (e^eps, 1, k - 2) / (e^eps + k - 1) under P.
@@ -69,10 +69,6 @@ class RandomizedResponsePair(Pair):
         share = ball(1 - self.infinite_mass) / (top + (self.categories - 1))
         below = (-(epsilon - ball(self.epsilon)).expm1()).nonnegative_part()
         return ball(self.infinite_mass) + share * top * below
-
-    def swapped(self) -> Pair:
-        """Return the pair itself: reflecting the outcomes exchanges P and Q."""
-        return self
 
     def describe(self) -> str:
         """Name epsilon and the number of categories."""

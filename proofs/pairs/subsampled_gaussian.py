@@ -12,13 +12,13 @@ from flint import acb, arb
 from proofs.balls.arithmetic import ball, exact, normal_tail
 from proofs.errors import RefusedError
 from proofs.pairs.gaussian import gaussian_profile
-from proofs.pairs.pair import Moments, Pair, unbounded
+from proofs.pairs.pair import CommonSupport, Moments, Pair, unbounded
 from proofs.pairs.quadrature import Integrand, Line, read_quadrature
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class SubsampledGaussianPair(Pair):
+class SubsampledGaussianPair(CommonSupport):
     """W = (1-q) N(0,1) + q N(mu,1) against N(0,1): (W, N) for removal, else (N, W).
 
     With u(z) = q (e^{mu z - mu^2/2} - 1) and Z standard normal, M(s) = E[(1 + u(Z))^alpha],
@@ -28,16 +28,6 @@ class SubsampledGaussianPair(Pair):
     mu_squared: Fraction
     sampling_rate: Fraction
     removal: bool
-
-    @property
-    def infinite(self) -> Fraction:
-        """Return 0: P and Q have the same support."""
-        return Fraction(0)
-
-    @property
-    def lattice(self) -> tuple[Fraction, Fraction] | None:
-        """Return None: the loss has a density."""
-        return None
 
     def largest(self) -> arb:
         """Return -log(1 - q) for addition; refuse a removal, whose losses have no bound."""

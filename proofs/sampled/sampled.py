@@ -65,11 +65,6 @@ class SampledPair(Pair):
         return self.sampling_rate * min(sum(n * one.infinite for one, n in self.base), Fraction(1))
 
     @property
-    def lattice(self) -> tuple[Fraction, Fraction] | None:
-        """Return None: a sampled pair has no lattice, its table has one."""
-        return None
-
-    @property
     def outcomes(self) -> int:
         """Return how many finite losses are listed; 0 if they are not.
 

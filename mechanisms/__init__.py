@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mechanisms.combinators.uniform_choice import UniformChoice
     from mechanisms.learning.batch_perceptron import BatchPerceptron
     from mechanisms.learning.candidate_exponential import CandidateExponential
+    from mechanisms.learning.circle_exponential import CircleExponential
     from mechanisms.learning.class_means import ClassMeans
     from mechanisms.learning.featured import Featured
     from mechanisms.learning.kesler_perceptron import KeslerPerceptron
@@ -49,6 +50,7 @@ _HOMES = {
     "CandidateExponential": "mechanisms.learning.candidate_exponential",
     "Chained": "mechanisms.combinators.chained",
     "ChooseIterate": "mechanisms.learning.stops",
+    "CircleExponential": "mechanisms.learning.circle_exponential",
     "ClassMeans": "mechanisms.learning.class_means",
     "ClippedSum": "mechanisms.queries.exact",
     "Composed": "mechanisms.combinators.composed",
@@ -94,6 +96,7 @@ __all__ = [
     "CandidateExponential",
     "Chained",
     "ChooseIterate",
+    "CircleExponential",
     "ClassMeans",
     "ClippedSum",
     "Composed",

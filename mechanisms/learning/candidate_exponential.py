@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import final, overload
@@ -11,27 +9,18 @@ from typing import final, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from accountant import arguments as check
 from accountant.arguments import Number
 from accountant.errors import ParameterError
-from accountant.guarantees.guarantee import Guarantee
 from accountant.relation import AddRemove, R, Relation
-from accountant.sensitivity import LInf
-from accountant.theorems.composition.post_process import post_process
 from mechanisms import parameters
-from mechanisms.learning.grid import PRODUCT_BITS
-from mechanisms.learning.halfspace import mistakes_within, signs
-from mechanisms.learning.records import on_grid
-from mechanisms.mechanism import Mechanism
-from mechanisms.outputs import Outputs
-from mechanisms.samplers.rng import Rng
-from mechanisms.samplers.sampler_arguments import scale
-from mechanisms.selection.exponential import ExponentialMechanism
+from mechanisms.learning.halfspace import mistakes_within
+from mechanisms.learning.mistake_exponential import MistakeExponential, checked
+from mechanisms.learning.records import GridRecords
 
 
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class CandidateExponential(Mechanism[R]):
+class CandidateExponential(MistakeExponential[R]):
     """Pick one of some public directions, those with few margin mistakes exponentially likely.
 
     A record (x, y) is a mistake of w if y <w / ||w||, x> <= margin. The pick has probability
@@ -42,7 +31,8 @@ class CandidateExponential(Mechanism[R]):
     Source: Nguyen, Ullman & Zakynthinou, arXiv:1902.09009, Algorithm 2, and Ghazi, Kumar,
         Manurangsi & Nguyen, arXiv:2011.14580, Theorem 5, over any finite set, with counts in place
         of shares of the number of records, which is private; under add-remove this halves the
-        noise. A Markov chain over the sphere has not the law of the theorem.
+        noise. A Markov chain over the sphere has not the law of the theorem: there is no such
+        option, and in the plane ``CircleExponential`` draws from a dense circle exactly.
 
     Args:
         candidates: directions, shape (candidates, features), chosen without looking at the data.
@@ -98,63 +88,25 @@ class CandidateExponential(Mechanism[R]):
         norm: Number | None = 1,
         relation: Relation = parameters.DEFAULT_RELATION,
     ) -> None:
-        directions = tuple(tuple(row) for row in _directions(candidates).tolist())
+        directions = tuple(tuple(row) for row in _checked_directions(candidates).tolist())
         object.__setattr__(self, "candidates", directions)
-        object.__setattr__(self, "margin", check.non_negative(margin=margin))
-        object.__setattr__(self, "epsilon", check.positive(epsilon=epsilon))
-        object.__setattr__(self, "norm", None if norm is None else scale(norm=norm))
-        object.__setattr__(self, "relation", parameters.require_relation(relation))
+        shared = checked(margin=margin, epsilon=epsilon, norm=norm, relation=relation)
+        for name, value in shared.items():
+            object.__setattr__(self, name, value)
 
     @property
     def features(self) -> int:
         """How wide the candidates are, and so the rows."""
         return len(self.candidates[0])
 
-    @property
-    def acts_on_records(self) -> bool:
-        """A learner learns from records."""
-        return True
+    def _directions(self) -> NDArray[np.float64]:
+        return np.array(self.candidates)
 
-    def guarantee(self) -> Guarantee[R]:
-        """State epsilon-bounded range of the candidate that is looked up."""
-        return post_process(
-            self._mechanism().guarantee(), description="looking up the candidate of an index"
-        )
-
-    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Pick ``count`` times on each dataset: records of shape (len(datasets), count)."""
-        scores = [-self.mistakes(data) for data in datasets]
-        picked = self._mechanism().draw(scores, count, rng)
-        directions = np.array(self.candidates)
-        fields = [("index", np.int64), ("weights", np.float64, directions.shape[1:])]
-        outputs = np.recarray(picked.shape, dtype=fields)
-        outputs["index"], outputs["weights"] = picked, directions[picked]
-        return np.asarray(outputs)
-
-    def mistakes(self, data: object) -> NDArray[np.int64]:
-        """How many records each candidate is mistaken about, exactly.
-
-        Raises:
-            ParameterError: the data is not labelled rows as wide as the candidates.
-        """
-        directions = np.array(self.candidates)
-        unit = Fraction(1) if self.norm is None else self.norm
-        norm = None if self.norm is None else float(self.norm)
-        records = on_grid(data, signs, norm=norm, features=directions.shape[1])
-        limit = math.floor(min(self.margin / unit, Fraction(2)) * 2**PRODUCT_BITS)
-        return mistakes_within(records, float(limit)).totals(directions, None).counts
-
-    def _mechanism(self) -> ExponentialMechanism[R]:
-        """The exponential mechanism on the negative numbers of mistakes."""
-        return ExponentialMechanism(
-            epsilon=self.epsilon,
-            sensitivity=LInf(1),
-            monotone=not self.relation.symmetric,
-            relation=self.relation,
-        )
+    def _mistakes(self, records: GridRecords, limit: float) -> NDArray[np.int64]:
+        return mistakes_within(records, limit).totals(self._directions(), None).counts
 
 
-def _directions(candidates: ArrayLike) -> NDArray[np.float64]:
+def _checked_directions(candidates: ArrayLike) -> NDArray[np.float64]:
     """The candidates as a matrix.
 
     Raises:

@@ -9,16 +9,16 @@ from typing import final
 from accountant.errors import ParameterError
 from accountant.guarantees.guarantee import Guarantee
 from accountant.relation import R
-from mechanisms.learning.candidate_exponential import CandidateExponential
 from mechanisms.learning.class_means import ClassMeans
 from mechanisms.learning.maps.feature_map import FeatureMap
+from mechanisms.learning.mistake_exponential import MistakeExponential
 from mechanisms.learning.one_vs_rest import OneVsRest
 from mechanisms.learning.sum_learner import SumLearner
 from mechanisms.mechanism import Mechanism
 from mechanisms.outputs import Outputs
 from mechanisms.samplers.rng import Rng
 
-Learner = SumLearner[R] | ClassMeans[R] | OneVsRest[R] | CandidateExponential[R]
+Learner = SumLearner[R] | ClassMeans[R] | OneVsRest[R] | MistakeExponential[R]
 
 
 @final
@@ -55,7 +55,7 @@ class Featured(Mechanism[R]):
         """Refuse other bases and maps."""
         base: object = self.base
         plan: object = self.map
-        if not isinstance(base, SumLearner | ClassMeans | OneVsRest | CandidateExponential):
+        if not isinstance(base, SumLearner | ClassMeans | OneVsRest | MistakeExponential):
             raise ParameterError("base", base, "a learner such as BatchPerceptron(...)")
         if not isinstance(plan, FeatureMap):
             raise ParameterError("map", plan, "a feature map such as FourierFeatures(...)")

@@ -12,6 +12,7 @@ import pytest
 from accountant import AddRemove, BoundedRange, ReplaceOne
 from mechanisms import CandidateExponential, Records
 from tests.contracts.mechanism_contract import NOT_POSITIVE, MechanismContract, one_bad
+from tests.contracts.weakened import assert_caught
 
 CANDIDATES = [[1.0, 0.0], [0.0, 2.0], [-1.0, 0.0], [0.6, -0.8]]
 GOOD: dict[str, Any] = {"candidates": CANDIDATES, "margin": 0.1, "epsilon": 1}
@@ -82,3 +83,17 @@ def test_the_margin_is_in_data_units() -> None:
     pick = CandidateExponential(candidates=[[3, 0], [0, 1]], margin=2.5, epsilon=1, norm=10)
 
     assert pick.mistakes(near).tolist() == [2, 1]
+
+
+def test_weakened_copies_are_caught() -> None:
+    """Four times the epsilon; and the factor of add-remove, claimed under replace-one."""
+    row, flipped = (Records([[1.0, 0.0]], [label]) for label in (1, -1))
+    given: dict[str, Any] = {"candidates": [[1, 0], [0, 1], [-1, 0]], "margin": 0}
+    claim = BoundedRange(epsilon=0.7, relation=ReplaceOne())
+
+    assert_caught(
+        CandidateExponential(**given, epsilon=2),
+        CandidateExponential(**given, epsilon=0.5).guarantee(),
+        (row, row[:0]),
+    )
+    assert_caught(CandidateExponential(**given, epsilon=0.7), claim, (row, flipped), 8_000)

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from accountant import AddRemove, ReplaceOne, ZeroOut
-from mechanisms import ClassMeans, Records
+from mechanisms import ClassMeans, MeanHalfspace, Records
 from mechanisms.learning.grid import RECORD_BITS
 from tests.contracts.mechanism_contract import NOT_POSITIVE, MechanismContract, one_bad
+from tests.contracts.weakened import assert_caught
 from tests.mechanisms.learning.test_batch_perceptron import BAD
 
 
@@ -76,3 +77,16 @@ def test_means_are_in_data_units() -> None:
 
     assert released.means == pytest.approx(np.array([[2, 0], [0, 4], [0, 0]]), abs=1e-6)
     assert released.counts == pytest.approx([2, 1, 0], abs=1e-6)
+
+
+def test_weakened_copies_are_caught() -> None:
+    """A quarter of the noise; counts that are not paid for; a moved class at the price of one."""
+    row, moved = (Records([[1.0, 0.0]], [label]) for label in (0, 1))
+    claim = ClassMeans(classes=3, sigma=2).guarantee()
+    precise = ClassMeans(classes=3, sigma=2, count_sigma=0.5)
+
+    assert_caught(ClassMeans(classes=3, sigma=0.5), claim, (row, row[:0]))
+    assert_caught(precise, MeanHalfspace(sigma=2).guarantee(), (row, row[:0]))
+    assert_caught(
+        ClassMeans(classes=3, sigma=1), ClassMeans(classes=3, sigma=1).guarantee(), (row, moved)
+    )

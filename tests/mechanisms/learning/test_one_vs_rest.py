@@ -19,6 +19,7 @@ from mechanisms import (
     SubsampledHinge,
 )
 from tests.contracts.mechanism_contract import MechanismContract, one_bad
+from tests.contracts.weakened import assert_caught
 
 
 def base(**changes: Any) -> BatchPerceptron[Any]:  # noqa: ANN401
@@ -84,3 +85,11 @@ def test_every_class_has_its_own_halfspace(halfspace: Any) -> None:  # noqa: ANN
 
         assert released.weights[c] == pytest.approx(halfspace.release(binary).weights, abs=1e-3)
     assert (rows[:4] @ released.weights.T).argmax(axis=1).tolist() == [0, 1, 2, 0]
+
+
+def test_ten_classes_at_the_price_of_one_are_caught() -> None:
+    """The budget of the paper's section 5, taken for all classes, is refuted by one record."""
+    one = base(steps=1, sigma=4)
+    row = Records([[1.0, 0.0]], [0])
+
+    assert_caught(OneVsRest(base=one, classes=10), one.guarantee(), (row, row[:0]), 6_000)

@@ -18,6 +18,7 @@ from mechanisms import (
     SignProjection,
 )
 from tests.contracts.mechanism_contract import MechanismContract, one_bad
+from tests.contracts.weakened import assert_caught
 
 PLANE = SignProjection(features=5, dimension=2, seed=3)
 
@@ -67,3 +68,14 @@ def test_weights_are_for_the_rows_before_projecting() -> None:
     assert (np.sign(rows @ two) == signs).mean() > 0.9
     with pytest.raises(ValueError, match="wide"):
         Projected(base=kesler, projection=plan).release(Records(rows[:, 1:], labels))
+
+
+def test_weakened_copies_are_caught() -> None:
+    """A quarter of the noise; and projected rows longer than 1, as if their norm were 1."""
+    claim = Projected(base=base(steps=1), projection=PLANE).guarantee()
+    row = Records(PLANE.matrix()[:1], [1])
+    projected = Records(row.rows @ PLANE.matrix().T, [1])
+    longer = base(steps=1, norm=5)
+
+    assert_caught(Projected(base=base(steps=1, sigma=0.5), projection=PLANE), claim, (row, row[:0]))
+    assert_caught(longer, claim, (projected, projected[:0]))

@@ -1,4 +1,4 @@
-"""Certified privacy budgets: everything public of the packages below, under one name.
+"""Certified privacy budgets: everything public of the packages below, and the ledger.
 
 ``compose`` is the one of ``mechanisms``; guarantees are composed by ``accountant.compose``.
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # some type checkers take the first compose, some the last
     from auditing import *  # noqa: F403
     from proofs import *  # noqa: F403
     from mechanisms import *  # noqa: F403
+    from dpproof.ledger.ledger import Ledger as Ledger
 # isort: on
 
 # The first that has a name gives it; the numerical libraries are loaded last.
@@ -35,7 +36,9 @@ def __getattr__(name: str) -> object:
         return importlib.import_module("importlib.metadata").version("dpproof")
     if name == "__all__":
         packages = map(importlib.import_module, _PACKAGES)
-        return sorted({public for package in packages for public in package.__all__})
+        return sorted({"Ledger", *(public for package in packages for public in package.__all__)})
+    if name == "Ledger":
+        return importlib.import_module("dpproof.ledger.ledger").Ledger
     for package in _PACKAGES if not name.startswith("_") else ():
         module = importlib.import_module(package)
         if name in module.__all__:

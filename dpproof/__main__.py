@@ -14,7 +14,8 @@ from typing import Any
 
 import click
 
-from accountant.errors import PrivacyError
+from accountant.errors import BudgetExceeded, PrivacyError
+from dpproof.commands.ledger import ledger
 
 HOLDS, DOES_NOT_HOLD, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 OUT = click.Path(dir_okay=False, writable=True)
@@ -174,12 +175,17 @@ def audit(target: str, *, picture: str | None, as_json: bool, **options: object)
     return DOES_NOT_HOLD if report.outcome is Outcome.VIOLATION else HOLDS
 
 
+commands.add_command(ledger)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
         status = commands.main(given or ["--help"], prog_name="dpproof", standalone_mode=False)
         sys.stdout.flush()
+    except BudgetExceeded as refusal:
+        return _refuse(f"dpproof: {' '.join(str(refusal).split())}", DOES_NOT_HOLD)
     except PrivacyError as refusal:
         return _refuse(f"dpproof: {' '.join(str(refusal).split())}", BAD_INPUT)
     except click.ClickException as refusal:

@@ -72,7 +72,7 @@ def test_all_is_the_sorted_public_names(package: str) -> None:
 
 
 def test_facade_has_everything_public() -> None:
-    """``dpproof`` exports what the packages under it export, the very same objects.
+    """``dpproof`` exports what the packages under it export, the very same objects, and the ledger.
 
     Where two have a name in common (``compose``), the mechanisms' wins.
     """
@@ -81,6 +81,7 @@ def test_facade_has_everything_public() -> None:
     for package in ("proofs", "accountant", "auditing", "mechanisms"):
         module = importlib.import_module(package)
         expected |= {name: getattr(module, name) for name in module.__all__}
+    expected["Ledger"] = importlib.import_module("dpproof.ledger.ledger").Ledger
 
     assert list(facade.__all__) == sorted(facade.__all__)
     assert {name: getattr(facade, name) for name in facade.__all__} == expected

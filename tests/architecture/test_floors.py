@@ -77,6 +77,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "dpproof": (
         "errors",
         "progress",
+        "ledger",
         "learn",
         "pipeline",
         "commands",

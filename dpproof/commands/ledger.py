@@ -1,0 +1,245 @@
+"""``dpproof ledger``: budgets that many processes spend."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from accountant.relation import RELATIONS, Relation
+from dpproof.errors import InputError
+
+if TYPE_CHECKING:
+    from accountant import Guarantee
+    from dpproof.ledger.ledger import Ledger
+
+HOLDS, DOES_NOT_HOLD = 0, 1
+KEY = click.option("--key", required=True, help="Names the spend; it is paid for once.")
+
+
+def exact(_: click.Context, parameter: click.Parameter, text: str | None) -> Fraction | None:
+    """Return the exact value of a number as it is written: 1e-6 and 1/3 are exact."""
+    if text is None:
+        return None
+    try:
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        expected = f"expected a number such as 0.5, 1e-6 or 1/3, got {text!r}"
+        raise click.BadParameter(expected, param=parameter) from None
+
+
+def where(function: Any) -> Any:  # noqa: ANN401  # a decorator of commands
+    """Add the options that say whose budget it is."""
+    function = click.option("--dataset", help="Which data it reads.")(function)
+    return click.option("--principal", help="Who runs it.")(function)
+
+
+@click.group()
+def ledger() -> None:
+    """Budgets that many processes spend: reserve, run, then commit or release.
+
+    FILE is a path, or the URL of a database server (postgresql+psycopg://...).
+    """
+
+
+@ledger.command()
+@click.argument("file")
+@click.option("--epsilon", callback=exact, help="With --delta, --order, or alone for pure privacy.")
+@click.option("--delta", callback=exact)
+@click.option("--rho", callback=exact, help="A budget of rho-zCDP.")
+@click.option("--mu", callback=exact, help="A budget of mu-GDP.")
+@click.option("--order", callback=exact, help="With --epsilon: a budget at one Renyi order.")
+@click.option("--relation", type=click.Choice([one.name for one in RELATIONS]), required=True)
+@where
+def init(
+    file: str,
+    *,
+    relation: str,
+    dataset: str | None,
+    principal: str | None,
+    **given: Any,  # noqa: ANN401  # as click gives it
+) -> int:
+    """Make a ledger with one budget."""
+    from dpproof.ledger.ledger import Ledger  # noqa: PLC0415  # --help should not wait for it
+
+    budget = _budget(relation, {name: one for name, one in given.items() if one is not None})
+    Ledger.create(file, budget=budget, dataset=dataset, principal=principal).close()
+    click.echo(f"{file}: {budget.describe()} for {relation} neighbours")
+    return HOLDS
+
+
+@ledger.command()
+@click.argument("file")
+@click.argument("pipeline")
+@KEY
+@click.option("--label", help="What it is for; by default the pipeline's file.")
+@click.option("--delta", callback=exact, help="Where it is charged in sums of epsilon and delta.")
+@where
+def reserve(file: str, pipeline: str, **given: Any) -> int:  # noqa: ANN401  # as click gives it
+    """Take the cost of PIPELINE out of the budget, before it runs; then commit or release."""
+    from dpproof.ledger.errors import AlreadySpent  # noqa: PLC0415  # as in init
+
+    opened, guarantee, options = _asked(file, pipeline, given)
+    spend = opened.reserve(guarantee, **options)
+    if spend.committed:
+        raise AlreadySpent(f"the key {spend.key!r} was committed before: run nothing for it again")
+    click.echo(f"reserved {guarantee.describe()} for {spend.key!r}; {_left(opened)}")
+    return HOLDS
+
+
+@ledger.command("spend")
+@click.argument("file")
+@click.argument("pipeline")
+@KEY
+@click.option("--label", help="What it is for; by default the pipeline's file.")
+@click.option("--delta", callback=exact, help="Where it is charged in sums of epsilon and delta.")
+@where
+def spend_(file: str, pipeline: str, **given: Any) -> int:  # noqa: ANN401  # as click gives it
+    """Reserve and commit at once: PIPELINE is paid for, whatever happens to its run."""
+    opened, guarantee, options = _asked(file, pipeline, given)
+    fresh = opened.spend(guarantee, **options)
+    told = "spent" if fresh else "was spent before, and may not run again,"
+    click.echo(f"{told} for {options['key']!r}; {_left(opened)}")
+    return HOLDS
+
+
+@ledger.command()
+@click.argument("file")
+@KEY
+def commit(file: str, *, key: str) -> int:
+    """Keep what a key has reserved, for good; its result may be published now."""
+    opened = _opened(file)
+    opened.commit(key)
+    click.echo(f"committed {key!r}; {_left(opened)}")
+    return HOLDS
+
+
+@ledger.command()
+@click.argument("file")
+@KEY
+def release(file: str, *, key: str) -> int:
+    """Give back what a key has reserved: it did not run, or published nothing."""
+    opened = _opened(file)
+    opened.release(key)
+    click.echo(f"released {key!r}; {_left(opened)}")
+    return HOLDS
+
+
+@ledger.command()
+@click.argument("file")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def status(file: str, *, as_json: bool) -> int:
+    """What is spent and what is left."""
+    opened = _opened(file)
+    found = opened.status()
+    if as_json:
+        click.echo(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
+        return HOLDS
+    click.echo(f"{file}: {found.relation} neighbours, {found.entries} entries, head {found.head}")
+    for one in found.budgets:
+        about = "".join(f", {text}" for text in (one.dataset, one.principal) if text is not None)
+        click.echo(f"{one.guarantee.describe()}{about}: {_percent(one.remaining)} left")
+        for name, way in one.ways.items():
+            numbers = zip(way.spent, way.limit, strict=True)
+            told = " and ".join(
+                f"{float(used):.6g} of {float(limit):.6g}" for used, limit in numbers
+            )
+            click.echo(f"  {name:6} {told}{'' if way.open else ' (closed)'}")
+    click.echo(f"{len(found.committed)} committed, {len(found.pending)} pending")
+    for key in found.pending:
+        click.echo(f"  pending: {key}")
+    return HOLDS
+
+
+@ledger.command()
+@click.argument("file")
+@click.option("--head", help="A hash written down earlier, which has to be in the chain.")
+def verify(file: str, *, head: str | None) -> int:
+    """Recompute every hash, sum and certificate: 0 all of it holds, 1 it does not."""
+    from dpproof.ledger.errors import LedgerDamaged  # noqa: PLC0415  # as in init
+
+    try:
+        found = _opened(file).verify(head=head)
+    except LedgerDamaged as damage:
+        click.echo(f"damaged: {damage}")
+        return DOES_NOT_HOLD
+    click.echo(f"verified {found.entries} entries and {found.certificates} certificates")
+    for key, reason in found.uncertified:
+        click.echo(f"  without a certificate: {key}: {reason}")
+    click.echo(f"head {found.head}")
+    return HOLDS
+
+
+@ledger.command()
+@click.argument("file")
+@click.option("-o", "--output", type=click.Path(dir_okay=False, writable=True))
+def export(file: str, *, output: str | None) -> int:
+    """Write all entries and certificates as JSON."""
+    text = json.dumps(_opened(file).export(), indent=1, ensure_ascii=False) + "\n"
+    if output is None:
+        click.echo(text, nl=False)
+        return HOLDS
+    try:
+        with Path(output).open("x", encoding="utf-8") as stream:
+            stream.write(text)
+    except OSError as error:
+        raise InputError(f"{output}: {error.strerror}") from error
+    return HOLDS
+
+
+def _budget(relation: str, given: dict[str, Fraction]) -> Guarantee[Relation]:
+    from accountant import GDP, RDP, ZCDP, ApproxDP, PureDP  # noqa: PLC0415  # as in init
+    from dpproof.ledger.budget import relation_named  # noqa: PLC0415  # as in init
+
+    about = relation_named(relation)
+    match sorted(given):
+        case ["delta", "epsilon"]:
+            return ApproxDP(epsilon=given["epsilon"], delta=given["delta"], relation=about)
+        case ["epsilon"]:
+            return PureDP(epsilon=given["epsilon"], relation=about)
+        case ["rho"]:
+            return ZCDP(rho=given["rho"], relation=about)
+        case ["mu"]:
+            return GDP(mu=given["mu"], relation=about)
+        case ["epsilon", "order"]:
+            return RDP(points=((given["order"], given["epsilon"]),), relation=about)
+    raise click.UsageError(
+        "a budget is --epsilon, with --delta or --order or alone, or --rho, or --mu"
+    )
+
+
+def _opened(file: str) -> Ledger:
+    from dpproof.ledger.ledger import Ledger  # noqa: PLC0415  # as in init
+
+    return Ledger.open(file)
+
+
+def _asked(
+    file: str, pipeline: str, given: dict[str, Any]
+) -> tuple[Ledger, Guarantee[Relation], dict[str, Any]]:
+    """Return the ledger, what the pipeline costs, and the options of a spend."""
+    from dpproof.commands.budget import total  # noqa: PLC0415  # as in init
+    from dpproof.errors import placed  # noqa: PLC0415  # as in init
+    from dpproof.pipeline import parse  # noqa: PLC0415  # as in init
+
+    opened = _opened(file)
+    found = parse.load(pipeline)
+    guarantees = []
+    for stage in found.stages:
+        with placed(stage.place):
+            guarantees.append(stage.guarantee(found.relation))
+    with placed(found.file):
+        whole = total(guarantees)
+    return opened, whole, {**given, "label": given["label"] or found.file}
+
+
+def _left(opened: Ledger) -> str:
+    shares = ", ".join(_percent(one.remaining) for one in opened.status().budgets)
+    return f"{shares} of the budget left"
+
+
+def _percent(share: Fraction) -> str:
+    return f"{100 * float(share):.4g} %"

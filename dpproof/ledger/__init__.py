@@ -1,0 +1,1 @@
+"""The ledger: budgets that many processes spend over months, fail-closed and checkable."""

@@ -1,0 +1,161 @@
+"""Budgets as a ledger keeps them: a notion, the ways it may be spent in, and what is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, Final, TypeAlias
+
+from accountant import GDP, RDP, ZCDP, ApproxDP, Guarantee, PrivacyFilter, PureDP
+from accountant.adaptive.several_filters import SHARES, limits, several_filters
+from accountant.errors import ParameterError
+from accountant.relation import RELATIONS, Relation
+from proofs.certificate import read_rational, show_rational
+
+Costs: TypeAlias = tuple[Fraction, ...]
+State: TypeAlias = dict[str, Any]
+"""One budget as JSON: ``goal``, ``limits`` and ``spent`` by way, ``refused`` by way."""
+
+NOTIONS: Final = "PureDP, ApproxDP, ZCDP, GDP or RDP at one order"
+ALONE: Final = ("basic", "zcdp", "gdp")
+
+
+def opened(budget: Guarantee[Any] | PrivacyFilter[Any]) -> State:
+    """Return a budget with nothing spent.
+
+    Raises:
+        ParameterError: a notion that no filter spends, or a filter that was spent from.
+    """
+    if isinstance(budget, PrivacyFilter):
+        if any(budget._spent):  # noqa: SLF001  # a filter that was spent from says nothing of how
+            raise ParameterError("budget", budget, "a filter from which nothing was spent")
+        budget = budget.guarantee()
+    goal: dict[str, Any]
+    known: dict[str, Costs] | None
+    match budget:
+        case PureDP(stated_epsilon=epsilon):
+            goal, known = (
+                {"notion": "pure-dp", "epsilon": epsilon},
+                {"basic": (epsilon, Fraction(0))},
+            )
+        case ApproxDP():
+            goal = {"notion": "approx-dp", "epsilon": budget.stated_epsilon}
+            goal["delta"] = budget.stated_delta
+            known = None
+        case ZCDP(rho=rho):
+            goal, known = {"notion": "zcdp", "rho": rho}, {"zcdp": (rho,)}
+        case GDP(mu_squared=squared):
+            goal, known = {"notion": "gdp", "mu_squared": squared}, {"gdp": (squared,)}
+        case RDP(points=((order, value),)):
+            goal = {"notion": "rdp", "order": order, "epsilon": value}
+            known = {"renyi": (value,)}
+        case _:
+            raise ParameterError("budget", budget, f"a guarantee in the notion {NOTIONS}")
+    if budget.derivation.apart != 1:
+        raise ParameterError("budget", budget, "about neighbours one step apart")
+    return {
+        "goal": {name: _text(value) for name, value in goal.items()},
+        "limits": None if known is None else listed(known),
+        "spent": {},
+        "refused": {},
+    }
+
+
+def goal(state: State, relation: Relation) -> Guarantee[Relation]:
+    """Return what everything that the budget admits satisfies together."""
+    given = {name: read_rational(text) for name, text in state["goal"].items() if name != "notion"}
+    match state["goal"]["notion"]:
+        case "pure-dp":
+            return PureDP(epsilon=given["epsilon"], relation=relation)
+        case "approx-dp":
+            return several_filters(**given, relation=relation)
+        case "zcdp":
+            return ZCDP(rho=given["rho"], relation=relation)
+        case "gdp":
+            return GDP(mu_squared=given["mu_squared"], relation=relation)
+        case _:
+            return RDP(points=((given["order"], given["epsilon"]),), relation=relation)
+
+
+def ways(state: State) -> tuple[str, ...]:
+    """Return the ways in which a budget may be spent."""
+    return tuple(SHARES) if state["limits"] is None else tuple(state["limits"])
+
+
+def divided(state: State, chosen: tuple[str, ...]) -> State:
+    """Return a budget of (epsilon, delta), from which nothing was spent, divided among ways."""
+    stated = state["goal"]
+    found = limits(
+        epsilon=read_rational(stated["epsilon"]), delta=read_rational(stated["delta"]), ways=chosen
+    )
+    return {**state, "limits": listed(found)}
+
+
+def left(state: State, way: str) -> Costs:
+    """Return what is left in one way; what was refused there is not counted."""
+    limit = numbers(state["limits"][way])
+    return tuple(a - b for a, b in zip(limit, spent(state, way), strict=True))
+
+
+def spent(state: State, way: str) -> Costs:
+    """Return what is spent in one way."""
+    limit = state["limits"][way]
+    return numbers(state["spent"].get(way, ["0"] * len(limit)))
+
+
+def alive(state: State, way: str) -> bool:
+    """Whether one way has admitted everything that was spent."""
+    return int(state["refused"].get(way, 0)) == 0
+
+
+def charged(state: State, costs: Mapping[str, Costs | None]) -> tuple[State, dict[str, Any]] | None:
+    """Return the budget after a spend, and what it was charged by way; None if over the budget.
+
+    A way that does not carry the spend, or has less left, counts a refusal: it is no longer of
+    use, unless the spend is released.
+    """
+    after: State = {**state, "spent": {**state["spent"]}, "refused": {**state["refused"]}}
+    taken: dict[str, Any] = {}
+    for way in state["limits"]:
+        cost = costs.get(way)
+        if cost is not None and all(
+            one <= rest for one, rest in zip(cost, left(state, way), strict=True)
+        ):
+            sums = zip(spent(state, way), cost, strict=True)
+            after["spent"][way] = [show_rational(a + b) for a, b in sums]
+            taken[way] = [show_rational(one) for one in cost]
+        else:
+            after["refused"][way] = after["refused"].get(way, 0) + 1
+            taken[way] = None
+    return (after, taken) if any(alive(after, way) for way in state["limits"]) else None
+
+
+def returned(state: State, taken: Mapping[str, Any]) -> State:
+    """Return the budget without a spend that is released."""
+    after: State = {**state, "spent": {**state["spent"]}, "refused": {**state["refused"]}}
+    for way, cost in taken.items():
+        if cost is None:
+            after["refused"][way] -= 1
+        else:
+            sums = zip(spent(state, way), numbers(cost), strict=True)
+            after["spent"][way] = [show_rational(a - b) for a, b in sums]
+    return after
+
+
+def numbers(texts: list[str]) -> Costs:
+    """Return exact rationals from their texts."""
+    return tuple(read_rational(text) for text in texts)
+
+
+def listed(limit: Mapping[str, Costs]) -> dict[str, list[str]]:
+    """Return costs by way as JSON."""
+    return {way: [show_rational(one) for one in costs] for way, costs in limit.items()}
+
+
+def relation_named(name: str) -> Relation:
+    """Return the relation of a name."""
+    return {relation.name: relation for relation in RELATIONS}[name]
+
+
+def _text(value: object) -> str:
+    return show_rational(value) if isinstance(value, Fraction) else str(value)

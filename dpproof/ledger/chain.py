@@ -1,0 +1,71 @@
+"""Entries of a ledger: canonical JSON, each with a hash of itself and of the one before."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from dpproof.ledger.database import Execute
+from dpproof.ledger.errors import LedgerDamaged, LedgerError
+
+START: Final = hashlib.sha256(b"dpproof ledger 1").hexdigest()
+
+
+def canonical(value: object) -> str:
+    """Return JSON with sorted keys and no spaces: equal values have equal texts."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+def digest(text: str) -> str:
+    """Return the SHA-256 of a text, in hexadecimal."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def linked(previous: str, body: str) -> str:
+    """Return the hash of an entry after the one with the previous hash."""
+    return digest(f"{previous}\n{body}")
+
+
+def last(execute: Execute) -> tuple[int, str, dict[str, Any]]:
+    """Return the number and hash of the last entry and the state after it.
+
+    Raises:
+        LedgerError: this is no ledger.
+        LedgerDamaged: the entry, its hash and the state do not fit together.
+    """
+    rows = execute(
+        "SELECT h.number, h.state, e.body, e.hash FROM head h "
+        "LEFT JOIN entries e ON e.number = h.number WHERE h.id = 1"
+    )
+    if not rows:
+        raise LedgerError("there is no ledger here")
+    number, state, body, found = rows[0]
+    try:
+        intact = json.loads(body)["state"] == digest(state)
+    except (TypeError, ValueError, KeyError):
+        intact = False
+    if not intact:
+        raise LedgerDamaged(
+            f"entry {number} is missing or does not fit the budgets that are left: the ledger was "
+            "changed by something else; run dpproof ledger verify, and spend nothing"
+        )
+    return int(number), str(found), json.loads(state)
+
+
+def append(
+    execute: Execute, *, number: int, previous: str, state: Mapping[str, Any], entry: object
+) -> None:
+    """Write one entry after the one with the previous hash, and the state after it."""
+    kept = canonical(state)
+    body = canonical({"entry": entry, "state": digest(kept)})
+    execute(
+        "INSERT INTO entries (number, body, hash) VALUES (:number, :body, :hash)",
+        number=number,
+        body=body,
+        hash=linked(previous, body),
+    )
+    execute(
+        "UPDATE head SET number = :number, state = :state WHERE id = 1", number=number, state=kept
+    )

@@ -1,0 +1,159 @@
+"""What a guarantee costs in one way of spending, and the certificate that says so."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final, cast, final
+
+from accountant import GDP, ZCDP, ApproxDP, Guarantee, PureDP, convert
+from accountant.adaptive.divergence_cost import divergence_cost
+from accountant.errors import NotCertified, NotImplied, PrivacyError
+from dpproof.ledger import budget
+from dpproof.ledger.budget import Costs, State
+from proofs.certificate import Certificate, read_rational
+from proofs.errors import CertificateError
+
+BITS: Final = 256  # of a denominator: how much of the budget is given away, not soundness
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """A cost in one way.
+
+    Attributes:
+        costs: exactly what is taken from the budget.
+        certificate: its proof, whose claim has the same numbers; None if no rule covers it.
+        reason: why there is no certificate.
+    """
+
+    costs: Costs
+    certificate: Certificate | None = None
+    reason: str = ""
+
+
+def charge(
+    state: State,
+    way: str,
+    guarantee: Guarantee[Any],
+    delta: Fraction | None,
+    memory: dict[str, Any],
+) -> Charge | None:
+    """Return what a guarantee costs in one way; None if it says nothing there.
+
+    Args:
+        state: the budget, divided among its ways.
+        way: one of ``budget.ways(state)``.
+        guarantee: of what runs.
+        delta: at which it is charged in the basic way; None chooses half of what is left, and all
+            of it if that is not enough.
+        memory: of the same guarantee and budget, for what does not depend on what is left.
+    """
+    if way == "basic":
+        if "pure" not in memory:
+            memory["pure"] = _pure(guarantee)
+        if memory["pure"] is not None and delta in (None, 0):
+            return cast("Charge", memory["pure"])
+        try:
+            return _basic(guarantee, delta, budget.left(state, way))
+        except NotCertified:
+            return None
+    if way not in memory:
+        memory[way] = _told(state, way, guarantee)
+    found: Charge | None = memory[way]
+    return found
+
+
+def _told(state: State, way: str, guarantee: Guarantee[Any]) -> Charge | None:
+    """Return what a guarantee costs in a way in which it has one cost; None if it has none."""
+    try:
+        if way == "zcdp":
+            found = convert(guarantee, to=ZCDP)
+            return _proved(found, {}, (found.rho,))
+        if way == "gdp":
+            return _gdp(state, guarantee)
+        order = read_rational(state["goal"]["order"])
+        return _proved(guarantee, {"order": order}, (divergence_cost(guarantee, order),))
+    except (NotImplied, NotCertified):
+        return None
+
+
+def _pure(guarantee: Guarantee[Any]) -> Charge | None:
+    """Return the cost of what has no delta; None if it has one."""
+    if isinstance(guarantee, ApproxDP):
+        return None
+    try:
+        pure = convert(guarantee, to=PureDP)
+    except (NotImplied, NotCertified):
+        return None
+    return _proved(pure, {}, (pure.stated_epsilon, Fraction(0)))
+
+
+def _gdp(state: State, guarantee: Guarantee[Any]) -> Charge | None:
+    # Among other ways only what is Gaussian is worth it: conversions to mu of a long training
+    # take seconds, and the others cost less in zCDP.
+    if state["goal"]["notion"] != "gdp" and not isinstance(guarantee, GDP):
+        return None
+    found = convert(guarantee, to=GDP)
+    return _proved(found, {}, (found.mu_squared,))
+
+
+def _basic(guarantee: Guarantee[Any], delta: Fraction | None, left: Costs) -> Charge | None:
+    if isinstance(guarantee, ApproxDP):
+        point = (guarantee.stated_epsilon, guarantee.stated_delta)
+        return _proved(guarantee, {}, point)
+    if delta == 0 or left[1] == 0:
+        return None
+    tried = None
+    for at in (_power_of_two(left[1] / 2), left[1]) if delta is None else (delta,):
+        found = Fraction(guarantee.epsilon(delta=at).upper)
+        tried = _proved(guarantee, {"delta": at}, (found, at))
+        if tried.costs[0] <= left[0]:
+            break
+    return tried
+
+
+def _proved(guarantee: Guarantee[Any], question: Mapping[str, Any], computed: Costs) -> Charge:
+    """Return what a certificate proves, which may be a little more than what was computed."""
+    try:
+        certificate = guarantee.certify(**question)
+        costs = proved_costs(certificate.claim)
+    except (PrivacyError, CertificateError) as refusal:
+        return Charge(tuple(map(short, computed)), None, " ".join(str(refusal).split()))
+    return Charge(
+        tuple(short(max(pair)) for pair in zip(costs, computed, strict=True)), certificate
+    )
+
+
+def proved_costs(claim: Mapping[str, Any]) -> Costs:
+    """Return the numbers of the claim of a certificate, in the order of a budget."""
+    match claim:
+        case {"notion": "rdp", "points": [[_, value]]}:
+            return (read_rational(value),)
+        case {"notion": "pure-dp", "epsilon": epsilon}:
+            return read_rational(epsilon), Fraction(0)
+        case {"notion": "approx-dp", "epsilon": epsilon, "delta": delta}:
+            return read_rational(epsilon), read_rational(delta)
+        case {"notion": "zcdp", "rho": rho}:
+            return (read_rational(rho),)
+        case {"notion": "gdp", "mu_squared": squared}:
+            return (read_rational(squared),)
+        case _:
+            raise CertificateError(f"a claim in the notion {claim.get('notion')}")
+
+
+def short(cost: Fraction) -> Fraction:
+    """Return a cost, rounded up if it has more digits than sums of many should carry."""
+    if cost.denominator.bit_length() <= BITS:
+        return cost
+    return Fraction(math.ceil(cost * 2**BITS), 2**BITS)
+
+
+def _power_of_two(number: Fraction) -> Fraction:
+    """Return the largest power of two at or below a number above 0, so that sums stay short."""
+    exponent = number.numerator.bit_length() - number.denominator.bit_length()
+    power = Fraction(2) ** exponent
+    return power if power <= number else power / 2

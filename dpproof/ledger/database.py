@@ -1,0 +1,162 @@
+"""One transaction at a time on SQLite, by the standard library, or on any server, by SQLAlchemy."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import sqlite3
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any, Final, TypeAlias, final
+
+from dpproof.ledger.errors import LedgerError
+
+Rows: TypeAlias = list[tuple[Any, ...]]
+Execute: TypeAlias = Callable[..., Rows]
+"""Runs one statement with ``:names``, whose values are keywords, and returns its rows."""
+
+WAIT: Final = 60.0  # seconds for other writers, then an error: nothing is spent
+SCHEMA: Final = (
+    "CREATE TABLE entries (number INTEGER PRIMARY KEY, body TEXT NOT NULL, hash TEXT NOT NULL)",
+    "CREATE TABLE head (id INTEGER PRIMARY KEY, number INTEGER NOT NULL, state TEXT NOT NULL)",
+    """CREATE TABLE spends (name VARCHAR(200) PRIMARY KEY, digest TEXT NOT NULL,
+    status TEXT NOT NULL, owner TEXT NOT NULL, number INTEGER NOT NULL)""",
+    "CREATE TABLE certificates (digest VARCHAR(64) PRIMARY KEY, body TEXT NOT NULL)",
+)
+# A write that changes nothing: it takes the lock on the one row that every writer needs, in every
+# database, before anything is read.
+LOCK: Final = "UPDATE head SET number = number WHERE id = 1"
+
+
+class Database(ABC):
+    """Where a ledger is kept."""
+
+    @abstractmethod
+    def transaction(self, *, durable: bool = True) -> AbstractContextManager[Execute]:
+        """Run statements together: after the block all of them are kept, or none.
+
+        Args:
+            durable: whether they have to outlive a loss of power; at least if a later transaction
+                does. A process that is killed loses nothing either way.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the connections of this process."""
+
+
+def connect(place: str | os.PathLike[str], *, create: bool = False) -> Database:
+    """Return the database at a path, or at a URL such as ``postgresql+psycopg://…``.
+
+    Raises:
+        LedgerError: there is no such file, or there is one that should be created.
+    """
+    text = os.fspath(place)
+    if "://" in text:
+        return ServerDatabase(text)
+    if create and Path(text).exists():
+        raise LedgerError(f"{text}: exists already; open it, or choose another file")
+    if not create and not Path(text).is_file():
+        raise LedgerError(f"{text}: no such ledger; make one with dpproof ledger init")
+    return SQLiteDatabase(text)
+
+
+@final
+class SQLiteDatabase(Database):
+    """A file, written through a log ahead (WAL), which is flushed to the disk where durable."""
+
+    def __init__(self, path: str) -> None:
+        self._path, self._lock = str(Path(path).absolute()), threading.Lock()
+        self._connection: sqlite3.Connection | None = None
+        self._process = os.getpid()
+
+    @contextmanager
+    def transaction(self, *, durable: bool = True) -> Iterator[Execute]:
+        """Run statements together, while no other process writes."""
+        with self._lock:
+            try:
+                connection = self._opened()
+                connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+                connection.execute("BEGIN IMMEDIATE")
+                try:
+                    yield lambda sql, **values: connection.execute(sql, values).fetchall()
+                    connection.execute("COMMIT")
+                except BaseException:
+                    if connection.in_transaction:
+                        connection.execute("ROLLBACK")
+                    raise
+            except sqlite3.Error as error:
+                raise LedgerError(f"{self._path}: {error}; nothing was spent") from error
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            if self._connection is not None and self._process == os.getpid():
+                self._connection.close()
+            self._connection = None
+
+    def _opened(self) -> sqlite3.Connection:
+        """Return this process's connection: one that was made before a fork is never used."""
+        if self._connection is None or self._process != os.getpid():
+            self._connection = sqlite3.connect(
+                self._path, timeout=WAIT, isolation_level=None, check_same_thread=False
+            )
+            self._process = os.getpid()
+            self._connection.execute("PRAGMA journal_mode = WAL")
+        return self._connection
+
+
+@final
+class ServerDatabase(Database):
+    """A database server that SQLAlchemy reaches (extra ``server``)."""
+
+    def __init__(self, url: str) -> None:
+        try:
+            self._library: Any = importlib.import_module("sqlalchemy")
+        except ImportError as error:
+            raise LedgerError(
+                "a ledger on a server needs SQLAlchemy and the server's driver; "
+                "pip install 'dpproof[server]'"
+            ) from error
+        try:
+            self._engine = self._library.create_engine(
+                url, pool_reset_on_return=None
+            )  # each block ends it
+        except (self._library.exc.SQLAlchemyError, ImportError) as error:
+            raise LedgerError(f"cannot use this database: {_line(error)}") from error
+        self._place = self._engine.url.render_as_string(hide_password=True)
+        self._process = os.getpid()
+        self._texts: dict[str, Any] = {}
+
+    @contextmanager
+    def transaction(self, *, durable: bool = True) -> Iterator[Execute]:
+        """Run statements together; ``LOCK`` makes other writers wait."""
+        if self._process != os.getpid():
+            self._engine.dispose(close=False)  # connections made before a fork are the parent's
+            self._process = os.getpid()
+        try:
+            with self._engine.begin() as connection:
+                if not durable and self._engine.dialect.name == "postgresql":
+                    self._run(connection, "SET LOCAL synchronous_commit = off", {})
+                yield lambda sql, **values: self._run(connection, sql, values)
+        except self._library.exc.SQLAlchemyError as error:
+            raise LedgerError(f"{self._place}: {_line(error)}; nothing was spent") from error
+
+    def close(self) -> None:
+        """Close the pool of connections."""
+        with contextlib.suppress(Exception):
+            self._engine.dispose()
+
+    def _run(self, connection: Any, sql: str, values: dict[str, Any]) -> Rows:  # noqa: ANN401  # untyped here
+        prepared = self._texts.setdefault(sql, self._library.text(sql))
+        result = connection.execute(prepared, values)
+        return [tuple(row) for row in result] if result.returns_rows else []
+
+
+def _line(error: BaseException) -> str:
+    """Return the first line of an error of a library."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -1,0 +1,21 @@
+"""What a ledger refuses."""
+
+from __future__ import annotations
+
+from accountant.errors import PrivacyError
+
+
+class LedgerError(PrivacyError):
+    """The ledger cannot answer: no such file, no ledger, damaged, or out of reach."""
+
+
+class LedgerDamaged(LedgerError):
+    """What the ledger holds contradicts its own hashes; nothing may be spent from it."""
+
+
+class AlreadySpent(LedgerError):
+    """The key was committed before: its release was made, and may not be made again for it."""
+
+
+class KeyConflict(LedgerError):
+    """The key stands for another spend, or for none."""

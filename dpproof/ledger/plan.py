@@ -1,0 +1,78 @@
+"""What a spend would cost in a budget, computed before the ledger is locked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, final
+
+from accountant import Guarantee
+from dpproof.ledger import budget
+from dpproof.ledger.budget import ALONE, Costs, State
+from dpproof.ledger.charge import Charge, charge
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Costs of one spend in one budget, by way.
+
+    Attributes:
+        divided: the budget, divided among ways for its first spend; None where it was before.
+        charges: what the spend costs in each way; None where a way does not carry it.
+    """
+
+    divided: State | None
+    charges: Mapping[str, Charge | None] = field(default_factory=dict)
+
+    def apply(self, state: State) -> tuple[State, dict[str, Any]] | None:
+        """Return the budget after the spend and what was taken by way; None if over the budget."""
+        if state["limits"] is None:
+            if self.divided is None:
+                return None
+            state = {**self.divided, "spent": state["spent"], "refused": state["refused"]}
+        costs: dict[str, Costs | None] = {
+            way: None if found is None else found.costs for way, found in self.charges.items()
+        }
+        return budget.charged(state, costs)
+
+
+def planned(state: State, guarantee: Guarantee[Any], delta: Fraction | None) -> Plan:
+    """Return what a spend costs in one budget.
+
+    The first spend of a budget of (epsilon, delta) divides delta among the ways that admit it
+    with their share: it is chosen before any output, so that the shares may depend on it.
+    """
+    memory: dict[str, Any] = {}
+    if state["limits"] is not None:
+        return Plan(None, _charges(state, guarantee, delta, memory))
+    chosen, plan = budget.ways(state), Plan(None)
+    while chosen:
+        divided = budget.divided(state, chosen)
+        plan = Plan(divided, _charges(divided, guarantee, delta, memory))
+        admitted = _admitting(plan)
+        if admitted == chosen:
+            return plan
+        chosen = admitted
+    for way in ALONE:
+        divided = budget.divided(state, (way,))
+        alone = Plan(divided, _charges(divided, guarantee, delta, memory))
+        if _admitting(alone):
+            return alone
+    return plan
+
+
+def _charges(
+    state: State, guarantee: Guarantee[Any], delta: Fraction | None, memory: dict[str, Any]
+) -> dict[str, Charge | None]:
+    return {
+        way: charge(state, way, guarantee, delta, memory) if budget.alive(state, way) else None
+        for way in state["limits"]
+    }
+
+
+def _admitting(plan: Plan) -> tuple[str, ...]:
+    """Return the ways that admit the first spend of a budget."""
+    done = plan.apply(plan.divided) if plan.divided is not None else None
+    return () if done is None else tuple(way for way, cost in done[1].items() if cost is not None)

@@ -1,0 +1,275 @@
+"""Write one spend: its key, its entry, its certificates, and the budgets after it."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from fractions import Fraction
+from typing import Any, Final, TypeAlias, final
+
+from accountant import Guarantee, arguments
+from accountant.arguments import Number
+from accountant.errors import ParameterError, RelationMismatch
+from accountant.guarantees.preconditions import require_single, required_guarantee
+from dpproof.ledger import budget, chain
+from dpproof.ledger.budget import State
+from dpproof.ledger.chain import canonical, digest
+from dpproof.ledger.database import Execute
+from dpproof.ledger.errors import AlreadySpent, KeyConflict, LedgerError
+from dpproof.ledger.plan import Plan
+
+LONGEST: Final = 200  # characters of a key: what every database can index
+
+Where: TypeAlias = tuple[str | None, str | None]
+"""A dataset and a principal, None for any."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be spent, and one attempt at it.
+
+    Attributes:
+        guarantee: of what runs.
+        key: names the spend.
+        label: what it is for.
+        delta: where it is charged in sums of (epsilon, delta), if that is stated.
+        where: which data it reads, and who runs it.
+        digest: of everything that has to be equal if the key is the same.
+        attempt: tells this attempt from another one at the same key.
+    """
+
+    guarantee: Guarantee[Any]
+    key: str
+    label: str
+    delta: Fraction | None
+    where: Where
+    digest: str
+    attempt: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+
+def wanted(
+    guarantee: Guarantee[Any], key: str, label: str, delta: Number | None, where: Where
+) -> Wanted:
+    """Return a checked request to spend.
+
+    Raises:
+        ParameterError: no guarantee, or a key or label that is not one line.
+        NotImplied: a guarantee about groups.
+    """
+    required_guarantee(guarantee)
+    require_single(guarantee, "a ledger")
+    _line("key", key)
+    if label:
+        _line("label", label)
+    at = None if delta is None else arguments.probability(delta=delta)
+    explained = guarantee.derivation.explain()
+    stated = [guarantee.describe(), str(guarantee.relation), explained, *where]
+    return Wanted(guarantee, key, label, at, where, digest(canonical(stated)))
+
+
+def existing(execute: Execute, asked: Wanted) -> str | None:
+    """Return the status of a key that is there, taken over if it is pending; else None.
+
+    Raises:
+        KeyConflict: it stands for something else.
+    """
+    rows = execute("SELECT digest, status FROM spends WHERE name = :name", name=asked.key)
+    if not rows:
+        return None
+    found, status = rows[0]
+    if found != asked.digest:
+        raise KeyConflict(
+            f"the key {asked.key!r} stands for another spend; every release needs a key of its own"
+        )
+    if status == "pending":
+        execute(
+            "UPDATE spends SET owner = :owner WHERE name = :name",
+            owner=asked.attempt,
+            name=asked.key,
+        )
+    return str(status)
+
+
+def owned(execute: Execute, key: str, attempt: str | None) -> tuple[str, int]:
+    """Return the status of a key and the entry that reserved it.
+
+    Raises:
+        KeyConflict: nothing is reserved for it.
+        AlreadySpent: another attempt has it.
+    """
+    rows = execute("SELECT status, owner, number FROM spends WHERE name = :name", name=key)
+    if not rows:
+        raise KeyConflict(f"nothing is reserved for the key {key!r}")
+    status, owner, number = rows[0]
+    if attempt is not None and owner != attempt:
+        raise AlreadySpent(
+            f"another attempt has taken over the key {key!r}: publish nothing of this one"
+        )
+    return str(status), int(number)
+
+
+def settle(execute: Execute, key: str) -> None:
+    """Mark a key as committed."""
+    execute("UPDATE spends SET status = 'committed' WHERE name = :name", name=key)
+
+
+def matching(state: Mapping[str, Any], asked: Wanted) -> dict[str, State]:
+    """Return the budgets that a spend is charged to.
+
+    Raises:
+        RelationMismatch: they are about other neighbours.
+        LedgerError: there is none.
+    """
+    if str(asked.guarantee.relation) != state["relation"]:
+        raise RelationMismatch(
+            f"the ledger is about {state['relation']} neighbours, the guarantee about "
+            f"{asked.guarantee.relation}; state every sensitivity under one relation"
+        )
+    found = {
+        label: one for label, one in state["budgets"].items() if covers(where(label), asked.where)
+    }
+    if not found:
+        raise LedgerError("no budget covers this dataset and principal; nothing may run")
+    return found
+
+
+def write(
+    execute: Execute,
+    last: tuple[int, str, dict[str, Any]],
+    asked: Wanted,
+    plans: Mapping[str, Plan],
+    *,
+    commit: bool,
+) -> bool:
+    """Write a spend if every budget admits it, and return whether they do."""
+    number, previous, state = last
+    taken, after = {}, {}
+    for label, plan in plans.items():
+        done = plan.apply(state["budgets"][label])
+        if done is None:
+            return False
+        after[label], taken[label] = done
+    state["budgets"].update(after)
+    if list(asked.where) not in state["seen"]:
+        state["seen"].append(list(asked.where))
+    entry = {
+        "kind": "spend" if commit else "reserve",
+        "time": now(),
+        "key": asked.key,
+        "label": asked.label,
+        "dataset": asked.where[0],
+        "principal": asked.where[1],
+        "guarantee": asked.guarantee.describe(),
+        "taken": taken,
+        "limits": {label: one["limits"] for label, one in after.items()},
+        "certificates": _certificates(execute, plans, taken),
+    }
+    chain.append(execute, number=number + 1, previous=previous, state=state, entry=entry)
+    execute(
+        "INSERT INTO spends (name, digest, status, owner, number) "
+        "VALUES (:name, :digest, :status, :owner, :number)",
+        name=asked.key,
+        digest=asked.digest,
+        status="committed" if commit else "pending",
+        owner=asked.attempt,
+        number=number + 1,
+    )
+    return True
+
+
+def _certificates(
+    execute: Execute, plans: Mapping[str, Plan], taken: Mapping[str, Mapping[str, Any]]
+) -> dict[str, dict[str, str]]:
+    """Keep the certificates of what was taken, and return their digests, or why there is none."""
+    told: dict[str, dict[str, str]] = {}
+    for label, plan in plans.items():
+        told[label] = {}
+        for way, found in plan.charges.items():
+            if found is None or taken[label].get(way) is None:
+                continue
+            if found.certificate is None:
+                told[label][way] = f"none: {found.reason}"
+                continue
+            text = found.certificate.to_json()
+            name = told[label][way] = digest(text)
+            if not execute("SELECT 1 FROM certificates WHERE digest = :digest", digest=name):
+                execute(
+                    "INSERT INTO certificates (digest, body) VALUES (:digest, :body)",
+                    digest=name,
+                    body=text,
+                )
+    return told
+
+
+def refusal(states: Mapping[str, State], asked: Wanted, plans: Mapping[str, Plan]) -> str:
+    """Return why a spend is over a budget, in one line."""
+    reasons = []
+    for label, plan in plans.items():
+        if plan.apply(states[label]) is None:
+            dataset, principal = where(label)
+            about = "".join(
+                f" of {what} {one}"
+                for what, one in (("dataset", dataset), ("principal", principal))
+                if one is not None
+            )
+            reasons.append(f"the budget{about} ({_told(states[label], plan)})")
+    return (
+        f"{asked.guarantee.describe()} costs more than is left of {', and of '.join(reasons)}; "
+        "nothing was spent: run something cheaper, or nothing"
+    )
+
+
+def _told(state: State, plan: Plan) -> str:
+    """Return what a spend costs in every way that is open, and what is left there."""
+    divided = state if plan.divided is None else plan.divided
+    told = []
+    for way in divided["limits"] or ():
+        if not budget.alive(divided, way):
+            continue
+        found = plan.charges.get(way)
+        rest = " and ".join(f"{float(one):.4g}" for one in budget.left(divided, way))
+        cost = "not bounded"
+        if found is not None:
+            cost = " and ".join(f"{float(one):.4g}" for one in found.costs)
+        told.append(f"{WORDS[way]} {cost}, left {rest}")
+    return "; ".join(told)
+
+
+WORDS: Final[Mapping[str, str]] = {
+    "basic": "epsilon and delta",
+    "zcdp": "rho",
+    "gdp": "mu squared",
+    "renyi": "divergence",
+}
+
+
+def name(place: Where) -> str:
+    """Return the name of the budget of a dataset and a principal."""
+    return canonical(list(place))
+
+
+def where(label: str) -> Where:
+    """Return the dataset and the principal of a budget's name."""
+    dataset, principal = json.loads(label)
+    return dataset, principal
+
+
+def covers(place: Where, other: Where) -> bool:
+    """Whether a budget counts what is spent on a dataset by a principal."""
+    return all(mine is None or mine == theirs for mine, theirs in zip(place, other, strict=True))
+
+
+def now() -> str:
+    """Return the time in UTC."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _line(what: str, text: object) -> None:
+    if not isinstance(text, str) or not text.strip() or not text.isprintable():
+        raise ParameterError(what, text, "a text on one line")
+    if len(text) > LONGEST:
+        raise ParameterError(what, text, f"at most {LONGEST} characters")

@@ -1,0 +1,150 @@
+"""Recompute a ledger from its entries: hashes, sums, keys and certificates."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, final
+
+from dpproof.ledger import budget, chain
+from dpproof.ledger.budget import State
+from dpproof.ledger.chain import canonical, digest
+from dpproof.ledger.charge import proved_costs
+from dpproof.ledger.database import Execute
+from dpproof.ledger.errors import LedgerDamaged
+from proofs import Rejected, check_text
+from proofs.certificate import Certificate
+from proofs.errors import CertificateError
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What was verified.
+
+    Attributes:
+        entries: how many, each with its hash.
+        certificates: how many different ones, each accepted by the checker.
+        uncertified: keys of spends that no certificate covers, with the reason.
+        head: the hash of the last entry.
+    """
+
+    entries: int
+    certificates: int
+    uncertified: tuple[tuple[str, str], ...]
+    head: str
+
+
+def verified(execute: Execute, head: str | None) -> Verification:
+    """Recompute everything.
+
+    Raises:
+        LedgerDamaged: something does not fit; it says what.
+    """
+    number, last, state = chain.last(execute)
+    rows = execute("SELECT number, body, hash FROM entries ORDER BY number")
+    accepted = _accepted(execute)
+    replay = _Replay(accepted)
+    previous, seen = chain.START, set()
+    for expected, (place, body, found) in enumerate(rows, start=1):
+        if place != expected:
+            raise LedgerDamaged(f"entry {expected} is missing")
+        if chain.linked(previous, body) != found:
+            raise LedgerDamaged(f"entry {place} was changed: its hash is another one")
+        previous = found
+        seen.add(found)
+        try:
+            replay.apply(place, json.loads(body)["entry"])
+        except (KeyError, TypeError, ValueError, CertificateError) as error:
+            raise LedgerDamaged(f"entry {place} does not fit what is before it: {error}") from error
+    if place != number or previous != last:
+        raise LedgerDamaged(f"there are {len(rows)} entries, and {number} were written")
+    if canonical(replay.budgets) != canonical(state["budgets"]):
+        raise LedgerDamaged("what is left of the budgets is not what the entries say")
+    rows = execute("SELECT name, status, number FROM spends")
+    if {name: (status, at) for name, status, at in rows} != replay.keys:
+        raise LedgerDamaged("the keys are not those of the entries")
+    if head is not None and head not in seen:
+        raise LedgerDamaged("the hash that was written down is none of the chain: entries are gone")
+    return Verification(number, len(accepted), tuple(replay.uncertified), last)
+
+
+def _accepted(execute: Execute) -> dict[str, Certificate]:
+    """Return the certificates by digest, each checked."""
+    accepted = {}
+    for name, text in execute("SELECT digest, body FROM certificates"):
+        if digest(text) != name:
+            raise LedgerDamaged(f"certificate {name[:12]} was changed")
+        verdict = check_text(text)
+        if isinstance(verdict, Rejected):
+            raise LedgerDamaged(f"certificate {name[:12]} is rejected: {verdict.reason}")
+        accepted[name] = Certificate.from_json(text)
+    return accepted
+
+
+@final
+class _Replay:
+    """Budgets and keys as the entries make them."""
+
+    def __init__(self, certificates: dict[str, Certificate]) -> None:
+        self.certificates = certificates
+        self.budgets: dict[str, State] = {}
+        self.keys: dict[str, tuple[str, int]] = {}
+        self.taken: dict[int, dict[str, Any]] = {}
+        self.uncertified: list[tuple[str, str]] = []
+
+    def apply(self, place: int, entry: dict[str, Any]) -> None:
+        """Apply one entry."""
+        kind = entry["kind"]
+        if kind in ("create", "limit"):
+            self.budgets.update(entry["opened"])
+        elif kind in ("reserve", "spend"):
+            self._spend(place, entry)
+        elif kind == "commit":
+            _, at = self.keys[entry["key"]]
+            self.keys[entry["key"]] = ("committed", at)
+        elif kind == "release":
+            at = self.keys.pop(entry["key"])[1]
+            for name, taken in self.taken[at].items():
+                self.budgets[name] = budget.returned(self.budgets[name], taken)
+        else:
+            raise ValueError(f"no such kind: {kind}")
+
+    def _spend(self, place: int, entry: dict[str, Any]) -> None:
+        if entry["key"] in self.keys:
+            raise ValueError("the key was spent before")
+        for name, taken in entry["taken"].items():
+            state = self.budgets[name]
+            limits = entry["limits"][name]
+            if state["limits"] is None:
+                state = budget.divided(state, tuple(limits))
+            if state["limits"] != limits:
+                raise ValueError("the limits are not those of the budget")
+            costs = {
+                way: None if cost is None else budget.numbers(cost) for way, cost in taken.items()
+            }
+            done = budget.charged(state, costs)
+            if done is None or done[1] != taken:
+                raise ValueError("it is over the budget")
+            self.budgets[name] = done[0]
+            self._certified(entry, name, costs)
+        status = "committed" if entry["kind"] == "spend" else "pending"
+        self.keys[entry["key"]] = (status, place)
+        self.taken[place] = entry["taken"]
+
+    def _certified(
+        self, entry: dict[str, Any], name: str, costs: dict[str, tuple[Fraction, ...] | None]
+    ) -> None:
+        """Compare every cost with the number that its certificate proves."""
+        for way, cost in costs.items():
+            if cost is None:
+                continue
+            found = entry["certificates"][name][way]
+            if found.startswith("none: "):
+                self.uncertified.append((entry["key"], found.removeprefix("none: ")))
+                continue
+            claim = self.certificates[found].claim
+            proved = proved_costs(claim)
+            if any(paid < shown for paid, shown in zip(cost, proved, strict=True)):
+                raise ValueError("it costs more than was taken")

@@ -1,0 +1,74 @@
+"""Several filters that share a delta."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from accountant import GDP, ZCDP, AddRemove, ParameterError
+from accountant.adaptive.several_filters import SHARES, limits, several_filters
+
+EPSILON, DELTA = Fraction(3), Fraction(1, 10**6)
+
+
+def test_every_share_is_private_and_they_add_up_to_delta() -> None:
+    """Each limit keeps epsilon at its share, and is near the largest that does."""
+    found = limits(epsilon=EPSILON, delta=DELTA, ways=tuple(SHARES))
+    (rho,), (squared,) = found["zcdp"], found["gdp"]
+    epsilon, delta = found["basic"]
+
+    assert delta + DELTA / 4 + DELTA / 4 == DELTA
+    assert epsilon == EPSILON
+    assert 2.999 < ZCDP(rho=rho).epsilon(delta=DELTA / 4).upper <= 3
+    assert 2.999 < GDP(mu_squared=squared).epsilon(delta=DELTA / 4).upper <= 3
+
+
+def _reached(basic: Fraction, gdp: Fraction) -> float:
+    """Delta at epsilon = 1 of an adversary who looks, under sums and under GDP with these deltas.
+
+    Half of mu squared first. Where its loss is small, a round that tells everything with what the
+    sums have left of delta; where it is large, the other half.
+    """
+    epsilon, threshold = 1.0, 0.5
+    squared = float(limits(epsilon=Fraction(1), delta=gdp, ways=["gdp"])["gdp"][0]) / 2
+    half = GDP(mu_squared=squared)
+    failing = float(basic) - half.delta(epsilon=epsilon).upper
+    loss = norm(squared / 2, squared**0.5)
+    losses = np.linspace(threshold, squared / 2 + 12 * squared**0.5, 400)
+    tail = [half.delta(epsilon=epsilon - one).lower * loss.pdf(one) for one in losses]
+    return float(failing * loss.cdf(threshold) + np.trapezoid(tail, losses))
+
+
+def test_filters_with_all_of_delta_each_are_not_private_and_with_shares_they_are() -> None:
+    """Why delta is shared: an adversary reaches far more than delta where two filters have it."""
+    delta = Fraction(1, 10**6)
+
+    assert _reached(delta, delta) > 1.6e-6
+    assert 0.8e-6 < _reached(delta / 2, delta / 2) < 1e-6
+
+
+def test_one_way_has_all_of_delta_and_no_delta_leaves_sums() -> None:
+    """A way alone has the whole budget; at delta = 0 only pure sums are left."""
+    assert limits(epsilon=EPSILON, delta=DELTA, ways=["basic"]) == {"basic": (EPSILON, DELTA)}
+    assert limits(epsilon=EPSILON, delta=Fraction(0), ways=["gdp", "zcdp"]) == {
+        "zcdp": (Fraction(0),),
+        "gdp": (Fraction(0),),
+    }
+
+
+def test_unknown_ways_are_refused() -> None:
+    """A way that is no filter is named."""
+    with pytest.raises(ParameterError, match="basic, zcdp, gdp"):
+        limits(epsilon=EPSILON, delta=DELTA, ways=["profile"])
+
+
+def test_the_guarantee_is_the_budget() -> None:
+    """What is promised is the budget itself, under the condition that costs are spent before."""
+    found = several_filters(epsilon=3, delta=DELTA, relation=AddRemove())
+
+    assert (found.stated_epsilon, found.stated_delta) == (EPSILON, DELTA)
+    assert found.derivation.rule == "filter/several"
+    assert len(found.derivation.all_assumptions()) == 1

@@ -1,0 +1,61 @@
+"""``dpproof ledger``: statuses, and what is printed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.dpproof.command import Command
+from tests.dpproof.files import LAPLACE, PIPELINE
+
+BIG = LAPLACE.replace("scale = 20", "scale = 0.4")
+
+
+def test_spend_until_the_budget_is_used_up(tmp_path: Path, command: Command) -> None:
+    """The same key is paid for once; a pipeline over the budget is 1, and changes nothing."""
+    place = str(tmp_path / "ledger")
+    budget = ("--epsilon", "3", "--delta", "1e-6", "--relation", "add-remove")
+    assert command.run("ledger", "init", place, *budget).status == 0
+    assert command.run("ledger", "init", place, *budget).status == 2
+    file = command.file(PIPELINE + LAPLACE.replace("count = 3", "count = 40"))
+
+    first = command.run("ledger", "spend", place, file, "--key", "a")
+    again = command.run("ledger", "spend", place, file, "--key", "a")
+    over = command.run("ledger", "spend", place, command.file(PIPELINE + BIG), "--key", "b")
+
+    assert (first.status, again.status, over.status) == (0, 0, 1)
+    assert "was spent before" in again.out
+    assert over.err.count("\n") == 1
+    assert command.run("ledger", "status", place, "--json").json["committed"] == ["a"]
+
+
+def test_reserve_commit_release_verify_export(tmp_path: Path, command: Command) -> None:
+    """A reservation is committed or released once; the ledger verifies and exports itself."""
+    place, out = str(tmp_path / "ledger"), tmp_path / "out.json"
+    command.run("ledger", "init", place, "--rho", "1/2", "--relation", "add-remove")
+    file = command.file(PIPELINE + LAPLACE)
+
+    assert command.run("ledger", "reserve", place, file, "--key", "a").status == 0
+    assert "pending: a" in command.run("ledger", "status", place).out
+    assert command.run("ledger", "commit", place, "--key", "a").status == 0
+    assert command.run("ledger", "reserve", place, file, "--key", "a").status == 2
+    assert command.run("ledger", "release", place, "--key", "a").status == 2
+    assert command.run("ledger", "reserve", place, file, "--key", "b").status == 0
+    assert command.run("ledger", "release", place, "--key", "b").status == 0
+    assert command.run("ledger", "export", place, "-o", str(out)).status == 0
+    assert command.run("ledger", "export", place, "-o", str(out)).status == 2
+    verified = command.run("ledger", "verify", place)
+    assert (verified.status, "verified 5 entries" in verified.out) == (0, True)
+    assert command.run("ledger", "verify", place, "--head", "0" * 64).status == 1
+
+
+def test_bad_budgets_are_refused_in_a_line(tmp_path: Path, command: Command) -> None:
+    """No budget, two budgets, a word for a number and no relation are each one line and 2."""
+    place = str(tmp_path / "ledger")
+    for options in (
+        ("--relation", "add-remove"),
+        ("--rho", "1", "--mu", "1", "--relation", "add-remove"),
+        ("--rho", "much", "--relation", "add-remove"),
+        ("--rho", "1"),
+    ):
+        outcome = command.run("ledger", "init", place, *options)
+        assert (outcome.status, outcome.err.count("\n")) == (2, 1)

@@ -26,7 +26,14 @@ if TYPE_CHECKING:
     from mechanisms.learning.logistic_objective import LogisticObjective
     from mechanisms.learning.maps.feature_map import FeatureMap
     from mechanisms.learning.maps.fourier_features import FourierFeatures
+    from mechanisms.learning.maps.projected_margin import (
+        margin_after_projection,
+        projection_dimension,
+    )
+    from mechanisms.learning.maps.rademacher_projection import RademacherProjection
     from mechanisms.learning.maps.sign_projection import SignProjection
+    from mechanisms.learning.margin_descent import MarginDescent
+    from mechanisms.learning.margin_presets import efficient_margin, projected_descent
     from mechanisms.learning.mean_halfspace import MeanHalfspace
     from mechanisms.learning.noisy_hinge import NoisyHinge
     from mechanisms.learning.noisy_mistakes import NoisyMistakes
@@ -68,6 +75,7 @@ _HOMES = {
     "Laplace": "mechanisms.noise.laplace",
     "LaplaceStop": "mechanisms.learning.stops",
     "LogisticObjective": "mechanisms.learning.logistic_objective",
+    "MarginDescent": "mechanisms.learning.margin_descent",
     "MeanHalfspace": "mechanisms.learning.mean_halfspace",
     "Mechanism": "mechanisms.mechanism",
     "MechanismSampler": "mechanisms.mechanism",
@@ -76,6 +84,7 @@ _HOMES = {
     "NormStop": "mechanisms.learning.stops",
     "OneVsRest": "mechanisms.learning.one_vs_rest",
     "Projected": "mechanisms.learning.projected",
+    "RademacherProjection": "mechanisms.learning.maps.rademacher_projection",
     "RandomizedResponse": "mechanisms.local.randomized_response",
     "Records": "mechanisms.learning.records",
     "Repeated": "mechanisms.combinators.repeated",
@@ -89,6 +98,10 @@ _HOMES = {
     "Thresholded": "mechanisms.combinators.first_above",
     "UniformChoice": "mechanisms.combinators.uniform_choice",
     "compose": "mechanisms.combinators.composed",
+    "efficient_margin": "mechanisms.learning.margin_presets",
+    "margin_after_projection": "mechanisms.learning.maps.projected_margin",
+    "projected_descent": "mechanisms.learning.margin_presets",
+    "projection_dimension": "mechanisms.learning.maps.projected_margin",
 }
 
 __all__ = [
@@ -114,6 +127,7 @@ __all__ = [
     "Laplace",
     "LaplaceStop",
     "LogisticObjective",
+    "MarginDescent",
     "MeanHalfspace",
     "Mechanism",
     "MechanismSampler",
@@ -122,6 +136,7 @@ __all__ = [
     "NormStop",
     "OneVsRest",
     "Projected",
+    "RademacherProjection",
     "RandomizedResponse",
     "Records",
     "Repeated",
@@ -135,6 +150,10 @@ __all__ = [
     "Thresholded",
     "UniformChoice",
     "compose",
+    "efficient_margin",
+    "margin_after_projection",
+    "projected_descent",
+    "projection_dimension",
 ]
 
 

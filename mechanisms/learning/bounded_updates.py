@@ -98,6 +98,8 @@ class NoisySums(Generic[R]):
         squared_bound: bound of the squared norm of a contribution, in units of norm^2.
         relation: which datasets are neighbours.
         stop: when a run ends early, or which state it picks; None to make all steps.
+        whole: whether an average is over all states, the zero state that a run starts from
+            included, instead of over the last half.
     """
 
     scheme: SamplingScheme
@@ -107,6 +109,7 @@ class NoisySums(Generic[R]):
     squared_bound: int
     relation: R
     stop: Stop | None
+    whole: bool = False
 
     @property
     def contribution(self) -> L2Contribution:
@@ -151,7 +154,7 @@ class NoisySums(Generic[R]):
             contributions: of the records.
             batches: samples of the same records.
             count: how many independent runs.
-            average: whether the weights are the mean of the last half of the states, or the last.
+            average: whether the weights are a mean of the states, or the last.
             rng: source of words.
         Returns:
             Records with fields ``stopped``, ``steps`` and ``weights``, shape (count,).
@@ -185,9 +188,10 @@ class NoisySums(Generic[R]):
                 if stopped.all():
                     break
             states = contributions.advance(states, noisy)
-            if step >= self.steps // 2:
+            if self.whole or step >= self.steps // 2:
                 late += states
-        last = late / (self.steps - self.steps // 2) if average else states
+        added = self.steps + 1 if self.whole else self.steps - self.steps // 2
+        last = late / added if average else states
         kept[~stopped] = last[~stopped]
         return learned(stopped, taken, kept * float(self.norm))
 

@@ -53,7 +53,6 @@ class SumLearner(Mechanism[R], ABC):
         """A learner learns from records."""
         return True
 
-    @final
     def guarantee(self) -> Guarantee[R]:
         """What the noisy sums of all steps satisfy, and so every function of them.
 
@@ -62,7 +61,6 @@ class SumLearner(Mechanism[R], ABC):
         """
         return self.sums().guarantee("the learner's rule for its next state")
 
-    @final
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Run ``count`` times on each dataset: records of shape (len(datasets), count)."""
         sums = self.sums()
@@ -89,8 +87,8 @@ class SumLearner(Mechanism[R], ABC):
         """
         return self._contributions(self._read(data))
 
-    @final
     def _read(self, data: object) -> GridRecords:
+        """Put the labelled rows on the grid in units of the norm bound."""
         norm = None if self.norm is None else float(self.norm)
         return on_grid(data, self._encode, norm=norm, features=self.features)
 

@@ -1,0 +1,122 @@
+"""How much of a margin a random projection keeps, exactly, and in how many dimensions."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln, ndtr
+
+from accountant import arguments as check
+from accountant.arguments import Number
+from accountant.errors import ParameterError
+
+# A chi variable is further than this from its mode with probability below 1e-60.
+_REACH: Final = 17.0
+_NODES: Final = np.polynomial.legendre.leggauss(600)
+
+
+def margin_after_projection(*, dimension: int, margin: Number, kept: Number) -> float:
+    """The probability that a Gaussian projection leaves less than ``kept`` of one point's margin.
+
+    Statement: Phi has independent N(0, 1/k) entries, u and v are unit vectors with <u, v> = c, and
+        u' = Phi u / ||Phi u||. Then <u', Phi v> has the law of (c X + sqrt(1 - c^2) Z) / sqrt(k),
+        X chi-distributed with k degrees of freedom, Z standard normal and independent. Returns
+        P(<u', Phi v> < kept), by quadrature to approximately 12 digits
+        for k up to 10^4, and 8 for k up to 10^6.
+    Source: proofs/theory/margins.md, section 3. For n points multiply by n. It is proved for
+        Gaussian projections; ``sign_projection_dimension`` is about signs. It is about utility:
+        privacy does not rest on it.
+
+    Args:
+        dimension: k.
+        margin: c, in (0, 1]: the cosine of the reference and the point, y times.
+        kept: what is to be left, at least 0 and below ``margin``, in the same unit (not a share).
+    Raises:
+        ParameterError: an argument outside its domain.
+    Example:
+        >>> round(margin_after_projection(dimension=40, margin=0.3, kept=0.15), 5)
+        0.16883
+    """
+    width, cosine = check.count(dimension=dimension), float(check.positive(margin=margin))
+    left = float(check.non_negative(kept=kept))
+    if cosine > 1:
+        raise ParameterError("margin", margin, "in (0, 1], the cosine of an angle")
+    if left >= cosine:
+        raise ParameterError("kept", kept, f"below margin = {cosine:g}, and in its unit")
+    points, weights = _chi(width)
+    spread = math.sqrt(max(1 - cosine * cosine, 0.0))
+    short = left * math.sqrt(width) - cosine * points
+    below = ndtr(short / spread) if spread > 0 else (short > 0).astype(np.float64)
+    return float(min(np.sum(weights * below), 1.0))
+
+
+def projection_dimension(*, margin: Number, kept: Number, points: int, failure: Number) -> int:
+    """The least k whose Gaussian projection keeps the margin of every one of some points.
+
+    Statement: with probability at least 1 - failure all ``points`` unit vectors at cosine
+        ``margin`` to a reference keep ``kept``: points * margin_after_projection <= failure.
+    Source: ``margin_after_projection`` and a union bound.
+
+    Args:
+        margin: as for ``margin_after_projection``.
+        kept: likewise.
+        points: a public number of records.
+        failure: in (0, 1).
+    Raises:
+        ParameterError: an argument outside its domain.
+    Example:
+        >>> projection_dimension(margin=0.3, kept=0.15, points=10_000, failure=0.05)
+        829
+    """
+    allowed = float(check.open_probability(failure=failure)) / check.count(points=points)
+
+    def fails(dimension: int) -> bool:
+        found = margin_after_projection(dimension=dimension, margin=margin, kept=kept)
+        return found > allowed
+
+    high = 1
+    while fails(high):
+        high *= 2
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fails(middle) else (low, middle)
+    return high
+
+
+def sign_projection_dimension(*, distortion: Number, points: int, failure: Number) -> int:
+    """The least k of the bound for sign projections: norms and products of some points at once.
+
+    Statement: with k >= ln((6 m + 2)/failure) / (t^2/4 - t^3/6) a k x d matrix of signs / sqrt(k)
+        keeps the squared norms of m points and of one reference up to a factor 1 -+ t, and their
+        products with the reference up to t times both norms, with probability 1 - failure.
+    Source: Achlioptas, JCSS 66 (2003), proof of Theorem 1.1, on m + 1 norms and 2 m sums and
+        differences: 2 (3 m + 1) tails.
+
+    Args:
+        distortion: t, in (0, 1).
+        points: m, a public number of records.
+        failure: in (0, 1).
+    Raises:
+        ParameterError: an argument outside its domain.
+    Example:
+        >>> sign_projection_dimension(distortion=0.15, points=10_000, failure=0.05)
+        2766
+    """
+    t = float(check.open_probability(distortion=distortion))
+    failures = (6 * check.count(points=points) + 2) / float(check.open_probability(failure=failure))
+    return math.ceil(math.log(failures) / (t * t / 4 - t**3 / 6))
+
+
+def _chi(dimension: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return nodes, and weights that integrate against the density of a chi variable."""
+    mode = math.sqrt(max(dimension - 1, 0))
+    low, high = max(mode - _REACH, 0.0), mode + _REACH
+    nodes, weights = _NODES
+    points = low + (high - low) * (nodes + 1) / 2
+    log = (dimension - 1) * np.log(points) - points**2 / 2
+    log -= gammaln(dimension / 2) + (dimension / 2 - 1) * math.log(2)
+    return points, weights * (high - low) / 2 * np.exp(log)

@@ -1,0 +1,302 @@
+"""Noisy descent on the hinge loss of a stated margin, after a public map: exactly mu-GDP."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant import arguments as check
+from accountant.arguments import Number
+from accountant.errors import ParameterError
+from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.rounding import sqrt_up
+from accountant.relation import AddRemove, R, Relation, ReplaceOne, ZeroOut
+from accountant.sampling.schemes import Poisson
+from accountant.sensitivity import L2Contribution
+from mechanisms.learning.bounded_updates import Contributions, NoisySums
+from mechanisms.learning.grid import Vectors
+from mechanisms.learning.halfspace import HalfspaceMistakes, hinge_limits, signed, signs
+from mechanisms.learning.maps.feature_map import FeatureMap, LinearMap
+from mechanisms.learning.records import GridRecords, on_grid
+from mechanisms.learning.sum_learner import SumLearner, checked
+from mechanisms.outputs import Outputs
+from mechanisms.samplers.rng import Rng
+from mechanisms.samplers.sampler_arguments import scale as noise_scale
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class MarginDescent(SumLearner[R]):
+    """Learn a halfspace by noisy subgradient steps on the hinge loss max(0, 1 - y <w, x> / margin).
+
+    Map every row, clip it to ``norm_bound``, start from w = 0, and ``steps`` times add up y x over
+    all records with y <w, x> < margin, add N(0, sigma^2 I), and move w by a constant times the
+    noisy sum. Nothing is projected on a ball.
+
+    Statement: one record moves a sum by at most C = norm_bound, by 2 C under replace-one and
+        replace-label, for every map, as rows are clipped after mapping. With
+        sigma = sensitivity sqrt(steps) / mu all noisy sums together are mu-GDP, and so is every
+        function of them. Opposite records attain it.
+    Source: the algorithms are Bassily, Mohri & Suresh, arXiv:2204.10376, Algorithm 2, and Wang,
+        Zhu & Wang, arXiv:2505.24737, Algorithm 1, with one solver for both; the accounting is
+        Theorem A of proofs/theory/learners.md, the utility proofs/theory/margins.md, section 2.
+
+    Args:
+        margin: of the hinge, above 0, in units of mapped rows.
+        norm_bound: mapped rows are clipped to this Euclidean norm.
+        steps: T, fixed in advance.
+        mu: of the whole run; sigma follows, rounded up.
+        map: from rows to rows; None is the identity.
+        relation: which datasets are neighbours. Under add-remove and zero-out ``records`` is
+            needed; under the others the number of records is public.
+        records: a public number of records at or above the true one, for the step size only;
+            None takes the number of records, malformed ones included.
+        radius: of the reference halfspace, for the step size.
+        average: whether the weights are the mean of all states, w = 0 included, which is what the
+            utility speaks of, or the last state.
+        features: how wide a row is; None takes it from the map or the array.
+    Outputs:
+        A record with fields ``stopped`` (False), ``steps`` and ``weights``: for rows before
+        mapping if the map is linear, else for mapped rows.
+    Raises:
+        ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
+            A record that is not finite, or whose label is neither 1 nor -1, contributes nothing.
+    Example:
+        >>> learner = MarginDescent(margin=0.125, norm_bound=1, steps=100, mu=0.25)
+        >>> learner.guarantee().mu, learner.sigma
+        (Fraction(1, 4), Fraction(80, 1))
+    """
+
+    margin: Fraction
+    norm_bound: Fraction
+    steps: int
+    mu: Fraction
+    map: FeatureMap | None
+    relation: R
+    records: int | None
+    radius: Fraction
+    average: bool
+    features: int | None
+
+    @overload
+    def __init__(
+        self: MarginDescent[ReplaceOne],
+        *,
+        margin: Number,
+        norm_bound: Number,
+        steps: int,
+        mu: Number,
+        map: FeatureMap | None = None,
+        records: int | None = None,
+        radius: Number = 1,
+        average: bool = True,
+        features: int | None = None,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        *,
+        margin: Number,
+        norm_bound: Number,
+        steps: int,
+        mu: Number,
+        map: FeatureMap | None = None,
+        relation: R,
+        records: int | None = None,
+        radius: Number = 1,
+        average: bool = True,
+        features: int | None = None,
+    ) -> None: ...
+
+    def __init__(
+        self,
+        *,
+        margin: Number,
+        norm_bound: Number,
+        steps: int,
+        mu: Number,
+        map: FeatureMap | None = None,  # noqa: A002  # the issue's name
+        relation: Relation = ReplaceOne(),  # noqa: B008  # frozen
+        records: int | None = None,
+        radius: Number = 1,
+        average: bool = True,
+        features: int | None = None,
+    ) -> None:
+        strength = check.positive(mu=mu)
+        shared = checked(
+            rate=1,
+            steps=steps,
+            sigma=1,
+            norm=1,
+            relation=relation,
+            average=average,
+            features=features,
+        )
+        given = {
+            "margin": check.positive(margin=margin),
+            "norm_bound": noise_scale(norm_bound=norm_bound),
+            "mu": strength,
+            "map": checked_map(map, features),
+            "records": public_size(records, relation),
+            "radius": check.positive(radius=radius),
+            **{name: shared[name] for name in ("steps", "relation", "average", "features")},
+        }
+        for name, value in given.items():
+            object.__setattr__(self, name, value)
+        noise_scale(sigma=self.sigma)
+
+    @property
+    def norm(self) -> Fraction:  # type: ignore[override]  # the issue's name is another
+        """The bound of the norms of mapped rows."""
+        return self.norm_bound
+
+    @property
+    def sensitivity(self) -> Fraction:
+        """How far one record moves a sum between neighbours, in units of mapped rows."""
+        return L2Contribution(self.norm_bound).under(self.relation).value
+
+    @property
+    def sigma(self) -> Fraction:
+        """Standard deviation of the noise on a sum: sensitivity sqrt(steps) / mu, rounded up."""
+        return sqrt_up(self.sensitivity**2 * self.steps / self.mu**2)
+
+    def sums(self) -> NoisySums[R]:
+        """The noisy sums that a run releases, with what one record contributes at most."""
+        return NoisySums(
+            scheme=Poisson(sampling_rate=1),
+            steps=self.steps,
+            sigma=self.sigma,
+            norm=self.norm_bound,
+            squared_bound=1,
+            relation=self.relation,
+            stop=None,
+            whole=True,
+        )
+
+    def excess(self, *, records: int, width: int) -> float:
+        """Bound the expected hinge loss of the mean state beyond that of any reference w.
+
+        Statement: E[sum of hinge(w_mean)] <= sum of hinge(w) + radius sqrt((G^2 + k s^2)/(T + 1))
+            for all w with ||w|| <= radius, G = n norm_bound/margin, s = sigma/margin, k the width
+            of mapped rows, and n = ``records`` of the learner, at or above the true number.
+        Source: proofs/theory/margins.md, section 2.
+        Example:
+            >>> learner = MarginDescent(margin=0.5, norm_bound=1, steps=10_000, mu=1)
+            >>> round(learner.excess(records=1_000, width=4))
+            22
+        """
+        largest = self._largest(self.records or records, width) / float(self.margin)
+        return float(self.radius) * largest / math.sqrt(self.steps + 1)
+
+    def mistakes(self, *, records: int, width: int, outliers: int = 0) -> float:
+        """Bound the expected mistakes, if all but some records have the hinge's margin.
+
+        Statement: if some w with ||w|| <= radius has y <w, z> >= margin for the mapped and clipped
+            rows z of all but ``outliers`` records, the mean state is expected to err on at most
+            outliers (1 + radius norm_bound/margin) + ``excess``: a mistake has hinge at least 1.
+        Source: proofs/theory/margins.md, section 2; the form of Wang, Zhu & Wang,
+            arXiv:2505.24737, Theorem 6.3, with our constants.
+        """
+        worst = 1 + float(self.radius * self.norm_bound / self.margin)
+        return outliers * worst + self.excess(records=records, width=width)
+
+    def guarantee(self) -> Guarantee[R]:
+        """mu-GDP of the noisy sums, with the map in the derivation."""
+        found = SumLearner.guarantee(self)
+        return found if self.map is None else self.map.applied(found)
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Run ``count`` times on each dataset: records of shape (len(datasets), count)."""
+        released = SumLearner.draw(self, datasets, count, rng)
+        if not isinstance(self.map, LinearMap):
+            return released
+        return np.stack([mapped_back(self.map, runs) for runs in released])
+
+    def _encode(self, labels: NDArray[np.float64]) -> NDArray[np.int64]:
+        return signs(labels)
+
+    def _read(self, data: object) -> GridRecords:
+        """Map the rows first, and put what comes out on the grid."""
+        return mapped_records(data, self.map, self.norm_bound, self.features)
+
+    def _contributions(self, records: GridRecords) -> Contributions:
+        # The engine's states are w / norm_bound, and the grid's rows x / norm_bound.
+        size, width = self.records or max(records.total, 1), records.vectors.shape[1]
+        pace = float(self.radius) / (math.sqrt(self.steps + 1) * self._largest(size, width))
+
+        def update(states: Vectors, noisy: Vectors) -> Vectors:
+            return np.asarray(states + pace * noisy)
+
+        limits = hinge_limits(float(self.margin / self.norm_bound**2))
+        return HalfspaceMistakes(signed(records), limits, update)
+
+    def _largest(self, records: int, width: int) -> float:
+        """Return the root of the expected squared norm of a noisy sum, at most."""
+        return math.hypot(records * float(self.norm_bound), math.sqrt(width) * float(self.sigma))
+
+
+def mapped_records(
+    data: object, plan: FeatureMap | None, norm: Fraction, features: int | None
+) -> GridRecords:
+    """Records with labels 1 and -1, their rows mapped, clipped to ``norm`` and on the grid.
+
+    Raises:
+        ParameterError: the data is not labelled rows of the right width.
+    """
+    read = data if plan is None else plan.records(data)
+    width = features if plan is None else plan.output_features
+    return on_grid(read, signs, norm=float(norm), features=width)
+
+
+def mapped_back(plan: LinearMap, runs: Outputs) -> Outputs:
+    """The outputs of runs with weights for rows before mapping."""
+    weights = plan.back(runs["weights"])
+    fields = [
+        (name, weights.dtype, weights.shape[1:]) if name == "weights" else (name, runs[name].dtype)
+        for name in runs.dtype.names or ()
+    ]
+    outputs = np.recarray(runs.shape, dtype=fields)
+    for name, *_ in fields:
+        outputs[name] = weights if name == "weights" else runs[name]
+    return np.asarray(outputs)
+
+
+def checked_map(plan: object, features: object) -> FeatureMap | None:
+    """The map, or None for the identity.
+
+    Raises:
+        ParameterError: not a map, or one of rows of another width.
+    """
+    if plan is None:
+        return None
+    if not isinstance(plan, FeatureMap):
+        allowed = "a feature map such as RademacherProjection(...), or None"
+        raise ParameterError("map", plan, allowed)
+    if features not in (None, plan.features):
+        raise ParameterError("features", features, f"None or {plan.features}, as the map's")
+    return plan
+
+
+def public_size(records: object, relation: object) -> int | None:
+    """The stated number of records; None if the relation makes the true one public.
+
+    Raises:
+        ParameterError: not a count, or None where the number of records is private.
+    """
+    if records is not None:
+        return check.count(records=records)
+    if isinstance(relation, AddRemove | ZeroOut):
+        raise ParameterError(
+            "records",
+            None,
+            f"a public number under {relation}",
+            "the number of records is private there, and the learner would show it",
+        )
+    return None

@@ -1,0 +1,142 @@
+"""The parameters of two papers' efficient learners of halfspaces, as ``MarginDescent``."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from accountant import arguments as check
+from accountant.arguments import Number
+from accountant.calibration.calibrate import calibrate
+from accountant.guarantees.gdp import GDP
+from accountant.relation import ReplaceOne
+from mechanisms.learning.maps.feature_map import LinearMap
+from mechanisms.learning.maps.rademacher_projection import RademacherProjection
+from mechanisms.learning.margin_descent import MarginDescent
+
+# Heuristic: more steps have not learned more on any data tried.
+_MOST_STEPS: Final = 300
+
+
+def projected_descent(
+    *,
+    features: int,
+    margin: Number,
+    mu: Number,
+    records: int,
+    failure: Number = 0.05,
+    seed: int = 0,
+    norm: Number = 1,
+    steps: int | None = None,
+) -> MarginDescent[ReplaceOne]:
+    """Return noisy descent after a projection whose dimension the margin decides (JL-noisy-GD).
+
+    Rows of norm at most ``norm`` are projected by signs to k = 8 ln(records/failure) / margin^2
+    dimensions, which keeps half of the margin with a Gaussian matrix, or stay as they are if that
+    is no fewer; the hinge is at half of the margin.
+
+    Statement: mu-GDP under replace-one, whatever the projection.
+    Source: Wang, Zhu & Wang, arXiv:2505.24737, Algorithm 1. Its constants and its n^2 steps are
+        replaced by ours: 8, and as many steps as make the optimisation error as small as the
+        noise's, at most 300.
+
+    Args:
+        features: how wide a row is.
+        margin: a candidate geometric margin, in (0, norm), in data units; public.
+        mu: of the whole run.
+        records: a public number of records; it decides k and the steps.
+        failure: the probability with which the projection may lose more than half of the margin.
+        seed: of the projection, public.
+        norm: rows are clipped to it before projecting and after.
+        steps: instead of the number above.
+    Raises:
+        ParameterError: an argument outside its domain.
+    Example:
+        >>> learner = projected_descent(features=2_000, margin=0.25, mu=0.25, records=3_000)
+        >>> learner.map.output_features, learner.steps, learner.margin
+        (1409, 100, Fraction(1, 8))
+    """
+    gamma, bound = check.positive(margin=margin), check.positive(norm=norm)
+    size, beta = check.count(records=records), check.open_probability(failure=failure)
+    ratio = float(gamma / bound)
+    dimension = math.ceil(8 * math.log(size / float(beta)) / ratio**2)
+    plan = _projection(features, dimension, seed, norm)
+    width = min(dimension, check.count(features=features))
+    strength = check.positive(mu=mu)
+    enough = math.ceil(size**2 * float(strength) ** 2 / (4 * width))
+    return MarginDescent(
+        margin=gamma / 2,
+        norm_bound=bound,
+        steps=max(min(enough, _MOST_STEPS), 1) if steps is None else steps,
+        mu=strength,
+        map=plan,
+        records=size,
+    )
+
+
+def efficient_margin(
+    *,
+    features: int,
+    margin: Number,
+    epsilon: Number,
+    delta: Number,
+    records: int,
+    failure: Number = 0.05,
+    seed: int = 0,
+    norm: Number = 1,
+    radius: Number = 1,
+    steps: int = _MOST_STEPS,
+) -> MarginDescent[ReplaceOne]:
+    """Return noisy descent on the hinge at a confidence margin, by the dimension of the paper.
+
+    Statement: (epsilon, delta)-DP under replace-one for every epsilon > 0 and delta in (0, 1),
+        as the largest mu that implies it; the paper proves its own for
+        delta < 1/records and epsilon <= log(1/delta).
+    Source: Bassily, Mohri & Suresh, arXiv:2204.10376, Algorithm 2: dimension
+        epsilon m log(m/failure) / (log(1/delta)^(3/2) log(1/failure)), rows clipped to twice their
+        norm after projecting. Its solver, Algorithm 4, is ``PhasedHinge``; here all steps take all
+        records.
+
+    Args:
+        features: how wide a row is.
+        margin: the confidence margin rho, in data units.
+        epsilon: of the whole run, above 0.
+        delta: of the whole run, in (0, 1).
+        records: m, a public number of records.
+        failure: beta.
+        seed: of the projection, public.
+        norm: r, rows are clipped to it before projecting; afterwards to 2 r.
+        radius: Lambda.
+        steps: of the solver.
+    Raises:
+        ParameterError: an argument outside its domain.
+    Example:
+        >>> learner = efficient_margin(
+        ...     features=5_000, margin=0.1, epsilon=1, delta=1e-5, records=2_000
+        ... )
+        >>> learner.map.output_features, learner.norm_bound, round(float(learner.mu), 5)
+        (182, Fraction(2, 1), 0.26805)
+    """
+    size, beta = check.count(records=records), float(check.open_probability(failure=failure))
+    bound, tail = check.positive(norm=norm), float(check.open_probability(delta=delta))
+    share = float(check.positive(epsilon=epsilon)) * size * math.log(size / beta)
+    dimension = math.ceil(share / (math.log(1 / tail) ** 1.5 * math.log(1 / beta)))
+    found = calibrate(lambda mu: GDP(mu=mu, relation=ReplaceOne()), epsilon=epsilon, delta=delta)
+    plan = _projection(features, dimension, seed, norm)
+    return MarginDescent(
+        margin=margin,
+        norm_bound=bound if plan is None else 2 * bound,
+        steps=steps,
+        mu=found.value,
+        map=plan,
+        records=size,
+        radius=radius,
+    )
+
+
+def _projection(features: int, dimension: int, seed: int, norm: Number) -> LinearMap | None:
+    """Return the projection, or None if it would not make rows shorter."""
+    width = check.count(features=features)
+    if dimension >= width:
+        return None
+    return RademacherProjection(features=width, dimension=dimension, seed=seed, norm=norm)

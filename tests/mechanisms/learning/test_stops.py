@@ -139,11 +139,11 @@ def test_where_a_run_stops() -> None:
 
 def test_a_run_that_stopped_keeps_its_state() -> None:
     """Many runs at once, some stopped: each has as many steps and the state of its own test."""
-    learner = perceptron(stop=GaussianStop(sigma=2, below=2), average=False, steps=6)
+    learner = perceptron(stop=GaussianStop(sigma=2, below=2), average=False, steps=3)
     runs = learner.release_many(DATA, 400)
 
     assert 0 < runs["stopped"].sum() < 400
-    assert (runs["steps"][~runs["stopped"]] == 6).all()
+    assert (runs["steps"][~runs["stopped"]] == 3).all()
     first = runs["weights"][runs["stopped"] & (runs["steps"] == 0)]
     assert len(first) > 0
     assert not first.any()

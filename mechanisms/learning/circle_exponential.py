@@ -60,7 +60,7 @@ class CircleExponential(MistakeExponential[R]):
     Example:
         >>> pick = CircleExponential(margin=0.2, epsilon=50)
         >>> up = pick.release([([0.3, 0.9], 1), ([-0.2, -0.9], -1), ([-0.3, 0.8], 1)]).weights
-        >>> bool(up[1] > 0.6)
+        >>> bool(up[1] > 0.4)
         True
     """
 

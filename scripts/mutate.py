@@ -199,12 +199,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--mutants", type=int, default=150)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--package", action="append", help="a folder; several may be given")
     arguments = parser.parse_args()
     source = random.Random(arguments.seed)  # noqa: S311  # not secret
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "project"
         shutil.copytree(ROOT, root, ignore=shutil.ignore_patterns(".git", ".mypy_cache", "*.pyc"))
-        files = [path for name in PACKAGES for path in sorted((root / name).rglob("*.py"))]
+        packages = arguments.package or PACKAGES
+        files = [path for name in packages for path in sorted((root / name).rglob("*.py"))]
         weights = [len(mutants(path.read_text(encoding="utf-8"))) for path in files]
         done = 0
         while done < arguments.mutants:

@@ -40,8 +40,8 @@ class Atoms:
     """Outcomes with positive mass under both P and Q, and the mass outside them.
 
     Attributes:
-        log_p: shape (n,), log masses under P, relative error of the mass at most 8 u.
-        loss: shape (n,), log(p/q), nats, error at most 4 u (1 + |loss|) of itself.
+        log_p: shape (n,), log masses under P, error at most (8 + 4 |log_p|) u.
+        loss: shape (n,), log(p/q), nats, error at most 4 u |loss|.
         infinite_mass: P's mass where Q has none.
         missing_mass: Q's mass where P has none.
     """
@@ -129,8 +129,9 @@ class Atoms:
             gap = np.minimum(one - self.loss, 0.0)
             value = -p * np.expm1(gap)
             reach = abs(one) if math.isfinite(one) else 0.0  # e^{-inf - l} is exactly 0
-            slip = 8 * UNIT_ROUNDOFF * (1.0 + reach + np.abs(self.loss)) * p + _LEAST
-            error = float((value * slack + np.where(one - self.loss < 1e-9, slip, 0.0)).sum())
+            blur = 8 * UNIT_ROUNDOFF * (1.0 + reach + np.abs(self.loss))
+            slip = np.where(one - self.loss < blur, blur * p + _LEAST, 0.0)
+            error = float((value * slack + slip).sum())
             error += 4 * UNIT_ROUNDOFF * self.infinite_mass
             total = float(value.sum()) + self.infinite_mass
             lower[index], upper[index] = max(total - error, 0.0), total + error

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
 from typing import final
@@ -17,6 +17,10 @@ from accountant.pairs.domain import required_loss
 from accountant.pairs.finite import never_zero
 from accountant.pairs.pair import Exponentials, Lattice
 from accountant.pairs.symmetry import Reflected
+
+# Decimal digits of masses before they are rounded to floats. Soundness depends on it: with as many
+# categories as e^epsilon, epsilon cancels, and floats would lose its digits.
+_DIGITS = 60
 
 
 @final
@@ -80,12 +84,18 @@ class RandomizedResponsePair(Reflected, AtomicPair):
 def _atoms(pair: RandomizedResponsePair) -> Atoms:
     """Return the pair's atoms as logs of masses."""
     epsilon, others = float(pair.epsilon), pair.categories - 1
-    log_total = epsilon + math.log1p(others * math.exp(-epsilon))
-    log_p = [epsilon - log_total, -log_total]
-    loss = [epsilon, -epsilon]
-    if others > 1:
-        log_p.append(math.log(others - 1) - log_total)
-        loss.append(0.0)
-    kept = log_exact(1 - pair.infinite)
+    with localcontext(Context(prec=_DIGITS, Emax=MAX_EMAX, Emin=MIN_EMIN)):
+        exact = as_decimal(pair.epsilon)
+        kept = -(1 + others * (-exact).exp()).ln()
+        log_p = [float(kept), float(kept - exact)]
+        if others > 1:
+            log_p.append(float(Decimal(others - 1).ln() + kept - exact))
+    loss = [epsilon, -epsilon, 0.0][: len(log_p)]
+    finite = log_exact(1 - pair.infinite)
     mass = never_zero(pair.infinite)
-    return Atoms(np.array(log_p) + kept, np.array(loss), mass, mass)
+    return Atoms(np.array(log_p) + finite, np.array(loss), mass, mass)
+
+
+def as_decimal(value: Fraction) -> Decimal:
+    """Return a rational as a decimal of the context's precision."""
+    return Decimal(value.numerator) / Decimal(value.denominator)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from decimal import Context, Decimal, localcontext
+from decimal import Context, localcontext
 from fractions import Fraction
 from functools import lru_cache
 from typing import final
@@ -13,7 +13,7 @@ import numpy as np
 from accountant.arithmetic.atoms import Atoms
 from accountant.pairs.atomic import AtomicPair
 from accountant.pairs.pair import Exponentials, Lattice
-from accountant.pairs.randomized_response import RandomizedResponsePair
+from accountant.pairs.randomized_response import RandomizedResponsePair, as_decimal
 from accountant.pairs.symmetry import CommonSupport
 
 # Decimal digits of masses and losses before they are rounded to floats. Error bounds depend on it:
@@ -75,11 +75,11 @@ class SampledResponsePair(CommonSupport, AtomicPair):
 def _outcomes(pair: SampledResponsePair) -> tuple[Atoms, float]:
     """Return the atoms and the difference of the first two losses."""
     with localcontext(Context(prec=_DIGITS)):
-        grown = _decimal(pair.response.epsilon).exp()
+        grown = as_decimal(pair.response.epsilon).exp()
         total = grown + pair.response.categories - 1
         kept = [grown / total, 1 / total, (pair.response.categories - 2) / total]
         lost = [kept[1], kept[0], kept[2]]
-        rate = _decimal(pair.sampling_rate)
+        rate = as_decimal(pair.sampling_rate)
         if pair.removal:
             p, q = [(1 - rate) * b + rate * a for a, b in zip(kept, lost, strict=True)], lost
         else:
@@ -89,8 +89,3 @@ def _outcomes(pair: SampledResponsePair) -> tuple[Atoms, float]:
         log_p = np.array([float(a.ln()) for a, _ in outcomes])
         atoms = Atoms(log_p, np.array([float(loss) for loss in losses]), 0.0, 0.0)
         return atoms, float(losses[0] - losses[1])
-
-
-def _decimal(value: Fraction) -> Decimal:
-    """Return a rational as a decimal of the context's precision."""
-    return Decimal(value.numerator) / Decimal(value.denominator)

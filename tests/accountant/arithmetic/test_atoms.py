@@ -101,3 +101,73 @@ def test_errors_are_bounded_for_many_masses() -> None:
             delta = definition.hockey_stick(float(x))
             assert ball(lower).lower() <= delta.upper()
             assert delta.lower() <= ball(upper).upper()
+
+
+def _scattered(seed: int, spread: float, outside: float) -> Atoms:
+    """Random masses over many orders of magnitude, with mass outside both supports."""
+    rng = np.random.default_rng(seed)
+    p = np.exp(-spread * rng.random(7) * 20)
+    q = p * np.exp(rng.normal(size=7) * spread)
+    p, q = p / p.sum() * (1 - outside), q / q.sum() * (1 - outside / 2)
+    return Atoms(np.log(p), np.log(p / q), outside, outside / 2)
+
+
+SCATTERED = [
+    (0.3, 0.0),
+    (3.0, 0.0),
+    (30.0, 0.0),
+    (1e-3, 0.0),
+    (1e-3, 1e-9),
+    (2.0, 0.25),
+    (1.0, 0.0),
+]
+
+
+@pytest.mark.parametrize(("spread", "outside"), SCATTERED)
+def test_radii_cover_the_stated_errors_of_masses_and_losses(spread: float, outside: float) -> None:
+    """K's radius is above what errors of log masses and losses do at worst, by little."""
+    u, found = 2.0**-53, _scattered(3, spread, outside)
+    loss, size_p = found.loss, 8 + 4 * np.abs(found.log_p)
+    for s in (1e-6, 0.4, 3.0, 40.0, 2 + 30j, 0.5 + 1e3j, 0.01 + 0.5j):
+        enclosure = found.cgf(np.array([s]))
+        exponent = s * loss + found.log_p
+        peak = exponent.real.max()
+        if found._near_one(s.real, s.real):  # which sum it is
+            moment = 1.0
+            term = np.exp(s * loss) - 1 - s * loss + s * (np.exp(-loss) - 1 + loss)
+            by_loss = np.abs(s * (np.exp(s * loss) - np.exp(-loss)))
+            weight = np.exp(found.log_p)
+            worst = weight @ (np.abs(term) * size_p + 4 * by_loss * np.abs(loss))
+            worst += found.infinite_mass + abs(s) * (found.infinite_mass + found.missing_mass)
+        else:
+            moment = abs(np.exp(exponent - peak).sum())
+            weight = np.exp(exponent.real - peak)
+            worst = weight @ (size_p + 4 * np.abs(s * loss)) + abs(peak) * weight.sum()
+        if not np.isinf(enclosure.radius[0]):
+            assert worst * u / moment <= enclosure.radius[0] <= 100 * (worst * u / moment + 4 * u)
+
+
+@pytest.mark.parametrize(("spread", "outside"), SCATTERED)
+def test_profiles_cover_the_stated_errors(spread: float, outside: float) -> None:
+    """A bracket of delta is wider than the worst that errors of masses and losses do, by little."""
+    u, found = 2.0**-53, _scattered(5, spread, outside)
+    p, loss = np.exp(found.log_p), found.loss
+    epsilon = np.concatenate([loss, loss * (1 + 2 * u), [0.0, -3 * spread, 0.7 * spread]])
+    for one, low, high in zip(epsilon, *found.profile(epsilon), strict=True):
+        above = loss * (1 + 4 * u * np.sign(loss)) > one
+        share = -np.expm1(np.minimum(one - loss, 0.0))
+        worst = (p * share) @ (8 + 4 * np.abs(found.log_p)) + found.infinite_mass
+        worst += (p * (1 - share) * above) @ (4 * np.abs(loss))
+        assert worst * u <= high - share @ p - found.infinite_mass + 1e-300
+        reach = 1 + abs(one) + np.abs(loss)
+        slips = (p * (one - loss < 12 * u * reach)) @ reach
+        assert high - low <= 30 * u * (worst + slips) + 1e-300
+
+
+def test_a_loss_far_out_is_told_by_its_own_error() -> None:
+    """A loss of 1e9 may lie 4 u of itself higher: delta just above its float is not 0."""
+    found = Atoms(np.array([0.0]), np.array([1e9]), 0.0, 1.0)
+    beyond = np.nextafter(1e9, np.inf)
+    _, upper = found.profile(np.array([beyond, 1e9 * (1 + 1e-12)]))
+    assert upper[0] >= -np.expm1(beyond - 1e9 * (1 + 2.0**-51))
+    assert upper[1] == 0.0

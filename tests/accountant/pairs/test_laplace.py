@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import flint
+import numpy as np
+import pytest
 
 from accountant.pairs.laplace import LaplacePair
 from tests.contracts.definition import Ball, Definition, ball, complex_ball
-from tests.contracts.pair_contract import Case, PairContract
+from tests.contracts.pair_contract import Case, PairContract, log_ratio
 
 
 class Laplaces(Definition):
@@ -60,3 +62,14 @@ def test_bounds_are_rounded_up() -> None:
         assert epsilon <= Fraction(pair.max_loss) <= epsilon * (1 + Fraction(1, 10**15))
         rho = epsilon**2 / 2
         assert rho <= Fraction(pair.zcdp_bound) <= rho * (1 + Fraction(3, 10**15))
+
+
+def test_small_arguments_beside_a_large_one() -> None:
+    """One argument at which e^{sL} overflows: the others stay within their radii, of few units."""
+    pair, definition = LaplacePair(epsilon=Fraction(1, 100)), Laplaces(Fraction(1, 100))
+    s = np.array([0.1, 0.3 + 2j, 7.0, 1e5])
+    found = pair.cgf(s)
+    for one, value, radius in zip(s[:3], found.value, found.radius, strict=False):
+        error = abs(log_ratio(definition.moment(complex(one)), complex(value)))
+        assert error.lower() <= float(radius) <= 1e-13
+    assert found.value[3].real == pytest.approx(1000 + np.log(100001 / 200001), rel=1e-12)

@@ -55,3 +55,15 @@ def test_deltas_that_floats_round_to_0_or_1() -> None:
     assert answers.renyi(rare, 2.0).upper == math.inf
     sure = RandomizedResponsePair(epsilon=Fraction(1), infinite=1 - tiny)
     assert sure.profile(np.array([0.5, 5.0]))[1].min() >= 1.0
+
+
+def test_as_many_categories_as_the_odds() -> None:
+    """Where log(k - 1) is next to epsilon, K stays within its radius."""
+    for epsilon, digits in ((Fraction(488), 212), (Fraction(461), 200), (Fraction(1595, 4), 173)):
+        pair = RandomizedResponsePair(epsilon=epsilon, categories=7 * 10**digits)
+        e, others = ball(epsilon).exp(), 7 * 10**digits - 1
+        power = (ball(epsilon) / 1000).exp()
+        moment = (e * power + 1 / power + others - 1) / (e + others)
+        found = pair.cgf(np.array([0.001 + 0j]))
+        error = abs(moment.log() - float(found.value[0].real))
+        assert error <= float(found.radius[0]), (epsilon, digits)

@@ -83,6 +83,13 @@ def _show(value: arb) -> str:
     return str(value.mid().str(17, radius=False))
 
 
+def lower_units(value: arb, bits: int) -> int:
+    """Return the largest number of units 2^-bits at or below the least of a finite ball."""
+    mantissa, exponent = map(int, value.lower().man_exp())
+    shift = exponent + bits
+    return mantissa << shift if shift >= 0 else mantissa >> -shift
+
+
 def normal_tail(x: arb) -> arb:
     """Return the probability that a standard normal variable exceeds x."""
     return (x / arb(2).sqrt()).erfc() / 2

@@ -6,7 +6,7 @@ M(s) = E_P[e^{sL}; L < inf]. Everything is an enclosure at the current precision
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, Protocol, TypeAlias, final
@@ -152,6 +152,14 @@ class Formula:
         """Return the smaller of M(c) and the decay."""
         flat = self.moment(acb(ball(c))).real
         return flat if self.decay is None else flat.min(self.decay(ball(c), y))
+
+
+def some_infinite(finite: Iterable[tuple[arb, int]]) -> arb:
+    """Return P(L = inf) of a product, 1 - prod (1 - p_i)^{n_i}, from each 1 - p_i and n_i."""
+    rest = arb(1)
+    for one, count in finite:
+        rest *= one**count
+    return 1 - rest
 
 
 def outcomes(product: Product) -> int:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Final
+from typing import Final, TypeVar
 
 from proofs.balls.arithmetic import exact_sum, show
 from proofs.contents import openable, quoted
@@ -28,6 +28,7 @@ from proofs.logic.statement import (
     PureDP,
 )
 
+C = TypeVar("C")
 _FIXED: Final = (
     "what runs being fixed before any output is seen and the same for all "
     "datasets, each with randomness of its own, and releases a function of their outputs alone "
@@ -35,70 +36,39 @@ _FIXED: Final = (
 )
 
 
-def compose_gdp(step: Application) -> tuple[str, ...]:
+def gdp(step: Application) -> tuple[str, ...]:
     """mu^2 adds up. Source: Dong, Roth & Su (arXiv:1905.02383), Corollary 3.3."""
-    parts = step.every(GDP, least=2)
-    step.expect(GDP(exact_sum(part.mu_squared for part in parts)))
-    return _composed(step)
+    parts, count = _parts(step, GDP)
+    step.expect(GDP(count * exact_sum(part.mu_squared for part in parts)))
+    return _assumed(step, count)
 
 
-def compose_zcdp(step: Application) -> tuple[str, ...]:
+def zcdp(step: Application) -> tuple[str, ...]:
     """Rho adds up. Source: Bun & Steinke (arXiv:1605.02065), Lemma 2.3."""
-    parts = step.every(ZCDP, least=2)
-    step.expect(ZCDP(exact_sum(part.rho for part in parts)))
-    return _composed(step)
+    parts, count = _parts(step, ZCDP)
+    step.expect(ZCDP(count * exact_sum(part.rho for part in parts)))
+    return _assumed(step, count)
 
 
-def compose_rdp(step: Application) -> tuple[str, ...]:
+def rdp(step: Application) -> tuple[str, ...]:
     """Divergences add up at every order. Source: Mironov (arXiv:1702.07476), Proposition 1."""
-    parts = step.every(RDP, least=2)
+    parts, count = _parts(step, RDP)
     orders = [order for order, _ in step.concludes(RDP).points]
     step.budget.spend(len(orders) * sum(look_up(part.points) for part in parts))
     curves = [divergences(part.points) for part in parts]
-    sums = [(a, exact_sum(curve(a) for curve in curves)) for a in orders]
+    sums = [(a, count * exact_sum(curve(a) for curve in curves)) for a in orders]
     _at_least(step, tuple(sums))
-    return _composed(step)
+    return _assumed(step, count)
 
 
-def compose_pair(step: Application) -> tuple[str, ...]:
+def pair(step: Application) -> tuple[str, ...]:
     """The product dominates. Source: Zhu, Dong & Wang (arXiv:2106.08567), Theorem 10."""
-    parts = step.every(Pairs, least=2)
+    parts, count = _parts(step, Pairs)
     step.budget.spend(sum(len(part.forward) + len(part.backward) for part in parts))
-    forward = merged(*(part.forward for part in parts))
-    step.expect(Pairs(forward, merged(*(part.backward for part in parts))))
-    return _composed(step)
-
-
-def repeat_gdp(step: Application) -> tuple[str, ...]:
-    """Apply compose_gdp to equal parts."""
-    count = step.witness.whole("count", least=2)
-    step.expect(GDP(step.only(GDP).mu_squared * count))
-    return _repeated(step, count)
-
-
-def repeat_zcdp(step: Application) -> tuple[str, ...]:
-    """Apply compose_zcdp to equal parts."""
-    count = step.witness.whole("count", least=2)
-    step.expect(ZCDP(step.only(ZCDP).rho * count))
-    return _repeated(step, count)
-
-
-def repeat_rdp(step: Application) -> tuple[str, ...]:
-    """Apply compose_rdp to equal parts."""
-    count, points = step.witness.whole("count", least=2), step.only(RDP).points
-    orders = [order for order, _ in step.concludes(RDP).points]
-    step.budget.spend(len(orders) * look_up(points))
-    curve = divergences(points)
-    _at_least(step, tuple((a, count * curve(a)) for a in orders))
-    return _repeated(step, count)
-
-
-def repeat_pair(step: Application) -> tuple[str, ...]:
-    """Apply compose_pair to equal parts."""
-    count, part = step.witness.whole("count", least=2), step.only(Pairs)
-    forward = tuple((pair, times * count) for pair, times in part.forward)
-    step.expect(Pairs(forward, tuple((pair, times * count) for pair, times in part.backward)))
-    return _repeated(step, count)
+    both = merged(*(one.forward for one in parts)), merged(*(one.backward for one in parts))
+    forward, backward = (tuple((one, times * count) for one, times in way) for way in both)
+    step.expect(Pairs(forward, backward))
+    return _assumed(step, count)
 
 
 def parallel(step: Application) -> tuple[str, ...]:
@@ -245,12 +215,16 @@ def _worst(step: Application) -> Claim:
     return first
 
 
-def _composed(step: Application) -> tuple[str, ...]:
-    """Return, in words, what composition of several parts assumes."""
+def _parts(step: Application, kind: type[C]) -> tuple[Sequence[C], int]:
+    """Return what runs, and how often: several parts once, or one as often as the witness says."""
+    if not step.witness.has("count"):
+        return step.every(kind, least=2), 1
+    return [step.only(kind)], step.witness.whole("count", least=2)
+
+
+def _assumed(step: Application, count: int) -> tuple[str, ...]:
+    """Return, in words, what composition of several parts, or of equal ones, assumes."""
+    if count > 1:
+        return (f"runs {step.mechanisms[0]} {count} times on the same data, {_FIXED}",)
     names = openable(" and ".join(step.mechanisms))
     return (f"runs {names} on the same data, {_FIXED}",)
-
-
-def _repeated(step: Application, count: int) -> tuple[str, ...]:
-    """Return, in words, what repetition assumes."""
-    return (f"runs {step.mechanisms[0]} {count} times on the same data, {_FIXED}",)

@@ -141,7 +141,7 @@ def pair_to_pure(step: Application) -> tuple[str, ...]:
     Source: Zhu, Dong & Wang (arXiv:2106.08567), Definition 7, at delta = 0.
     """
     pairs, epsilon = step.only(Pairs), step.concludes(PureDP).epsilon
-    for product in (pairs.forward, pairs.backward):
+    for product in directions(pairs):
         if any(pair.infinite for pair, _ in product):
             raise RefusedError("a loss is infinite")
         losses = partial(largest_loss, product)
@@ -179,8 +179,8 @@ def pair_to_profile(step: Application) -> tuple[str, ...]:
     """Points of a profile, each at or above a bound of every different direction."""
     points = step.concludes(Profile).points
     pairs, facts = split(step)
-    both = {pairs.forward, pairs.backward}
-    if {fact.product for fact in facts} != both or len(set(facts)) < len(facts):
+    both = directions(pairs)
+    if {fact.product for fact in facts} != set(both) or len(set(facts)) < len(facts):
         raise RefusedError("the rule takes bounds of the products of the pairs, each once")
     for product in both:
         known = [point for fact in facts if fact.product == product for point in fact.points]
@@ -197,12 +197,11 @@ def pair_to_rdp(step: Application) -> tuple[str, ...]:
     Source: data processing, Dong, Roth & Su (arXiv:1905.02383), Theorem 2.10.
     """
     claim, pairs = step.concludes(RDP), step.only(Pairs)
-    both = [pairs.forward] if pairs.forward == pairs.backward else [pairs.forward, pairs.backward]
     listed = step.witness.items("orders")
     if len(listed) != len(claim.points):
         raise RefusedError("the rule takes one witness an order")
     fields = [Fields(item, "an order's witness") for item in listed]
-    for product, name in zip(both, ("forward", "backward"), strict=False):
+    for product, name in zip(directions(pairs), ("forward", "backward"), strict=False):
         hints = [one.items(name) for one in fields]
         for point, before, hint in zip(claim.points, [[], *hints], hints, strict=False):
             _renyi_at_most(step, product, point, hint, before)
@@ -262,12 +261,16 @@ def split(step: Application) -> tuple[Pairs, list[HockeyStick]]:
     return pairs[0], facts
 
 
+def directions(pairs: Pairs) -> list[Product]:
+    """Return the different directions, forward first."""
+    return list(dict.fromkeys((pairs.forward, pairs.backward)))
+
+
 def _bounded_at(
     step: Application, epsilon: Fraction, delta: Fraction, pairs: Pairs, facts: list[HockeyStick]
 ) -> None:
     """Accept if the facts are exactly bounds at this point, one for each different direction."""
-    both = [pairs.forward] if pairs.forward == pairs.backward else [pairs.forward, pairs.backward]
-    if facts != [HockeyStick(product, ((epsilon, delta),)) for product in both]:
+    if facts != [HockeyStick(product, ((epsilon, delta),)) for product in directions(pairs)]:
         raise RefusedError(
             f"no bound of each direction at {step.conclusion.describe()} among the premises"
         )

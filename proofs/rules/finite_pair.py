@@ -74,6 +74,14 @@ def require_above(step: Application, pair: FinitePair, ahead: Heights, behind: H
             )
 
 
+def require_both_above(step: Application, claim: Pairs, bounds: list[Heights]) -> None:
+    """Accept pairs above the bounds of each direction, or of both if there is one bound."""
+    forward, backward = (alone(one, "concludes") for one in (claim.forward, claim.backward))
+    require_above(step, forward, bounds[0], bounds[-1])
+    if forward != backward or len(bounds) > 1:
+        require_above(step, backward, bounds[-1], bounds[0])
+
+
 def alone(product: Product, verb: str) -> FinitePair:
     """Return the finite pair that a product consists of, once; refuse other products."""
     if len(product) == 1 and isinstance(product[0][0], FinitePair) and product[0][1] == 1:

@@ -20,6 +20,7 @@ from proofs.pairs.gaussian import GaussianPair, gaussian_profile
 from proofs.pairs.opposite_gaussians import OppositeGaussiansPair
 from proofs.pairs.pair import Pair, Product
 from proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
+from proofs.rules.convert import directions
 from proofs.rules.hockey_stick import finite_moment, largest_loss
 from proofs.rules.prices import profile_making, profile_work, spend
 from proofs.sampled.sampled import SampledPair
@@ -36,7 +37,7 @@ def pair_to_gdp(step: Application) -> tuple[str, ...]:
     """
     squared = step.concludes(GDP).mu_squared
     parts, epsilons = step.witness.rationals("parts"), step.witness.rationals("epsilons")
-    for product in _directions(step.only(Pairs)):
+    for product in directions(step.only(Pairs)):
         if any(pair.infinite for pair, _ in product):
             raise RefusedError("no Gaussian has a profile above that of infinite losses")
         if parts:
@@ -77,7 +78,7 @@ def pair_to_zcdp(step: Application) -> tuple[str, ...]:
     excesses = [fields.positive("excess") for fields in listed]
     if excesses != sorted(set(excesses)):
         raise RefusedError("the orders must increase")
-    for product, name in zip(_directions(pairs), ("forward", "backward"), strict=False):
+    for product, name in zip(directions(pairs), ("forward", "backward"), strict=False):
         if any(pair.infinite for pair, _ in product):
             raise RefusedError("a divergence is infinite where the loss can be")
         hints = [fields.items(name) for fields in listed]
@@ -115,12 +116,6 @@ def _unsampled(product: Product) -> Product:
             base = pair.unsampled()
         parts.append(tuple((one, count * times) for one, count in base))
     return merged(*parts)
-
-
-def _directions(pairs: Pairs) -> list[Product]:
-    """Return the different directions, forward first."""
-    same = pairs.forward == pairs.backward
-    return [pairs.forward] if same else [pairs.forward, pairs.backward]
 
 
 def _by_parts(product: Product, parts: tuple[Fraction, ...], squared: Fraction) -> None:

@@ -23,7 +23,7 @@ from proofs.errors import RefusedError
 from proofs.fields import Fields
 from proofs.logic.rule import Application
 from proofs.logic.statement import HockeyStick
-from proofs.pairs.pair import Moments, Product
+from proofs.pairs.pair import Moments, Product, some_infinite
 from proofs.rules.prices import profile_making, profile_work, spend
 from proofs.sampled.sampled import SampledPair
 from proofs.sampled.table import read_table
@@ -132,7 +132,9 @@ def bounded(step: Application) -> tuple[str, ...]:
     claim = _fact(step)
     first = claim.points[0][0]
     require_at_most(lambda: largest_loss(claim.product), lambda: ball(first), "the largest loss")
-    return _at_most(lambda: lambda _: infinite(claim.product), claim)
+    finite = ((ball(1 - pair.infinite), count) for pair, count in claim.product)
+    infinite = some_infinite(finite)
+    return _at_most(lambda: lambda _: infinite, claim)
 
 
 def folded(
@@ -172,15 +174,6 @@ def finite_moment(product: Product, witnesses: Sequence[object], c: Fraction) ->
             (moment,) = pair.moments(hint).along(c, arb(0), 1)
             value *= moment.real**times
     return value
-
-
-def infinite(product: Product) -> arb:
-    """Return P(L = inf) of a product, 1 - prod (1 - p_i)^{n_i}."""
-    rest = arb(1)
-    for pair, count in product:
-        if pair.infinite:
-            rest *= ball(1 - pair.infinite) ** count
-    return 1 - rest
 
 
 def _fact(step: Application) -> HockeyStick:

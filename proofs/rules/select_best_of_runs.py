@@ -18,13 +18,13 @@ from typing import Final, TypeAlias, final
 from flint import arb, ctx
 
 from proofs import limits
-from proofs.balls.arithmetic import ball
+from proofs.balls.arithmetic import ball, lower_units
 from proofs.balls.run_counts import Runs, read_runs
 from proofs.errors import RefusedError
 from proofs.fields import Fields
 from proofs.logic.rule import Application, Budget
 from proofs.logic.statement import Pairs
-from proofs.rules.finite_pair import alone, require_above
+from proofs.rules.finite_pair import alone, require_both_above
 from proofs.rules.select import selects
 
 # Values are rounded outwards to multiples of 2^-BITS; soundness does not depend on the number.
@@ -50,7 +50,6 @@ def pair(step: Application) -> tuple[str, ...]:
     """
     runs = read_runs(step.witness.take("runs"))
     base, claim = step.only(Pairs), step.concludes(Pairs)
-    forward, backward = (alone(one, "concludes") for one in (claim.forward, claim.backward))
     ways = {"forward": base.forward}
     if base.forward != base.backward:
         ways["backward"] = base.backward
@@ -64,9 +63,7 @@ def pair(step: Application) -> tuple[str, ...]:
         sizes = len(blocks), len(masses), len(outcomes)
         step.budget.spend(limits.blocks_work(*sizes, runs.work))
         bounds.append(bound(runs, outcomes, blocks, masses, close))
-    require_above(step, forward, bounds[0].at, bounds[-1].at)
-    if forward != backward or len(bounds) > 1:
-        require_above(step, backward, bounds[-1].at, bounds[0].at)
+    require_both_above(step, claim, [one.at for one in bounds])
     return selects(step, runs)
 
 
@@ -339,6 +336,4 @@ def _lower(value: arb) -> int:
     """Return a number of units at or below the least of a ball."""
     if not abs(value) < LARGEST:
         raise RefusedError("a value of phi' is not known at this precision")
-    mantissa, exponent = map(int, value.lower().man_exp())
-    shift = exponent + BITS
-    return mantissa << shift if shift >= 0 else mantissa >> -shift
+    return lower_units(value, BITS)

@@ -17,7 +17,7 @@ from typing import Final, TypeAlias, final
 
 from flint import arb, ctx
 
-from proofs.balls.arithmetic import ball
+from proofs.balls.arithmetic import ball, lower_units
 from proofs.balls.run_counts import Runs, read_runs
 from proofs.errors import RefusedError
 from proofs.fields import Fields
@@ -25,7 +25,7 @@ from proofs.limits import rectangle_work
 from proofs.logic.rule import Application, Budget
 from proofs.logic.statement import Pairs, Points
 from proofs.rules.base_profile import bound_at_ratio, profile_bounds
-from proofs.rules.finite_pair import alone, require_above
+from proofs.rules.finite_pair import require_both_above
 from proofs.rules.select import HIDDEN
 
 # Lines are rounded outwards to multiples of 2^-BITS; soundness does not depend on the number.
@@ -43,7 +43,6 @@ def pair(step: Application) -> tuple[str, ...]:
     Source: proofs/theory/threshold.md, Theorem 2 and Section 6.
     """
     runs, claim = read_runs(step.witness.take("runs")), step.concludes(Pairs)
-    forward, backward = (alone(one, "concludes") for one in (claim.forward, claim.backward))
     bounds = []
     for name, found in profile_bounds(step).items():
         fields = Fields(step.witness.take(name), name)
@@ -53,9 +52,7 @@ def pair(step: Application) -> tuple[str, ...]:
         )
         fields.close()
         bounds.append(bound(runs, found, best, worst, step.budget))
-    require_above(step, forward, bounds[0].at, bounds[-1].at)
-    if forward != backward or len(bounds) > 1:
-        require_above(step, backward, bounds[-1].at, bounds[0].at)
+    require_both_above(step, claim, [one.at for one in bounds])
     return stops(step, runs)
 
 
@@ -240,9 +237,7 @@ def _lower(value: arb) -> int:
     """Return a number of units at or below the least of a ball."""
     if not abs(value) < ONE:
         raise RefusedError("a line of the rectangles is too steep")
-    mantissa, exponent = map(int, value.lower().man_exp())
-    shift = exponent + BITS
-    return mantissa << shift if shift >= 0 else mantissa >> -shift
+    return lower_units(value, BITS)
 
 
 def _is_above(left: Line, right: Line, middle: Line) -> bool:

@@ -21,6 +21,7 @@ from proofs.pairs.pair import (
     Product,
     no_profile,
     outcomes,
+    some_infinite,
     terms,
     unbounded,
     unlisted,
@@ -238,12 +239,11 @@ class SampledPair(Pair):
 
 def _alone(base: Product) -> arb:
     """Return P(L = inf) of a product, 1 - prod (1 - p_i)^{n_i}."""
-    rest = arb(1)
-    for one, count in base:
-        rest *= (
-            1 - (one.exact_infinite_mass() if isinstance(one, SampledPair) else ball(one.infinite))
-        ) ** count
-    return 1 - rest
+    masses = (
+        (one.exact_infinite_mass() if isinstance(one, SampledPair) else ball(one.infinite), count)
+        for one, count in base
+    )
+    return some_infinite((1 - mass, count) for mass, count in masses)
 
 
 @lru_cache(maxsize=TABLES)

@@ -21,7 +21,7 @@ from proofs.errors import RefusedError
 from proofs.fields import Fields
 from proofs.limits import MAX_NODES
 from proofs.pairs.gaussian import GaussianPair
-from proofs.pairs.pair import Moments, Product
+from proofs.pairs.pair import Moments, Product, some_infinite
 from proofs.sums.lattice import cells, lattice_profile
 from proofs.sums.residues import finite_profile, value_work
 
@@ -159,11 +159,8 @@ def total(
 
 def outside(found: Sequence[Moments], product: Product) -> arb:
     """Return P(L = inf) of a product, 1 - prod (1 - p_i)^{n_i}."""
-    rest = arb(1)
-    for one, (_, times) in zip(found, product, strict=True):
-        if not one.infinite.is_zero():
-            rest *= (1 - one.infinite) ** times
-    return 1 - rest
+    both = zip(found, product, strict=True)
+    return some_infinite((1 - one.infinite, times) for one, (_, times) in both)
 
 
 def closed_profile(product: Product) -> Callable[[arb], arb] | None:

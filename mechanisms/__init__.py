@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from mechanisms.learning.one_vs_rest import OneVsRest
     from mechanisms.learning.projected import Projected
     from mechanisms.learning.records import Records
-    from mechanisms.learning.stops import ChooseIterate, GaussianStop, LaplaceStop, NormStop
+    from mechanisms.learning.stops import ChooseIterate, GaussianStop, LaplaceStop, NormStop, Stop
     from mechanisms.learning.subsampled_hinge import SubsampledHinge
     from mechanisms.local.randomized_response import RandomizedResponse
     from mechanisms.mechanism import Mechanism, MechanismSampler
@@ -92,6 +92,7 @@ _HOMES = {
     "Scores": "mechanisms.queries.exact",
     "Selected": "mechanisms.combinators.best_of_runs",
     "SignProjection": "mechanisms.learning.maps.sign_projection",
+    "Stop": "mechanisms.learning.stops",
     "Subsampled": "mechanisms.combinators.subsampled",
     "SubsampledHinge": "mechanisms.learning.subsampled_hinge",
     "SystemRng": "mechanisms.samplers.rng",
@@ -144,6 +145,7 @@ __all__ = [
     "Scores",
     "Selected",
     "SignProjection",
+    "Stop",
     "Subsampled",
     "SubsampledHinge",
     "SystemRng",

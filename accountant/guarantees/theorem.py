@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, final
@@ -31,6 +32,18 @@ class Theorem:
         default=None, compare=False, repr=False
     )
     lossless: bool = True
+
+    def __reduce__(self) -> tuple[Callable[..., Theorem], tuple[str, ...] | tuple[object, ...]]:
+        """Pickle a theorem by its rule, if how it is applied again cannot be pickled itself."""
+        if self.again is None or self.again.__name__ != "<lambda>":
+            return Theorem, (self.rule, self.source, self.again, self.lossless)
+        return _declared_in, (self.again.__module__, self.rule)
+
+
+def _declared_in(module: str, rule: str) -> Theorem:
+    """Return the theorem of this rule that a module declares."""
+    found = vars(importlib.import_module(module)).values()
+    return next(one for one in found if isinstance(one, Theorem) and one.rule == rule)
 
 
 def dominate_again(premises: Premises, _: Parameters) -> Any:  # noqa: ANN401  # a DominatingPair

@@ -12,11 +12,20 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from accountant import AddRemove, Guarantee, calibrate
+from accountant import arguments as check
 from accountant.arguments import Number
 from accountant.errors import ParameterError
 from accountant.relation import Relation
 from dpproof.learn.warnings import PredictableNoise, SecondRelease
-from mechanisms import BatchPerceptron, KeslerPerceptron, Mechanism, Records
+from mechanisms import (
+    BatchPerceptron,
+    Featured,
+    FeatureMap,
+    KeslerPerceptron,
+    Mechanism,
+    Records,
+    Stop,
+)
 from proofs.certificate import Certificate
 
 
@@ -42,15 +51,23 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             constant, never computed from the number of rows. 1 takes all rows in every step.
         steps: how many noisy sums, fixed in advance.
         average: whether to return the mean of the last half of the states, or the last state.
+        stop: a test that may end the run early, or ``ChooseIterate(...)``; all steps are paid for.
+        map: a public feature map, such as ``FourierFeatures(...)``, through which all rows go.
+        fit_intercept: whether to learn an offset, as the weight of a constant feature.
+        intercept_scaling: the value of that feature, a public constant in data units. Rows are
+            clipped or scaled together with it.
         relation: which datasets are neighbours; None is AddRemove().
         random_state: None takes the noise from the operating system. An integer makes it
             predictable, for tests only, and warns.
     Attributes:
         classes_: ``classes`` as an array.
-        coef_: the weights: shape (1, features) for two classes, else (classes, features).
-        intercept_: zeros; add a constant feature to learn an offset.
+        coef_: the weights: shape (1, features) for two classes, else (classes, features); of mapped
+            rows if there is a map.
+        intercept_: the offsets; zeros without ``fit_intercept``.
+        map_: the map of the fit, or None.
         n_features_in_: features of ``fit``.
-        n_iter_: steps made.
+        n_iter_: steps made, or the number of the state that was chosen.
+        stopped_: whether a test ended the run.
         guarantee_: what the fit satisfies.
     Raises:
         ParameterError: on guarantee and fit, an argument outside its domain.
@@ -75,6 +92,10 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         rate: Number = 1,
         steps: int = 60,
         average: bool = True,
+        stop: Stop | None = None,
+        map: FeatureMap | None = None,  # noqa: A002  # what other learners call it
+        fit_intercept: bool = False,
+        intercept_scaling: Number = 1,
         relation: Relation | None = None,
         random_state: int | None = None,
     ) -> None:
@@ -87,6 +108,10 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         self.rate = rate
         self.steps = steps
         self.average = average
+        self.stop = stop
+        self.map = map
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
         self.relation = relation
         self.random_state = random_state
 
@@ -160,18 +185,22 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             raise ValueError(f"y has shape {labels.shape}, expected one label for {len(rows)} rows")
         numbers = class_numbers(labels, self._classes())
         signed = np.array([-1, 1, 0])[numbers] if len(self._classes()) == 2 else numbers
-        released = learner.release(Records(rows, signed), rng=self._rng())
+        released = learner.release(Records(self._extended(rows), signed), rng=self._rng())
         self.guarantee_ = learner.guarantee()
         self.classes_ = np.asarray(self._classes())
-        self.coef_ = np.atleast_2d(released.weights)
-        self.intercept_ = np.zeros(len(self.coef_))
-        self.n_iter_ = int(released.steps)
+        self.map_ = self.map
+        weights = np.atleast_2d(released.weights)
+        self.coef_ = weights[:, :-1] if self.fit_intercept else weights
+        offsets = weights[:, -1] * float(self.intercept_scaling)
+        self.intercept_ = offsets if self.fit_intercept else np.zeros(len(weights))
+        self.n_iter_, self.stopped_ = int(released.steps), bool(released.stopped)
         return self
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
         """Scores: of the second class, shape (rows,), or of every class, shape (rows, classes)."""
         check_is_fitted(self)
         rows = validate_data(self, X, reset=False)
+        rows = rows if self.map_ is None else self.map_.apply(np.asarray(rows, dtype=np.float64))
         scores = np.asarray(rows @ self.coef_.T + self.intercept_, dtype=np.float64)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
@@ -201,10 +230,24 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             "norm": self.norm,
             "relation": relation,
             "average": self.average,
+            "stop": self.stop,
         }
-        if classes == 2:
-            return BatchPerceptron(**shared)
-        return KeslerPerceptron(classes=classes, **shared)
+        two = classes == 2
+        base = BatchPerceptron(**shared) if two else KeslerPerceptron(classes=classes, **shared)
+        check.positive(intercept_scaling=self.intercept_scaling)
+        fit_intercept: object = self.fit_intercept
+        if not isinstance(fit_intercept, bool) or (fit_intercept and self.map is not None):
+            raise ParameterError("fit_intercept", fit_intercept, "True or False, False with a map")
+        if self.map is None:
+            return base
+        return Featured(base=base, map=self.map)
+
+    def _extended(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Append the constant feature to every row that is not blank."""
+        if not self.fit_intercept:
+            return rows
+        present = rows.any(axis=1)
+        return np.column_stack([rows, np.where(present, float(self.intercept_scaling), 0.0)])
 
     def _rng(self) -> np.random.Generator | None:
         if self.random_state is None:

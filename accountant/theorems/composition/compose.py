@@ -16,7 +16,7 @@ from accountant.guarantees.pair_guarantee import PairGuarantee
 from accountant.guarantees.preconditions import required, required_guarantee
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.rdp import RDP
-from accountant.guarantees.theorem import Theorem
+from accountant.guarantees.theorem import Parameters, Premises, Theorem
 from accountant.guarantees.zcdp import ZCDP
 from accountant.relation import R
 from accountant.side_conditions import FIXED, OWN_RANDOMNESS
@@ -148,10 +148,15 @@ def _repeated(guarantee: Guarantee[Any], times: int, notion: str, source: str) -
         Theorem(
             rule=f"repeat/{notion}",
             source=source,
-            again=lambda premises, given: self_compose(premises[0], given["count"]),
+            again=_again,
         ),
         f"{guarantee.describe()}, {times} times",
         guarantee,
         assumptions=(FIXED(), OWN_RANDOMNESS()),
         count=times,
     )
+
+
+def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
+    """Apply the theorem to another premise, as often as before."""
+    return self_compose(premises[0], given["count"])

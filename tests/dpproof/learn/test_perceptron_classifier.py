@@ -18,7 +18,14 @@ from accountant import AddRemove, ReplaceOne
 from accountant.errors import ParameterError
 from dpproof.learn import PerceptronClassifier, PredictableNoise, SecondRelease
 from dpproof.pipeline.parse import load
-from mechanisms import KeslerPerceptron, Records
+from mechanisms import (
+    ChooseIterate,
+    FourierFeatures,
+    GaussianStop,
+    KeslerPerceptron,
+    NormStop,
+    Records,
+)
 from mechanisms.learning.bounded_updates import learned
 from tests.architecture.tree import ROOT
 from tests.contracts.mechanism_contract import AUDIT_ALARM
@@ -26,6 +33,7 @@ from tests.contracts.mechanism_contract import AUDIT_ALARM
 datasets = pytest.importorskip("sklearn.datasets")
 base = pytest.importorskip("sklearn.base")
 X, Y = datasets.load_digits(return_X_y=True)
+WAVES = FourierFeatures(features=64, frequencies=300, width=40, seed=1, norm=80)
 BUDGET: dict[str, Any] = {"epsilon": 1, "delta": 1e-5}
 
 
@@ -166,6 +174,56 @@ def test_parameters_reach_the_learner() -> None:
     assert model.set_params(relation=ReplaceOne()).learner().relation == ReplaceOne()
 
 
+def test_an_offset_is_learned() -> None:
+    """Of rows on one side of 0 that a line through 0 cannot tell apart; blank rows stay blank."""
+    rng = np.random.default_rng(3)
+    rows = rng.uniform(0.1, 0.9, size=(2_000, 1))
+    labels = (rows[:, 0] > 0.5).astype(int)
+    without = PerceptronClassifier(epsilon=4, delta=1e-5, classes=[0, 1]).fit(rows, labels)
+    model = base.clone(without).set_params(fit_intercept=True, intercept_scaling=0.5)
+    model.fit(rows, labels)
+
+    assert without.score(rows, labels) < 0.7
+    assert model.score(rows, labels) > 0.9
+    assert model.coef_.shape == (1, 1)
+    assert -model.intercept_[0] / model.coef_[0, 0] == pytest.approx(0.5, abs=0.1)
+    assert model.guarantee_ == without.guarantee_
+    with pytest.warns(PredictableNoise):
+        one = base.clone(model).set_params(random_state=1).fit(rows, labels)
+    blank = np.zeros((5, 1))
+    with pytest.warns(PredictableNoise):
+        other = base.clone(one).fit(np.concatenate([rows, blank]), [*labels, 1, 1, 1, 1, 1])
+    assert (one.coef_ == other.coef_).all()
+    assert (one.intercept_ == other.intercept_).all()
+
+
+def test_features_of_a_map_are_learned() -> None:
+    """Digits through Fourier features: as costly, the map in the derivation, and as accurate."""
+    model = digits(map=WAVES).fit(X, Y)
+
+    assert model.guarantee_ == digits().guarantee()
+    assert WAVES.description in model.guarantee_.derivation.explain()
+    assert model.coef_.shape == (10, 600)
+    assert model.score(X, Y) > 0.8
+    with pytest.raises(ParameterError, match="64 wide"):
+        base.clone(model).fit(X[:, 1:], Y)
+
+
+def test_stopping_rules_reach_the_learner() -> None:
+    """A test ends the run and says so; what it costs is in the budget; a choice makes all steps."""
+    plain = digits(epsilon=None, delta=None, sigma=40)
+    tested = base.clone(plain).set_params(stop=NormStop(below=10_000)).fit(X, Y)
+    chosen = base.clone(plain).set_params(stop=ChooseIterate(epsilon=0.5)).fit(X, Y)
+    counted = digits(stop=GaussianStop(sigma=400, below=100))
+
+    assert (tested.stopped_, tested.n_iter_) == (True, 0)
+    assert tested.guarantee_ == plain.guarantee()
+    assert not chosen.stopped_
+    assert chosen.guarantee_.epsilon(delta=1e-5).lower > plain.guarantee().epsilon(delta=1e-5).upper
+    assert counted.guarantee().epsilon(delta=1e-5).upper <= 1
+    assert counted.learner().sigma > digits().learner().sigma  # type: ignore[attr-defined]
+
+
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
@@ -179,6 +237,11 @@ def test_parameters_reach_the_learner() -> None:
         ({"steps": 0}, "steps must be"),
         ({"rate": 2}, "rate must be"),
         ({"margin": -1}, "margin must be"),
+        ({"stop": "early"}, "stop must be"),
+        ({"map": np.eye(64)}, "map must be"),
+        ({"fit_intercept": 1}, "fit_intercept must be"),
+        ({"fit_intercept": True, "map": WAVES}, "fit_intercept must be"),
+        ({"intercept_scaling": 0}, "intercept_scaling must be"),
         ({"relation": "add-remove"}, "relation must be"),
     ],
 )

@@ -50,9 +50,13 @@ if TYPE_CHECKING:
     from mechanisms.noise.laplace import Laplace
     from mechanisms.queries.exact import ClippedSum, Count, Scores
     from mechanisms.samplers.rng import ReplayRng, SystemRng
+    from mechanisms.selection.above_threshold import AboveThreshold
     from mechanisms.selection.exponential import ExponentialMechanism
+    from mechanisms.selection.permute_and_flip import PermuteAndFlip
+    from mechanisms.selection.report_noisy_max import ReportNoisyMax
 
 _HOMES = {
+    "AboveThreshold": "mechanisms.selection.above_threshold",
     "BatchPerceptron": "mechanisms.learning.batch_perceptron",
     "CandidateExponential": "mechanisms.learning.candidate_exponential",
     "Chained": "mechanisms.combinators.chained",
@@ -83,12 +87,14 @@ _HOMES = {
     "NoisyMistakes": "mechanisms.learning.noisy_mistakes",
     "NormStop": "mechanisms.learning.stops",
     "OneVsRest": "mechanisms.learning.one_vs_rest",
+    "PermuteAndFlip": "mechanisms.selection.permute_and_flip",
     "Projected": "mechanisms.learning.projected",
     "RademacherProjection": "mechanisms.learning.maps.rademacher_projection",
     "RandomizedResponse": "mechanisms.local.randomized_response",
     "Records": "mechanisms.learning.records",
     "Repeated": "mechanisms.combinators.repeated",
     "ReplayRng": "mechanisms.samplers.rng",
+    "ReportNoisyMax": "mechanisms.selection.report_noisy_max",
     "Scores": "mechanisms.queries.exact",
     "Selected": "mechanisms.combinators.best_of_runs",
     "SignProjection": "mechanisms.learning.maps.sign_projection",
@@ -106,6 +112,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "AboveThreshold",
     "BatchPerceptron",
     "CandidateExponential",
     "Chained",
@@ -136,12 +143,14 @@ __all__ = [
     "NoisyMistakes",
     "NormStop",
     "OneVsRest",
+    "PermuteAndFlip",
     "Projected",
     "RademacherProjection",
     "RandomizedResponse",
     "Records",
     "Repeated",
     "ReplayRng",
+    "ReportNoisyMax",
     "Scores",
     "Selected",
     "SignProjection",

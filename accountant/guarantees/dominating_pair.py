@@ -11,6 +11,7 @@ from accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee
 from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee
 from accountant.guarantees.provenance import applied, state
 from accountant.guarantees.theorem import Theorem
+from accountant.pairs.finite import FinitePair
 from accountant.pairs.pair import Pair
 from accountant.pairs.product import Product
 from accountant.relation import AddRemove, R, Relation
@@ -93,7 +94,9 @@ class DominatingPair(FaithfulPairGuarantee[R]):
         """Return the statement in words and numbers."""
         factors = self.forward.factors
         total = sum(factor.count for factor in factors)
-        if len(factors) == 1 and total == 1:
+        if total == 1 and isinstance(factors[0].pair, FinitePair):
+            return f"dominated by a pair of {len(factors[0].pair.p)} outcomes"
+        if total == 1:
             return f"dominated by {factors[0].pair!r}"
         return f"dominated by a product of {total} pairs, {len(factors)} of them distinct"
 

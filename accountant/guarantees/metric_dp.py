@@ -9,15 +9,14 @@ from typing import Final, final, overload
 from accountant import arguments
 from accountant.arguments import Number
 from accountant.guarantees.derivation import Derivation
-from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.dominating_pair import DominatingPair, dominated
 from accountant.guarantees.guarantee import DEFAULT_RELATION
 from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee
 from accountant.guarantees.point_lists import Points
-from accountant.guarantees.provenance import derived, stated
+from accountant.guarantees.provenance import state
 from accountant.guarantees.rounding import show
 from accountant.guarantees.theorem import Theorem, dominate_again
 from accountant.pairs.laplace import LaplacePair
-from accountant.pairs.product import Product
 from accountant.relation import AddRemove, R, Relation
 
 DOMINATE_METRIC_DP: Final = Theorem(
@@ -72,10 +71,12 @@ class MetricDP(FaithfulPairGuarantee[R]):
         derivation: Derivation | None = None,
     ) -> None:
         """State the guarantee; without a derivation it is an assumption."""
-        object.__setattr__(self, "stated_epsilon", arguments.non_negative(epsilon=epsilon))
-        object.__setattr__(self, "relation", relation)
-        object.__setattr__(
-            self, "derivation", derived(self, derivation or stated("metric-dp", self))
+        state(
+            self,
+            "metric-dp",
+            relation,
+            derivation,
+            stated_epsilon=arguments.non_negative(epsilon=epsilon),
         )
 
     def describe(self) -> str:
@@ -94,14 +95,7 @@ class MetricDP(FaithfulPairGuarantee[R]):
             of a Laplace variable against itself shifted by epsilon, which has equality.
         Source: proofs/theory/path.md, Theorem 1.
         """
-        product = Product(())
-        if self.stated_epsilon > 0:
-            product = Product.of(LaplacePair(epsilon=self.stated_epsilon))
-        derivation = Derivation(
-            theorem=DOMINATE_METRIC_DP,
-            statement=f"dominated by Laplace variables {show(self.stated_epsilon)} scales apart",
-            premises=(self.derivation,),
-        )
-        return DominatingPair(
-            forward=product, backward=product, relation=self.relation, derivation=derivation
-        )
+        epsilon = self.stated_epsilon
+        statement = f"dominated by Laplace variables {show(epsilon)} scales apart"
+        pair = LaplacePair(epsilon=epsilon) if epsilon > 0 else None
+        return dominated(self, DOMINATE_METRIC_DP, statement, pair)

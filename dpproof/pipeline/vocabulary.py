@@ -15,6 +15,7 @@ from accountant.relation import Relation
 from accountant.sensitivity import L1, L2, L2Contribution, LInf
 from dpproof.pipeline.section import COUNT, POSITIVE, RATE, Rule
 from mechanisms import (
+    AboveThreshold,
     BatchPerceptron,
     DiscreteGaussian,
     DiscreteLaplace,
@@ -23,7 +24,9 @@ from mechanisms import (
     KeslerPerceptron,
     Laplace,
     LogisticObjective,
+    PermuteAndFlip,
     RandomizedResponse,
+    ReportNoisyMax,
 )
 from mechanisms.mechanism import Mechanism
 
@@ -51,6 +54,13 @@ PARAMETERS: Mapping[str, Parameter] = {
     "noise_multiplier": Parameter(rule=POSITIVE, more_is_private=True, words="noise multiplier"),
     "sigma": Parameter(rule=POSITIVE, more_is_private=True, words="sigma"),
     "scale": Parameter(rule=POSITIVE, more_is_private=True, words="scale"),
+    "threshold_scale": Parameter(
+        rule=POSITIVE, more_is_private=True, words="scale of the threshold's noise"
+    ),
+    "query_scale": Parameter(
+        rule=POSITIVE, more_is_private=True, words="scale of the queries' noise"
+    ),
+    "cutoff": Parameter(rule=COUNT, more_is_private=False, whole=True, words="answers"),
     "sensitivity": Parameter(rule=POSITIVE, more_is_private=None, words="sensitivity"),
     "contribution": Parameter(rule=POSITIVE, more_is_private=None, words="contribution"),
     "epsilon": Parameter(rule=POSITIVE, more_is_private=False, words="epsilon"),
@@ -70,7 +80,11 @@ PARAMETERS: Mapping[str, Parameter] = {
 
 
 NORMS: Mapping[str, type[L1 | L2]] = {"l1": L1, "l2": L2}
-NORM_WORDS: Mapping[str, str] = {"l1": "L1 sensitivity", "l2": "L2 sensitivity"}
+NORM_WORDS: Mapping[str, str] = {
+    "l1": "L1 sensitivity",
+    "l2": "L2 sensitivity",
+    "linf": "largest change of a query",
+}
 
 
 @final
@@ -164,6 +178,24 @@ def _exponential(given: ReleaseParameters) -> Mechanism[Relation]:
     )
 
 
+def _report_noisy_max(given: ReleaseParameters) -> Mechanism[Relation]:
+    return ReportNoisyMax(epsilon=given.values["epsilon"], relation=given.relation)
+
+
+def _permute_and_flip(given: ReleaseParameters) -> Mechanism[Relation]:
+    return PermuteAndFlip(epsilon=given.values["epsilon"], relation=given.relation)
+
+
+def _above_threshold(given: ReleaseParameters) -> Mechanism[Relation]:
+    return AboveThreshold(
+        threshold_scale=given.values["threshold_scale"],
+        query_scale=given.values["query_scale"],
+        sensitivity=LInf(given.values["sensitivity"]),
+        cutoff=int(given.values["cutoff"]),
+        relation=given.relation,
+    )
+
+
 def _perceptron(given: ReleaseParameters) -> Mechanism[Relation]:
     # The margin decides which records are mistakes and costs nothing.
     sigma, norm, rate = (given.values[name] for name in ("sigma", "norm", "batch_rate"))
@@ -223,6 +255,19 @@ KINDS: Mapping[str, Kind] = {
         build=_randomized_response,
     ),
     "exponential": Kind(words="exponential mechanism", forms=(("epsilon",),), build=_exponential),
+    "report-noisy-max": Kind(
+        words="report noisy max", forms=(("epsilon",),), build=_report_noisy_max
+    ),
+    "permute-and-flip": Kind(
+        words="permute-and-flip", forms=(("epsilon",),), build=_permute_and_flip
+    ),
+    "above-threshold": Kind(
+        words="above a threshold",
+        forms=(("threshold_scale", "query_scale", "sensitivity"),),
+        defaults={"cutoff": Fraction(1)},
+        norms=("linf",),
+        build=_above_threshold,
+    ),
     "perceptron": Kind(
         words="perceptron",
         forms=(("sigma", "steps"),),

@@ -11,20 +11,19 @@ import numpy as np
 
 from accountant import arguments
 from accountant.arguments import Number
-from accountant.errors import ParameterError
 from accountant.guarantees.bounded_range import BoundedRange
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.rounding import show
 from accountant.guarantees.theorem import Theorem
 from accountant.relation import AddRemove, R, Relation
 from accountant.sensitivity import LInf
-from accountant.side_conditions import MONOTONE, SAME_CANDIDATES
 from mechanisms import parameters
 from mechanisms.mechanism import Mechanism
 from mechanisms.outputs import Outputs
-from mechanisms.queries.query import Query, real_values, require_query
+from mechanisms.queries.query import Query, require_query
 from mechanisms.samplers import categorical_exp
 from mechanisms.samplers.rng import Rng
+from mechanisms.selection.scores import read_scores, require_monotone, score_assumptions
 
 MECHANISM_EXPONENTIAL: Final = Theorem(
     rule="mechanism/exponential",
@@ -103,19 +102,10 @@ class ExponentialMechanism(Mechanism[R]):
         relation: Relation = parameters.DEFAULT_RELATION,
         query: Query | None = None,
     ) -> None:
-        if not isinstance(monotone, bool):
-            raise ParameterError("monotone", monotone, "True or False")
-        if monotone and relation.symmetric:
-            raise ParameterError(
-                "monotone",
-                monotone,
-                f"False under {relation}",
-                "replacing a record can raise one score and lower another",
-            )
+        object.__setattr__(self, "relation", parameters.require_relation(relation))
         object.__setattr__(self, "epsilon", arguments.positive(epsilon=epsilon))
         object.__setattr__(self, "sensitivity", parameters.require_sensitivity(sensitivity, LInf))
-        object.__setattr__(self, "monotone", monotone)
-        object.__setattr__(self, "relation", parameters.require_relation(relation))
+        object.__setattr__(self, "monotone", require_monotone(monotone, self.relation))
         object.__setattr__(self, "query", require_query(query))
 
     @property
@@ -130,18 +120,12 @@ class ExponentialMechanism(Mechanism[R]):
 
     def guarantee(self) -> BoundedRange[R]:
         """State epsilon-bounded range."""
-        assumptions = (
-            *parameters.assumptions(self.sensitivity, self.relation),
-            SAME_CANDIDATES(),
-        )
-        if self.monotone:
-            assumptions += (MONOTONE(),)
         derivation = applied(
             MECHANISM_EXPONENTIAL,
             f"the exponential mechanism with factor {show(self.factor)} on scores of "
             f"sensitivity {show(self.sensitivity.value)} is {show(self.epsilon)}-bounded-range "
             f"({self.relation})",
-            assumptions=assumptions,
+            assumptions=score_assumptions(self.sensitivity, self.relation, monotone=self.monotone),
             factor=self.factor,
             sensitivity=self.sensitivity.value,
             monotone=self.monotone,
@@ -150,7 +134,5 @@ class ExponentialMechanism(Mechanism[R]):
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Indices of candidates, int64 of shape (datasets, count)."""
-        scores = real_values(self.query, datasets)
-        if scores.ndim != 2 or scores.shape[1] == 0:
-            raise ParameterError("scores", scores.tolist(), "one number per candidate, at least 1")
+        scores = read_scores(self.query, datasets)
         return np.stack([categorical_exp(row, count, rng, factor=self.factor) for row in scores])

@@ -10,6 +10,7 @@ from proofs.certificate import Json
 from proofs.logic.rule import Rule
 from proofs.logic.statement import NOTION_TYPES
 from proofs.rules import (
+    above_threshold,
     attacks,
     compose,
     convert,
@@ -91,6 +92,9 @@ RULE_SETS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
             },
             "mechanism/exponential": mechanisms.exponential,
             "mechanism/logistic-objective": objective_perturbation.logistic,
+            "mechanism/report-noisy-max": mechanisms.report_noisy_max,
+            "mechanism/permute-and-flip": mechanisms.permute_and_flip,
+            "mechanism/above-threshold": above_threshold.above_threshold,
             "dominate/bounded-range": dominate.bounded_range,
             "dominate/metric-dp": dominate.metric_dp,
             "dominate/privacy-profile": dominate.privacy_profile,

@@ -9,13 +9,17 @@ from typing import Final
 from proofs.balls.arithmetic import exact
 from proofs.errors import RefusedError
 from proofs.logic.rule import Application
-from proofs.logic.statement import GDP, SYMMETRIC, ZCDP, BoundedRange, Claim, Pairs
+from proofs.logic.statement import GDP, SYMMETRIC, ZCDP, BoundedRange, Claim, MetricDP, Pairs
 from proofs.pairs.discrete_gaussian import DiscreteGaussianPair
 from proofs.pairs.discrete_laplace import DiscreteLaplacePair
 from proofs.pairs.laplace import LaplacePair
 from proofs.pairs.pair import Pair
 from proofs.pairs.randomized_response import RandomizedResponsePair
 
+_DENSITIES: Final = {
+    "laplace": "of density proportional to e^(-|x|/scale)",
+    "exponential": "of density proportional to e^(-x/scale) on x > 0",
+}
 _LAPLACE: Final = "of mass proportional to e^(-|x|/scale) at every whole number x"
 
 
@@ -125,6 +129,54 @@ def exponential(step: Application) -> tuple[str, ...]:
     )
     together = "has no two scores that move in opposite directions between two neighbours"
     return (draws, together) if monotone else (draws,)
+
+
+def report_noisy_max(step: Application) -> tuple[str, ...]:
+    """Report noisy max, Laplace or exponential noise: 2 Delta/scale along paths, half if monotone.
+
+    Proof: proofs/theory/path.md, Theorem 2.
+    """
+    noise = step.witness.words("noise")
+    if noise not in _DENSITIES:
+        raise RefusedError("the rule knows Laplace and exponential noise")
+    scale, scores, together = _noisy_scores(step)
+    law = "drawn anew for every coordinate and independent of the data and of all other noise"
+    adds = (
+        f"adds {noise} noise of scale {exact(scale)}, {_DENSITIES[noise]}, {law}, to the score of "
+        f"every candidate, {scores}, and releases which sum is the largest and nothing else"
+    )
+    return adds, *together
+
+
+def permute_and_flip(step: Application) -> tuple[str, ...]:
+    """Permute-and-flip: 2 Delta/scale along paths of scores, half if monotone.
+
+    Proof: proofs/theory/path.md, Theorem 2.
+    """
+    scale, scores, together = _noisy_scores(step)
+    goes = (
+        f"goes through candidates in an order drawn with probability proportional to 1, {scores}, "
+        "until a coin is heads that for a candidate of score u has probability "
+        f"e^((u - the largest score)/{exact(scale)}), order and coins independent of all other "
+        "randomness, and releases which candidate that was and nothing else"
+    )
+    return goes, *together
+
+
+def _noisy_scores(step: Application) -> tuple[Fraction, str, tuple[str, ...]]:
+    """Check the step of a choice among noisy scores; return the scale and what it assumes."""
+    step.axiom()
+    scale, sensitivity = step.witness.positive("scale"), step.witness.positive("sensitivity")
+    monotone = step.witness.flag("monotone")
+    if monotone and step.conclusion.relation in SYMMETRIC:
+        raise RefusedError("scores are not monotone under replace-one")
+    step.expect(MetricDP(sensitivity / scale * (1 if monotone else 2)))
+    scores = (
+        "from a list of candidates that is the same for all datasets, each score moving by at "
+        f"most {exact(sensitivity)} between {step.conclusion.relation} neighbours"
+    )
+    together = "has no two scores that move in opposite directions between two neighbours"
+    return scale, scores, (together,) if monotone else ()
 
 
 def _discrete_gaussian(variance: Fraction) -> str:

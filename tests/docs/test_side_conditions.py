@@ -37,7 +37,15 @@ from accountant import (
 )
 from accountant.theorems.selection.above import select_above
 from accountant.theorems.subsampling.poisson import subsample_poisson
-from mechanisms import DiscreteGaussian, ExponentialMechanism, Gaussian, LogisticObjective
+from mechanisms import (
+    AboveThreshold,
+    DiscreteGaussian,
+    ExponentialMechanism,
+    Gaussian,
+    LogisticObjective,
+    PermuteAndFlip,
+    ReportNoisyMax,
+)
 from proofs.kernel import check
 from proofs.logic.rule import Application, Rule
 from proofs.rules import RULES
@@ -72,8 +80,9 @@ VERDICTS: Final = {
     "sensitivity": r"mov(es|ing) by at most .* between",
     "one shape": r"numbers, as long for every dataset|the same for all datasets, each score",
     "random bits": r"noise .*, drawn anew for every coordinate|with probability (e\^|proportional)",
-    "output alone": r"of the .*sum alone .* and nothing else|(drew|randomness,) and nothing else",
-    "monotone scores": r"no two scores that move in opposite directions",
+    "output alone": r"of the .*sum alone .* and nothing else|"
+    r"(drew|randomness,|largest|that was|were above) and nothing else",
+    "monotone scores": r"no two (scores|queries) that move in opposite directions",
     "same candidates": r"candidates that is the same for all datasets",
     "perturbed minimum": r"exact minimum over all w .*a function of that minimum .*nothing else",
     "categories": r"one of \d+ categories, the same list for all datasets",
@@ -98,6 +107,11 @@ def _sampled_sum() -> Guarantee[Any]:
     return noise.subsample(Poisson(sampling_rate=Fraction(1, 8))).guarantee()
 
 
+def _threshold(*, monotone: bool) -> Guarantee[Any]:
+    return AboveThreshold(threshold_scale=1, query_scale=2, monotone=monotone).guarantee()
+
+
+NOISY: Final = (ReportNoisyMax, PermuteAndFlip)
 ASKED: Final[Mapping[str, Mapping[str, Any]]] = {"group": {}, "first": {"epsilon": 0.5}}
 EXAMPLES: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
     **{name: COMPUTATIONS[name] for name in ("noises", "integers", "choices", "curves", "groups")},
@@ -110,6 +124,10 @@ EXAMPLES: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
     "draws": lambda: choice(GDP(mu=1), GDP(mu=2)),
     "contributions": lambda: Gaussian(sigma=2, sensitivity=L2Contribution(1)).guarantee(),
     "choice": lambda: ExponentialMechanism(epsilon=1, sensitivity=LInf(1)).guarantee(),
+    "largest": lambda: compose(*(m(epsilon=1).guarantee() for m in NOISY)),
+    "largest together": lambda: compose(*(m(epsilon=1, monotone=True).guarantee() for m in NOISY)),
+    "threshold": lambda: _threshold(monotone=False),
+    "threshold together": lambda: _threshold(monotone=True),
     "wide": lambda: self_compose(DiscreteGaussian(sigma=9, sensitivity=L2(3)).guarantee(), 2),
     "logistic": lambda: LogisticObjective(sigma=2, regulariser=8).guarantee(),
     "shifted": lambda: DiscreteGaussian(sigma=9, sensitivity=L1(3)).guarantee(),

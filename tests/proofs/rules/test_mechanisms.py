@@ -27,6 +27,9 @@ def discrete(shift: int, count: int = 1, sigma_squared: str = "9") -> dict[str, 
     return dict(factor("discrete-gaussian", count, sigma_squared=sigma_squared, shift=shift))
 
 
+FLIPS = {"scale": "8", "sensitivity": "2", "monotone": False}
+NOISY = {**FLIPS, "noise": "laplace"}
+
 CASES = [
     Case("mechanism/gaussian", said("gdp", mu_squared="1/16"), witness=GAUSSIAN),
     Case("mechanism/gaussian", said("gdp", mu_squared="1/17"), witness=GAUSSIAN, why=OTHER),
@@ -147,6 +150,33 @@ CASES = [
         witness={**EXPONENTIAL, "monotone": True},
         why="not monotone",
     ),
+    Case("mechanism/report-noisy-max", said("metric-dp", epsilon="1/2"), witness=NOISY),
+    Case(
+        "mechanism/report-noisy-max",
+        said("metric-dp", epsilon="1/2"),
+        witness={**NOISY, "noise": "exponential"},
+    ),
+    Case(
+        "mechanism/report-noisy-max",
+        said("metric-dp", epsilon="1/4"),
+        witness={**NOISY, "monotone": True},
+    ),
+    Case("mechanism/report-noisy-max", said("metric-dp", epsilon="1/4"), witness=NOISY, why=OTHER),
+    Case(
+        "mechanism/report-noisy-max",
+        said("metric-dp", epsilon="1/2"),
+        witness={**NOISY, "noise": "gumbel"},
+        why="knows Laplace",
+    ),
+    Case(
+        "mechanism/report-noisy-max",
+        said("metric-dp", epsilon="1/4", relation="replace-one"),
+        witness={**NOISY, "monotone": True},
+        why="not monotone",
+    ),
+    Case("mechanism/permute-and-flip", said("metric-dp", epsilon="1/2"), witness=FLIPS),
+    Case("mechanism/permute-and-flip", said("metric-dp", epsilon="1/4"), witness=FLIPS, why=OTHER),
+    Case("mechanism/permute-and-flip", said("pure-dp", epsilon="1/2"), witness=FLIPS, why=OTHER),
     Case("state/gdp", said("gdp", mu_squared="1")),
     Case("state/gdp", said("zcdp", rho="1"), why="the rule wants GDP"),
     Case(

@@ -1,0 +1,159 @@
+"""Ideal real numbers value + scale * noise that are compared, never rounded.
+
+The noise is Laplace or exponential: S E or E with E = -log U, U an ideal uniform and S a fair sign.
+Comparing two such numbers is deciding an inequality between logs of uniforms, of which further
+digits are drawn until it is certain; two of them are equal with probability 0.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.samplers import margins
+from mechanisms.samplers.rng import Rng
+from mechanisms.samplers.uniform import LazyUniform, Uniforms
+
+_FIRST_PRECISION = 128
+_GUARD = 24
+_NEGATIVE = 63
+_NEAREST = "n"
+
+
+@final
+class NoisyReal:
+    """One number value + scale * E, E = -log U of a uniform whose digits are drawn when needed.
+
+    Example:
+        >>> from mechanisms.samplers.rng import ReplayRng
+        >>> one, other = (
+        ...     NoisyReal(Fraction(k), Fraction(1), LazyUniform(1, 1, ReplayRng(k))) for k in (0, 9)
+        ... )
+        >>> other.exceeds(one)
+        True
+    """
+
+    __slots__ = ("_scale", "_uniform", "_value")
+
+    def __init__(self, value: Fraction, scale: Fraction, uniform: LazyUniform) -> None:
+        self._value = value
+        self._scale = scale
+        self._uniform = uniform
+
+    def exceeds(self, other: NoisyReal) -> bool:
+        """Return whether this number is above the other, for a number with another uniform."""
+        bits = _FIRST_PRECISION
+        while True:
+            (low, high), (least, most) = self.bracket(bits), other.bracket(bits)
+            if low > most or high < least:
+                return low > most
+            bits *= 2
+
+    def bracket(self, bits: int) -> tuple[Fraction, Fraction]:
+        """Return rationals around the number, from at least so many digits of its uniform."""
+        uniform = self._uniform.refine(bits)
+        while uniform.prefix == 0:
+            uniform.refine(uniform.bits + 1)
+        near = _minus_log(uniform.prefix + 1, uniform.bits)[0]
+        far = _minus_log(uniform.prefix, uniform.bits)[1]
+        ends = self._value + self._scale * near, self._value + self._scale * far
+        return min(ends), max(ends)
+
+
+@final
+class NoisyReals:
+    """Many numbers values[i] + scale * noise[i], independent noise: Laplace if signed.
+
+    Attributes:
+        near: binary64 approximations, shape (n,); infinite or nan where there is none.
+        margin: bounds of their errors, shape (n,); nan or infinite where ``near`` is.
+    """
+
+    __slots__ = ("_known", "_negative", "_scale", "_uniforms", "_values", "margin", "near")
+
+    def __init__(
+        self, values: NDArray[np.float64], scale: Fraction, rng: Rng, *, signed: bool
+    ) -> None:
+        self._values, self._scale = values, scale
+        self._uniforms = Uniforms(len(values), rng, spent=int(signed))
+        top = (self._uniforms.first >> np.uint64(_NEGATIVE)).astype(np.bool_)
+        self._negative = top & signed
+        self._known: dict[int, NoisyReal] = {}
+        factor = margins.nearest(scale)
+        with np.errstate(all="ignore"):
+            noise = factor * np.maximum(-np.log(self._uniforms.approximation), 0.0)
+            self.near = values + np.where(self._negative, -noise, noise)
+            error = noise * (margins.LIBM + margins.ROUNDING) + 2 * margins.UNIFORM * factor
+            self.margin = error + margins.ROUNDING * np.abs(self.near) + margins.UNDERFLOW
+
+    def exact(self, index: int) -> NoisyReal:
+        """Return one of the numbers to any precision, the same one whenever it is asked for."""
+        if index not in self._known:
+            scale = -self._scale if self._negative[index] else self._scale
+            value = Fraction(float(self._values[index]))
+            self._known[index] = NoisyReal(value, scale, self._uniforms.lazy(index))
+        return self._known[index]
+
+
+def exceeding(left: NoisyReals, right: NoisyReals, row: int) -> NDArray[np.bool_]:
+    """Return which numbers on the left are above that of their row on the right.
+
+    Args:
+        left: shape (rows * row,).
+        right: shape (rows,).
+        row: how many numbers on the left are compared with each on the right.
+    Returns:
+        shape (rows, row).
+    """
+    with np.errstate(invalid="ignore"):
+        gap = left.near.reshape(-1, row) - right.near[:, None]
+        error = left.margin.reshape(-1, row) + right.margin[:, None]
+        error = error + margins.ROUNDING * np.abs(gap)
+        above, below = gap > error, gap < -error
+    for i, j in np.argwhere(~(above | below)):
+        above[i, j] = left.exact(int(i) * row + int(j)).exceeds(right.exact(int(i)))
+    return np.asarray(above)
+
+
+def largest_of_rows(numbers: NoisyReals, row: int) -> NDArray[np.int64]:
+    """Return the position in each row of its largest number.
+
+    Args:
+        numbers: shape (rows * row,).
+        row: how many numbers make a row, at least 1.
+    Returns:
+        shape (rows,), from 0 to row - 1.
+    """
+    near, error = numbers.near.reshape(-1, row), numbers.margin.reshape(-1, row)
+    with np.errstate(invalid="ignore"):
+        lower = np.where(np.isfinite(error), near - error * (1 + margins.ROUNDING), -np.inf)
+        upper = np.where(np.isfinite(error), near + error * (1 + margins.ROUNDING), np.inf)
+    slack = margins.ROUNDING * np.abs(near)
+    possible = ~(upper + slack < (lower - slack).max(axis=1)[:, None])
+    found: NDArray[np.int64] = possible.argmax(axis=1).astype(np.int64)
+    for i in np.flatnonzero(possible.sum(axis=1) > 1):
+        best, *others = (int(j) for j in np.flatnonzero(possible[i]))
+        for j in others:
+            start = int(i) * row
+            if numbers.exact(start + j).exceeds(numbers.exact(start + best)):
+                best = j
+        found[i] = best
+    return found
+
+
+def _minus_log(numerator: int, bits: int) -> tuple[Fraction, Fraction]:
+    """Return rationals around -log(numerator / 2^bits), 0 < numerator <= 2^bits.
+
+    Assumption: mpmath's ``log`` at w bits is within a relative 2^(8 - w), as in ``enclosure``.
+    """
+    from mpmath import libmp  # noqa: PLC0415 - only the rare slow decisions need it
+
+    work = bits + _GUARD
+    ratio: Any = libmp.from_man_exp(numerator, -bits)
+    sign, man, exp, _ = libmp.mpf_log(ratio, work, _NEAREST)
+    value = -Fraction(-man if sign else man) * Fraction(2) ** exp
+    slack = value / (1 << (work - 9))
+    return value - slack, value + slack

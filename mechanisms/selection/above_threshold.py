@@ -1,0 +1,214 @@
+"""AboveThreshold, the sparse vector technique with Laplace noise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, final, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant import arguments
+from accountant.arguments import Number
+from accountant.errors import ParameterError
+from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.provenance import applied
+from accountant.guarantees.rounding import show
+from accountant.guarantees.theorem import Theorem
+from accountant.pairs.above_threshold import above_threshold_pair
+from accountant.pairs.product import Product
+from accountant.relation import AddRemove, R, Relation
+from accountant.sensitivity import LInf
+from accountant.side_conditions import MONOTONE
+from mechanisms import parameters
+from mechanisms.mechanism import Mechanism
+from mechanisms.outputs import Outputs
+from mechanisms.queries.query import Query, require_query
+from mechanisms.samplers.noisy_reals import NoisyReals, exceeding
+from mechanisms.samplers.rng import Rng
+from mechanisms.samplers.sampler_arguments import scale as noise_scale
+from mechanisms.selection.scores import (
+    UNIT,
+    in_parts,
+    read_scores,
+    require_monotone,
+)
+
+MECHANISM_ABOVE_THRESHOLD: Final = Theorem(
+    rule="mechanism/above-threshold",
+    source="proofs/theory/above_threshold.md, Theorems 1 to 3",
+)
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class AboveThreshold(Mechanism[R]):
+    """Release the positions of the first queries whose noisy value is above a noisy threshold.
+
+    The threshold gets Laplace noise once, every query Laplace noise of its own; after ``cutoff``
+    queries above the threshold nothing more is compared. Noise is never rounded: the comparisons
+    are those of real numbers.
+
+    Statement: if no query moves by more than Delta between neighbours, both orders are dominated by
+        the pair of the isoperimetric bound kappa of ``above_threshold_pair`` with a =
+        Delta/threshold_scale and b = Delta/query_scale; in particular the output is
+        (a + 2 cutoff b)-DP, or (a + cutoff b)-DP if no two queries move in opposite directions,
+        and much better than that at every delta > 0. The number of queries costs nothing.
+    Assumes: sensitivity; one shape; random bits; output alone; monotone scores (if monotone).
+    Source: proofs/theory/above_threshold.md; the mechanism is Dwork, Naor, Reingold, Rothblum &
+        Vadhan (STOC 2009) in the form of Lyu, Su & Li (arXiv:1603.01699), Algorithm 7.
+
+    Args:
+        threshold_scale: of the threshold's noise, in the queries' unit, in [2^-300, 2^300].
+        query_scale: of every query's noise, in the queries' unit, in [2^-300, 2^300]; twice the
+            threshold's (``cutoff`` 1) is usual.
+        sensitivity: LInf, in the queries' unit: every query's exact value moves by at most this
+            between neighbours.
+        cutoff: after how many queries above the threshold to stop.
+        monotone: claim that no two queries move in opposite directions between neighbours, as of
+            counts. Meaningless under replace-one, where it is refused.
+        threshold: public, in the queries' unit, exactly a binary64 number.
+        relation: the neighbouring relation that ``sensitivity`` speaks of.
+        query: data -> the values of all queries; None when the data is already the values.
+    Raises:
+        ParameterError: a parameter outside its domain; on release, values that are not a sequence
+            of finite numbers.
+    Example:
+        >>> first = AboveThreshold(threshold_scale=2, query_scale=4, threshold=50)
+        >>> first.release([-1000, 2000, 3000])
+        1
+    """
+
+    threshold_scale: Fraction
+    query_scale: Fraction
+    sensitivity: LInf
+    cutoff: int
+    monotone: bool
+    threshold: Fraction
+    relation: R
+    query: Query | None
+
+    @overload
+    def __init__(
+        self: AboveThreshold[AddRemove],
+        *,
+        threshold_scale: Number,
+        query_scale: Number,
+        sensitivity: LInf = UNIT,
+        cutoff: int = 1,
+        monotone: bool = False,
+        threshold: Number = 0,
+        query: Query | None = None,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        *,
+        threshold_scale: Number,
+        query_scale: Number,
+        sensitivity: LInf = UNIT,
+        cutoff: int = 1,
+        monotone: bool = False,
+        threshold: Number = 0,
+        relation: R,
+        query: Query | None = None,
+    ) -> None: ...
+
+    def __init__(
+        self,
+        *,
+        threshold_scale: Number,
+        query_scale: Number,
+        sensitivity: LInf = UNIT,
+        cutoff: int = 1,
+        monotone: bool = False,
+        threshold: Number = 0,
+        relation: Relation = parameters.DEFAULT_RELATION,
+        query: Query | None = None,
+    ) -> None:
+        object.__setattr__(self, "relation", parameters.require_relation(relation))
+        object.__setattr__(self, "threshold_scale", noise_scale(threshold_scale=threshold_scale))
+        object.__setattr__(self, "query_scale", noise_scale(query_scale=query_scale))
+        object.__setattr__(self, "sensitivity", parameters.require_sensitivity(sensitivity, LInf))
+        object.__setattr__(self, "cutoff", arguments.count(cutoff=cutoff))
+        object.__setattr__(self, "monotone", require_monotone(monotone, self.relation))
+        object.__setattr__(self, "threshold", _binary64(threshold))
+        object.__setattr__(self, "query", require_query(query))
+        self._pair()
+
+    @property
+    def acts_on_records(self) -> bool:
+        """Whether the mechanism carries its query."""
+        return self.query is not None
+
+    def guarantee(self) -> DominatingPair[R]:
+        """The pair of the isoperimetric bound, the same in both directions."""
+        values = show(self.threshold_scale), show(self.query_scale)
+        derivation = applied(
+            MECHANISM_ABOVE_THRESHOLD,
+            f"the first {self.cutoff} above a threshold, with Laplace noise of scale "
+            f"{values[0]} on the threshold and {values[1]} on queries of sensitivity "
+            f"{show(self.sensitivity.value)} ({self.relation})",
+            assumptions=self._assumptions(),
+            threshold_scale=self.threshold_scale,
+            query_scale=self.query_scale,
+            sensitivity=self.sensitivity.value,
+            cutoff=self.cutoff,
+            monotone=self.monotone,
+        )
+        pair = self._pair()
+        return DominatingPair(
+            forward=pair, backward=pair, relation=self.relation, derivation=derivation
+        )
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Positions from 0, -1 where there is none: int64 of shape (datasets, count).
+
+        With a cut-off above 1 the shape is (datasets, count, cutoff), positions growing.
+        """
+
+        def some(row: NDArray[np.float64], size: int) -> NDArray[np.int64]:
+            bars = np.full(size, float(self.threshold))
+            bar = NoisyReals(bars, self.threshold_scale, rng, signed=True)
+            values = NoisyReals(np.tile(row, size), self.query_scale, rng, signed=True)
+            return _first(exceeding(values, bar, len(row)), self.cutoff)
+
+        return in_parts(read_scores(self.query, datasets), count, some)
+
+    def _assumptions(self) -> tuple[str, ...]:
+        """Return what is taken for granted."""
+        found = parameters.assumptions(self.sensitivity, self.relation)
+        return (*found, MONOTONE()) if self.monotone else found
+
+    def _pair(self) -> Product:
+        """Return the dominating pair; refuse scales whose losses are out of reach."""
+        moved = self.sensitivity.value
+        pair = above_threshold_pair(
+            threshold=moved / self.threshold_scale,
+            query=moved / self.query_scale,
+            cutoff=self.cutoff,
+            monotone=self.monotone,
+        )
+        return Product.of(pair)
+
+
+def _binary64(threshold: Number) -> Fraction:
+    """Return a threshold that binary64 holds exactly, as it does the queries' values."""
+    exact = arguments.real(threshold=threshold)
+    if not -(2**1023) <= exact <= 2**1023 or Fraction(float(exact)) != exact:
+        raise ParameterError("threshold", threshold, "exactly a binary64 number", "use its float")
+    return exact
+
+
+def _first(above: NDArray[np.bool_], cutoff: int) -> NDArray[np.int64]:
+    """Return the positions of the first ``cutoff`` True of each row, -1 where there are fewer."""
+    if cutoff == 1:
+        return np.where(above.any(axis=1), above.argmax(axis=1), -1).astype(np.int64)
+    found = np.full((len(above), cutoff), -1, dtype=np.int64)
+    rank = above.cumsum(axis=1) - 1
+    row, position = np.nonzero(above & (rank < cutoff))
+    found[row, rank[row, position]] = position
+    return found

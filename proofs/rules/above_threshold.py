@@ -1,0 +1,93 @@
+"""AboveThreshold: a finite pair above the pair of its isoperimetric bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from typing import Final
+
+from flint import arb
+
+from proofs.balls.arithmetic import ball, each_precision, exact, require_at_most, show
+from proofs.balls.isoperimetric import Cell, Line, cells, corners, pieces, profile
+from proofs.errors import RefusedError
+from proofs.limits import PER_COMPARISON, VALUE
+from proofs.logic.rule import Application
+from proofs.logic.statement import SYMMETRIC, Pairs
+from proofs.rules.finite_pair import alone
+from proofs.rules.prices import corners_work
+
+_DEPTH: Final = 64  # lines of mu: kappa is larger than the theorem's below masses of 2^-64 alone
+
+
+def above_threshold(step: Application) -> tuple[str, ...]:
+    """Finite pairs above the isoperimetric pair. Proof: proofs/theory/above_threshold.md."""
+    step.axiom()
+    names = ("threshold_scale", "query_scale", "sensitivity")
+    threshold, query, sensitivity = (step.witness.positive(name) for name in names)
+    cutoff, monotone = step.witness.whole("cutoff"), step.witness.flag("monotone")
+    if monotone and step.conclusion.relation in SYMMETRIC:
+        raise RefusedError("queries are not monotone under a symmetric relation")
+    first, second = sensitivity / threshold, cutoff * sensitivity / query
+    curves = [_rising(first, second)] if monotone else [_any_way(first, second)]
+    if monotone:
+        curves.append([(right, left) for left, right in curves[0]])
+    claim, listed = step.concludes(Pairs), [corners(lines) for lines in curves]
+    tables = [each_precision(partial(_cells, one)) for one in listed]
+    price = VALUE + PER_COMPARISON * sum(2 * len(one) for one in listed)
+    for product in dict.fromkeys((claim.forward, claim.backward)):
+        pair = alone(product, "concludes")
+        step.budget.spend(corners_work(pair) + price * (len(pair.p) + 1))
+        for t, allowed in pair.corners():
+            for table in tables:
+                bound = partial(_profile, table, t)
+                require_at_most(bound, partial(ball, allowed), f"the profile at ratio {show(t)}")
+    return _words(step, cutoff, (threshold, query, sensitivity), monotone=monotone)
+
+
+def _any_way(threshold: Fraction, query: Fraction) -> list[Line]:
+    """Return kappa of queries that move in any direction: (a + 2b) min(p, 1 - p) and b mu(p)."""
+    steepest = threshold + 2 * query
+    found = [(Fraction(0), steepest), (steepest, Fraction(0))]
+    for k in range(_DEPTH):
+        low = query * Fraction(2, 3 << k)
+        found += [(low, low + k * query), (low + k * query, low)]
+    return found
+
+
+def _rising(threshold: Fraction, query: Fraction) -> list[Line]:
+    """Return kappa of queries that move up: b m(p) and (a + b)(1 - p)."""
+    found = [(Fraction(0), query), (threshold + query, Fraction(0))]
+    for k in range(_DEPTH):
+        low = query * Fraction(1, 2 << k)
+        found.append((low + k * query, low))
+    return found
+
+
+def _cells(found: list[Line]) -> list[Cell]:
+    """Return the cells of a curve with these corners, at the present precision."""
+    return cells(pieces(found))
+
+
+def _profile(table: Callable[[], list[Cell]], t: Fraction) -> arb:
+    """Return the profile at one ratio."""
+    return profile(table(), ball(t))
+
+
+def _words(
+    step: Application, cutoff: int, scales: tuple[Fraction, Fraction, Fraction], *, monotone: bool
+) -> tuple[str, ...]:
+    """Return what is taken for granted of the mechanism."""
+    threshold, query, sensitivity = map(exact, scales)
+    between = f"between {step.conclusion.relation} neighbours"
+    law = "drawn anew for every coordinate and independent of the data and of all other noise"
+    runs = (
+        f"adds Laplace noise of scale {threshold} to one threshold, once, and Laplace noise of "
+        f"scale {query}, {law}, to the values of queries, a list of numbers, as long for every "
+        f"dataset, each moving by at most {sensitivity} {between}, compares one sum after the "
+        f"other with the noisy threshold until {cutoff} were above, and releases which sums were "
+        "above and nothing else"
+    )
+    together = "has no two queries that move in opposite directions between two neighbours"
+    return (runs, together) if monotone else (runs,)

@@ -1,0 +1,76 @@
+"""AboveThreshold: the finite pair has to be above the isoperimetric pair, at every corner."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+
+import pytest
+
+from accountant.pairs.above_threshold import above_threshold_pair
+from accountant.pairs.finite import FinitePair
+from proofs.certificate import show_rational
+from tests.proofs.support import Case, Object, factor, pairs
+
+RULE = "mechanism/above-threshold"
+GIVEN: Object = {
+    "threshold_scale": "2",
+    "query_scale": "4",
+    "sensitivity": "1",
+    "cutoff": 1,
+    "monotone": False,
+}
+
+
+@cache
+def found(*, monotone: bool = False, cutoff: int = 1) -> FinitePair:
+    """The library's pair at these scales."""
+    return above_threshold_pair(
+        threshold=Fraction(1, 2), query=Fraction(1, 4), cutoff=cutoff, monotone=monotone
+    )
+
+
+def written(pair: FinitePair) -> Object:
+    """A finite pair in the certificate's JSON."""
+    return factor("finite", p=list(map(show_rational, pair.p)), q=list(map(show_rational, pair.q)))
+
+
+def merged(pair: FinitePair, first: int, last: int) -> FinitePair:
+    """Outcomes first to last as one: a pair below."""
+
+    def joined(masses: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
+        return (*masses[:first], sum(masses[first:last], Fraction(0)), *masses[last:])
+
+    return FinitePair(p=joined(pair.p), q=joined(pair.q))
+
+
+@pytest.mark.parametrize(
+    ("pair", "changes", "why"),
+    [
+        (found(), {}, ""),
+        (found(), {"threshold_scale": "3"}, ""),
+        (found(), {"threshold_scale": "1"}, "profile at ratio"),
+        (found(), {"query_scale": "39/10"}, "profile at ratio"),
+        (found(), {"cutoff": 2}, "profile at ratio"),
+        (found(cutoff=2), {"cutoff": 2}, ""),
+        (found(), {"sensitivity": "2"}, "profile at ratio"),
+        (found(), {"monotone": True}, ""),
+        (found(monotone=True), {"monotone": True}, ""),
+        (found(monotone=True), {}, "profile at ratio"),
+        (merged(found(), 200, 204), {}, "profile at ratio"),
+        (merged(found(), 0, 2), {}, "profile at ratio"),
+        (FinitePair(p=(Fraction(1),), q=(Fraction(1),)), {}, "profile at ratio"),
+    ],
+)
+def test_the_pair_is_compared(pair: FinitePair, changes: Object, why: str) -> None:
+    """Accepted at the scales it is made for and at more noise, refused with anything less."""
+    Case(RULE, pairs([written(pair)]), witness={**GIVEN, **changes}, why=why).holds()
+
+
+def test_refuses_what_is_no_finite_pair_and_monotone_queries_under_replace_one() -> None:
+    """One finite pair, once, without infinite losses; replacing moves queries both ways."""
+    Case(RULE, pairs([factor("laplace", epsilon="1")]), witness=GIVEN, why="one finite").holds()
+    Case(RULE, pairs([{**written(found()), "count": 2}]), witness=GIVEN, why="one finite").holds()
+    together = {**GIVEN, "monotone": True}
+    symmetric = {**pairs([written(found(monotone=True))]), "relation": "replace-one"}
+    Case(RULE, symmetric, witness=together, why="not monotone").holds()

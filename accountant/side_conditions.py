@@ -125,6 +125,18 @@ PERTURBED_MINIMUM: Final = SideCondition(
     "{regulariser} ||w||^2 / 2 and a linear term of independent ideal Gaussian coordinates, and of "
     "what is released beside it",
 )
+PERTURBED_CHOICE: Final = SideCondition(
+    "perturbed choice",
+    "the released candidate is the first, in an order that no data decides, to minimise an integer "
+    "objective plus the noise on the places of its pattern, and between {relation} neighbours the "
+    "difference of the objectives of two candidates moves by at most {shift} times the number of "
+    "places in which their patterns differ",
+)
+NEAR_MINIMUM: Final = SideCondition(
+    "near minimum",
+    "whatever the data and the noise, the released candidate misses the minimum by at most {units} "
+    "units",
+)
 CATEGORIES: Final = SideCondition(
     "categories", "the released value is one of {categories} categories on every dataset"
 )

@@ -290,6 +290,7 @@ _PLAIN = [
     "mechanism/report-noisy-max",
     "mechanism/permute-and-flip",
     "mechanism/above-threshold",
+    "mechanism/separator-perturbation",
     "state/pure-dp",
     "state/approx-dp",
     "state/bounded-range",

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Final
 
-from proofs.balls.arithmetic import exact
+from proofs.balls.arithmetic import ball, exact, require_at_most
 from proofs.errors import RefusedError
 from proofs.logic.rule import Application
-from proofs.logic.statement import GDP
+from proofs.logic.statement import GDP, ApproxDP, PureDP
 
+_LAWS: Final = {
+    "laplace": "of mass proportional to e^(-(|k_1| + ... + |k_m|)/scale)",
+    "linf": "of mass proportional to e^(-max |k_i|/scale)",
+    "sphere": "that is the rounding of a vector of density proportional to e^(-||x||_2/scale)",
+}
 _DRAWN: Final = "drawn anew for every coordinate and independent of the data and all other noise"
 
 
@@ -38,3 +44,61 @@ def logistic(step: Application) -> tuple[str, ...]:
         "datasets, and nothing else"
     )
     return (released,)
+
+
+def separator(step: Application) -> tuple[str, ...]:
+    """Noise on the m places of patterns, hiding shifts by s: epsilon-DP.
+
+    laplace: epsilon scale = m s. linf: epsilon scale = s. sphere: (epsilon scale)^2 >= m s^2. If
+    the minimum is missed by at most u units: (epsilon, delta)-DP, delta >= (1 + e^epsilon) p, p
+    as in ``_near_tie``.
+    Source: proofs/theory/separators.md, Theorems 1 and 2.
+    """
+    step.axiom()
+    noise, scale = step.witness.words("noise"), step.witness.positive("scale")
+    places, shift = step.witness.whole("places"), step.witness.whole("shift")
+    if noise not in _LAWS:
+        raise RefusedError(f"no noise is called {noise:.20}")
+    tolerant = step.witness.has("units")
+    claim = step.concludes(ApproxDP) if tolerant else step.concludes(PureDP)
+    epsilon = claim.epsilon
+    if noise == "sphere":
+        if (epsilon * scale) ** 2 < places * shift**2:
+            raise RefusedError("the conclusion is not the one that follows")
+    elif epsilon * scale != (places * shift if noise == "laplace" else shift):
+        raise RefusedError("the conclusion is not the one that follows")
+    moved = (
+        f"releases a candidate w of a list that is the same for all datasets, which minimises an "
+        f"integer objective of the data plus the sum over i of k_i e_i(w), e(w) being a pattern of "
+        f"{places} zeros and ones; between {step.conclusion.relation} neighbours the difference of "
+        f"the objectives of two candidates moves by at most {shift} times the number of places in "
+        f"which their patterns differ; k is integer noise {_LAWS[noise]}, scale {exact(scale)}, "
+        f"{_DRAWN}; and it releases nothing else"
+    )
+    if not tolerant:
+        ties = (
+            "of several minimal candidates it takes the first, in an order that is always the same"
+        )
+        return moved, ties
+    units = step.witness.whole("units", least=0)
+    chance = _near_tie(noise, places, scale, units)
+    delta = step.concludes(ApproxDP).delta
+    if delta < 1:
+        require_at_most(
+            lambda: (1 + ball(epsilon).exp()) * ball(chance), lambda: ball(delta), "delta"
+        )
+    missed = f"misses the minimum by at most {units} units, whatever the data and the noise"
+    return moved, missed
+
+
+def _near_tie(noise: str, places: int, scale: Fraction, units: int) -> Fraction:
+    """Bound the probability that a second candidate is within some units of the minimum.
+
+    m (2 u + 1) rho, rho <= 1/(2 scale) for laplace, <= (1 + 4/scale)/(2 m scale) for linf from
+    scale 2 on.
+    """
+    if noise == "laplace":
+        return places * (2 * units + 1) / (2 * scale)
+    if noise == "linf" and scale >= 2:
+        return (2 * units + 1) * (1 + 4 / scale) / (2 * scale)
+    raise RefusedError("the rule knows no bound of near ties for this noise")

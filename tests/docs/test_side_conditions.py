@@ -39,12 +39,15 @@ from accountant.theorems.selection.above import select_above
 from accountant.theorems.subsampling.poisson import subsample_poisson
 from mechanisms import (
     AboveThreshold,
+    Cube,
     DiscreteGaussian,
     ExponentialMechanism,
     Gaussian,
     LogisticObjective,
+    MilpOracle,
     PermuteAndFlip,
     ReportNoisyMax,
+    SeparatorPerturbation,
 )
 from proofs.kernel import check
 from proofs.logic.rule import Application, Rule
@@ -84,6 +87,8 @@ VERDICTS: Final = {
     r"(drew|randomness,|largest|that was|were above) and nothing else",
     "monotone scores": r"no two (scores|queries) that move in opposite directions",
     "same candidates": r"candidates that is the same for all datasets",
+    "perturbed choice": r"releases a candidate w .* minimises an integer objective",
+    "near minimum": r"misses the minimum by at most \d+ units, whatever the data",
     "perturbed minimum": r"exact minimum over all w .*a function of that minimum .*nothing else",
     "categories": r"one of \d+ categories, the same list for all datasets",
 }
@@ -112,7 +117,11 @@ def _threshold(*, monotone: bool) -> Guarantee[Any]:
 
 
 NOISY: Final = (ReportNoisyMax, PermuteAndFlip)
-ASKED: Final[Mapping[str, Mapping[str, Any]]] = {"group": {}, "first": {"epsilon": 0.5}}
+ASKED: Final[Mapping[str, Mapping[str, Any]]] = {
+    "group": {},
+    "first": {"epsilon": 0.5},
+    "near separator": {"delta": 1e-4},
+}
 EXAMPLES: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
     **{name: COMPUTATIONS[name] for name in ("noises", "integers", "choices", "curves", "groups")},
     **{name: COMPUTATIONS[name] for name in ("disjoint", "concentrated", "subsets", "sample")},
@@ -129,6 +138,10 @@ EXAMPLES: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
     "threshold": lambda: _threshold(monotone=False),
     "threshold together": lambda: _threshold(monotone=True),
     "wide": lambda: self_compose(DiscreteGaussian(sigma=9, sensitivity=L2(3)).guarantee(), 2),
+    "separator": lambda: SeparatorPerturbation(epsilon=1, space=Cube(2)).guarantee(),
+    "near separator": lambda: SeparatorPerturbation(
+        epsilon=1, space=Cube(2), oracle=MilpOracle()
+    ).guarantee(),
     "logistic": lambda: LogisticObjective(sigma=2, regulariser=8).guarantee(),
     "shifted": lambda: DiscreteGaussian(sigma=9, sensitivity=L1(3)).guarantee(),
     "both": lambda: compose(ZCDP(rho=1), ZCDP(rho=2)),

@@ -9,6 +9,20 @@ from tests.proofs.support import Case, said
 OTHER = "not the one that follows"
 LOGISTIC = {"norm": "3", "sigma": "2", "regulariser": "8"}
 RULE = "mechanism/logistic-objective"
+CHOICE = "mechanism/separator-perturbation"
+
+
+def choice(noise: str, scale: str, **more: object) -> dict[str, object]:
+    """Noise on four places that hides shifts by eight units."""
+    return {"noise": noise, "places": 4, "shift": 8, "scale": scale, **more}
+
+
+def near(delta: str) -> dict[str, object]:
+    """(1/2, delta)-DP."""
+    return dict(said("approx-dp", epsilon="1/2", delta=delta))
+
+
+PURE = said("pure-dp", epsilon="1/2")
 
 
 @pytest.mark.parametrize(
@@ -37,6 +51,25 @@ RULE = "mechanism/logistic-objective"
         ),
         Case(RULE, said("gdp", mu_squared="9/4", steps=2), witness=LOGISTIC, why="one step apart"),
         Case(RULE, said("zcdp", rho="9/8"), witness=LOGISTIC, why=OTHER),
+        Case(CHOICE, PURE, witness=choice("laplace", "64")),
+        Case(CHOICE, PURE, witness=choice("laplace", "63"), why=OTHER),
+        Case(CHOICE, PURE, witness=choice("linf", "16")),
+        Case(CHOICE, PURE, witness=choice("linf", "64"), why=OTHER),
+        Case(CHOICE, PURE, witness=choice("sphere", "32")),
+        Case(CHOICE, PURE, witness=choice("sphere", "33")),
+        Case(CHOICE, PURE, witness=choice("sphere", "319/10"), why=OTHER),
+        Case(CHOICE, PURE, witness=choice("gaussian", "64"), why="no noise is called"),
+        Case(CHOICE, PURE, witness=choice("linf", "16", units=1), why="wants ApproxDP"),
+        Case(
+            CHOICE, said("bounded-range", epsilon="1/2"), witness=choice("linf", "16"), why="wants"
+        ),
+        # (1 + e^(1/2)) 4 3/128 = .2483, (1 + e^(1/2)) 3 (1 + 1/4)/32 = .3104
+        Case(CHOICE, near("249/1000"), witness=choice("laplace", "64", units=1)),
+        Case(CHOICE, near("248/1000"), witness=choice("laplace", "64", units=1), why="delta"),
+        Case(CHOICE, near("311/1000"), witness=choice("linf", "16", units=1)),
+        Case(CHOICE, near("310/1000"), witness=choice("linf", "16", units=1), why="delta"),
+        Case(CHOICE, near("1"), witness=choice("linf", "16", units=100)),
+        Case(CHOICE, near("9/10"), witness=choice("sphere", "32", units=0), why="no bound of near"),
     ],
     ids=str,
 )

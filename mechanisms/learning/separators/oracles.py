@@ -1,0 +1,216 @@
+"""Exact minimisers of losses plus noise over a finite space."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant.errors import ParameterError
+from mechanisms.learning.separators.losses import Loss, Patterns
+from mechanisms.learning.separators.spaces import Integers, Space
+
+MOST_CANDIDATES: Final = 2**26
+# Margins at once, to bound memory. Heuristic.
+_ENTRIES: Final = 2**22
+_INT8: Final = 127
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Problem:
+    """The losses of one dataset over a space.
+
+    Attributes:
+        space: of the candidates.
+        loss: of a candidate at a record.
+        data: the records, grouped.
+        unit: what one loss is worth, in units of the noise.
+    """
+
+    space: Space
+    loss: Loss
+    data: Patterns
+    unit: int
+
+    def objective(self, levels: Integers, noise: NDArray[Any]) -> int:
+        """The exact objective of one candidate, given by its levels' positions."""
+        values = np.array(self.space.levels)[levels]
+        margins = values @ self.space.weights(self.data.rows).T
+        total = self.loss.losses(
+            margins[np.newaxis], np.array([values.sum()]), self.data, self.space
+        )
+        places = charges(self.space, noise)
+        rest = sum(int(places[j, k]) for j, k in enumerate(levels))
+        return int(total[0]) * self.unit + rest
+
+
+class Oracle(ABC):
+    """What finds the best candidate."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def tolerance(self) -> Fraction | None:
+        """By how many losses the candidate found may miss the minimum, for every dataset.
+
+        None says that it is a minimum, and among equals the first in the order of levels.
+        """
+
+    @abstractmethod
+    def accepts(self, space: Space, loss: Loss) -> None:
+        """Refuse a space or loss that the oracle cannot minimise over, whatever the data.
+
+        Raises:
+            ParameterError: it cannot.
+        """
+
+    @abstractmethod
+    def minima(self, problem: Problem, noises: NDArray[Any]) -> Integers:
+        """Find the minimum for every noise vector.
+
+        Args:
+            problem: the losses.
+            noises: integers, shape (runs, separators).
+        Returns:
+            Positions of levels, shape (runs, coordinates).
+        """
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class EnumerationOracle(Oracle):
+    """Compute the exact losses of all candidates once, then add each noise vector and compare.
+
+    Everything is an integer, and among equals the first candidate in the order of levels is taken.
+
+    Example:
+        >>> EnumerationOracle().tolerance is None
+        True
+    """
+
+    @property
+    def tolerance(self) -> None:
+        """None: it is exact, ties included."""
+        return
+
+    def accepts(self, space: Space, loss: Loss) -> None:  # noqa: ARG002  # any loss
+        """Refuse more than 2^26 vectors of levels.
+
+        Raises:
+            ParameterError: there are more.
+        """
+        if len(space.levels) ** space.coordinates > MOST_CANDIDATES:
+            raise ParameterError(
+                "oracle",
+                self,
+                "able to list the space",
+                f"at most {MOST_CANDIDATES} vectors",
+            )
+
+    def minima(self, problem: Problem, noises: NDArray[Any]) -> Integers:
+        """Compare all candidates."""
+        space = problem.space
+        head, tail = _halves(space)
+        totals = all_losses(problem)
+        outside = totals < 0
+        restricted = bool(outside.any())
+        found = np.empty((len(noises), space.coordinates), dtype=np.int64)
+        for run, noise in enumerate(noises):
+            costs = charges(space, noise)
+            first, second = _sums(costs[:head]), _sums(costs[head:])
+            best = []
+            for i, start in enumerate(first):
+                row = totals[i] * problem.unit + (second + start)
+                if restricted:
+                    row = np.where(outside[i], np.iinfo(np.int64).max, row)
+                j = int(row.argmin())
+                best.append((int(row[j]), i, j))
+            _, i, j = min(best)
+            found[run, :head] = _digits(i, head, len(space.levels))
+            found[run, head:] = _digits(j, tail, len(space.levels))
+        return found
+
+
+def all_losses(problem: Problem) -> Integers:
+    """The exact losses of all vectors of levels, -1 for one that is no candidate.
+
+    Returns:
+        Shape (heads, tails), in the order of levels: a vector is a head followed by a tail.
+    """
+    space = problem.space
+    head, tail = _halves(space)
+    levels = np.array(space.levels)
+    weights = space.weights(problem.data.rows)
+    reach = int(np.abs(weights).sum(axis=1).max(initial=0)) * int(np.abs(levels).max())
+    kind = np.int8 if reach <= _INT8 else np.int64
+    front, back = _vectors(levels, head), _vectors(levels, tail)
+    left = (front @ weights[:, :head].T).astype(kind)
+    right = (back @ weights[:, head:].T).astype(kind)
+    sums = back.sum(axis=1)
+    block = max(1, _ENTRIES // max(1, weights.shape[0]))
+    found = np.empty((len(front), len(back)), dtype=np.int64)
+    for i, total in enumerate(front.sum(axis=1)):
+        for start in range(0, len(back), block):
+            part = slice(start, start + block)
+            margins = left[i] + right[part]
+            found[i, part] = problem.loss.losses(margins, sums[part] + total, problem.data, space)
+        admitted = space.admits(sums + total)
+        if admitted is not None:
+            found[i, ~admitted] = -1
+    return found
+
+
+def charges(space: Space, noise: NDArray[Any]) -> NDArray[Any]:
+    """What each level of each coordinate pays: the noise of the places that are 1 there.
+
+    Returns:
+        Shape (coordinates, levels), exact integers.
+    """
+    steps = noise.reshape(space.coordinates, len(space.levels) - 1)
+    zero = np.zeros((space.coordinates, 1), dtype=steps.dtype)
+    return np.concatenate([zero, np.cumsum(steps, axis=1)], axis=1)
+
+
+def vectors(space: Space) -> Iterator[Integers]:
+    """Every candidate's levels' positions in order, for tests and small spaces."""
+    for place in range(len(space.levels) ** space.coordinates):
+        digits = _digits(place, space.coordinates, len(space.levels))
+        admitted = space.admits(np.array([np.array(space.levels)[digits].sum()]))
+        if admitted is None or admitted[0]:
+            yield digits
+
+
+def _halves(space: Space) -> tuple[int, int]:
+    """How many coordinates the heads and the tails have."""
+    return space.coordinates // 2, space.coordinates - space.coordinates // 2
+
+
+def _vectors(values: Integers, width: int) -> Integers:
+    """All vectors of the values, in order."""
+    found = np.zeros((1, 0), dtype=np.int64)
+    for _ in range(width):
+        found = np.concatenate(
+            [np.repeat(found, len(values), axis=0), np.tile(values, len(found))[:, np.newaxis]],
+            axis=1,
+        )
+    return found
+
+
+def _sums(costs: NDArray[Any]) -> NDArray[Any]:
+    """The costs of all vectors of levels, in order."""
+    found = np.zeros(1, dtype=costs.dtype)
+    for row in costs:
+        found = (found[:, np.newaxis] + row).reshape(-1)
+    return found
+
+
+def _digits(place: int, width: int, base: int) -> Integers:
+    """The positions of levels of a vector, by its place in the order."""
+    return np.array([place // base ** (width - 1 - j) % base for j in range(width)], dtype=np.int64)

@@ -1,0 +1,300 @@
+"""Finite spaces of candidates with separating features, one class a space.
+
+A candidate is a vector of levels, one a coordinate. Its pattern has one place for every coordinate
+and every level but the lowest: 1 if the coordinate is at least at that level.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant import arguments as check
+from accountant.errors import ParameterError
+
+Integers = NDArray[np.int64]
+
+# Coordinates and levels are few enough for every margin to be exact. Soundness depends on it.
+WIDEST: Final = 2**12
+_HIGHEST: Final = 2**10
+
+
+class Space(ABC):
+    """Candidates as vectors of levels; what one predicts is decided by an integer margin."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def coordinates(self) -> int:
+        """How many coordinates a candidate has, and how many features a record."""
+
+    @property
+    @abstractmethod
+    def levels(self) -> tuple[int, ...]:
+        """The values of one coordinate, increasing."""
+
+    @property
+    def size(self) -> int:
+        """How many candidates there are."""
+        return int(len(self.levels) ** self.coordinates)
+
+    @property
+    def distance(self) -> int:
+        """In how many places the patterns of two candidates differ at least."""
+        return 1
+
+    @property
+    @final
+    def separators(self) -> int:
+        """How many places a pattern has."""
+        return self.coordinates * (len(self.levels) - 1)
+
+    @property
+    def threshold(self) -> int | None:
+        """The least margin that predicts +1, if that is how margins decide; else None."""
+        return 1
+
+    @property
+    def total(self) -> int | None:
+        """What the coordinates of a candidate add up to, if that is fixed."""
+        return None
+
+    @final
+    def admits(self, sums: Integers) -> NDArray[np.bool_] | None:
+        """Which vectors are candidates, by the sums of their coordinates; None for all."""
+        return None if self.total is None else np.asarray(sums == self.total)
+
+    def weights(self, rows: Integers) -> Integers:
+        """What multiplies the coordinates of a candidate in the margin of each row."""
+        return rows
+
+    def positive(self, margins: NDArray[Any]) -> NDArray[np.bool_]:
+        """Whether a candidate predicts +1, by its margin; integer features leave no dead zone."""
+        return np.asarray(margins >= self.threshold)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Cube(Space):
+    """Halfspaces with weights -1 and +1: predict +1 if <w, x> >= 1.
+
+    Args:
+        dimension: how many weights.
+    Raises:
+        ParameterError: dimension is not an integer from 1 to 4096.
+    Example:
+        >>> Cube(3).size, Cube(3).separators
+        (8, 3)
+    """
+
+    dimension: int
+
+    def __post_init__(self) -> None:
+        """Refuse other dimensions."""
+        object.__setattr__(self, "dimension", _width(dimension=self.dimension))
+
+    @property
+    def coordinates(self) -> int:
+        """One a weight."""
+        return self.dimension
+
+    @property
+    def levels(self) -> tuple[int, ...]:
+        """The signs."""
+        return (-1, 1)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Grid(Space):
+    """Halfspaces with integer weights from -bound to bound: predict +1 if <w, x> >= 1.
+
+    Args:
+        dimension: how many weights.
+        bound: the largest weight.
+    Raises:
+        ParameterError: one of them is not an integer in its range.
+    Example:
+        >>> Grid(2, 1).size, Grid(2, 1).separators
+        (9, 4)
+    """
+
+    dimension: int
+    bound: int
+
+    def __post_init__(self) -> None:
+        """Refuse what is no positive integer."""
+        object.__setattr__(self, "dimension", _width(dimension=self.dimension))
+        object.__setattr__(self, "bound", _most(_HIGHEST, bound=self.bound))
+
+    @property
+    def coordinates(self) -> int:
+        """One a weight."""
+        return self.dimension
+
+    @property
+    def levels(self) -> tuple[int, ...]:
+        """All integers up to the bound."""
+        return tuple(range(-self.bound, self.bound + 1))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Conjunctions(Space):
+    """Conjunctions of binary features: predict +1 if every chosen feature is 1.
+
+    Args:
+        literals: how many features; give negations as features of their own.
+    Raises:
+        ParameterError: literals is not an integer from 1 to 4096.
+    Example:
+        >>> Conjunctions(5).size
+        32
+    """
+
+    literals: int
+
+    def __post_init__(self) -> None:
+        """Refuse other numbers."""
+        object.__setattr__(self, "literals", _width(literals=self.literals))
+
+    @property
+    def coordinates(self) -> int:
+        """One a literal."""
+        return self.literals
+
+    @property
+    def levels(self) -> tuple[int, ...]:
+        """Left out, or chosen."""
+        return (0, 1)
+
+    def weights(self, rows: Integers) -> Integers:
+        """Minus 1 for every chosen feature that is not 1."""
+        return np.asarray(-(rows != 1).astype(np.int64))
+
+    @property
+    def threshold(self) -> int:
+        """No chosen feature is missing."""
+        return 0
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Parities(Space):
+    """Parities of binary features: predict +1 if the sum of the chosen features is odd.
+
+    Args:
+        bits: how many features.
+    Raises:
+        ParameterError: bits is not an integer from 1 to 4096.
+    Example:
+        >>> Parities(4).separators
+        4
+    """
+
+    bits: int
+
+    def __post_init__(self) -> None:
+        """Refuse other numbers."""
+        object.__setattr__(self, "bits", _width(bits=self.bits))
+
+    @property
+    def coordinates(self) -> int:
+        """One a bit."""
+        return self.bits
+
+    @property
+    def levels(self) -> tuple[int, ...]:
+        """Left out, or chosen."""
+        return (0, 1)
+
+    def weights(self, rows: Integers) -> Integers:
+        """The features modulo 2, so that margins stay small."""
+        return np.asarray(rows % 2)
+
+    @property
+    def threshold(self) -> None:
+        """None: what counts is whether the margin is odd."""
+        return
+
+    def positive(self, margins: NDArray[Any]) -> NDArray[np.bool_]:
+        """An odd sum."""
+        return np.asarray(margins % 2 == 1)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Subsets(Space):
+    """Disjunctions of exactly k binary features: predict +1 if a chosen feature is 1.
+
+    Args:
+        features: how many there are.
+        chosen: k.
+    Raises:
+        ParameterError: features is not an integer from 1 to 4096, or chosen not from 1 to features.
+    Example:
+        >>> Subsets(6, 2).size, Subsets(6, 2).distance
+        (15, 2)
+    """
+
+    features: int
+    chosen: int
+
+    def __post_init__(self) -> None:
+        """Refuse other numbers."""
+        object.__setattr__(self, "features", _width(features=self.features))
+        object.__setattr__(self, "chosen", _most(self.features, chosen=self.chosen))
+
+    @property
+    def coordinates(self) -> int:
+        """One a feature."""
+        return self.features
+
+    @property
+    def levels(self) -> tuple[int, ...]:
+        """Left out, or chosen."""
+        return (0, 1)
+
+    @property
+    def size(self) -> int:
+        """The binomial coefficient."""
+        return math.comb(self.features, self.chosen)
+
+    @property
+    def distance(self) -> int:
+        """Two: sets of equal size differ by an element on either side."""
+        return 2
+
+    @property
+    def threshold(self) -> int | None:
+        """The least margin that predicts +1, if that is how margins decide; else None."""
+        return 1
+
+    @property
+    def total(self) -> int:
+        """Exactly k features."""
+        return self.chosen
+
+    def weights(self, rows: Integers) -> Integers:
+        """1 for a feature that is 1."""
+        return np.asarray((rows == 1).astype(np.int64))
+
+
+def _width(**argument: object) -> int:
+    """A number of coordinates."""
+    return _most(WIDEST, **argument)
+
+
+def _most(largest: int, **argument: object) -> int:
+    """An integer from 1 to a largest one."""
+    ((name, value),) = argument.items()
+    found = check.count(**argument)
+    if found > largest:
+        raise ParameterError(name, value, f"at most {largest}")
+    return found

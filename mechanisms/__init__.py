@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from mechanisms.learning.separators.spaces import Conjunctions, Cube, Grid, Parities, Subsets
     from mechanisms.learning.stops import ChooseIterate, GaussianStop, LaplaceStop, NormStop, Stop
     from mechanisms.learning.subsampled_hinge import SubsampledHinge
+    from mechanisms.local.finite_mechanism import FiniteMechanism
     from mechanisms.local.randomized_response import RandomizedResponse
     from mechanisms.mechanism import Mechanism, MechanismSampler
     from mechanisms.noise.discrete_gaussian import DiscreteGaussian
@@ -79,6 +80,7 @@ _HOMES = {
     "ExponentialMechanism": "mechanisms.selection.exponential",
     "FeatureMap": "mechanisms.learning.maps.feature_map",
     "Featured": "mechanisms.learning.featured",
+    "FiniteMechanism": "mechanisms.local.finite_mechanism",
     "FollowUp": "mechanisms.combinators.chained",
     "FourierFeatures": "mechanisms.learning.maps.fourier_features",
     "Gaussian": "mechanisms.noise.gaussian",
@@ -145,6 +147,7 @@ __all__ = [
     "ExponentialMechanism",
     "FeatureMap",
     "Featured",
+    "FiniteMechanism",
     "FollowUp",
     "FourierFeatures",
     "Gaussian",

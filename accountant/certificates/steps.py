@@ -22,7 +22,7 @@ from accountant.certificates.single_number.gdp_zcdp import gdp_witness, unsample
 from accountant.certificates.single_number.renyi import rdp_witness, selected_witness
 from accountant.errors import NotCertified
 from accountant.guarantees.bounded_range import BoundedRange
-from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.derivation import Derivation, Parameter
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.gdp import GDP
 from accountant.guarantees.guarantee import Guarantee
@@ -267,10 +267,12 @@ def law_of(parameters: Mapping[str, object]) -> RunLaw:
     return runs
 
 
-def _json(value: Fraction | int | str | RunLaw) -> Json:
+def _json(value: Parameter | tuple[Fraction | int, ...]) -> Json:
     """Return a parameter in the certificate's JSON."""
     if isinstance(value, RunLaw):
         return run_law(value)
+    if isinstance(value, tuple):
+        return [_json(one) for one in value]
     return show_rational(value) if isinstance(value, Fraction) else value
 
 
@@ -285,6 +287,7 @@ _PLAIN = [
     "mechanism/discrete-gaussian",
     "mechanism/discrete-gaussian-zcdp",
     "mechanism/randomized-response",
+    "mechanism/finite",
     "mechanism/exponential",
     "mechanism/logistic-objective",
     "mechanism/report-noisy-max",

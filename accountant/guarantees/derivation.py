@@ -10,7 +10,8 @@ from typing import TypeAlias, final
 from accountant.guarantees.theorem import Theorem
 from accountant.run_counts.law import RunLaw
 
-Parameter: TypeAlias = Fraction | int | str | bool | RunLaw
+Rows: TypeAlias = tuple[tuple[Fraction | int, ...], ...]
+Parameter: TypeAlias = Fraction | int | str | bool | RunLaw | Rows
 
 
 @final

@@ -1,0 +1,197 @@
+"""Any mechanism with finitely many inputs and outputs, from its table of probabilities."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate, permutations
+from math import lcm
+from typing import Final, TypeAlias, final, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant import arguments
+from accountant.arguments import Number
+from accountant.errors import ParameterError
+from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.provenance import applied
+from accountant.guarantees.theorem import Theorem
+from accountant.pairs.finite_hull import smallest_pair_above
+from accountant.pairs.product import Product
+from accountant.relation import AddRemove, R, Relation
+from accountant.side_conditions import CATEGORIES, OUTPUT_ALONE, RANDOM_BITS
+from mechanisms import parameters
+from mechanisms.mechanism import Mechanism
+from mechanisms.outputs import Outputs
+from mechanisms.queries.query import Query, require_query, whole_values
+from mechanisms.samplers.integers import uniform_below
+from mechanisms.samplers.rng import Rng
+
+Table: TypeAlias = tuple[tuple[Fraction, ...], ...]
+Neighbours: TypeAlias = tuple[tuple[int, int], ...]
+
+_MOST_DATASETS: Final = 64
+_MOST_OUTPUTS: Final = 1_000
+
+MECHANISM_FINITE: Final = Theorem(
+    rule="mechanism/finite",
+    source="by enumeration of all neighbours and events",
+)
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class FiniteMechanism(Mechanism[R]):
+    """Release output y on dataset x with probability ``table[x][y]``.
+
+    It acts on ONE dataset's number, or a query's result that is one. Everything about it is exact
+    in rationals: whatever its probabilities are, no pair dominates all neighbours that is smaller.
+
+    Statement: each order of neighbours is dominated by the finite pair whose profile is the
+        largest of all neighbours' profiles in that order; every pair that dominates them dominates
+        it.
+    Assumes: categories; random bits; output alone.
+    Source: ``smallest_pair_above``, by enumeration.
+
+    Args:
+        table: for each dataset the probabilities of all outputs, at least 0, of sum exactly 1
+            (``fractions.Fraction`` where floats do not add up); up to 64 datasets and 1000 outputs.
+        neighbours: pairs of datasets (x, x') that are neighbours, under add-remove and zero-out x
+            the one with the extra record; None: any two datasets are, in both orders.
+        relation: the neighbouring relation.
+        query: data -> the number of a dataset; None when the data is already that.
+    Raises:
+        ParameterError: a parameter outside its domain; on release, a value that is no dataset's.
+    Example:
+        >>> coin = FiniteMechanism([[0.75, 0.25], [0.25, 0.75]])
+        >>> coin.guarantee().delta(epsilon=0).upper
+        0.5
+    """
+
+    table: Table
+    neighbours: Neighbours
+    relation: R
+    query: Query | None
+
+    @overload
+    def __init__(
+        self: FiniteMechanism[AddRemove],
+        table: Sequence[Sequence[Number]],
+        *,
+        neighbours: Sequence[tuple[int, int]] | None = None,
+        query: Query | None = None,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        table: Sequence[Sequence[Number]],
+        *,
+        neighbours: Sequence[tuple[int, int]] | None = None,
+        relation: R,
+        query: Query | None = None,
+    ) -> None: ...
+
+    def __init__(
+        self,
+        table: Sequence[Sequence[Number]],
+        *,
+        neighbours: Sequence[tuple[int, int]] | None = None,
+        relation: Relation = parameters.DEFAULT_RELATION,
+        query: Query | None = None,
+    ) -> None:
+        exact = _table(table)
+        object.__setattr__(self, "relation", parameters.require_relation(relation))
+        object.__setattr__(self, "table", exact)
+        listed = _neighbours(neighbours, len(exact), both=self.relation.symmetric)
+        object.__setattr__(self, "neighbours", listed)
+        object.__setattr__(self, "query", require_query(query))
+
+    @property
+    def acts_on_records(self) -> bool:
+        """Whether the mechanism carries its query."""
+        return self.query is not None
+
+    def guarantee(self) -> DominatingPair[R]:
+        """The smallest pair above all neighbours, for each order."""
+        derivation = applied(
+            MECHANISM_FINITE,
+            f"{len(self.table[0])} outputs on {len(self.table)} datasets by a table, "
+            f"{len(self.neighbours)} ordered pairs of them neighbours ({self.relation})",
+            assumptions=(CATEGORIES(categories=len(self.table)), RANDOM_BITS(), OUTPUT_ALONE()),
+            table=self.table,
+            neighbours=self.neighbours,
+        )
+        laws = [(self.table[x], self.table[y]) for x, y in self.neighbours]
+        forward = smallest_pair_above(laws)
+        backward = smallest_pair_above((q, p) for p, q in laws)
+        return DominatingPair(
+            forward=Product.of(forward),
+            backward=Product.of(backward),
+            relation=self.relation,
+            derivation=derivation,
+        )
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Numbers of outputs, int64 of shape (datasets, count)."""
+        truth = whole_values(self.query, datasets)
+        if truth.ndim != 1 or truth.min() < 0 or truth.max() >= len(self.table):
+            raise ParameterError(
+                "value", np.squeeze(truth).tolist(), f"one dataset, 0 to {len(self.table) - 1}"
+            )
+        return np.stack([_draw(self.table[int(x)], count, rng) for x in truth])
+
+
+def _draw(law: Sequence[Fraction], count: int, rng: Rng) -> NDArray[np.int64]:
+    """Draw from a law of rationals: a uniform below their common denominator."""
+    unit = lcm(*(mass.denominator for mass in law))
+    steps = list(accumulate(int(mass * unit) for mass in law))
+    drawn = uniform_below(unit, count, rng)
+    if drawn.dtype != np.object_:
+        return np.searchsorted(np.array(steps, dtype=np.int64), drawn, side="right").astype(
+            np.int64
+        )
+    return np.array([bisect_right(steps, int(one)) for one in drawn], dtype=np.int64)
+
+
+def _table(table: object) -> Table:
+    """Return a table of exact probabilities."""
+    allowed = f"rows of probabilities, 2 to {_MOST_DATASETS} of one length up to {_MOST_OUTPUTS}"
+    if not isinstance(table, Sequence | np.ndarray) or isinstance(table, str):
+        raise ParameterError("table", table, allowed)
+    for row in table:
+        if not isinstance(row, Sequence | np.ndarray) or isinstance(row, str):
+            raise ParameterError("table", row, allowed)
+    exact = tuple(tuple(arguments.probability(table=one) for one in row) for row in table)
+    if not 2 <= len(exact) <= _MOST_DATASETS or not 1 <= len(exact[0]) <= _MOST_OUTPUTS:
+        raise ParameterError("table", (len(exact), len(exact[0]) if exact else 0), allowed)
+    for row in exact:
+        if len(row) != len(exact[0]) or sum(row) != 1:
+            raise ParameterError(
+                "table",
+                [float(one) for one in row],
+                "rows of one length that sum to exactly 1",
+                "give fractions.Fraction, as floats are their exact binary values",
+            )
+    return exact
+
+
+def _neighbours(given: object, size: int, *, both: bool) -> Neighbours:
+    """Return ordered pairs of datasets, both orders of each if all are or no order is said."""
+    if given is None:
+        return tuple(permutations(range(size), 2))
+    allowed = f"pairs of two different datasets, 0 to {size - 1}"
+    if not isinstance(given, Sequence) or isinstance(given, str) or not given:
+        raise ParameterError("neighbours", given, allowed)
+    found: list[tuple[int, int]] = []
+    for one in given:
+        if not isinstance(one, Sequence) or isinstance(one, str) or len(one) != 2:
+            raise ParameterError("neighbours", one, allowed)
+        x, y = (arguments.whole(neighbours=place) for place in one)
+        if x == y or not (0 <= x < size and 0 <= y < size):
+            raise ParameterError("neighbours", one, allowed)
+        found += [(x, y), (y, x)] if both else [(x, y)]
+    return tuple(dict.fromkeys(found))

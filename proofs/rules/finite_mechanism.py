@@ -1,0 +1,101 @@
+"""A mechanism by its table of probabilities: finite pairs above all neighbours, in rationals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from proofs.balls.arithmetic import exact_sum, show
+from proofs.certificate import read_rational
+from proofs.contents import openable
+from proofs.errors import CertificateError, RefusedError
+from proofs.limits import MAX_COMMON_BITS
+from proofs.logic.rule import Application
+from proofs.logic.statement import SYMMETRIC, Pairs
+from proofs.rules.finite_pair import alone
+from proofs.rules.prices import corners_work
+
+
+def finite(step: Application) -> tuple[str, ...]:
+    """Every neighbours' profile is at most the pair's at each of its corners, exactly.
+
+    The profile of two laws is convex in t, and that of a finite pair linear between its corners.
+    """
+    step.axiom()
+    table, neighbours = _table(step), _neighbours(step)
+    if max(max(pair) for pair in neighbours) >= len(table):
+        raise RefusedError("neighbours must be datasets of the table")
+    if step.conclusion.relation in SYMMETRIC and {(y, x) for x, y in neighbours} != set(neighbours):
+        raise RefusedError("under a symmetric relation neighbours are so in both orders")
+    claim = step.concludes(Pairs)
+    ways = ((claim.forward, neighbours), (claim.backward, [(y, x) for x, y in neighbours]))
+    for product, ordered in ways:
+        pair = alone(product, "concludes")
+        bits = sum(one.denominator.bit_length() for one in table[0])
+        each = len(table[0]) * (4 + bits // (32 * len(table[0])))
+        step.budget.spend(corners_work(pair) + (len(pair.p) + 1) * len(ordered) * each)
+        for x, y in ordered:
+            _compare(table[x], table[y], pair.corners(), pair.infinite)
+    return (_words(table, neighbours),)
+
+
+def _compare(
+    p: Sequence[Fraction],
+    q: Sequence[Fraction],
+    corners: Sequence[tuple[Fraction, Fraction]],
+    infinite: Fraction,
+) -> None:
+    """Refuse if the profile of two laws is above the pair's somewhere."""
+    if sum((a for a, b in zip(p, q, strict=True) if not b), Fraction(0)) > infinite:
+        raise RefusedError("two neighbours have a larger infinite loss's mass than the pair")
+    for t, allowed in corners:
+        found = sum((max(a - t * b, Fraction(0)) for a, b in zip(p, q, strict=True)), Fraction(0))
+        if found > allowed:
+            what = f"the profile of two neighbours at ratio {show(t)} is {show(found)}"
+            raise RefusedError(f"{what}, above {show(allowed)}")
+
+
+def _table(step: Application) -> list[tuple[Fraction, ...]]:
+    """Read the table: laws on the same outputs."""
+    table = []
+    for row in step.witness.items("table"):
+        if not isinstance(row, list):
+            raise RefusedError("the table must be a list of rows")
+        try:
+            law = tuple(read_rational(one) for one in row)
+        except CertificateError as error:
+            raise RefusedError(f"the table: {error}") from None
+        if not law or min(law) < 0 or exact_sum(law, MAX_COMMON_BITS) != 1:
+            raise RefusedError("a row's probabilities must be at or above 0 and sum to 1")
+        table.append(law)
+    if not table or len({len(row) for row in table}) != 1:
+        raise RefusedError("the rows of the table must have one length")
+    return table
+
+
+def _neighbours(step: Application) -> list[tuple[int, int]]:
+    """Read ordered pairs of numbers of datasets."""
+    found = []
+    for item in step.witness.items("neighbours"):
+        if not isinstance(item, list) or len(item) != 2:
+            raise RefusedError("neighbours must be pairs of whole numbers at or above 0")
+        one, other = item
+        if type(one) is not int or type(other) is not int or min(one, other) < 0:
+            raise RefusedError("neighbours must be pairs of whole numbers at or above 0")
+        found.append((one, other))
+    if not found:
+        raise RefusedError("the rule takes at least one pair of neighbours")
+    return found
+
+
+def _words(table: list[tuple[Fraction, ...]], neighbours: list[tuple[int, int]]) -> str:
+    """Return what the mechanism does."""
+    rows = openable("; ".join(", ".join(map(str, row)) for row in table))
+    listed = openable(", ".join(f"({x}, {y})" for x, y in neighbours))
+    return (
+        f"computes from the data one of {len(table)} categories, the same list for all datasets, "
+        "and releases one of the outputs, each with probability proportional to its number in the "
+        f"category's row of the table {rows}, by a draw that is independent of the data and of all "
+        "other randomness, and nothing else; where D has what D' lacks, their categories are equal "
+        f"or, counted from 0, among {listed}"
+    )

@@ -8,6 +8,7 @@ from typing import Final, cast, final, overload
 from accountant import arguments
 from accountant.adaptive.privacy_filter import Costs, PrivacyFilter
 from accountant.arguments import Number
+from accountant.arithmetic.crossing import bisect
 from accountant.errors import ParameterError
 from accountant.guarantees.approx_dp import ApproxDP
 from accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee
@@ -113,11 +114,9 @@ class ApproxDPFilter(PrivacyFilter[R]):
 
 def _largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     """Return some rho, near the largest, for which rho-zCDP implies (epsilon, delta)-DP."""
-    low, high = Fraction(0), epsilon  # rho-zCDP has divergence above rho at order 1
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        if Fraction(ZCDP(rho=middle).epsilon(delta=delta).upper) <= epsilon:
-            low = middle
-        else:
-            high = middle
-    return low
+
+    def implied(rho: Fraction) -> bool:
+        return Fraction(ZCDP(rho=rho).epsilon(delta=delta).upper) <= epsilon
+
+    # rho-zCDP has divergence above rho at order 1
+    return bisect(implied, Fraction(0), epsilon, rounds=_HALVINGS)[0]

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
+from typing import TypeVar
 
 import numpy as np
 
@@ -31,8 +33,30 @@ _COARSER = 16.0 ** np.arange(-12, -3)
 # Widths tried next, relative to the narrowest of them that was proved. Heuristic.
 _FINER = 2.0 ** np.arange(-3, 0)
 
+X = TypeVar("X", float, Fraction)
+
 # Farthest point that is tried: products with it are floats. Losses are far smaller. Heuristic.
 _FARTHEST = 1e200
+
+
+def bisect(
+    exceeds: Callable[[X], bool], low: X, high: X, *, rounds: int = 60, near: float = 0.0
+) -> tuple[X, X]:
+    """Halve an interval at whose left end a condition holds and at whose right end it does not.
+
+    Args:
+        exceeds: the condition; only its values at the middles are used.
+        low: the left end.
+        high: the right end.
+        rounds: most halvings.
+        near: the width at which to stop, relative to the right end.
+    """
+    for _ in range(rounds):
+        middle = (low + high) / 2
+        low, high = (middle, high) if exceeds(middle) else (low, middle)
+        if high - low <= near * high:
+            break
+    return low, high
 
 
 def invert(

@@ -10,6 +10,7 @@ from typing import Any, final
 
 from accountant import arguments
 from accountant.arguments import Number
+from accountant.arithmetic.crossing import bisect
 from accountant.bound import Bound
 from accountant.calibration.calibrate import HasGuarantee, calibrate
 from accountant.errors import ParameterError
@@ -168,10 +169,7 @@ def _reaching(build: Callable[[float], RunLaw], candidates: int, wanted: float) 
     def reaches(share: float) -> bool:
         return build(share).probability_drawn(candidates=candidates) >= wanted
 
-    low, high = _MARGIN, 1.0 - _MARGIN
-    if not reaches(high):
+    if not reaches(1.0 - _MARGIN):
         return None
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if reaches(middle) else (middle, high)
-    return build(high)
+    ends = _MARGIN, 1.0 - _MARGIN
+    return build(bisect(lambda share: not reaches(share), *ends, rounds=_HALVINGS)[1])

@@ -15,6 +15,7 @@ from typing import final
 import numpy as np
 
 from accountant.arithmetic.arrays import distinct
+from accountant.arithmetic.crossing import bisect
 from accountant.arithmetic.enclosure import Reals, up
 from accountant.bound import Bound
 from accountant.pairs.product import Product
@@ -250,15 +251,7 @@ def _bisect(exceeds: Callable[[float], bool], high: float) -> tuple[float, float
 
     The left one may be 0 instead.
     """
-    low = 0.0
-    if not exceeds(low):
-        return 0.0, 0.0
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if exceeds(middle) else (low, middle)
-        if high - low <= 1e-12 * high:
-            break
-    return low, high
+    return bisect(exceeds, 0.0, high, near=1e-12) if exceeds(0.0) else (0.0, 0.0)
 
 
 def _spread(

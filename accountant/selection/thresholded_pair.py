@@ -8,6 +8,7 @@ from typing import final
 
 import numpy as np
 
+from accountant.arithmetic.crossing import bisect
 from accountant.arithmetic.enclosure import Reals
 from accountant.engine.profile import infinite_mass
 from accountant.pairs.product import Product
@@ -78,14 +79,11 @@ class ThresholdedPair(TabulatedPair):
         """Return a loss at which the upper end is 1e-115, or near its value at e^600, or 0."""
         far = float(self.upper(np.array([_FARTHEST]))[0])
         least = max(far * (1 + 1e-3), _TINY) if far else 0.0
-        low, high = 0.0, _FARTHEST
-        for _ in range(_STEPS):
-            middle = 0.5 * (low + high)
-            small = float(self.upper(np.array([middle]))[0]) <= least
-            low, high = (low, middle) if small else (middle, high)
-            if high - low <= 1e-6 * high:
-                break
-        return high
+
+        def above(loss: float) -> bool:
+            return not float(self.upper(np.array([loss]))[0]) <= least
+
+        return bisect(above, 0.0, _FARTHEST, rounds=_STEPS, near=1e-6)[1]
 
     @property
     def rest(self) -> float:

@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 
 from accountant.arithmetic import convex_profile
+from accountant.arithmetic.crossing import bisect
 from accountant.arithmetic.enclosure import Reals, rounded_short
 from accountant.certificates.format.serialize import Object
 from accountant.certificates.hockey_stick.atomic_sample import atomic_sample
@@ -52,6 +53,8 @@ _LOG_ROOM: Final = -7.0  # Log of the share of the negligible mass that a line's
 _FAR_APART: Final = (
     "the losses of one sample are too far apart for the checker's tables; use more noise"
 )
+
+Sides = tuple[SubsampledPair, SubsampledPair]
 
 
 def subject_below(product: Product, *, fine: int, negligible: float) -> Subject:
@@ -139,9 +142,7 @@ def _table(pair: SubsampledPair, fine: int, negligible: float, *, whole: bool) -
 
     If the losses are few the grid lies around them only.
     """
-    variation = float(pair.profile(np.zeros(1))[1][0])
-    span = 2.0 ** math.floor(math.log2(variation / fine))
-    both = (pair, pair.swapped())
+    both, span = _both_sides(pair, fine)
     ends = [0.0 if whole and one.direction is Direction.ADDITION else negligible for one in both]
     grids = [_grid(_end(*one), span, fine) for one in zip(both, ends, strict=True)]
     for one, grid in zip(both, grids, strict=True):
@@ -156,27 +157,34 @@ def _table(pair: SubsampledPair, fine: int, negligible: float, *, whole: bool) -
         found = _finite_pair(both, grids, span)
     if not all(map(_is_short, grids)):
         raise NotCertified(_FAR_APART)
-    sides = [
-        TableSide(grid, _lines(one, grid * span, negligible))
-        for one, grid in zip(both, grids, strict=True)
-    ]
-    return Table(found, *sides)
+    return Table(found, *_table_sides(both, grids, span, negligible))
 
 
 def _table_below(pair: SubsampledPair, fine: int, negligible: float) -> Table:
     """Return a table below on a uniform grid around 0, coarser further out."""
-    variation = float(pair.profile(np.zeros(1))[1][0])
-    span = 2.0 ** math.floor(math.log2(variation / fine))
-    both = (pair, pair.swapped())
+    both, span = _both_sides(pair, fine)
     grids = [_grid(_end(one, negligible), span, fine) for one in both]
     if not all(map(_is_short, grids)):
         raise NotCertified(_FAR_APART)
     found = convex_profile.below(*_sides(both, grids, span))
-    sides = [
-        TableSide(grid, _lines(one, grid * span, negligible, below=True))
+    sides = _table_sides(both, grids, span, negligible, below=True)
+    return Table(as_lattice_pair(found, grids, span), *sides)
+
+
+def _both_sides(pair: SubsampledPair, fine: int) -> tuple[Sides, float]:
+    """Return a pair with its swap, and the span of a table with so many points a typical loss."""
+    variation = float(pair.profile(np.zeros(1))[1][0])
+    return (pair, pair.swapped()), 2.0 ** math.floor(math.log2(variation / fine))
+
+
+def _table_sides(
+    both: Sides, grids: list[Reals], span: float, negligible: float, *, below: bool = False
+) -> list[TableSide]:
+    """Return both sides of a table, with the lines that bound the base's profile."""
+    return [
+        TableSide(grid, _lines(one, grid * span, negligible, below=below))
         for one, grid in zip(both, grids, strict=True)
     ]
-    return Table(as_lattice_pair(found, grids, span), *sides)
 
 
 def _is_short(grid: Reals) -> bool:
@@ -203,16 +211,12 @@ def _grid(end: float, span: float, fine: int) -> Reals:
     return np.concatenate(parts)
 
 
-def _finite_pair(
-    pairs: tuple[SubsampledPair, SubsampledPair], grids: list[Reals], span: float
-) -> LatticePair:
+def _finite_pair(pairs: Sides, grids: list[Reals], span: float) -> LatticePair:
     """Return the finite pair that the checker makes on the grids."""
     return as_lattice_pair(convex_profile.above(*_sides(pairs, grids, span)), grids, span)
 
 
-def _sides(
-    pairs: tuple[SubsampledPair, SubsampledPair], grids: list[Reals], span: float
-) -> list[convex_profile.ProfileHalf]:
+def _sides(pairs: Sides, grids: list[Reals], span: float) -> list[convex_profile.ProfileHalf]:
     """Return both halves of the profile on the grids."""
     return [
         convex_profile.ProfileHalf(grid * span, *one.profile(grid * span), one.rest)
@@ -222,12 +226,11 @@ def _sides(
 
 def _end(pair: SubsampledPair, negligible: float) -> float:
     """Return a loss beyond which the profile falls by a negligible amount."""
-    low, high = 0.0, pair.end
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (low + high)
-        beyond = float(pair.profile(np.array([middle]))[1][0]) - pair.rest
-        low, high = (middle, high) if beyond > negligible else (low, middle)
-    return high
+
+    def beyond(loss: float) -> bool:
+        return float(pair.profile(np.array([loss]))[1][0]) - pair.rest > negligible
+
+    return bisect(beyond, 0.0, pair.end, rounds=_HALVINGS)[1]
 
 
 def _lines(

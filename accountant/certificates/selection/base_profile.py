@@ -13,6 +13,7 @@ from typing import Any, final
 
 import numpy as np
 
+from accountant.arithmetic.crossing import bisect
 from accountant.arithmetic.enclosure import Reals
 from accountant.certificates.format.serialize import Object
 from accountant.certificates.hockey_stick.choose import Point
@@ -32,6 +33,7 @@ _BENDS = 160  # Losses of the base at which its profile is bounded.
 _FINE = 4_000  # Masses from which cells are chosen.
 _SMALLEST = 1e-15  # Least of these masses.
 _POSITION_BITS = 20  # Bits of the ends of cells.
+_HALVINGS = 1100  # Most bisections for an epsilon, as many as lead from one float to 0.
 _FAINT = 1e-8  # Share of phi'(1) below which values need no fine cells.
 
 
@@ -159,12 +161,11 @@ def proved_point(
         if not found < 1.0:
             raise _useless(point)
         return Fraction(point.epsilon), short_up(found, LOG_BITS)
-    low, high = 0.0, near + 1.0
-    if delta(high) > point.delta:
+    if delta(near + 1.0) > point.delta:
         raise _useless(point)
-    while high - low > MARGIN * high:
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if delta(middle) > point.delta else (low, middle)
+    _, high = bisect(
+        lambda at: delta(at) > point.delta, 0.0, near + 1.0, rounds=_HALVINGS, near=MARGIN
+    )
     return short_up(high, LOG_BITS), Fraction(point.delta)
 
 

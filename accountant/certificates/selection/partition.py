@@ -14,6 +14,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from accountant.arithmetic.crossing import bisect
 from accountant.arithmetic.enclosure import Reals
 from accountant.certificates.selection.base_profile import evenly
 from accountant.certificates.selection.cell_bounds import Grid
@@ -123,10 +124,7 @@ class _Trial:
         low, high = 0.0, 1.0
         while above(high) and high < _FARTHEST:
             low, high = high, 2.0 * high
-        for _ in range(_HALVINGS):
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if above(middle) else (low, middle)
-        return high
+        return bisect(above, low, high, rounds=_HALVINGS)[1]
 
 
 def _start(base: NeymanPearsonCurve, smallest: float, count: int) -> Reals:

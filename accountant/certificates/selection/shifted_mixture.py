@@ -14,6 +14,7 @@ from typing import Any, final
 
 import numpy as np
 
+from accountant.arithmetic.crossing import bisect
 from accountant.arithmetic.enclosure import Reals
 from accountant.certificates.format.serialize import run_law
 from accountant.certificates.hockey_stick.choose import Point
@@ -93,19 +94,17 @@ def _start(base: Product, runs: RunLaw, point: Point) -> float:
     """Estimate the epsilon at which the mixture proves the point.
 
     Heuristic: a poor polygon makes a larger bound, or a certificate that is rejected.
-
-    Heuristic.
     """
     if not point.moves or not point.delta:
         return point.epsilon
-    shifts, low, high = selection(base, runs).shifts, 0.0, max(2.0 * point.epsilon, 1.0)
-    while shifts.upper(np.array([high]))[0] > point.delta and high < _FARTHEST:
+    shifts, high = selection(base, runs).shifts, max(2.0 * point.epsilon, 1.0)
+
+    def above(epsilon: float) -> bool:
+        return bool(shifts.upper(np.array([epsilon]))[0] > point.delta)
+
+    while above(high) and high < _FARTHEST:
         high *= 2.0
-    for _ in range(40):
-        middle = 0.5 * (low + high)
-        above = shifts.upper(np.array([middle]))[0] > point.delta
-        low, high = (middle, high) if above else (low, middle)
-    return high
+    return bisect(above, 0.0, high, rounds=40)[1]
 
 
 def _shifted(base: Product, runs: RunLaw, epsilon: float) -> Reals:

@@ -36,7 +36,6 @@ def choice(*parts: Guarantee[R]) -> Guarantee[R]:
     Assumes: fixed in advance; own randomness; public draw.
     Source: proofs/theory/choice.md.
     Rounds: nothing.
-    Checked by: rule ``choice``.
 
     Args:
         parts: at least one guarantee, all under the same relation.

@@ -40,7 +40,6 @@ def compose(*parts: Guarantee[R], orders: Sequence[Number] | None = None) -> Gua
     Assumes: what the theorem that applies assumes.
     Source: ``compose_gdp``, ``compose_pair``, ``compose_zcdp`` and ``compose_rdp``.
     Rounds: as the theorem that applies.
-    Checked by: the rule of the theorem that applies.
 
     Args:
         parts: at least one guarantee, all under the same relation.
@@ -88,7 +87,6 @@ def self_compose(guarantee: Guarantee[R], count: int) -> Guarantee[R]:
     Assumes: fixed in advance; own randomness.
     Source: ``compose_gdp``, ``compose_pair``, ``compose_zcdp`` and ``compose_rdp``.
     Rounds: nothing; exact for every count up to 10**12.
-    Checked by: the rule of the theorem that applies, one node with its count.
 
     Args:
         guarantee: what each run satisfies.

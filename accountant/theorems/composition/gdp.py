@@ -29,7 +29,6 @@ def compose_gdp(parts: Sequence[GDP[R]]) -> GDP[R]:
     Assumes: fixed in advance; own randomness.
     Source: Dong, Roth & Su, "Gaussian Differential Privacy", arXiv:1905.02383, Corollary 3.3.
     Rounds: nothing; squares are kept as exact rationals.
-    Checked by: rule ``compose/gdp``.
 
     Args:
         parts: at least one guarantee, all under the same relation.

@@ -31,7 +31,6 @@ def compose_pair(parts: Sequence[PairGuarantee[R]]) -> DominatingPair[R]:
     Source: Zhu, Dong & Wang, arXiv:2106.08567, Theorem 10; equivalently Dong, Roth & Su,
         arXiv:1905.02383, Theorem 3.2.
     Rounds: nothing; products are kept symbolically with whole counts.
-    Checked by: rule ``compose/pair``.
 
     Args:
         parts: at least one guarantee, all under the same relation.

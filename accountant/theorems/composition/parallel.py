@@ -55,7 +55,6 @@ def parallel_compose(
         another part, and then two parts change, each by an addition or a removal, about which
         guarantees under ReplaceOne say nothing: refused.
     Rounds: as the notion; delta and Renyi values up.
-    Checked by: rule ``parallel``.
 
     Args:
         parts: at least one guarantee, all under AddRemove or all under ZeroOut.

@@ -31,7 +31,6 @@ def post_process(guarantee: N, *, description: str) -> N:
         notion here but bounded range; for that, a ratio of averages lies between the extremes
         of the ratios).
     Rounds: nothing.
-    Checked by: rule ``post-process``.
 
     Args:
         guarantee: any notion; it comes back as the same notion.

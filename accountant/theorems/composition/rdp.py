@@ -36,7 +36,6 @@ def compose_rdp(parts: Sequence[Guarantee[R]], *, orders: Sequence[Number] | Non
     Assumes: fixed in advance; own randomness.
     Source: Mironov, arXiv:1702.07476, Proposition 1.
     Rounds: up, once a part and order, and only for parts with a pair; the sum is exact.
-    Checked by: rule ``compose/rdp``.
 
     Args:
         parts: at least one guarantee, all under the same relation.

@@ -29,7 +29,6 @@ def compose_zcdp(parts: Sequence[ZCDP[R]]) -> ZCDP[R]:
     Assumes: fixed in advance; own randomness.
     Source: Bun & Steinke, arXiv:1605.02065, Lemma 2.3 (Lemma 1.7 for two).
     Rounds: nothing; rho is an exact rational.
-    Checked by: rule ``compose/zcdp``.
 
     Args:
         parts: at least one guarantee, all under the same relation.

@@ -25,7 +25,6 @@ def approx_to_pure(guarantee: ApproxDP[R]) -> PureDP[R]:
     Assumes: nothing.
     Source: Dwork et al., EUROCRYPT 2006, Definition 1 with delta = 0.
     Rounds: nothing.
-    Checked by: rule ``convert/approx-pure``.
 
     Args:
         guarantee: (epsilon, 0)-DP.

@@ -27,7 +27,6 @@ def bounded_range_to_pure(guarantee: BoundedRange[R]) -> PureDP[R]:
     Assumes: nothing.
     Source: Dong, Durfee & Rogers, arXiv:1909.13830, Lemma 2.3; the statement is its own proof.
     Rounds: nothing.
-    Checked by: rule ``convert/bounded-range-pure``.
 
     Args:
         guarantee: epsilon-bounded-range.

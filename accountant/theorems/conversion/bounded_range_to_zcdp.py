@@ -30,7 +30,6 @@ def bounded_range_to_zcdp(guarantee: BoundedRange[R]) -> ZCDP[R]:
         an interval of length epsilon, at most epsilon^2/4. So k(s) - s(s+1) epsilon^2/8 is
         concave and 0 at -1 and 0: it is at most 0 for s > 0. Divide by s = order - 1.
     Rounds: the first nothing, the second up by at most 1e-15 relative.
-    Checked by: rule ``convert/bounded-range-zcdp``.
 
     Args:
         guarantee: epsilon-bounded-range.

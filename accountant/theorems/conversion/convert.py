@@ -144,7 +144,6 @@ def convert(
     Assumes: what the theorem that applies assumes.
     Source: the theorem's own.
     Rounds: so that the result is implied: parameters up, type II errors down.
-    Checked by: the rule of the theorem.
 
     Args:
         guarantee: any notion.

@@ -19,7 +19,6 @@ def gdp_to_rdp(guarantee: GDP[R], *, orders: Sequence[Number]) -> RDP[R]:
     Assumes: nothing.
     Source: Mironov, arXiv:1702.07476, Proposition 7, through ``gdp_to_zcdp``.
     Rounds: nothing.
-    Checked by: rules ``convert/gdp-zcdp`` and ``convert/notion-rdp``.
 
     Args:
         guarantee: mu-GDP.

@@ -29,7 +29,6 @@ def gdp_to_zcdp(guarantee: GDP[R]) -> ZCDP[R]:
     Source: Bun & Steinke, arXiv:1605.02065, Lemma 2.4 (the divergence); Dong, Roth & Su,
         arXiv:1905.02383, Theorem 2.10 (Blackwell).
     Rounds: nothing.
-    Checked by: rule ``convert/gdp-zcdp``.
 
     Args:
         guarantee: mu-GDP.

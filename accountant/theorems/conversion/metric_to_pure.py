@@ -32,7 +32,6 @@ def metric_to_pure(guarantee: MetricDP[R]) -> PureDP[R]:
     Assumes: nothing.
     Source: proofs/theory/path.md, Section 1.
     Rounds: nothing.
-    Checked by: rule ``convert/metric-pure``.
 
     Args:
         guarantee: epsilon-metric-DP along paths.

@@ -34,7 +34,6 @@ def notion_to_approx(guarantee: Guarantee[R], *, delta: Number) -> ApproxDP[R]:
         Steinke, arXiv:2004.00010, Proposition 12 (Renyi curves), proved in
         ``renyi_bounds.log_delta_terms``.
     Rounds: up.
-    Checked by: rule ``convert/notion-approx``.
 
     Args:
         guarantee: any notion.

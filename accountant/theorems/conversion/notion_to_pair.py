@@ -17,7 +17,6 @@ def notion_to_pair(guarantee: PairGuarantee[R]) -> DominatingPair[R]:
     Assumes: nothing.
     Source: the notion's ``to_pair``, where each is proved.
     Rounds: nothing, but e^epsilon of a profile's points, up.
-    Checked by: rule ``dominate/...``, one for each notion.
 
     Args:
         guarantee: a notion with a dominating pair.

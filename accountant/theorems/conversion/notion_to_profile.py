@@ -31,7 +31,6 @@ def notion_to_profile(guarantee: Guarantee[R], *, epsilons: Sequence[Number]) ->
     Source: Zhu, Dong & Wang, arXiv:2106.08567, Definition 7 (pairs); Canonne, Kamath &
         Steinke, arXiv:2004.00010, Proposition 12 (Renyi curves).
     Rounds: up.
-    Checked by: rule ``convert/notion-profile``.
 
     Args:
         guarantee: any notion.

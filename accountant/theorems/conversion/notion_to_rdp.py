@@ -36,7 +36,6 @@ def notion_to_rdp(guarantee: Guarantee[R], *, orders: Sequence[Number]) -> RDP[R
         are a post-processing of the dominating pair); Mironov, arXiv:1702.07476, Proposition 7
         (Gaussian).
     Rounds: up, but exact for zCDP and at listed points. Infinite values are left out.
-    Checked by: rule ``convert/notion-rdp``.
 
     Args:
         guarantee: any notion.

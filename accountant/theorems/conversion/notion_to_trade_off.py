@@ -21,7 +21,6 @@ def notion_to_trade_off(guarantee: Guarantee[R], *, epsilons: Sequence[Number]) 
     Assumes: nothing.
     Source: Dong, Roth & Su, arXiv:1905.02383, Proposition 2.12.
     Rounds: down for type II errors, which is the safe side.
-    Checked by: rules ``convert/notion-profile`` and ``convert/profile-trade-off``.
 
     Args:
         guarantee: any notion.

@@ -29,7 +29,6 @@ def pair_to_gdp(guarantee: PairGuarantee[R]) -> GDP[R]:
     Assumes: nothing.
     Source: Dong, Roth & Su, arXiv:1905.02383, Corollary 2.13.
     Rounds: up.
-    Checked by: rule ``convert/pair-gdp``.
 
     Args:
         guarantee: a notion with a dominating pair.

@@ -29,7 +29,6 @@ def pair_to_pure(guarantee: PairGuarantee[R]) -> PureDP[R]:
     Assumes: nothing.
     Source: Zhu, Dong & Wang, arXiv:2106.08567, Definition 7, at delta = 0.
     Rounds: up.
-    Checked by: rule ``convert/pair-pure``.
 
     Args:
         guarantee: a notion with a dominating pair.

@@ -30,7 +30,6 @@ def pair_to_zcdp(guarantee: PairGuarantee[R]) -> ZCDP[R]:
     Source: Bun & Steinke, arXiv:1605.02065, Definition 1.1; Dong, Roth & Su,
         arXiv:1905.02383, Theorem 2.10 (Blackwell).
     Rounds: up.
-    Checked by: rule ``convert/pair-zcdp``.
 
     Args:
         guarantee: a notion with a dominating pair.

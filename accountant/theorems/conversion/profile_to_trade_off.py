@@ -28,7 +28,6 @@ def profile_to_trade_off(guarantee: PrivacyProfile[R]) -> TradeOff[R]:
     Assumes: nothing.
     Source: Dong, Roth & Su, arXiv:1905.02383, Proposition 2.12.
     Rounds: nothing beyond ``PrivacyProfile.vertices``; the points are exact rationals.
-    Checked by: rule ``convert/profile-trade-off``.
 
     Args:
         guarantee: a profile.

@@ -24,7 +24,6 @@ def pure_to_approx(guarantee: PureDP[R]) -> ApproxDP[R]:
     Assumes: nothing.
     Source: Dwork et al., EUROCRYPT 2006, Definition 1 with delta = 0.
     Rounds: nothing.
-    Checked by: rule ``convert/pure-approx``.
 
     Args:
         guarantee: epsilon-DP.

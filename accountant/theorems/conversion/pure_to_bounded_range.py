@@ -26,7 +26,6 @@ def pure_to_bounded_range(guarantee: PureDP[R]) -> BoundedRange[R]:
     Assumes: nothing.
     Source: Dong, Durfee & Rogers, arXiv:1909.13830, Lemma 2.3; the statement is its own proof.
     Rounds: nothing.
-    Checked by: rule ``convert/pure-bounded-range``.
 
     Args:
         guarantee: epsilon-DP.

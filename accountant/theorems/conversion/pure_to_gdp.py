@@ -35,7 +35,6 @@ def pure_to_gdp(guarantee: PureDP[R]) -> GDP[R]:
         G_mu(0) = 1, G_mu(1) = 0, while G_mu(a) = Phi(Phi^{-1}(1 - a) - mu) <= a iff
         mu >= 2 Phi^{-1}(1 - a).
     Rounds: up, by at most 1e-13 relative.
-    Checked by: rule ``convert/pure-gdp``.
 
     Args:
         guarantee: epsilon-DP.

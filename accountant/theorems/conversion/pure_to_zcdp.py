@@ -32,7 +32,6 @@ def pure_to_zcdp(guarantee: PureDP[R]) -> ZCDP[R]:
         at w = 1/4: log E_P e^{sL} <= (u^2 - 1/4) epsilon tanh(epsilon/2), and u^2 - 1/4 is
         s(s+1), that is order times (order - 1). The tangent is met as the order falls to 1.
     Rounds: up, by at most 1e-15 relative; never above epsilon or epsilon^2/2, exact bounds.
-    Checked by: rule ``convert/pure-zcdp``.
 
     Args:
         guarantee: epsilon-DP.

@@ -36,7 +36,6 @@ def restrict(guarantee: Guarantee[ReplaceOne]) -> Guarantee[ReplaceLabel]:
     Assumes: nothing.
     Source: proofs/theory/margins.md, section 1.
     Rounds: nothing.
-    Checked by: rule ``restrict/relation``.
 
     Args:
         guarantee: any notion, under ReplaceOne. One under AddRemove or ZeroOut bounds a changed

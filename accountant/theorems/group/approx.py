@@ -31,7 +31,6 @@ def group_approx(guarantee: ApproxDP[R], *, size: int) -> ApproxDP[R]:
     Proof: P_0(S) <= e^eps P_1(S) + delta <= e^{2 eps} P_2(S) + (1 + e^eps) delta, and so on: the
         factor of delta is the sum of e^{i epsilon} for i < size.
     Rounds: delta up, by at most 2**-60 relative.
-    Checked by: rule ``group/approx-dp``.
 
     Args:
         guarantee: holds for one step between neighbours.

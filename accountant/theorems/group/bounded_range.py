@@ -27,7 +27,6 @@ def group_bounded_range(guarantee: BoundedRange[R], *, size: int) -> BoundedRang
     Proof: the loss of the chain at an output is the sum of the losses of its steps there, each
         in an interval of length epsilon.
     Rounds: nothing.
-    Checked by: rule ``group/bounded-range``.
 
     Args:
         guarantee: holds for one step between neighbours.

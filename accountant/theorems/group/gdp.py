@@ -25,7 +25,6 @@ def group_gdp(guarantee: GDP[R], *, size: int) -> GDP[R]:
     Source: Dong, Roth & Su, arXiv:1905.02383, Theorem 2.14 (the example after it).
     Proof: the power a -> Phi(Phi^{-1}(a) + mu) applied size times is the power for size mu.
     Rounds: nothing.
-    Checked by: rule ``group/gdp``.
 
     Args:
         guarantee: holds for one step between neighbours.

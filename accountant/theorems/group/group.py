@@ -45,7 +45,6 @@ def group(guarantee: Guarantee[R], *, size: int) -> Guarantee[R]:
     Source: ``group_pure``, ``group_bounded_range``, ``group_metric``, ``group_gdp``,
         ``group_zcdp``, ``group_approx``, ``group_rdp``, ``group_trade_off``, ``group_pair``.
     Rounds: to the safe side, where the theorem rounds at all.
-    Checked by: rules ``group/...``.
 
     Args:
         guarantee: any notion.

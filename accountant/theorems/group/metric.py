@@ -34,7 +34,6 @@ def group_metric(guarantee: MetricDP[R], *, size: int) -> MetricDP[R]:
     Proof: the paths of the steps one after the other are one path of length size; at constant
         speed it takes time 1, and the loss grows size times as fast.
     Rounds: nothing.
-    Checked by: rule ``group/metric-dp``.
 
     Args:
         guarantee: holds for one step between neighbours.

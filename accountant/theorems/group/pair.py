@@ -38,7 +38,6 @@ def group_pair(guarantee: DominatingPair[R], *, size: int) -> DominatingPair[R]:
         is 1 - f_s(a) = F(F^{-1}(a) + s), and shifts add. On the integers a shift by an integer s
         takes each step of F linearly onto another.
     Rounds: nothing.
-    Checked by: rule ``group/pair``.
 
     Args:
         guarantee: one Laplace, logistic, discrete Laplace or discrete Gaussian pair, used once,

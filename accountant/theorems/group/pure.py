@@ -25,7 +25,6 @@ def group_pure(guarantee: PureDP[R], *, size: int) -> PureDP[R]:
     Source: Dwork & Roth 2014, Theorem 2.2.
     Proof: multiply the size inequalities P_i(S) <= e^epsilon P_{i+1}(S).
     Rounds: nothing.
-    Checked by: rule ``group/pure-dp``.
 
     Args:
         guarantee: holds for one step between neighbours.

@@ -34,7 +34,6 @@ def group_rdp(guarantee: RDP[R], *, size: int) -> RDP[R]:
         k a/(k a - 1) D_{(k a - 1)/(k - 1)}(P || S) + D_{k a}(S || Q). Apply it with k - 1 at
         order a' = (k a - 1)/(k - 1), where (k-1) a' = k a - 1; the factors telescope.
     Rounds: up.
-    Checked by: rule ``group/rdp``.
 
     Args:
         guarantee: holds for one step between neighbours.

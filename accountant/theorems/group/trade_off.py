@@ -33,7 +33,6 @@ def group_trade_off(guarantee: TradeOff[R], *, size: int) -> TradeOff[R]:
         1 - f(b) on the next one.
     Rounds: down for both errors, after every step, to 160 significant bits; the lower convex
         hull of lowered points is below the curve.
-    Checked by: rule ``group/trade-off``.
 
     Args:
         guarantee: f-DP, f piecewise linear.

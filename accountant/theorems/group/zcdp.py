@@ -25,7 +25,6 @@ def group_zcdp(guarantee: ZCDP[R], *, size: int) -> ZCDP[R]:
     Source: Bun & Steinke, arXiv:1605.02065, Proposition 1.9.
     Proof: ``group_rdp`` with R_a = rho a: each of its size terms is size rho a.
     Rounds: nothing.
-    Checked by: rule ``group/zcdp``.
 
     Args:
         guarantee: holds for one step between neighbours.

@@ -1,4 +1,4 @@
-"""The command line: ``dpproof budget``, ``calibrate``, ``certify``, ``check`` and ``audit``.
+"""The command line: ``dpproof budget``, ``certify``, ``audit``, ``ledger`` and the others.
 
 Exit status: 0 the budget holds or the claim is not refuted, 1 it does not or is, 2 the input cannot
 be answered, with one line on standard error.
@@ -10,12 +10,13 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import click
 
 from accountant.errors import BudgetExceeded, PrivacyError
-from dpproof.commands.ledger import ledger
+from dpproof.commands.ledger import exact, ledger
 
 HOLDS, DOES_NOT_HOLD, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 OUT = click.Path(dir_okay=False, writable=True)
@@ -176,6 +177,56 @@ def audit(target: str, *, picture: str | None, as_json: bool, **options: object)
 
 
 commands.add_command(ledger)
+
+
+_RELATION = click.option("--relation", help="Which datasets are neighbours, if the file is silent.")
+_POISSON = click.option("--poisson", is_flag=True, help="State that batches are Poisson samples.")
+_DELTA = click.option("--delta", callback=exact, help="Where epsilon is asked for; 1e-6.")
+
+
+@commands.command("import")
+@click.argument("file")
+@_RELATION
+@_POISSON
+@_DELTA
+@JSON
+def import_(
+    file: str, *, relation: str | None, poisson: bool, delta: Fraction | None, as_json: bool
+) -> int:
+    """What the events or the accountant of another tool, as JSON in FILE, cost."""
+    from dpproof.commands import interchange  # noqa: PLC0415  # as in budget
+
+    guarantee = interchange.imported(file, relation, poisson=poisson)
+    found = interchange.answer(guarantee, Fraction(1, 10**6) if delta is None else delta)
+    if as_json:
+        _print_json(found)
+        return HOLDS
+    low, high = found["epsilon"]
+    click.echo(f"{found['statement']}, {found['relation']} neighbours")
+    click.echo(f"epsilon lies in [{low}, {high}] at delta = {found['delta']:g}")
+    for assumption in found["assumptions"]:
+        click.echo(f"- {assumption}")
+    return HOLDS
+
+
+@commands.command()
+@click.argument("file")
+@_RELATION
+@_POISSON
+@_DELTA
+@JSON
+def compare(
+    file: str, *, relation: str | None, poisson: bool, delta: Fraction | None, as_json: bool
+) -> int:
+    """Our bracket of a pipeline or of an imported FILE beside the accountants RDP, PLD and PRV."""
+    from dpproof.commands import interchange  # noqa: PLC0415  # as in budget
+
+    found = interchange.comparison(file, relation, delta, poisson=poisson)
+    if as_json:
+        _print_json(found)
+    else:
+        click.echo("\n".join(interchange.lines(found)))
+    return HOLDS
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -78,6 +78,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "errors",
         "progress",
         "ledger",
+        "interop",
         "learn",
         "pipeline",
         "commands",

@@ -1,0 +1,155 @@
+"""``dpproof import`` and ``dpproof compare``: files of other tools."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from accountant import Guarantee
+from accountant.relation import RELATIONS, Relation
+from dpproof.errors import InputError, placed
+from dpproof.interop import (
+    Event,
+    event_from_json,
+    from_diffprivlib,
+    from_dp_event,
+    from_opacus_history,
+    from_pipeline_dp,
+)
+from dpproof.interop.peers import compared
+from dpproof.interop.to_event import exported
+from dpproof.pipeline import parse
+
+KNOWN = (
+    'JSON with "class_name" (dp-accounting, jax-privacy), "history" (Opacus), '
+    '"spent_budget" (diffprivlib) or "mechanism_specs" (PipelineDP)'
+)
+LARGEST = 1 << 24
+
+
+def document(path: str) -> Mapping[str, Any]:
+    """Return the JSON of a file, or of standard input for ``-``.
+
+    Raises:
+        InputError: it cannot be read, or is no JSON object.
+    """
+    try:
+        if path == "-":
+            content = sys.stdin.buffer.read(LARGEST + 1)
+        else:
+            with open(path, "rb") as stream:  # noqa: PTH123  # one call that says what it does
+                content = stream.read(LARGEST + 1)
+        found = json.loads(content.decode("utf-8-sig"))
+    except OSError as error:
+        raise InputError(f"{path}: cannot read the file: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: expected JSON: {error}") from None
+    if not isinstance(found, Mapping):
+        raise InputError(f"{path}: expected {KNOWN}")
+    return found
+
+
+def imported(path: str, relation: str | None, *, poisson: bool) -> Guarantee[Relation]:
+    """Return the guarantee that a file of another tool describes.
+
+    Raises:
+        InputError: it is none that is known, or is refused; one line.
+    """
+    found = document(path)
+    stated = next((one for one in RELATIONS if one.name == relation), None)
+    with placed(path):
+        if "class_name" in found:
+            return from_dp_event(found, relation=stated)
+        if "history" in found:
+            if relation not in (None, "add-remove"):
+                raise InputError(f"{path}: a history of Opacus is about add-remove neighbours")
+            guarantee: Guarantee[Any] = from_opacus_history(found, poisson=poisson)
+            return guarantee
+        if "spent_budget" in found:
+            return from_diffprivlib(found, stated)
+        if "mechanism_specs" in found:
+            return from_pipeline_dp(found, stated)
+    raise InputError(f"{path}: expected {KNOWN}")
+
+
+def answer(guarantee: Guarantee[Relation], delta: Fraction) -> dict[str, Any]:
+    """Return what an imported guarantee costs, as JSON."""
+    epsilon = guarantee.epsilon(delta=delta)
+    return {
+        "statement": guarantee.describe(),
+        "relation": str(guarantee.relation),
+        "delta": float(delta),
+        "epsilon": [_number(epsilon.lower), _number(epsilon.upper)],
+        "assumptions": list(guarantee.derivation.all_assumptions()),
+    }
+
+
+def comparison(
+    path: str, relation: str | None, delta: Fraction | None, *, poisson: bool
+) -> dict[str, Any]:
+    """Return our bracket beside the numbers of other accountants, as JSON.
+
+    Raises:
+        InputError: the file is refused, or no event stands for the pipeline.
+    """
+    event, stated, at = _event(path, relation, delta, poisson=poisson)
+    with placed(path):
+        ours, peers = compared(event, stated, float(at))
+    return {
+        "relation": str(stated),
+        "delta": float(at),
+        "epsilon": [_number(ours.lower), _number(ours.upper)],
+        "peers": [
+            {
+                "name": peer.name,
+                "epsilon": None if peer.epsilon is None else _number(peer.epsilon),
+                "why": peer.why,
+                "noise_saved": peer.saved,
+                "refuted": peer.refuted,
+            }
+            for peer in peers
+        ],
+    }
+
+
+def _event(
+    path: str, relation: str | None, delta: Fraction | None, *, poisson: bool
+) -> tuple[Event, Relation, Fraction]:
+    """Return the event of a file, its relation, and the delta."""
+    if path.endswith(".toml"):
+        from dpproof.commands.budget import total  # noqa: PLC0415  # for pipelines only
+
+        pipeline = parse.load(path)
+        with placed(pipeline.file):
+            whole = total([stage.guarantee(pipeline.relation) for stage in pipeline.stages])
+            return exported(whole), pipeline.relation, delta or pipeline.delta
+    at = Fraction(1, 10**6) if delta is None else delta
+    whole = imported(path, relation, poisson=poisson)
+    found = document(path) if path != "-" else {}
+    if "class_name" in found:
+        return event_from_json(found), whole.relation, at
+    with placed(path):
+        return exported(whole), whole.relation, at
+
+
+def _number(value: float) -> float | None:
+    return value if abs(value) < float("inf") else None
+
+
+def lines(found: Mapping[str, Any]) -> list[str]:
+    """Return a comparison as lines of text."""
+    low, high = found["epsilon"]
+    shown = [f"{_shown(high):>10}  ours   in [{low}, {high}] at δ = {found['delta']:g}"]
+    for peer in found["peers"]:
+        saved = peer["noise_saved"]
+        more = f"; ours allows {100 * saved:.2g} % less noise" if saved and saved >= 1e-3 else ""
+        number = "–" if peer["epsilon"] is None else _shown(peer["epsilon"])
+        shown.append(f"{number:>10}  {peer['name']:5}  {peer['why']}{more}")
+    return shown
+
+
+def _shown(value: float | None) -> str:
+    return "∞" if value is None else f"{value:.6f}"

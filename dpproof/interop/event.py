@@ -1,0 +1,184 @@
+"""Events of dp-accounting by the names of their classes, without the library."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final, final
+
+from accountant.errors import ParameterError
+from dpproof.errors import InputError
+
+FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "NoOpDpEvent": (),
+    "NonPrivateDpEvent": (),
+    "UnsupportedDpEvent": (),
+    "RandomizedResponseDpEvent": ("noise_parameter", "num_buckets"),
+    "EpsilonDeltaDpEvent": ("epsilon", "delta"),
+    "GaussianDpEvent": ("noise_multiplier",),
+    "LaplaceDpEvent": ("noise_multiplier",),
+    "DiscreteLaplaceDpEvent": ("noise_parameter", "sensitivity"),
+    "DiscreteGaussianDpEvent": ("sigma", "sensitivity", "dimension"),
+    "SelfComposedDpEvent": ("event", "count"),
+    "ComposedDpEvent": ("events",),
+    "PoissonSampledDpEvent": ("sampling_probability", "event"),
+    "SampledWithReplacementDpEvent": ("source_dataset_size", "sample_size", "event"),
+    "SampledWithoutReplacementDpEvent": ("source_dataset_size", "sample_size", "event"),
+    "SingleEpochTreeAggregationDpEvent": ("noise_multiplier", "step_counts"),
+    "RepeatAndSelectDpEvent": ("event", "mean", "shape"),
+    "MixtureOfGaussiansDpEvent": ("standard_deviation", "sensitivities", "sampling_probs"),
+    "ZCDpEvent": ("rho", "xi"),
+    "ExponentialMechanismDpEvent": ("epsilon",),
+    "PermuteAndFlipDpEvent": ("epsilon",),
+    "TruncatedSubsampledGaussianDpEvent": (
+        "dataset_size",
+        "sampling_probability",
+        "truncated_batch_size",
+        "noise_multiplier",
+    ),
+}
+DEFAULTS: Final[Mapping[str, object]] = {"xi": 0.0, "sensitivity": 1.0, "dimension": None}
+DEEPEST: Final = 32
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event: the name of its class and its fields, events inside being events.
+
+    Attributes:
+        name: the class in dp-accounting, ``GaussianDpEvent``.
+        fields: its fields by name.
+    """
+
+    name: str
+    fields: Mapping[str, Any]
+
+    def number(self, field: str) -> Fraction:
+        """Return a finite number, exactly as its float or integer.
+
+        Raises:
+            ParameterError: it is none.
+        """
+        value = self.fields[field]
+        if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
+            raise ParameterError(f"{self.name}.{field}", value, "a number")
+        if not math.isfinite(value):
+            raise ParameterError(f"{self.name}.{field}", value, "a finite number")
+        return Fraction(value)
+
+    def count(self, field: str) -> int:
+        """Return a whole number of at least 0.
+
+        Raises:
+            ParameterError: it is none.
+        """
+        value = self.number(field)
+        if value.denominator != 1 or value < 0:
+            raise ParameterError(f"{self.name}.{field}", self.fields[field], "a whole number >= 0")
+        return int(value)
+
+
+def read(source: object, depth: int = 0) -> Event:
+    """Return the event in an object of dp-accounting, in its named tuple, or in JSON.
+
+    Raises:
+        InputError: it is no event, or one of a class that is not known.
+    """
+    if isinstance(source, Event):
+        return source
+    if depth > DEEPEST:
+        raise InputError(f"events nested deeper than {DEEPEST}")
+    name = _name(source)
+    if name not in FIELDS:
+        raise InputError(
+            f"{name or type(source).__name__} is no event of dp-accounting that is known here; "
+            f"known are {', '.join(FIELDS)}"
+        )
+    values = {field: _value(source, name, field, depth) for field in FIELDS[name]}
+    if isinstance(source, Mapping):
+        unknown = set(source) - set(values) - {"module_name", "class_name"}
+        if unknown:
+            raise InputError(f"{name}: unknown fields {', '.join(sorted(unknown))}")
+    return Event(name, values)
+
+
+def _value(source: object, name: str, field: str, depth: int) -> object:
+    """Return one field, with events and plain numbers in it."""
+    value = _field(source, field, name)
+    if field == "event":
+        return read(value, depth + 1)
+    if field == "events":
+        if not isinstance(value, Sequence) or isinstance(value, str):
+            raise InputError(f"{name}.events: expected a list of events")
+        return tuple(read(one, depth + 1) for one in value)
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return tuple(map(_plain, value))
+    return _plain(value)
+
+
+def event_from_json(document: Mapping[str, Any]) -> Event:
+    """Return the event of a JSON document with ``class_name`` and fields.
+
+    Raises:
+        InputError: it is no event.
+    Example:
+        >>> event_from_json({"class_name": "GaussianDpEvent", "noise_multiplier": 2.0}).name
+        'GaussianDpEvent'
+    """
+    return read(document)
+
+
+def event_to_json(event: object) -> dict[str, Any]:
+    """Return a JSON document of an event, in the form of dp-accounting's named tuples.
+
+    Raises:
+        InputError: it is no event.
+    Example:
+        >>> event_to_json(Event("GaussianDpEvent", {"noise_multiplier": 2.0}))["class_name"]
+        'GaussianDpEvent'
+    """
+    found = read(event)
+    values = {name: _json(value) for name, value in found.fields.items()}
+    return {"module_name": "dp_accounting.dp_event", "class_name": found.name, **values}
+
+
+def _json(value: object) -> object:
+    if isinstance(value, Event):
+        return event_to_json(value)
+    if isinstance(value, tuple):
+        return [_json(one) for one in value]
+    if isinstance(value, float) and math.isinf(value):
+        return "inf"
+    return value
+
+
+def _name(source: object) -> str:
+    if isinstance(source, Mapping):
+        return str(source.get("class_name", ""))
+    found = getattr(source, "class_name", None)
+    return str(type(source).__name__ if found is None else found)
+
+
+def _field(source: object, field: str, name: str) -> object:
+    missing = object()
+    found = (
+        source.get(field, missing)
+        if isinstance(source, Mapping)
+        else getattr(source, field, missing)
+    )
+    if found is missing:
+        found = DEFAULTS.get(field, missing) if name != "DiscreteLaplaceDpEvent" else missing
+    if found is missing:
+        raise InputError(f"{name}: {field} is missing")
+    return found
+
+
+def _plain(value: object) -> object:
+    """Return numbers of numpy as Python's, and JSON's "inf" as infinity."""
+    if value == "inf":
+        return math.inf
+    item = getattr(value, "item", None)
+    return item() if callable(item) else value

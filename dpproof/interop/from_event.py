@@ -1,0 +1,329 @@
+"""From an event of dp-accounting to a guarantee."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Final, TypeAlias, cast
+
+from accountant import (
+    GDP,
+    L1,
+    L2,
+    RDP,
+    ZCDP,
+    ApproxDP,
+    BoundedRange,
+    FixedRuns,
+    Guarantee,
+    L2Contribution,
+    MetricDP,
+    Poisson,
+    PoissonRuns,
+    PureDP,
+    ReplaceOne,
+    RunLaw,
+    TruncatedNegativeBinomial,
+    WithoutReplacement,
+    ZeroOut,
+    compose,
+    select,
+    self_compose,
+)
+from accountant.arithmetic.enclosure import log_exact
+from accountant.errors import NotImplied, ParameterError
+from accountant.guarantees.rdp import DEFAULT_ORDERS
+from accountant.relation import AddRemove, Relation
+from accountant.theorems.subsampling.gaussian_sum import subsample_gaussian_sum
+from accountant.theorems.subsampling.poisson import subsample_poisson
+from accountant.theorems.subsampling.without_replacement import subsample_without_replacement
+from dpproof.interop.event import Event, read
+from mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, RandomizedResponse
+
+Result: TypeAlias = Guarantee[Relation]
+_STEPS: Final = 200  # of a bisection that ends at neighbouring floats
+
+
+def from_dp_event(event: object, relation: Relation | None = None) -> Result:
+    """Return the guarantee of an event of dp-accounting, or of jax-privacy, which uses them.
+
+    An event does not say which datasets are neighbours: dp-accounting keeps that on the accountant.
+    As there, noise is relative to the largest norm of one record's value, so that under replace-one
+    a sum moves by twice as much.
+
+    Args:
+        event: an object of dp-accounting, its named tuple, or its JSON.
+        relation: which datasets are neighbours.
+    Raises:
+        ParameterError: no relation, or a field outside its domain.
+        InputError: it is no event that is known.
+        NotImplied: no theorem here covers the event under the relation.
+    Example:
+        >>> from accountant import AddRemove
+        >>> event = {"class_name": "GaussianDpEvent", "noise_multiplier": 2.0}
+        >>> round(from_dp_event(event, relation=AddRemove()).gdp().upper, 6)
+        0.5
+    """
+    if not isinstance(relation, Relation):
+        raise ParameterError(
+            "relation",
+            relation,
+            "AddRemove(), ReplaceOne() or ZeroOut()",
+            "an event does not say which datasets are neighbours, and the answer depends on it",
+        )
+    found = read(event)
+    return _READERS[found.name](found, relation)
+
+
+def _no_op(_: Event, relation: Relation) -> Result:
+    return PureDP(epsilon=0, relation=relation)
+
+
+def _non_private(_: Event, relation: Relation) -> Result:
+    return ApproxDP(epsilon=0, delta=1, relation=relation)
+
+
+def _refused(event: Event, relation: Relation) -> Result:
+    raise NotImplied(
+        f"no theorem here covers {event.name} under {relation}: {_REASONS[event.name]}"
+    )
+
+
+_REASONS: Final[Mapping[str, str]] = {
+    "UnsupportedDpEvent": "it stands for an operation without a description",
+    "SampledWithReplacementDpEvent": "sampling with replacement; sample without it, or state what "
+    "the mechanism satisfies on groups",
+    "TruncatedSubsampledGaussianDpEvent": "cutting a Poisson sample to a largest size; leave it "
+    "uncut, or state its cost",
+}
+
+
+def _randomized_response(event: Event, relation: Relation) -> Result:
+    """The answer is kept with probability 1 - p, else uniform: ratio 1 + k (1 - p)/p."""
+    noise, buckets = event.number("noise_parameter"), event.count("num_buckets")
+    if not 0 <= noise <= 1 or buckets < 1:
+        raise ParameterError("noise_parameter", event.fields, "in [0, 1], of at least 1 bucket")
+    if noise == 1 or buckets == 1:
+        return _no_op(event, relation)
+    if noise == 0:
+        return _non_private(event, relation)
+    odds = 1 + buckets * (1 - noise) / noise
+    epsilon = _log_up(odds)
+    return RandomizedResponse(epsilon=epsilon, categories=buckets, relation=relation).guarantee()
+
+
+def _log_up(ratio: Fraction) -> Fraction:
+    """Return a float above the log of a ratio above 1: computed within 16 units of roundoff."""
+    return Fraction(log_exact(ratio) * (1 + 2.0**-48))
+
+
+def _epsilon_delta(event: Event, relation: Relation) -> Result:
+    return ApproxDP(epsilon=event.number("epsilon"), delta=event.number("delta"), relation=relation)
+
+
+def _moves(relation: Relation) -> int:
+    """Return by how many times the largest norm of one value a sum moves between neighbours."""
+    if not isinstance(relation, AddRemove | ZeroOut | ReplaceOne):
+        raise NotImplied(f"the noise of an event says nothing of {relation} neighbours")
+    return 2 if isinstance(relation, ReplaceOne) else 1
+
+
+def _gaussian(event: Event, relation: Relation) -> Result:
+    sigma, moves = event.number("noise_multiplier"), _moves(relation)
+    if sigma == 0:
+        return _non_private(event, relation)
+    return Gaussian(sigma=sigma, sensitivity=L2(moves), relation=relation).guarantee()
+
+
+def _laplace(event: Event, relation: Relation) -> Result:
+    scale, moves = event.number("noise_multiplier"), _moves(relation)
+    if scale == 0:
+        return _non_private(event, relation)
+    return Laplace(scale=scale, sensitivity=L1(moves), relation=relation).guarantee()
+
+
+def _discrete_laplace(event: Event, relation: Relation) -> Result:
+    rate = event.number("noise_parameter")
+    moves = event.count("sensitivity") * _moves(relation)
+    if moves == 0:
+        return _no_op(event, relation)
+    if not rate > 0:
+        raise ParameterError("noise_parameter", rate, "above 0")
+    return DiscreteLaplace(scale=1 / rate, sensitivity=L1(moves), relation=relation).guarantee()
+
+
+def _discrete_gaussian(event: Event, relation: Relation) -> Result:
+    sigma, moves = event.number("sigma"), event.number("sensitivity") * _moves(relation)
+    if sigma == 0:
+        return _non_private(event, relation)
+    one = event.fields["dimension"] == 1 and moves.denominator == 1
+    sensitivity = L1(moves) if one else L2(moves)
+    return DiscreteGaussian(sigma=sigma, sensitivity=sensitivity, relation=relation).guarantee()
+
+
+def _self_composed(event: Event, relation: Relation) -> Result:
+    count = event.count("count")
+    if count == 0:
+        return _no_op(event, relation)
+    return self_compose(_inner(event, relation), count=count)
+
+
+def _composed(event: Event, relation: Relation) -> Result:
+    parts = [_READERS[one.name](one, relation) for one in event.fields["events"]]
+    return compose(*parts) if parts else _no_op(event, relation)
+
+
+def _inner(event: Event, relation: Relation) -> Result:
+    inner = cast("Event", event.fields["event"])
+    return _READERS[inner.name](inner, relation)
+
+
+def _poisson(event: Event, relation: Relation) -> Result:
+    rate, inner = event.number("sampling_probability"), event.fields["event"]
+    if rate == 0:
+        return _no_op(event, relation)
+    scheme = Poisson(sampling_rate=rate)
+    if isinstance(relation, ReplaceOne) and inner.name == "GaussianDpEvent" and rate < 1:
+        return subsample_gaussian_sum(
+            sigma=inner.number("noise_multiplier"),
+            contribution=L2Contribution(1),
+            scheme=scheme,
+            relation=relation,
+        )
+    return subsample_poisson(_inner(event, relation), scheme)
+
+
+def _without_replacement(event: Event, relation: Relation) -> Result:
+    scheme = WithoutReplacement(
+        sample_size=event.count("sample_size"),
+        population_size=event.count("source_dataset_size"),
+    )
+    return subsample_without_replacement(_inner(event, relation), scheme)
+
+
+def _tree(event: Event, relation: Relation) -> Result:
+    """Every record is in one leaf of one tree, and in one finished node of each level above it.
+
+    A tree of n steps has floor(log2 n) + 1 levels, so that everything is one Gaussian release with
+    the root of that as its sensitivity.
+    """
+    given, sigma = event.fields["step_counts"], event.number("noise_multiplier")
+    counts = given if isinstance(given, tuple) else (given,)
+    steps = max(
+        (Event(event.name, {"step_counts": one}).count("step_counts") for one in counts), default=0
+    )
+    if steps == 0:
+        return _no_op(event, relation)
+    if sigma == 0:
+        return _non_private(event, relation)
+    squared = Fraction(steps.bit_length() * _moves(relation) ** 2) / sigma**2
+    return GDP(mu_squared=squared, relation=relation)
+
+
+def _repeat_and_select(event: Event, relation: Relation) -> Result:
+    return select(_inner(event, relation), _runs(event))
+
+
+def _runs(event: Event) -> RunLaw:
+    mean, shape = event.number("mean"), event.fields["shape"]
+    if isinstance(shape, float) and math.isinf(shape) and shape > 0:
+        return PoissonRuns(rate=mean)
+    eta = event.number("shape")
+    if eta < 0:
+        raise ParameterError("shape", shape, "at or above 0")
+    if eta == 1 and mean > 1:
+        return TruncatedNegativeBinomial(eta=1, gamma=1 / mean)
+    if mean == 1:
+        return FixedRuns(count=1)
+    return TruncatedNegativeBinomial(eta=eta, gamma=_gamma(eta, float(mean)))
+
+
+def _gamma(eta: Fraction, mean: float) -> float:
+    """Return the gamma whose law has the mean, to the last digits of a float.
+
+    The mean of an event is a float, so that it stands for every law that near; this one is on the
+    side of more runs.
+    """
+    low, high = 1e-9, 1 - 2.0**-40
+    for _ in range(_STEPS):
+        middle = math.sqrt(low * high) if low * 2 < high else (low + high) / 2
+        if not low < middle < high:
+            break
+        if TruncatedNegativeBinomial(eta=eta, gamma=middle).mean > mean:
+            low = middle
+        else:
+            high = middle
+    found = TruncatedNegativeBinomial(eta=eta, gamma=low).mean
+    if not math.isclose(found, mean, rel_tol=1e-9):
+        raise NotImplied(f"no number of runs has shape {float(eta):g} and mean {mean:g} here")
+    return low
+
+
+def _mixture(event: Event, relation: Relation) -> Result:
+    """A mixture of one shift and none is a sampled Gaussian; one shift alone is a Gaussian."""
+    sigma = event.number("standard_deviation")
+    shifts = [Fraction(one) for one in event.fields["sensitivities"]]
+    chances = [Fraction(one) for one in event.fields["sampling_probs"]]
+    if len(shifts) != len(chances) or min(chances, default=Fraction(-1)) < 0:
+        raise ParameterError("sampling_probs", chances, "one probability for each sensitivity")
+    if not math.isclose(sum(chances), 1, rel_tol=1e-9):
+        raise ParameterError("sampling_probs", chances, "of sum 1")
+    moved = {abs(shift) for shift, chance in zip(shifts, chances, strict=True) if chance and shift}
+    if not moved:
+        return _no_op(event, relation)
+    if sigma == 0:
+        return _non_private(event, relation)
+    if relation.symmetric or len(moved) > 1 or min(shifts) < 0:
+        raise NotImplied(
+            f"no theorem here covers a {event.name} of several shifts, or under {relation}"
+        )
+    still = sum(chance for shift, chance in zip(shifts, chances, strict=True) if shift == 0)
+    noise = Gaussian(sigma=sigma, sensitivity=L2(moved.pop()), relation=relation)
+    base: Result = noise.guarantee()
+    if still == 0:
+        return base
+    rate = min(max(1 - still, sum(chances) - still), Fraction(1))  # floats that add up to nearly 1
+    return subsample_poisson(base, Poisson(sampling_rate=rate))
+
+
+def _zcdp(event: Event, relation: Relation) -> Result:
+    rho, xi = event.number("rho"), event.number("xi")
+    if xi == 0:
+        return ZCDP(rho=rho, relation=relation)
+    points = tuple((order, xi + rho * order) for order in DEFAULT_ORDERS)
+    return RDP(points=points, relation=relation)
+
+
+def _exponential(event: Event, relation: Relation) -> Result:
+    return BoundedRange(epsilon=event.number("epsilon"), relation=relation)
+
+
+def _permute_and_flip(event: Event, relation: Relation) -> Result:
+    """Noise of scale 2/epsilon on scores of sensitivity 1: its cost is linear in their distance."""
+    return MetricDP(epsilon=event.number("epsilon"), relation=relation)
+
+
+_READERS: Final[Mapping[str, Callable[[Event, Relation], Result]]] = {
+    "NoOpDpEvent": _no_op,
+    "NonPrivateDpEvent": _non_private,
+    "UnsupportedDpEvent": _refused,
+    "RandomizedResponseDpEvent": _randomized_response,
+    "EpsilonDeltaDpEvent": _epsilon_delta,
+    "GaussianDpEvent": _gaussian,
+    "LaplaceDpEvent": _laplace,
+    "DiscreteLaplaceDpEvent": _discrete_laplace,
+    "DiscreteGaussianDpEvent": _discrete_gaussian,
+    "SelfComposedDpEvent": _self_composed,
+    "ComposedDpEvent": _composed,
+    "PoissonSampledDpEvent": _poisson,
+    "SampledWithReplacementDpEvent": _refused,
+    "SampledWithoutReplacementDpEvent": _without_replacement,
+    "SingleEpochTreeAggregationDpEvent": _tree,
+    "RepeatAndSelectDpEvent": _repeat_and_select,
+    "MixtureOfGaussiansDpEvent": _mixture,
+    "ZCDpEvent": _zcdp,
+    "ExponentialMechanismDpEvent": _exponential,
+    "PermuteAndFlipDpEvent": _permute_and_flip,
+    "TruncatedSubsampledGaussianDpEvent": _refused,
+}

@@ -1,0 +1,181 @@
+"""The same event in other accountants, and why the numbers differ."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+from accountant import Bound
+from accountant.errors import PrivacyError
+from accountant.relation import AddRemove, Relation
+from dpproof.errors import InputError
+from dpproof.interop.event import Event
+from dpproof.interop.from_event import from_dp_event
+from dpproof.interop.to_event import built
+
+NOISE: Final = ("noise_multiplier", "standard_deviation", "sigma")
+SHARED: Final = 1e-9  # relative difference of numbers that are called the same. Heuristic.
+_HALVINGS: Final = 14  # of the noise that is saved: to four digits
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """What one accountant says.
+
+    Attributes:
+        name: RDP, PLD or PRV.
+        epsilon: its number; None if it has none.
+        why: in a line, why it differs from the bracket, or why there is no number.
+        saved: which part of the noise is spared at its epsilon, by the bracket's upper end; None
+            if it is not above the bracket, or no noise can be scaled.
+        refuted: whether the lower end of the bracket contradicts it.
+    """
+
+    name: str
+    epsilon: float | None
+    why: str
+    saved: float | None = None
+    refuted: bool = False
+
+
+def compared(event: Event, relation: Relation, delta: float) -> tuple[Bound, tuple[Peer, ...]]:
+    """Return our bracket of epsilon, and what the other accountants say.
+
+    Raises:
+        NotImplied: no theorem here covers the event.
+    """
+    ours = from_dp_event(event, relation=relation).epsilon(delta=delta)
+    peers = []
+    for name, (ask, why) in _PEERS.items():
+        try:
+            found = ask(event, relation, delta)
+        except ImportError:
+            peers.append(Peer(name, None, f"{_PACKAGES[name]} is not installed"))
+        except Exception as error:  # noqa: BLE001  # whatever another library raises is its answer
+            reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            peers.append(Peer(name, None, f"no answer: {reason:.90}"))
+        else:
+            peers.append(_judged(name, found, why, ours, (event, relation, delta)))
+    return ours, tuple(peers)
+
+
+def _judged(
+    name: str, theirs: float, why: str, ours: Bound, asked: tuple[Event, Relation, float]
+) -> Peer:
+    if theirs < ours.lower - SHARED * abs(ours.lower):
+        told = "too small: the lower end of the bracket contradicts it"
+        return Peer(name, theirs, told, refuted=True)
+    if theirs <= ours.upper * (1 + SHARED):
+        return Peer(name, theirs, "in the bracket")
+    return Peer(name, theirs, why, saved=_saved(*asked, theirs))
+
+
+def _saved(event: Event, relation: Relation, delta: float, allowed: float) -> float | None:
+    """Return the part of all noise that can be spared if epsilon may be as large as allowed."""
+    if not math.isfinite(allowed) or scaled(event, 2.0) == event:
+        return None
+    low, high = 0.0, 1.0  # enough noise at high
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        try:
+            found = from_dp_event(scaled(event, middle), relation=relation).epsilon(delta=delta)
+        except PrivacyError:
+            low = middle
+            continue
+        if found.upper <= allowed:
+            high = middle
+        else:
+            low = middle
+    return 1 - high
+
+
+def scaled(event: Event, factor: float) -> Event:
+    """Return an event with all its noise multiplied by a factor.
+
+    Example:
+        >>> scaled(Event("GaussianDpEvent", {"noise_multiplier": 2.0}), 0.5).fields
+        {'noise_multiplier': 1.0}
+    """
+    fields: dict[str, Any] = {}
+    for name, value in event.fields.items():
+        if isinstance(value, Event):
+            fields[name] = scaled(value, factor)
+        elif name == "events":
+            fields[name] = tuple(scaled(one, factor) for one in value)
+        elif name in NOISE:
+            fields[name] = value * factor
+        elif (event.name, name) == ("DiscreteLaplaceDpEvent", "noise_parameter"):
+            fields[name] = value / factor
+        else:
+            fields[name] = value
+    return Event(event.name, fields)
+
+
+def _neighbours(relation: Relation) -> Any:  # noqa: ANN401  # of a library without types
+    found = importlib.import_module("dp_accounting").NeighboringRelation
+    names = {
+        "add-remove": "ADD_OR_REMOVE_ONE",
+        "replace-one": "REPLACE_ONE",
+        "zero-out": "REPLACE_SPECIAL",
+    }
+    if relation.name not in names:
+        raise InputError(f"dp-accounting does not know {relation} neighbours")
+    return getattr(found, names[relation.name])
+
+
+def _pld(event: Event, relation: Relation, delta: float) -> float:
+    accountant = importlib.import_module("dp_accounting.pld").PLDAccountant(_neighbours(relation))
+    return float(accountant.compose(built(event)).get_epsilon(delta))
+
+
+def _rdp(event: Event, relation: Relation, delta: float) -> float:
+    library = importlib.import_module("dp_accounting.rdp")
+    accountant = library.RdpAccountant(neighboring_relation=_neighbours(relation))
+    return float(accountant.compose(built(event)).get_epsilon(delta))
+
+
+def _prv(event: Event, relation: Relation, delta: float) -> float:
+    """Ask the library of Gopi, Lee & Wutschitz: compositions of sampled Gaussians only."""
+    library = importlib.import_module("prv_accountant")
+    if not isinstance(relation, AddRemove):
+        raise InputError("add-remove neighbours only")
+    mechanisms, counts = [], []
+    for part, count in _sampled_gaussians(event, 1):
+        rate, noise = part
+        mechanisms.append(
+            library.PoissonSubsampledGaussianMechanism(
+                sampling_probability=rate, noise_multiplier=noise
+            )
+        )
+        counts.append(count)
+    accountant = library.PRVAccountant(
+        prvs=mechanisms, eps_error=0.01, delta_error=delta / 1000, max_self_compositions=counts
+    )
+    return float(accountant.compute_epsilon(delta=delta, num_self_compositions=counts)[2])
+
+
+def _sampled_gaussians(event: Event, count: int) -> list[tuple[tuple[float, float], int]]:
+    """Return rate, noise and count of every part, if all of them are sampled Gaussians."""
+    fields = event.fields
+    if event.name == "SelfComposedDpEvent":
+        return _sampled_gaussians(fields["event"], count * int(fields["count"]))
+    if event.name == "ComposedDpEvent":
+        return [found for one in fields["events"] for found in _sampled_gaussians(one, count)]
+    if event.name == "GaussianDpEvent":
+        return [((1.0, float(fields["noise_multiplier"])), count)]
+    if event.name == "PoissonSampledDpEvent" and fields["event"].name == "GaussianDpEvent":
+        noise = float(fields["event"].fields["noise_multiplier"])
+        return [((float(fields["sampling_probability"]), noise), count)]
+    raise InputError("sampled Gaussians only")
+
+
+_PACKAGES: Final = {"RDP": "dp-accounting", "PLD": "dp-accounting", "PRV": "prv-accountant"}
+_PEERS: Final[dict[str, tuple[Callable[[Event, Relation, float], float], str]]] = {
+    "RDP": (_rdp, "Renyi divergences at a few orders; the way back to delta loses"),
+    "PLD": (_pld, "losses rounded up to a grid, once for every composition"),
+    "PRV": (_prv, "losses on a grid, with an error bound of the Fourier transform added"),
+}

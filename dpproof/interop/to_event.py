@@ -1,0 +1,243 @@
+"""From a guarantee to an event of dp-accounting, by its derivation."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any, Final
+
+from accountant import (
+    GDP,
+    RDP,
+    ZCDP,
+    ApproxDP,
+    BoundedRange,
+    Guarantee,
+    MetricDP,
+    PoissonRuns,
+    PureDP,
+    ReplaceOne,
+    TruncatedNegativeBinomial,
+)
+from accountant.arithmetic.enclosure import float_down, float_up
+from accountant.errors import NotImplied
+from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.preconditions import require_single
+from accountant.guarantees.rounding import exp_up, sqrt_up
+from accountant.pairs.discrete_gaussian import DiscreteGaussianPair
+from accountant.pairs.discrete_laplace import DiscreteLaplacePair
+from accountant.pairs.gaussian import GaussianPair
+from accountant.pairs.laplace import LaplacePair
+from accountant.pairs.randomized_response import RandomizedResponsePair
+from dpproof.errors import InputError
+from dpproof.interop.event import Event
+
+
+def to_dp_event(guarantee: Guarantee[Any]) -> Any:  # noqa: ANN401  # of a library without types
+    """Return an event of dp-accounting that stands for a guarantee.
+
+    Numbers are floats there; they are rounded to the weaker side. An event says nothing of
+    neighbours: give the accountant those of ``guarantee.relation``. Under replace-one, noise is
+    relative to the largest norm of one record's value, half of what the sum moves by.
+
+    Raises:
+        NotImplied: no event stands for it.
+        InputError: dp-accounting is not installed, or its version has no such event.
+    Example:
+        >>> from accountant import GDP
+        >>> to_dp_event(GDP(mu=0.5))
+        GaussianDpEvent(noise_multiplier=2.0)
+    """
+    return built(exported(guarantee))
+
+
+def exported(guarantee: Guarantee[Any]) -> Event:
+    """Return the event of a guarantee, without the library.
+
+    Raises:
+        NotImplied: no event stands for it.
+    """
+    require_single(guarantee, "an event")
+    moves = 2 if isinstance(guarantee.relation, ReplaceOne) else 1
+    return _event(guarantee.derivation, moves)
+
+
+def built(event: Event) -> Any:  # noqa: ANN401  # of a library without types
+    """Return an object of dp-accounting.
+
+    Raises:
+        InputError: it is not installed, or has no such class.
+    """
+    try:
+        library = importlib.import_module("dp_accounting.dp_event")
+    except ImportError:
+        raise InputError("this needs dp-accounting: pip install 'dpproof[interop]'") from None
+    found = getattr(library, event.name, None)
+    if found is None:
+        raise InputError(f"the installed dp-accounting has no {event.name}; install a newer one")
+    return found(**{name: _built(value) for name, value in event.fields.items()})
+
+
+def _built(value: object) -> object:
+    if isinstance(value, Event):
+        return built(value)
+    return [_built(one) for one in value] if isinstance(value, tuple) else value
+
+
+def _event(node: Derivation, moves: int) -> Event:
+    """Return the event of one step of a derivation."""
+    rule, given = node.rule, dict(node.parameters)
+    if rule.startswith("compose/"):
+        return Event(
+            "ComposedDpEvent", {"events": tuple(_event(one, moves) for one in node.premises)}
+        )
+    if rule.startswith("repeat/"):
+        inner = _event(node.premises[0], moves)
+        return Event("SelfComposedDpEvent", {"event": inner, "count": given["count"]})
+    if rule.startswith("dominate/") or (rule == "convert/notion-rdp" and len(node.premises) == 1):
+        return _event(node.premises[0], moves)
+    if rule == "subsample/poisson":
+        return _sampled(given["sampling_rate"], _event(node.premises[0], moves))
+    if rule == "subsample/gaussian-sum":
+        noise = float_down(Fraction(str(given["sigma"])) / Fraction(str(given["contribution"])))
+        inner = Event("GaussianDpEvent", {"noise_multiplier": noise})
+        return _sampled(given["sampling_rate"], inner)
+    if rule == "subsample/without-replacement":
+        fields = {
+            "source_dataset_size": given["population_size"],
+            "sample_size": given["sample_size"],
+            "event": _event(node.premises[0], moves),
+        }
+        return Event("SampledWithoutReplacementDpEvent", fields)
+    if rule.startswith("select/") and node.premises and "runs" in given:
+        return _selected(given["runs"], _event(node.premises[0], moves))
+    return _leaf(node, moves)
+
+
+def _sampled(rate: object, inner: Event) -> Event:
+    probability = float_up(Fraction(str(rate)))
+    return Event("PoissonSampledDpEvent", {"sampling_probability": probability, "event": inner})
+
+
+def _selected(runs: object, inner: Event) -> Event:
+    if isinstance(runs, PoissonRuns):
+        mean, shape = float_up(runs.rate), math.inf
+    elif isinstance(runs, TruncatedNegativeBinomial) and runs.eta >= 0:
+        mean, shape = runs.mean, float(runs.eta)
+        mean = float_up(1 / runs.gamma) if runs.eta == 1 else mean
+    else:
+        raise NotImplied(f"no event of dp-accounting stands for a selection from {runs}")
+    return Event("RepeatAndSelectDpEvent", {"event": inner, "mean": mean, "shape": shape})
+
+
+def _leaf(node: Derivation, moves: int) -> Event:
+    """Return the event of a notion that follows from nothing that an event stands for."""
+    found = node.conclusion
+    match found:
+        case GDP(mu_squared=squared):
+            return _gaussian(squared, moves)
+        case PureDP(stated_epsilon=epsilon):
+            return _response(epsilon, 2)
+        case ApproxDP(stated_epsilon=epsilon, stated_delta=delta):
+            if delta == 1:
+                return Event("NonPrivateDpEvent", {})
+            fields = {"epsilon": float_up(epsilon), "delta": float_up(delta)}
+            return Event("EpsilonDeltaDpEvent", fields)
+        case ZCDP(rho=rho):
+            return Event("ZCDpEvent", {"rho": float_up(rho), "xi": 0.0})
+        case BoundedRange(stated_epsilon=epsilon):
+            return Event("ExponentialMechanismDpEvent", {"epsilon": float_up(epsilon)})
+        case MetricDP(stated_epsilon=epsilon):
+            return Event("PermuteAndFlipDpEvent", {"epsilon": float_up(epsilon)})
+        case RDP(points=points) if (line := _line(points)) is not None:
+            return Event("ZCDpEvent", line)
+        case DominatingPair():
+            return _product(found, moves)
+    raise NotImplied(f"no event of dp-accounting stands for {node.rule}: {node.statement}")
+
+
+def _line(points: tuple[tuple[Fraction, Fraction], ...]) -> dict[str, float] | None:
+    """Return rho and xi of a curve whose points lie on one line xi + rho a."""
+    if len(points) < 3:
+        return None
+    (first, low), (last, high) = points[0], points[-1]
+    rho = (high - low) / (last - first)
+    xi = low - rho * first
+    if rho < 0 or xi < 0 or any(value != xi + rho * order for order, value in points):
+        return None
+    return {"rho": float_up(rho), "xi": float_up(xi)}
+
+
+def _product(pair: DominatingPair[Any], moves: int) -> Event:
+    """Return the event of a product of pairs that mechanisms have."""
+    events = []
+    for factor in pair.forward.factors:
+        read = _PAIRS.get(type(factor.pair))
+        if read is None:
+            raise NotImplied(f"no event of dp-accounting stands for {factor.pair!r:.80}")
+        one = read(factor.pair, moves)
+        if factor.count > 1:
+            one = Event("SelfComposedDpEvent", {"event": one, "count": factor.count})
+        events.append(one)
+    if not events:
+        return Event("NoOpDpEvent", {})
+    return events[0] if len(events) == 1 else Event("ComposedDpEvent", {"events": tuple(events)})
+
+
+def _gaussian(squared: Fraction, moves: int) -> Event:
+    if squared == 0:
+        return Event("NoOpDpEvent", {})
+    inverse = 1 / sqrt_up(squared)
+    return Event("GaussianDpEvent", {"noise_multiplier": float_down(moves * inverse)})
+
+
+def _laplace(pair: LaplacePair, moves: int) -> Event:
+    return Event("LaplaceDpEvent", {"noise_multiplier": float_down(moves / pair.epsilon)})
+
+
+def _discrete_laplace(pair: DiscreteLaplacePair, moves: int) -> Event:
+    fields = {
+        "noise_parameter": float_up(1 / pair.scale),
+        "sensitivity": _halved(pair.shift, moves),
+    }
+    return Event("DiscreteLaplaceDpEvent", fields)
+
+
+def _discrete_gaussian(pair: DiscreteGaussianPair, moves: int) -> Event:
+    fields = {
+        "sigma": float_down(1 / sqrt_up(1 / pair.sigma_squared)),
+        "sensitivity": float(_halved(pair.shift, moves)),
+        "dimension": 1,
+    }
+    return Event("DiscreteGaussianDpEvent", fields)
+
+
+def _halved(shift: int, moves: int) -> int:
+    """Return the largest value of one record: a shift of an odd number is rounded up."""
+    return -(-shift // moves)
+
+
+def _response(epsilon: Fraction, categories: int) -> Event:
+    """Return randomised response that answers uniformly with chance k / (e^epsilon + k - 1)."""
+    if epsilon == 0:
+        return Event("NoOpDpEvent", {})
+    noise = float_down(categories / (exp_up(epsilon) + categories - 1))
+    return Event("RandomizedResponseDpEvent", {"noise_parameter": noise, "num_buckets": categories})
+
+
+def _response_pair(pair: RandomizedResponsePair, _: int) -> Event:
+    if pair.infinite:
+        raise NotImplied("no event of dp-accounting stands for a response that fails")
+    return _response(pair.epsilon, pair.categories)
+
+
+_PAIRS: Final[Mapping[type, Callable[[Any, int], Event]]] = {
+    GaussianPair: lambda pair, moves: _gaussian(pair.mu_squared, moves),
+    LaplacePair: _laplace,
+    DiscreteLaplacePair: _discrete_laplace,
+    DiscreteGaussianPair: _discrete_gaussian,
+    RandomizedResponsePair: _response_pair,
+}

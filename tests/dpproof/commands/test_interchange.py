@@ -1,0 +1,111 @@
+"""``dpproof import`` and ``dpproof compare``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dpproof.interop.event import Event
+from dpproof.interop.peers import compared, scaled
+from tests.dpproof.command import Command
+from tests.dpproof.files import GAUSSIAN, PIPELINE
+
+EVENT = {
+    "class_name": "PoissonSampledDpEvent",
+    "sampling_probability": 0.1,
+    "event": {"class_name": "GaussianDpEvent", "noise_multiplier": 2.0},
+}
+
+
+def _file(folder: Path, content: object) -> str:
+    path = folder / "file.json"
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "options"),
+    [
+        (EVENT, ("--relation", "add-remove")),
+        ({"history": [[1.0, 0.1, 5]], "mechanism": "rdp"}, ("--poisson",)),
+        ({"spent_budget": [[1.0, 0.0]]}, ("--relation", "replace-one")),
+        (
+            {"mechanism_specs": [{"mechanism_type": "LAPLACE", "noise_standard_deviation": 2}]},
+            ("--relation", "add-remove"),
+        ),
+    ],
+)
+def test_import(
+    content: object, options: tuple[str, ...], tmp_path: Path, command: Command
+) -> None:
+    """Every form is recognised and answered; without what it does not say it is refused with 2."""
+    file = _file(tmp_path, content)
+
+    found = command.run("import", file, *options, "--json")
+    assert (found.status, found.json["epsilon"][0] > 0) == (0, True)
+    assert "epsilon lies in" in command.run("import", file, *options).out
+    silent = command.run("import", file)
+    assert (silent.status, silent.err.count("\n")) == (2, 1)
+
+
+@pytest.mark.parametrize("content", [[], {}, {"class_name": "Other"}, "text"])
+def test_import_refuses_other_files(content: object, tmp_path: Path, command: Command) -> None:
+    """Other JSON, no JSON and no file are one line and 2."""
+    for file in (_file(tmp_path, content), str(tmp_path / "nothing")):
+        found = command.run("import", file, "--relation", "add-remove")
+        assert (found.status, found.err.count("\n")) == (2, 1)
+
+
+def test_compare(tmp_path: Path, command: Command) -> None:
+    """The bracket stands beside the others, which lie above it and save noise by it."""
+    file = _file(tmp_path, EVENT)
+    found = command.run("compare", file, "--relation", "add-remove", "--json").json
+    rdp, pld, prv = found["peers"]
+
+    assert rdp["epsilon"] > found["epsilon"][1]
+    assert 0.01 < rdp["noise_saved"] < 0.5
+    assert pld["epsilon"] == pytest.approx(found["epsilon"][1], abs=1e-3)
+    assert prv["name"] == "PRV"
+    assert "RDP" in command.run("compare", command.file(PIPELINE + GAUSSIAN)).out
+
+
+def test_compare_refutes(tmp_path: Path, command: Command) -> None:
+    """A number below our lower end is said to be too small."""
+    file = _file(tmp_path, EVENT["event"])
+    found = command.run("compare", file, "--relation", "replace-one", "--json").json
+
+    assert found["peers"][0]["refuted"]
+    assert "contradicts" in found["peers"][0]["why"]
+
+
+def test_scaling_reaches_every_noise() -> None:
+    """All noise is multiplied, and rates and counts are not."""
+    laplace = Event("DiscreteLaplaceDpEvent", {"noise_parameter": 2.0, "sensitivity": 3})
+    parts = (laplace, Event("ZCDpEvent", {"rho": 1.0, "xi": 0.0}))
+    whole = Event(
+        "SelfComposedDpEvent", {"event": Event("ComposedDpEvent", {"events": parts}), "count": 2}
+    )
+
+    changed = scaled(whole, 0.5)
+
+    assert changed.fields["event"].fields["events"][0].fields == {
+        "noise_parameter": 4.0,
+        "sensitivity": 3,
+    }
+    assert changed.fields["event"].fields["events"][1] == parts[1]
+
+
+def test_an_accountant_that_fails_is_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever another library raises, the others are still answered."""
+    from accountant import AddRemove
+
+    def _fails(*_: object) -> float:
+        raise ZeroDivisionError("by zero")
+
+    monkeypatch.setattr("dpproof.interop.peers._PEERS", {"RDP": (_fails, "")})
+    event = Event("GaussianDpEvent", {"noise_multiplier": 2.0})
+    _, (peer,) = compared(event, AddRemove(), 1e-6)
+
+    assert (peer.epsilon, peer.why) == (None, "no answer: by zero")

@@ -1,0 +1,124 @@
+"""Histories, measurements and budget accountants of other libraries."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import dpproof as dp
+from dpproof.errors import InputError
+from dpproof.interop import from_diffprivlib, from_opacus_history, from_opendp, from_pipeline_dp
+
+ADD = dp.AddRemove()
+HISTORY = [(1.1, 0.01, 500), (0.9, 0.02, 100)]
+
+
+def test_opacus_history_is_the_composition() -> None:
+    """Each entry is so many sampled Gaussian steps; a state dictionary is read too."""
+    parts = [
+        dp.Gaussian(sigma=sigma, sensitivity=dp.L2(1))
+        .subsample(dp.Poisson(sampling_rate=rate))
+        .repeat(steps)
+        for sigma, rate, steps in HISTORY
+    ]
+    expected = dp.compose(*parts).guarantee().epsilon(delta=1e-5)
+
+    assert from_opacus_history(HISTORY, poisson=True).epsilon(delta=1e-5) == expected
+    state = {"history": HISTORY, "mechanism": "prv"}
+    assert from_opacus_history(state, poisson=True).epsilon(delta=1e-5) == expected
+
+
+@pytest.mark.parametrize(
+    ("history", "poisson", "error"),
+    [
+        (HISTORY, False, dp.NotImplied),
+        (HISTORY, None, dp.NotImplied),
+        (HISTORY, 1, dp.NotImplied),
+        ([], True, InputError),
+        ({"mechanism": "rdp"}, True, InputError),
+        ([(1.0, 0.1)], True, InputError),
+        ([(0.0, 0.1, 5)], True, dp.ParameterError),
+        ([(1.0, 45.0, 5)], True, dp.ParameterError),
+    ],
+)
+def test_opacus_refusals(history: Any, poisson: Any, error: type[Exception]) -> None:  # noqa: ANN401  # bad on purpose
+    """Without the word Poisson, and with numbers that are none, nothing is answered."""
+    with pytest.raises(error):
+        from_opacus_history(history, poisson=poisson)
+
+
+def test_diffprivlib() -> None:
+    """Spent budgets compose, from the accountant, its list or JSON; the relation has to be said."""
+    spent = [(1.0, 0.0), (0.5, 1e-7)]
+    for source in (spent, {"spent_budget": spent}, SimpleNamespace(spent_budget=spent)):
+        assert 1.4 < from_diffprivlib(source, ADD).epsilon(delta=2e-7).upper <= 1.5
+    assert from_diffprivlib([], ADD).epsilon(delta=0).upper == 0
+    with pytest.raises(dp.ParameterError):
+        from_diffprivlib(spent)
+    for bad in (3, [(1.0,)], "text"):
+        with pytest.raises(InputError):
+            from_diffprivlib(bad, ADD)
+
+
+def test_pipeline_dp() -> None:
+    """Noise relative to the sensitivity is the mechanism, epsilon and delta what they state."""
+    laplace = {"mechanism_type": "Laplace", "noise_standard_deviation": 2**0.5, "count": 2}
+    generic = {
+        "mechanism_type": "Generic",
+        "eps": 1.0,
+        "delta": 1e-7,
+        "noise_standard_deviation": None,
+    }
+
+    assert from_pipeline_dp([laplace], ADD).epsilon(delta=0).upper == pytest.approx(2)
+    assert from_pipeline_dp({"mechanism_specs": [generic]}, ADD).epsilon(delta=1e-7).upper == 1
+    hidden = from_pipeline_dp([{**laplace, "thresholding_delta": 1e-8}], ADD)
+    assert hidden.epsilon(delta=0).upper == float("inf")
+    with pytest.raises(dp.NotImplied):
+        from_pipeline_dp([{"mechanism_type": "GAUSSIAN", "eps": 1.0, "delta": 0}], ADD)
+    with pytest.raises(InputError):
+        from_pipeline_dp([], ADD)
+
+
+class _Measurement:
+    """What is read of a measurement of OpenDP."""
+
+    def __init__(self, metric: str, measure: str, loss: object) -> None:
+        self.input_metric, self.output_measure, self._loss = metric, measure, loss
+
+    def map(self, _: object) -> object:
+        """The loss at any distance."""
+        return self._loss
+
+
+@pytest.mark.parametrize(
+    ("measure", "loss", "expected"),
+    [
+        ("MaxDivergence", 1.0, dp.PureDP(epsilon=1)),
+        ("ZeroConcentratedDivergence", 0.5, dp.ZCDP(rho=0.5)),
+        ("Approximate(MaxDivergence)", (1.0, 1e-7), dp.ApproxDP(epsilon=1, delta=1e-7)),
+    ],
+)
+def test_opendp(measure: str, loss: object, expected: dp.Guarantee[Any]) -> None:
+    """The output measure names the notion, the input metric the neighbours."""
+    assert from_opendp(_Measurement("SymmetricDistance()", measure, loss)) == expected
+    replaced = from_opendp(_Measurement("ChangeOneDistance()", measure, loss))
+    assert replaced.relation == dp.ReplaceOne()
+    with pytest.raises(dp.ParameterError):
+        from_opendp(_Measurement("AbsoluteDistance(f64)", measure, loss))
+    with pytest.raises(dp.ParameterError):
+        from_opendp(_Measurement("ChangeOneDistance()", measure, loss), relation=ADD)
+    with pytest.raises(dp.NotImplied):
+        from_opendp(_Measurement("SymmetricDistance()", "Other", loss))
+
+
+def test_opendp_itself() -> None:
+    """A measurement of the library, where it is installed."""
+    library = pytest.importorskip("opendp.prelude", reason="opendp is not installed")
+    library.enable_features("contrib")
+    space = library.vector_domain(library.atom_domain(bounds=(0, 1))), library.symmetric_distance()
+    noisy = space >> library.t.then_sum() >> library.m.then_laplace(scale=2.0)
+
+    assert from_opendp(noisy).epsilon(delta=0).upper == pytest.approx(0.5)

@@ -6,16 +6,28 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from dpproof.learn.certified_radius import certify_radius
     from dpproof.learn.perceptron_classifier import PerceptronClassifier
+    from dpproof.learn.robustness import attack, robust_accuracy
     from dpproof.learn.warnings import PredictableNoise, SecondRelease
 
 _HOMES = {
     "PerceptronClassifier": "dpproof.learn.perceptron_classifier",
     "PredictableNoise": "dpproof.learn.warnings",
     "SecondRelease": "dpproof.learn.warnings",
+    "attack": "dpproof.learn.robustness",
+    "certify_radius": "dpproof.learn.certified_radius",
+    "robust_accuracy": "dpproof.learn.robustness",
 }
 
-__all__ = ["PerceptronClassifier", "PredictableNoise", "SecondRelease"]
+__all__ = [
+    "PerceptronClassifier",
+    "PredictableNoise",
+    "SecondRelease",
+    "attack",
+    "certify_radius",
+    "robust_accuracy",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -76,7 +77,7 @@ class FourierFeatures(FeatureMap):
         object.__setattr__(self, "width", scale(width=self.width))
         object.__setattr__(self, "seed", checked_seed(self.seed))
         object.__setattr__(self, "norm", None if self.norm is None else scale(norm=self.norm))
-        if self._unit * math.isqrt(self.features) > 6 * _LONGEST * Fraction(self.width):
+        if self.unit * math.isqrt(self.features) > 6 * _LONGEST * Fraction(self.width):
             allowed = f"at least norm sqrt(features) / {6 * _LONGEST}"
             raise ParameterError("width", self.width, allowed, "phases would lose their digits")
 
@@ -102,15 +103,27 @@ class FourierFeatures(FeatureMap):
 
         Standard normal quantiles of the words of ``ReplayRng(seed)``, rounded to a grid.
         """
-        steps, bits = self._turns()
-        return steps * (2 * math.pi * 2.0**-bits / float(self._unit))
+        steps, bits = _turns(self)
+        return steps * (2 * math.pi * 2.0**-bits / float(self.unit))
 
     def clipped(self, rows: Vectors) -> Vectors:
         """The rows as the frequencies meet them, in data units: clipped, or scaled to norm 1."""
-        return self._steps(rows) * (2.0**-RECORD_BITS * float(self._unit))
+        return self._steps(rows) * (2.0**-RECORD_BITS * float(self.unit))
+
+    @property
+    def rounding(self) -> float:
+        """Bound of the distance of ``clipped`` rows from exactly clipped ones, in data units.
+
+        Proof: with d features a coordinate is moved by at most 2 units of 2^-24 by truncation and
+            shortening. The row that is scaled keeps K = (62 - bits of d) // 2 bits of its largest
+            coordinate, so its direction and its length move by at most 2 sqrt(d) 2^(1 - K) each.
+        """
+        kept = (62 - self.features.bit_length()) // 2
+        unit = 3 * 2.0**-RECORD_BITS + 4 * 2.0 ** (1 - kept)
+        return math.sqrt(self.features) * unit * float(self.unit)
 
     def _apply(self, rows: Vectors) -> Vectors:
-        steps, bits = self._turns()
+        steps, bits = _turns(self)
         phases = (self._steps(rows) @ steps.T) * 2.0 ** -(RECORD_BITS + bits)
         phases -= np.rint(phases)
         mapped = np.concatenate([cosine(phases), sine(phases)], axis=1)
@@ -122,20 +135,24 @@ class FourierFeatures(FeatureMap):
             return unit_rows(rows, RECORD_BITS)
         return clipped_rows(rows, float(self.norm), RECORD_BITS)
 
-    def _turns(self) -> tuple[Vectors, int]:
-        """Frequencies in turns for rows of norm ``norm``: integers in units of 2^-bits, and bits.
-
-        The squared norm of each is at most 2^56.
-        """
-        size = self.frequencies * self.features
-        uniform = ((ReplayRng(self.seed).words(size) >> np.uint64(11)) + 0.5) * 2.0**-53
-        normal = ndtri(uniform).reshape(self.frequencies, self.features)
-        turns = normal * (float(self._unit / Fraction(self.width)) / (2 * math.pi))
-        longest = float(np.linalg.norm(turns, axis=1).max())
-        bits = STATE_BITS - 1 - math.frexp(longest)[1]
-        return np.trunc(np.ldexp(turns, bits)), bits
-
     @property
-    def _unit(self) -> Fraction:
+    def unit(self) -> Fraction:
         """The bound of the rows' norms, in data units."""
         return Fraction(1) if self.norm is None else Fraction(self.norm)
+
+
+@functools.lru_cache(maxsize=8)
+def _turns(plan: FourierFeatures) -> tuple[Vectors, int]:
+    """Frequencies in turns for rows of norm ``norm``: integers in units of 2^-bits, and bits.
+
+    The squared norm of each is at most 2^56.
+    """
+    size = plan.frequencies * plan.features
+    uniform = ((ReplayRng(plan.seed).words(size) >> np.uint64(11)) + 0.5) * 2.0**-53
+    normal = ndtri(uniform).reshape(plan.frequencies, plan.features)
+    turns = normal * (float(plan.unit / Fraction(plan.width)) / (2 * math.pi))
+    longest = float(np.linalg.norm(turns, axis=1).max())
+    bits = STATE_BITS - 1 - math.frexp(longest)[1]
+    steps = np.trunc(np.ldexp(turns, bits))
+    steps.flags.writeable = False
+    return steps, bits

@@ -1,4 +1,4 @@
-"""What the checker accepts at most, and what its computations cost: plain numbers, said once.
+"""Limit what the checker accepts, and price what it computes: plain numbers, said once.
 
 The producer of certificates prices its proofs by the same functions. A unit of work is about a
 microsecond at 64 bits; every cost here was measured, and rounded up. Soundness rests on none of it:
@@ -13,12 +13,12 @@ from typing import Final
 
 # The text of a certificate.
 MAX_CHARACTERS: Final = 4_000_000
-MAX_STEPS: Final = 20_000
+MAX_STEPS: Final = 20_000  # each takes a verdict's line at least; soundness rests on none of these
 MAX_DIGITS: Final = 1_100  # of a rational: any binary64 number, and products of three
 MAX_DEPTH: Final = 32  # of nested brackets: a sample of a sample of ... needs a few each
-MAX_NAME: Final = 60
-MAX_WORDS: Final = 300
-MAX_COUNT: Final = 10**12
+MAX_NAME: Final = 60  # characters of a mechanism's name, which verdicts repeat
+MAX_WORDS: Final = 300  # characters of a description, which verdicts quote
+MAX_COUNT: Final = 10**12  # of equal parts: the most that the library composes
 MAX_POINTS: Final = 2_000  # of one statement
 
 # Work of one certificate, in units: at most some 20 seconds.
@@ -32,23 +32,23 @@ PER_COMPARISON: Final = 32  # of a few elementary functions
 MAX_NODES: Final = 1 << 18  # of a sum, and of all lines of a table
 MAX_MATRIX: Final = 1 << 18  # terms times the root of the nodes
 MAX_QUADRATURE: Final = 1 << 14  # nodes of a trapezoid rule on either side
-MAX_TABLE_RUNS: Final = 64
-MAX_TABLE_CELLS: Final = 1 << 15
+MAX_TABLE_RUNS: Final = 64  # of one stride: strides double, and no table has so many octaves
+MAX_TABLE_CELLS: Final = 1 << 15  # of one side, and the longest stride
 DIRECT: Final = 64  # masses of a table that are added up one by one
-MAX_OUTCOMES: Final = 2_000
+MAX_OUTCOMES: Final = 2_000  # of a finite pair
 MAX_COMMON_BITS: Final = 1 << 14  # of the masses' common denominator
-MAX_SUM_BITS: Final = 1 << 16
+MAX_SUM_BITS: Final = 1 << 16  # of the common denominator of other sums
 MAX_ATOMS: Final = 2_000  # losses that are listed, of a product
 MAX_PARTS: Final = 100  # pairs whose losses are listed together
 MAX_CELLS: Final = 4_000  # losses on one lattice
 MAX_REACH: Final = 1_000  # losses of a discrete Gaussian on either side
 MAX_SHIFT: Final = 1_000  # losses of a discrete Laplace pair with a closed profile
-MAX_CHAIN: Final = 1_000
-MAX_TRIALS: Final = 100_000
-MAX_RUNS: Final = 1_000
+MAX_CHAIN: Final = 1_000  # steps between neighbours whose Renyi divergences are added up
+MAX_TRIALS: Final = 100_000  # of a binomial number of runs
+MAX_RUNS: Final = 1_000  # of a finite law, one probability each
 
-# One value of M by formula, and of a profile.
-NODE: Final = 10
+# Units of one value of M by formula, and of a profile, as measured.
+NODE: Final = 10  # of a sum, beside M
 FORMULAS: Final = {
     "gaussian": 6,
     "laplace": 8,
@@ -57,61 +57,61 @@ FORMULAS: Final = {
     "discrete-laplace": 18,
     "discrete-gaussian": 20,
 }
-VALUE: Final = 24
+VALUE: Final = 24  # of a profile by formula
 LOOK_UP: Final = 160  # in the sums of a lattice
 LEVEL: Final = 4  # of one bound of a list
-RUN_LAW: Final = 4
+RUN_LAW: Final = 4  # of phi by formula
 
 
 def at_precision(units: int, precision: int) -> int:
-    """What work that is priced at 64 bits costs at another precision."""
+    """Return what work that is priced at 64 bits costs at another precision."""
     return units * _QUARTERS[precision] // 4
 
 
 def formula_work(kind: str, count: int, nodes: int, shift: int = 1) -> int:
-    """A power of M of a pair with a formula, at so many nodes; large shifts take more."""
+    """Price a power of M of a pair with a formula, at so many nodes; large shifts take more."""
     return (FORMULAS[kind] + count.bit_length() // 4 + shift.bit_length()) * nodes
 
 
 def sum_work(terms: int, nodes: int) -> int:
-    """Sums of exponentials at nodes: two tables as long as the root of the nodes, and a product."""
+    """Price sums of exponentials at nodes: two tables as long as the nodes' root, a product."""
     return terms * (8 + 8 * (isqrt(nodes) + 1) + nodes // 8)
 
 
 def matrix(terms: int, nodes: int) -> int:
-    """How many numbers such a table has; at most ``MAX_MATRIX`` are accepted."""
+    """Count the numbers of such a table; at most ``MAX_MATRIX`` are accepted."""
     return terms * (isqrt(nodes) + 1)
 
 
 def power_work(count: int, nodes: int) -> int:
-    """Powers of numbers at so many nodes."""
+    """Price powers of numbers at so many nodes."""
     return (5 + count.bit_length() // 4) * nodes
 
 
 def quadrature_work(rule: int, tail: int, nodes: int) -> int:
-    """M of a subsampled Gaussian at so many nodes, by trapezoid rules of these lengths."""
+    """Price M of a subsampled Gaussian at so many nodes, by trapezoid rules of these lengths."""
     return sum_work(rule, nodes) + 64 * tail
 
 
 def line_work(nodes: int, points: int) -> int:
-    """A trapezoid sum, but M, and its values at some epsilons."""
+    """Price a trapezoid sum, without M, and its values at some epsilons."""
     return NODE * nodes + (nodes // 4 + VALUE) * points
 
 
 def table_work(size: int, value: int, lines: Sequence[int]) -> int:
-    """A table of so many points: the base's profile at each, in closed form or by lines."""
+    """Price a table of so many points: the base's profile at each, in closed form or by lines."""
     each = max([value, *(VALUE + nodes // 4 for nodes in lines)])
     return size * (each + 16) + 32 * sum(lines)
 
 
 def turn_work(size: int, runs: int, nodes: int) -> int:
-    """M of a table at nodes on one line; sums of many nodes ask for ceilings as well."""
+    """Price M of a table at nodes on one line; sums of many nodes ask for ceilings as well."""
     each = max(min(size, DIRECT) * 2, 4 * runs) + 24
     return 8 * size * min(nodes, 4) + each * nodes
 
 
 def atoms(parts: Iterable[tuple[int, int]]) -> int:
-    """How many terms a product of powers of sums has; 0 where one has none, or they are too many.
+    """Count the terms of a product of powers of sums; return 0 if one has none, or for too many.
 
     Args:
         parts: of each sum how many terms it has, and the power.
@@ -125,45 +125,45 @@ def atoms(parts: Iterable[tuple[int, int]]) -> int:
 
 
 def atoms_work(terms: int) -> int:
-    """Listing the losses of a product."""
+    """Price listing the losses of a product."""
     return 48 * terms
 
 
 def residues_work(terms: int, degree: int) -> int:
-    """Making a finite sum of residues."""
+    """Price making a finite sum of residues."""
     return terms * (48 + 12 * degree)
 
 
 def residues_value(terms: int, degree: int) -> int:
-    """One value of a finite sum of residues."""
+    """Price one value of a finite sum of residues."""
     return VALUE + terms * (2 + degree // 4)
 
 
 def lattice_work(cells: int, factors: int) -> int:
-    """Adding up the law of losses on one lattice."""
+    """Price adding up the law of losses on one lattice."""
     return cells * (16 + factors // 4)
 
 
 def corners_work(outcomes: int, bits: int) -> int:
-    """The corners of a finite pair, by exact arithmetic with denominators of so many bits."""
+    """Price the corners of a finite pair, exactly, with denominators of so many bits."""
     return outcomes * (64 + bits // 32)
 
 
 def law_work(probabilities: int) -> int:
-    """One value of phi of a number of runs; of a finite law with so many probabilities, else 0."""
+    """Price one value of phi; of a finite law with so many probabilities, 0 for other laws."""
     return RUN_LAW + probabilities // 4
 
 
 def blocks_work(blocks: int, masses: int, outcomes: int, law: int) -> int:
-    """The bound of the best of some runs, ``law`` the work of one value of phi."""
+    """Price the bound of the best of some runs, ``law`` the work of one value of phi."""
     return masses * (blocks * (2 * law + 16) + 4 * (blocks + outcomes))
 
 
 def rectangle_work(law: int) -> int:
-    """The lines of one rectangle of masses, for runs that stop at a threshold."""
+    """Price the lines of one rectangle of masses, for runs that stop at a threshold."""
     return 6 * law + 150
 
 
 def look_up_work(points: int, bits: int) -> int:
-    """What listed divergences imply at one order, with denominators of so many bits in all."""
+    """Price a look-up among listed divergences, with denominators of so many bits in all."""
     return 8 * (points + bits // 256)

@@ -1,4 +1,4 @@
-"""What the checker can say."""
+"""State the verdicts of the checker."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class Runs(ABC):
 
     @property
     def largest(self) -> int | None:
-        """At or above every number of runs; None if there is no such number."""
+        """Return a number at or above every number of runs; None if there is none."""
         return None
 
     @property

@@ -1,4 +1,4 @@
-"""What a step can conclude: one privacy notion each, about one mechanism and all neighbours."""
+"""State what a step can conclude: one notion each, about one mechanism and all neighbours."""
 
 from __future__ import annotations
 

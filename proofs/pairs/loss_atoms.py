@@ -34,7 +34,7 @@ class Terms:
         return None
 
     def along(self, c: Fraction, step: arb, count: int) -> list[acb]:
-        """Every sum at once: with k = n a + b, e^{i k x} is e^{i n a x} e^{i b x}."""
+        """Return every sum at once: with k = n a + b, e^{i k x} is e^{i n a x} e^{i b x}."""
         if not self.losses:
             return [acb(0)] * count
         tilt, n = ball(c), isqrt(count - 1) + 1

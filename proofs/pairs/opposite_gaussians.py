@@ -28,11 +28,11 @@ class OppositeGaussiansPair(Reflected, CommonSupport):
     sampling_rate: Fraction
 
     def moments(self, witness: object) -> Moments:
-        """By trapezoid rules on two lines, one for M and one for its decay."""
+        """Return M by trapezoid rules on two lines, one for M and one for its decay."""
         return read_quadrature(witness, _Losses(self), self.mu_squared)
 
     def profile(self, epsilon: arb) -> arb:
-        """By the event z > x, x the root of A = t B, t = e^eps.
+        """Return H_eps by the event z > x, x the root of A = t B, t = e^eps.
 
         It has q Phi(mu-x) - (1-q)(t-1) Phi(-x) - t q Phi(-x-mu).
         """
@@ -74,7 +74,7 @@ class _Losses(Integrand):
             yield weight * above, above.log() - below.log()
 
     def missed(self, c: Fraction, line: Line) -> arb:
-        """What the rule misses, for every y >= 0: between the nodes, and beyond them."""
+        """Bound what the rule misses, for every y >= 0: between the nodes, and beyond them."""
         mu, q, b = ball(self.pair.mu_squared).sqrt(), ball(self.pair.sampling_rate), line.shift
         left, right = line.step * line.left, line.step * line.right
         if right**2 < (c + 1) ** 2 * self.pair.mu_squared:

@@ -28,7 +28,7 @@ class Line:
     right: int
 
     def nodes(self) -> Iterator[tuple[acb, acb]]:
-        """Every node z, with its weight step * phi(z)."""
+        """Yield every node z, with its weight step * phi(z)."""
         scale = ball(self.step) / (2 * arb.pi()).sqrt()
         for j in range(-self.left, self.right + 1):
             z = acb(ball(self.step * j), ball(self.shift))
@@ -36,7 +36,7 @@ class Line:
 
 
 class Integrand(ABC):
-    """What is summed at the nodes for M(s): weights times e^{growth * power}.
+    """The terms at the nodes whose sum is M(s): weights times e^{growth * power}.
 
     The imaginary part of the growth is at or above 0, so that no term grows with y = Im s >= 0.
     """
@@ -54,11 +54,11 @@ class Integrand(ABC):
 
     @abstractmethod
     def terms(self, line: Line) -> Iterator[tuple[acb, acb]]:
-        """Weight and growth at every node."""
+        """Yield weight and growth at every node."""
 
     @abstractmethod
     def missed(self, c: Fraction, line: Line) -> arb:
-        """What the rule misses, for every y >= 0: between the nodes, and beyond them."""
+        """Bound what the rule misses, for every y >= 0: between the nodes, and beyond them."""
 
 
 @final
@@ -71,7 +71,7 @@ class Quadrature:
     tail: Line
 
     def along(self, c: Fraction, step: arb, count: int) -> list[acb]:
-        """Every sum at once: with k = n a + b, e^{i k x} is e^{i n a x} e^{i b x}."""
+        """Return every sum at once: with k = n a + b, e^{i k x} is e^{i n a x} e^{i b x}."""
         power, radius = self.integrand.power(c), self.integrand.missed(c, self.nodes).upper()
         error, n = acb(arb(0, radius), arb(0, radius)), isqrt(count - 1) + 1
         samples, turn = list(self.integrand.terms(self.nodes)), acb(0, step)

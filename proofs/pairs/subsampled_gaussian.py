@@ -36,7 +36,7 @@ class SubsampledGaussianPair(CommonSupport):
         return -ball(1 - self.sampling_rate).log()
 
     def moments(self, witness: object) -> Moments:
-        """By trapezoid rules on two lines, one for M and one for its decay."""
+        """Return M by trapezoid rules on two lines, one for M and one for its decay."""
         return read_quadrature(witness, Powers(self), self.mu_squared)
 
     def profile(self, epsilon: arb) -> arb:
@@ -89,7 +89,7 @@ class Powers(Integrand):
             yield weight, (1 - q + q * (mu * z - drift).exp()).log()
 
     def missed(self, c: Fraction, line: Line) -> arb:
-        """What the rule misses, for every y >= 0: between the nodes, and beyond them."""
+        """Bound what the rule misses, for every y >= 0: between the nodes, and beyond them."""
         mu, q, b = ball(self.pair.mu_squared).sqrt(), ball(self.pair.sampling_rate), line.shift
         left, right = line.step * line.left, line.step * line.right
         outside = normal_tail(ball(left)) + normal_tail(ball(right))

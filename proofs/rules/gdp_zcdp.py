@@ -97,7 +97,7 @@ def pair_to_zcdp(step: Application) -> tuple[str, ...]:
 
 
 def forget_samples(step: Application) -> tuple[str, ...]:
-    """Every sampled pair replaced by its base.
+    """Replace every sampled pair by its base.
 
     Source: quasi-convexity of hockey-stick divergences; proof in proofs/theory/sampled.md, section
     7.

@@ -93,7 +93,7 @@ def approx_dp(step: Application) -> tuple[str, ...]:
 
 
 def rdp(step: Application) -> tuple[str, ...]:
-    """What R_k(a) = sum_{j<k} k a/(k a - j) R(k a - j) at the listed orders implies.
+    """Accept what R_k(a) = sum_{j<k} k a/(k a - j) R(k a - j) at the listed orders implies.
 
     Proof: proofs/theory/conversions.md, section 4.
     """

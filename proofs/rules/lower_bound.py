@@ -84,7 +84,7 @@ def contour(step: Application) -> tuple[str, ...]:
 
 
 def smoothed(step: Application) -> tuple[str, ...]:
-    """The same beside a virtual Gaussian, taken out by its bounds at epsilon - w and epsilon + w.
+    """Sum beside a virtual Gaussian, taken out by its bounds at epsilon - w and epsilon + w.
 
     With g the profile beside it, delta E[T] >= g(t) - g(ut) E[T_u] - g(vt) E[T_v] - outside.
     """
@@ -218,7 +218,7 @@ def _sides(step: Application, product: Product, c: Fraction, made: Sequence[obje
 
 
 def _aliases(product: Product, epsilon: arb, c: Fraction, period: arb, sides: list[Side]) -> arb:
-    """At or above the sum over m != 0 of e^{cmR} (H_{eps + mR} - p_inf), R the period.
+    """Bound from above the sum over m != 0 of e^{cmR} (H_{eps + mR} - p_inf), R the period.
 
     By Chernoff: b after c serves m > 0, b before c serves m < 0, each a geometric series of ratio
     e^{-|b - c| R}.
@@ -232,7 +232,7 @@ def _aliases(product: Product, epsilon: arb, c: Fraction, period: arb, sides: li
 
 
 def _chernoff(found: Sequence[Moments], product: Product, b: Fraction, epsilon: arb) -> arb:
-    """At or above H_eps - p_inf at every real epsilon: M(b) e^{-b eps} b^b/(1+b)^{1+b}, b > 0."""
+    """Bound H_eps - p_inf at every real epsilon by M(b) e^{-b eps} b^b/(1+b)^{1+b}, b > 0."""
     power = ball(b)
     (moment,) = total(found, product, b, arb(0), 1)
     size = power * power.log() - (1 + power) * (1 + power).log() - power * epsilon

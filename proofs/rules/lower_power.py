@@ -52,7 +52,7 @@ class _Known:
         return (low[0] - high[1]) / (second - first), (high[1] - low[2]) / (third - second)
 
     def power(self, rate: arb) -> arb:
-        """What H_t + rate t is at least between the outer ratios."""
+        """Return a lower bound of H_t + rate t between the outer ratios."""
         low, high = self.heights(self.low), self.heights(self.high)
         first, second, third = self.ratios()
         share = (second - first) / (third - second)

@@ -202,7 +202,7 @@ def _both(pair: Pair, count: int = 1) -> Pairs:
 
 
 def _adds(step: Application, noise: str, moves: str, kind: str = "") -> tuple[str, ...]:
-    """What a noise mechanism takes for granted: its sensitivity, its sampler, what it releases."""
+    """Say what a noise mechanism assumes: its sensitivity, its sampler, what it releases."""
     between = f"between {step.conclusion.relation} neighbours"
     value = f"a list of {kind}numbers, as long for every dataset, that moves by at most {moves}"
     drawn = "drawn anew for every coordinate and independent of the data and of all other noise"

@@ -1,4 +1,4 @@
-"""What a step's sums cost, in the units of proofs/limits.py."""
+"""Price a step's sums, in the units of proofs/limits.py."""
 
 from __future__ import annotations
 

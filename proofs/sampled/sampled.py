@@ -133,7 +133,7 @@ class SampledPair(Pair):
         return _table_below(self, read_table(witness), ctx.prec)
 
     def moment(self, witness: object, s: Fraction) -> arb:
-        """At or above E_P[e^{sL}] at one s > 0; proofs/theory/sampled.md, section 6.
+        """Bound E_P[e^{sL}] from above at one s > 0; proofs/theory/sampled.md, section 6.
 
         By a table alone where its profile falls to 0. Else what lies beyond its last corner T adds
         at most s(s+1) q T^s A^{-c} M(c) c^c/(1+c)^{1+c}/(c - s), A = 1 + (T-1)/q, M the base's.

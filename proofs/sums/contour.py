@@ -43,7 +43,7 @@ class Line:
     tau: Fraction
 
     def bound(self, product: Product, witnesses: Sequence[object]) -> Callable[[arb], arb]:
-        """At or above H_eps at any real epsilon, as a function of it.
+        """Return a function at or above H_eps at any real epsilon.
 
         H_eps - p_inf <= (h/2 pi) (F(c) + 2 sum_{k <= N} Re F(c + i k h)) + tail: the whole
         trapezoid sum is H_eps - p_inf plus aliases, which are non-negative. The extra factor

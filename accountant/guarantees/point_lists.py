@@ -13,10 +13,11 @@ from accountant.pairs.finite import FinitePair
 _BITS = 160  # Significant bits of a shortened curve. Heuristic: coordinates are rounded down.
 _ALLOWED = "a sequence of one pair of numbers or more"  # The domain that an error states.
 Points = tuple[tuple[Fraction, Fraction], ...]
+GivenPoints = Sequence[tuple[Number, Number]]
 
 
 def checked_points(
-    points: Sequence[tuple[Number, Number]],
+    points: GivenPoints,
     first: Callable[[Number], Fraction],
     second: Callable[[Number], Fraction],
 ) -> Points:

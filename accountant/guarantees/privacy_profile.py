@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -15,7 +14,13 @@ from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.dominating_pair import DominatingPair, dominated
 from accountant.guarantees.guarantee import DEFAULT_RELATION
 from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee
-from accountant.guarantees.point_lists import Points, checked_points, lower_hull, pair_of_profile
+from accountant.guarantees.point_lists import (
+    GivenPoints,
+    Points,
+    checked_points,
+    lower_hull,
+    pair_of_profile,
+)
 from accountant.guarantees.provenance import state
 from accountant.guarantees.rounding import MAX_EXPONENT, exp_up, show
 from accountant.guarantees.theorem import Theorem, dominate_again
@@ -50,21 +55,17 @@ class PrivacyProfile(FaithfulPairGuarantee[R]):
     def __init__(
         self: PrivacyProfile[AddRemove],
         *,
-        points: Sequence[tuple[Number, Number]],
+        points: GivenPoints,
         derivation: Derivation | None = None,
     ) -> None: ...
     @overload
     def __init__(
-        self,
-        *,
-        points: Sequence[tuple[Number, Number]],
-        relation: R,
-        derivation: Derivation | None = None,
+        self, *, points: GivenPoints, relation: R, derivation: Derivation | None = None
     ) -> None: ...
     def __init__(
         self,
         *,
-        points: Sequence[tuple[Number, Number]],
+        points: GivenPoints,
         relation: Relation = DEFAULT_RELATION,
         derivation: Derivation | None = None,
     ) -> None:

@@ -13,12 +13,11 @@ from typing import final, overload
 import numpy as np
 
 from accountant import arguments
-from accountant.arguments import Number
 from accountant.arithmetic.arrays import distinct
 from accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Reals
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee, renyi_order
-from accountant.guarantees.point_lists import Points, checked_points, lower_hull
+from accountant.guarantees.point_lists import GivenPoints, Points, checked_points, lower_hull
 from accountant.guarantees.provenance import state
 from accountant.guarantees.renyi_guarantee import RenyiGuarantee
 from accountant.guarantees.rounding import floats_around, show
@@ -63,23 +62,16 @@ class RDP(RenyiGuarantee[R]):
 
     @overload
     def __init__(
-        self: RDP[AddRemove],
-        *,
-        points: Sequence[tuple[Number, Number]],
-        derivation: Derivation | None = None,
+        self: RDP[AddRemove], *, points: GivenPoints, derivation: Derivation | None = None
     ) -> None: ...
     @overload
     def __init__(
-        self,
-        *,
-        points: Sequence[tuple[Number, Number]],
-        relation: R,
-        derivation: Derivation | None = None,
+        self, *, points: GivenPoints, relation: R, derivation: Derivation | None = None
     ) -> None: ...
     def __init__(
         self,
         *,
-        points: Sequence[tuple[Number, Number]],
+        points: GivenPoints,
         relation: Relation = DEFAULT_RELATION,
         derivation: Derivation | None = None,
     ) -> None:

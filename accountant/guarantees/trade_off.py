@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -10,13 +9,13 @@ from itertools import pairwise
 from typing import Final, final, overload
 
 from accountant import arguments
-from accountant.arguments import Number
 from accountant.errors import ParameterError
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.dominating_pair import DominatingPair, dominated
 from accountant.guarantees.guarantee import DEFAULT_RELATION
 from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee
 from accountant.guarantees.point_lists import (
+    GivenPoints,
     Points,
     checked_points,
     lower_hull,
@@ -60,23 +59,16 @@ class TradeOff(FaithfulPairGuarantee[R]):
 
     @overload
     def __init__(
-        self: TradeOff[AddRemove],
-        *,
-        points: Sequence[tuple[Number, Number]],
-        derivation: Derivation | None = None,
+        self: TradeOff[AddRemove], *, points: GivenPoints, derivation: Derivation | None = None
     ) -> None: ...
     @overload
     def __init__(
-        self,
-        *,
-        points: Sequence[tuple[Number, Number]],
-        relation: R,
-        derivation: Derivation | None = None,
+        self, *, points: GivenPoints, relation: R, derivation: Derivation | None = None
     ) -> None: ...
     def __init__(
         self,
         *,
-        points: Sequence[tuple[Number, Number]],
+        points: GivenPoints,
         relation: Relation = DEFAULT_RELATION,
         derivation: Derivation | None = None,
     ) -> None:

@@ -18,10 +18,8 @@ from accountant.arithmetic.enclosure import (
     Reals,
 )
 from accountant.bound import Bound
-from accountant.pairs.domain import required_loss
-from accountant.pairs.exact import ExactPair
-from accountant.pairs.gaussian import pure_mu
 from accountant.pairs.pair import Exponentials, Smoothness
+from accountant.pairs.pure_loss import PureLoss
 from accountant.pairs.smoothness import exponential_layers
 from accountant.pairs.symmetry import CommonSupport, Reflected
 
@@ -30,7 +28,7 @@ _FLAT = np.zeros(1)  # The log of the weight 1.
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LaplacePair(Reflected, CommonSupport, ExactPair):
+class LaplacePair(Reflected, CommonSupport, PureLoss):
     """The pair (Lap(a), Lap(0)) of scale 1, a = sensitivity / scale.
 
     M(s) = ((s+1) e^{sa} + s e^{-(s+1)a}) / (2s+1): under P the loss is a with mass 1/2, -a
@@ -39,10 +37,6 @@ class LaplacePair(Reflected, CommonSupport, ExactPair):
     """
 
     epsilon: Fraction
-
-    def __post_init__(self) -> None:
-        """Refuse a parameter whose powers are not representable as floats."""
-        required_loss(epsilon=self.epsilon)
 
     def cgf(self, s: Complexes) -> Enclosure:
         """Enclose K; next to 0 through e^z - 1 - z, whose linear terms cancel exactly."""
@@ -64,27 +58,9 @@ class LaplacePair(Reflected, CommonSupport, ExactPair):
         value = s * a + np.log(inner)
         return Enclosure(value, 32 * ELEMENTARY_ULPS * UNIT_ROUNDOFF * (1.0 + np.abs(s) * a))
 
-    @property
-    def max_loss(self) -> float:
-        """Return the distance a, rounded up."""
-        return float(self.epsilon) * (1 + 2e-16)
-
-    @property
-    def zcdp_bound(self) -> float:
-        """Return epsilon^2 / 2, rounded up.
-
-        Source: Bun & Steinke, arXiv:1605.02658, Proposition 1.4, for pure DP.
-        """
-        return 0.5 * float(self.epsilon) ** 2 * (1 + 1e-15)
-
     def work(self, s: complex) -> int:
         """Return the number of terms in K(s)."""
         return 4
-
-    @property
-    def gdp_bound(self) -> float:
-        """Return the mu of pure DP at the largest loss."""
-        return pure_mu(float(self.epsilon))
 
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
         """Enclose the profile: 1 - e^{(eps-a)/2} on [-a, a], 0 above, 1 - e^eps below."""

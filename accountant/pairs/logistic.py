@@ -18,10 +18,8 @@ from accountant.arithmetic.enclosure import (
     Reals,
 )
 from accountant.bound import Bound
-from accountant.pairs.domain import required_loss
-from accountant.pairs.exact import ExactPair
-from accountant.pairs.gaussian import pure_mu
 from accountant.pairs.pair import Exponentials, Smoothness
+from accountant.pairs.pure_loss import PureLoss
 from accountant.pairs.smoothness import exponential_layers
 from accountant.pairs.symmetry import CommonSupport, Reflected
 
@@ -32,7 +30,7 @@ _TERMS = 8  # Terms of that series; the next is below 2^-80 of the first. Error 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogisticPair(Reflected, CommonSupport, ExactPair):
+class LogisticPair(Reflected, CommonSupport, PureLoss):
     """A pair of logistic distributions of scale 1 at distance epsilon.
 
     With a = e^epsilon and V uniform on [0, 1] under Q, dP/dQ = a / (1 + (a-1)V)^2. So under
@@ -45,10 +43,6 @@ class LogisticPair(Reflected, CommonSupport, ExactPair):
     """
 
     epsilon: Fraction
-
-    def __post_init__(self) -> None:
-        """Refuse a parameter whose powers are not representable as floats."""
-        required_loss(epsilon=self.epsilon)
 
     def cgf(self, s: Complexes) -> Enclosure:
         """Enclose K.
@@ -86,27 +80,9 @@ class LogisticPair(Reflected, CommonSupport, ExactPair):
         size = np.abs(square) + half * half
         return log1p_enclosure(excess, 16 * UNIT_ROUNDOFF * size)
 
-    @property
-    def max_loss(self) -> float:
-        """Return the shift, rounded up."""
-        return float(self.epsilon) * (1 + 2e-16)
-
-    @property
-    def zcdp_bound(self) -> float:
-        """Return epsilon^2 / 2, rounded up.
-
-        Source: Bun & Steinke, arXiv:1605.02658, Proposition 1.4, for pure DP.
-        """
-        return 0.5 * float(self.epsilon) ** 2 * (1 + 1e-15)
-
     def work(self, s: complex) -> int:
         """Return the number of terms in K(s)."""
         return 2
-
-    @property
-    def gdp_bound(self) -> float:
-        """Return the mu of pure DP at the largest loss."""
-        return pure_mu(float(self.epsilon))
 
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
         """Enclose the profile, (sqrt(a) - sqrt(t))^2 / (a - 1) on [1/a, a], t = e^eps.

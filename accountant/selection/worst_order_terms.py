@@ -22,6 +22,7 @@ from accountant.arithmetic.arrays import distinct
 from accountant.arithmetic.enclosure import Reals
 from accountant.run_counts.law import FARTHEST, LAW_ERROR, RunLaw
 from accountant.selection.finite_base import Outcomes
+from accountant.selection.neyman_pearson import NeymanPearsonCurve
 from accountant.selection.worst_order import POSITION_ERROR
 
 # Above the relative error of sums of terms and of powers here. Soundness depends on it.
@@ -60,31 +61,6 @@ class Terms:
         return np.asarray(np.minimum(found + _SUM_ERROR * found + 1e-13 * self.gain[at], 1.0))
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class _Base:
-    """The least mass A(k) under Q of an event of mass k under P, linear between its corners.
-
-    Attributes:
-        k: the corners, from 0 on.
-        least: A at them.
-        ratio: of Q's mass to P's, of the outcomes between.
-    """
-
-    k: Reals
-    least: Reals
-    ratio: Reals
-
-    def under(self, k: Reals) -> Reals:
-        """Return A(k)."""
-        return np.interp(k, self.k, self.least)
-
-    def place(self, k: Reals) -> NDArray[np.intp]:
-        """Return the positions of the outcomes after some masses."""
-        found = np.searchsorted(self.k, k, side="right") - 1
-        return np.clip(found, 0, self.ratio.size - 1)
-
-
 def worst_order_terms(
     above: Outcomes, law: RunLaw, *, blocks: int = _BLOCKS, masses: int = _MASSES
 ) -> Terms:
@@ -99,13 +75,13 @@ def worst_order_terms(
     with np.errstate(under="ignore"):
         ratio = np.exp(-above.loss) * (1 - 1e-15)
     sums = [np.concatenate([[0.0], np.cumsum(one)]) for one in (above.p, above.q)]
-    base = _Base(sums[0], sums[1], np.maximum.accumulate(ratio))
+    base = NeymanPearsonCurve(sums[0], sums[1], np.maximum.accumulate(ratio))
     cuts = _blocks(base, law, blocks)
     gains, costs = _lines(base, law, cuts, _masses(base, law, masses))
     return _sorted(base, cuts, *_hulls(gains, costs))
 
 
-def _blocks(base: _Base, law: RunLaw, count: int) -> Reals:
+def _blocks(base: NeymanPearsonCurve, law: RunLaw, count: int) -> Reals:
     """Return cuts of the outcomes by falling loss.
 
     Heuristic.
@@ -115,7 +91,7 @@ def _blocks(base: _Base, law: RunLaw, count: int) -> Reals:
     return distinct(np.concatenate([[0.0], even, _tail(base, law, count), [1.0]]))
 
 
-def _masses(base: _Base, law: RunLaw, count: int) -> Reals:
+def _masses(base: NeymanPearsonCurve, law: RunLaw, count: int) -> Reals:
     """Return cuts of the masses below an outcome.
 
     Heuristic.
@@ -125,13 +101,13 @@ def _masses(base: _Base, law: RunLaw, count: int) -> Reals:
     return distinct(np.concatenate([[0.0], even, _tail(base, law, count), [1.0]]))
 
 
-def _fine(base: _Base) -> Reals:
+def _fine(base: NeymanPearsonCurve) -> Reals:
     """Return many masses between 0 and 1, dense at both ends."""
     small = np.geomspace(_SMALLEST, 1.0, _FINE)
     return np.unique(np.clip(np.concatenate([[0.0], small, 1.0 - small, base.k, [1.0]]), 0.0, 1.0))
 
 
-def _along(base: _Base, law: RunLaw, fine: Reals, c: Reals, tau: Reals) -> Reals:
+def _along(base: NeymanPearsonCurve, law: RunLaw, fine: Reals, c: Reals, tau: Reals) -> Reals:
     """Return a coordinate that grows as log phi' does at c and at tau, and as A bends."""
     least = _FAINT * law.mean
     c, tau = np.clip(c, 0.0, 1.0), np.clip(tau, 0.0, 1.0)
@@ -149,7 +125,7 @@ def _even(along: Reals, fine: Reals, count: int) -> Reals:
     return np.interp(np.linspace(0.0, along[-1], count), along, fine)
 
 
-def _tail(base: _Base, law: RunLaw, count: int) -> Reals:
+def _tail(base: NeymanPearsonCurve, law: RunLaw, count: int) -> Reals:
     """Return cuts evenly by loss, for laws of a bounded number of runs.
 
     Their phi' falls to a negligible value as its argument does.
@@ -163,7 +139,7 @@ def _tail(base: _Base, law: RunLaw, count: int) -> Reals:
     return np.interp(np.linspace(logs[0], logs[-1], count), logs, k)
 
 
-def _lines(base: _Base, law: RunLaw, cuts: Reals, x: Reals) -> tuple[Reals, Reals]:
+def _lines(base: NeymanPearsonCurve, law: RunLaw, cuts: Reals, x: Reals) -> tuple[Reals, Reals]:
     """Return gains g and costs y of the lines g - s y below W, shape (2, blocks, masses + 1).
 
     The first axis is a block's beginning and end. The first line is that of nothing ranked below;
@@ -204,7 +180,9 @@ def _beside(law: RunLaw, slope: Reals, near: Reals) -> Reals:
     return np.where(other[0] > tangent[0], other, tangent)
 
 
-def _cells(base: _Base, law: RunLaw, k: Reals, x: Reals, gains: Reals) -> tuple[Reals, Reals]:
+def _cells(
+    base: NeymanPearsonCurve, law: RunLaw, k: Reals, x: Reals, gains: Reals
+) -> tuple[Reals, Reals]:
     """Return lower bounds of a mass's cost, by the cell after it and by the cell before it.
 
     Shape (2, blocks, masses - 1): by the tangent of phi' at a middle of A(x) - A(k), above the line
@@ -276,15 +254,14 @@ def _hulls(gains: Reals, costs: Reals) -> tuple[Reals, Reals, NDArray[np.intp]]:
     return np.diff(gain)[inner], np.diff(cost)[inner], counts
 
 
-def _sorted(base: _Base, cuts: Reals, gain: Reals, cost: Reals, counts: NDArray[np.intp]) -> Terms:
+def _sorted(
+    base: NeymanPearsonCurve, cuts: Reals, gain: Reals, cost: Reals, counts: NDArray[np.intp]
+) -> Terms:
     """Return all terms by falling gain over cost.
 
     They are, for every outcome in a block, the block's steps scaled by its mass and ratio.
     """
-    every = np.union1d(np.clip(base.k, 0.0, 1.0), cuts)
-    middle, width = 0.5 * (every[1:] + every[:-1]), np.diff(every)
-    block = np.clip(np.searchsorted(cuts, middle) - 1, 0, cuts.size - 2)
-    share = np.clip((middle - cuts[block]) / np.diff(cuts)[block], 0.0, 1.0)
+    middle, width, block, share = base.parts(cuts)
     ratio, starts = base.ratio[base.place(middle)], np.cumsum(counts) - counts
     found = []
     for end, part in enumerate((1.0 - share, share)):

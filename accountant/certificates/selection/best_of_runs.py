@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from accountant.arithmetic.enclosure import Reals
 from accountant.certificates.format.serialize import Object, law_work, run_law
 from accountant.certificates.selection.connect_the_dots import Aim, pair_of_bounds
-from accountant.certificates.selection.neyman_pearson import NeymanPearsonCurve
+from accountant.certificates.selection.neyman_pearson import exact_curve
 from accountant.certificates.selection.partition import Cuts
 from accountant.pairs.finite import FinitePair
 from accountant.run_counts.law import RunLaw
+from accountant.selection.neyman_pearson import NeymanPearsonCurve
 from proofs import limits
 from proofs.certificate import Json, show_rational
 
@@ -113,7 +114,7 @@ def _sizes(runs: RunLaw, outcomes: int, work: int) -> tuple[int, int]:
 
 def _sum(pair: FinitePair, runs: RunLaw, tail: float, work: int) -> BestOfRuns:
     """Return cuts within the checker's work, and its sum over them."""
-    base = NeymanPearsonCurve.of(pair)
+    base = exact_curve(pair)
     cuts = Cuts.of(base, runs, tail, *_sizes(runs, len(pair.p), work))
     grid, first = cuts.grid, cuts.grid.first
     value = float(runs.derivative(np.zeros(1))[0])
@@ -168,10 +169,7 @@ def _steps(gains: Reals, costs: Reals) -> Reals:
 
 def _shares(base: NeymanPearsonCurve, cuts: Reals) -> list[list[tuple[Reals, Reals]]]:
     """Return for each end and block the shared masses of its outcomes, and their ratios."""
-    every = np.union1d(base.k, cuts)
-    middle, width = 0.5 * (every[1:] + every[:-1]), np.diff(every)
-    block = np.clip(np.searchsorted(cuts, middle) - 1, 0, cuts.size - 2)
-    share = np.clip((middle - cuts[block]) / np.diff(cuts)[block], 0.0, 1.0)
+    middle, width, block, share = base.parts(cuts)
     starts = np.searchsorted(block, np.arange(1, cuts.size - 1))
     scale = base.ratio[base.place(middle)]
     return [

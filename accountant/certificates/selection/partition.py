@@ -18,9 +18,9 @@ from accountant.arithmetic.crossing import bisect
 from accountant.arithmetic.enclosure import Reals
 from accountant.certificates.selection.base_profile import evenly
 from accountant.certificates.selection.cell_bounds import Grid
-from accountant.certificates.selection.neyman_pearson import NeymanPearsonCurve
 from accountant.guarantees.rounding import short_up
 from accountant.run_counts.law import RunLaw
+from accountant.selection.neyman_pearson import NeymanPearsonCurve
 
 # Corners that are cuts, if there are more than the second number of outcomes; else all.
 _SHARP, _FEW = 10, 50

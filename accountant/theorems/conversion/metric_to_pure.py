@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
-from accountant.guarantees.derivation import Derivation
-from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.metric_dp import MetricDP
+from accountant.guarantees.provenance import applied
 from accountant.guarantees.pure_dp import PureDP
-from accountant.guarantees.theorem import Parameters, Premises, Theorem
+from accountant.guarantees.theorem import Theorem
 from accountant.relation import R
-
-
-def _again(premises: Premises, _: Parameters) -> Guarantee[Any]:
-    """Apply the theorem to other premises, with the parameters that it had."""
-    return metric_to_pure(premises[0])
-
 
 CONVERT_METRIC_PURE: Final = Theorem(
     rule="convert/metric-pure",
     source="proofs/theory/path.md, Section 1",
-    again=_again,
+    again=lambda premises, _: metric_to_pure(premises[0]),
     lossless=False,
 )
 
@@ -44,10 +37,10 @@ def metric_to_pure(guarantee: MetricDP[R]) -> PureDP[R]:
         >>> metric_to_pure(MetricDP(epsilon=1)).stated_epsilon
         Fraction(1, 1)
     """
-    derivation = Derivation(
-        theorem=CONVERT_METRIC_PURE,
-        statement=f"loss at most that between the ends of {guarantee.describe()}",
-        premises=(guarantee.derivation,),
+    derivation = applied(
+        CONVERT_METRIC_PURE,
+        f"loss at most that between the ends of {guarantee.describe()}",
+        guarantee,
     )
     return PureDP(
         epsilon=guarantee.stated_epsilon, relation=guarantee.relation, derivation=derivation

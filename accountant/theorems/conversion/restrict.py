@@ -6,23 +6,16 @@ import copy
 from typing import Any, Final
 
 from accountant.errors import NotImplied
-from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.preconditions import required_guarantee
-from accountant.guarantees.provenance import derived
-from accountant.guarantees.theorem import Parameters, Premises, Theorem
+from accountant.guarantees.provenance import applied, derived
+from accountant.guarantees.theorem import Theorem
 from accountant.relation import ReplaceLabel, ReplaceOne
-
-
-def _again(premises: Premises, _: Parameters) -> Guarantee[Any]:
-    """Apply the theorem to another premise."""
-    return restrict(premises[0])
-
 
 RESTRICT_RELATION: Final = Theorem(
     rule="restrict/relation",
     source="proofs/theory/margins.md, section 1",
-    again=_again,
+    again=lambda premises, _: restrict(premises[0]),
     lossless=False,
 )
 
@@ -60,11 +53,11 @@ def restrict(guarantee: Guarantee[ReplaceOne]) -> Guarantee[ReplaceLabel]:
         )
     twin: Guarantee[Any] = copy.copy(guarantee)
     object.__setattr__(twin, "relation", ReplaceLabel())
-    derivation = Derivation(
-        theorem=RESTRICT_RELATION,
-        statement=f"{guarantee.describe()} where labels alone differ; features and the number of "
+    derivation = applied(
+        RESTRICT_RELATION,
+        f"{guarantee.describe()} where labels alone differ; features and the number of "
         "records are public",
-        premises=(guarantee.derivation,),
+        guarantee,
     )
     object.__setattr__(twin, "derivation", derived(twin, derivation))
     return twin

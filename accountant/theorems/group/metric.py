@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from accountant import arguments
-from accountant.guarantees.derivation import Derivation
-from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.metric_dp import MetricDP
-from accountant.guarantees.theorem import Parameters, Premises, Theorem
+from accountant.guarantees.provenance import applied
+from accountant.guarantees.theorem import Theorem
 from accountant.relation import R
-
-
-def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
-    """Apply the theorem to other premises, with the parameters that it had."""
-    return group_metric(premises[0], size=given["size"])
-
 
 GROUP_METRIC: Final = Theorem(
     rule="group/metric-dp",
     source="proved in group_metric",
-    again=_again,
+    again=lambda premises, given: group_metric(premises[0], size=given["size"]),
 )
 
 
@@ -48,11 +41,8 @@ def group_metric(guarantee: MetricDP[R], *, size: int) -> MetricDP[R]:
         Fraction(3, 1)
     """
     times = arguments.count(size=size)
-    derivation = Derivation(
-        theorem=GROUP_METRIC,
-        statement=f"{guarantee.describe()}, for groups of {times}",
-        premises=(guarantee.derivation,),
-        parameters=(("size", times),),
+    derivation = applied(
+        GROUP_METRIC, f"{guarantee.describe()}, for groups of {times}", guarantee, size=times
     )
     return MetricDP(
         epsilon=times * guarantee.stated_epsilon, relation=guarantee.relation, derivation=derivation

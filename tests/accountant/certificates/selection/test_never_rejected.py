@@ -27,7 +27,7 @@ from accountant import (
     select,
 )
 from accountant.certificates.selection import best_of_runs, finite_base
-from accountant.certificates.selection.neyman_pearson import NeymanPearsonCurve
+from accountant.certificates.selection.neyman_pearson import exact_curve
 from accountant.pairs.finite import FinitePair
 from accountant.run_counts.law import RunLaw
 from mechanisms import Gaussian
@@ -141,7 +141,7 @@ def test_corners_are_compared_exactly() -> None:
     for _ in range(200):
         p = sorted(Fraction(rng.getrandbits(60), 1 << 60) for _ in range(2))
         masses = p[0], p[1] - p[0], 1 - p[1]
-        base = NeymanPearsonCurve.of(FinitePair(p=masses, q=masses[::-1]))
+        base = exact_curve(FinitePair(p=masses, q=masses[::-1]))
         by_loss = sorted(zip(masses, masses[::-1], strict=True), key=lambda one: one[1] / one[0])
         corner = by_loss[0][0]
         for near in (float(corner), base.k[1], float(corner) * (1 - 2**-53)):

@@ -21,6 +21,14 @@ if TYPE_CHECKING:
     from mechanisms.learning.candidate_exponential import CandidateExponential
     from mechanisms.learning.circle_exponential import CircleExponential
     from mechanisms.learning.class_means import ClassMeans
+    from mechanisms.learning.covers.cover import Cover
+    from mechanisms.learning.covers.cover_union import CoverUnion
+    from mechanisms.learning.covers.cube_surface import CubeSurface
+    from mechanisms.learning.covers.finite_cover import FiniteCover
+    from mechanisms.learning.covers.polygon import Polygon
+    from mechanisms.learning.covers.published_cover import PublishedCover, published_cover
+    from mechanisms.learning.covers.random_directions import RandomDirections
+    from mechanisms.learning.exponential_halfspaces import ExponentialHalfspaces
     from mechanisms.learning.featured import Featured
     from mechanisms.learning.kesler_perceptron import KeslerPerceptron
     from mechanisms.learning.logistic_objective import LogisticObjective
@@ -73,13 +81,18 @@ _HOMES = {
     "Composed": "mechanisms.combinators.composed",
     "Conjunctions": "mechanisms.learning.separators.spaces",
     "Count": "mechanisms.queries.exact",
+    "Cover": "mechanisms.learning.covers.cover",
+    "CoverUnion": "mechanisms.learning.covers.cover_union",
     "Cube": "mechanisms.learning.separators.spaces",
+    "CubeSurface": "mechanisms.learning.covers.cube_surface",
     "DiscreteGaussian": "mechanisms.noise.discrete_gaussian",
     "DiscreteLaplace": "mechanisms.noise.discrete_laplace",
     "EnumerationOracle": "mechanisms.learning.separators.oracles",
+    "ExponentialHalfspaces": "mechanisms.learning.exponential_halfspaces",
     "ExponentialMechanism": "mechanisms.selection.exponential",
     "FeatureMap": "mechanisms.learning.maps.feature_map",
     "Featured": "mechanisms.learning.featured",
+    "FiniteCover": "mechanisms.learning.covers.finite_cover",
     "FiniteMechanism": "mechanisms.local.finite_mechanism",
     "FollowUp": "mechanisms.combinators.chained",
     "FourierFeatures": "mechanisms.learning.maps.fourier_features",
@@ -99,11 +112,14 @@ _HOMES = {
     "NoisyMistakes": "mechanisms.learning.noisy_mistakes",
     "NormStop": "mechanisms.learning.stops",
     "OneVsRest": "mechanisms.learning.one_vs_rest",
-    "PermuteAndFlip": "mechanisms.selection.permute_and_flip",
     "Parities": "mechanisms.learning.separators.spaces",
     "ParityLoss": "mechanisms.learning.separators.losses",
+    "PermuteAndFlip": "mechanisms.selection.permute_and_flip",
+    "Polygon": "mechanisms.learning.covers.polygon",
     "Projected": "mechanisms.learning.projected",
+    "PublishedCover": "mechanisms.learning.covers.published_cover",
     "RademacherProjection": "mechanisms.learning.maps.rademacher_projection",
+    "RandomDirections": "mechanisms.learning.covers.random_directions",
     "RandomizedResponse": "mechanisms.local.randomized_response",
     "Records": "mechanisms.learning.records",
     "Repeated": "mechanisms.combinators.repeated",
@@ -126,6 +142,7 @@ _HOMES = {
     "margin_after_projection": "mechanisms.learning.maps.projected_margin",
     "projected_descent": "mechanisms.learning.margin_presets",
     "projection_dimension": "mechanisms.learning.maps.projected_margin",
+    "published_cover": "mechanisms.learning.covers.published_cover",
 }
 
 __all__ = [
@@ -140,13 +157,18 @@ __all__ = [
     "Composed",
     "Conjunctions",
     "Count",
+    "Cover",
+    "CoverUnion",
     "Cube",
+    "CubeSurface",
     "DiscreteGaussian",
     "DiscreteLaplace",
     "EnumerationOracle",
+    "ExponentialHalfspaces",
     "ExponentialMechanism",
     "FeatureMap",
     "Featured",
+    "FiniteCover",
     "FiniteMechanism",
     "FollowUp",
     "FourierFeatures",
@@ -169,8 +191,11 @@ __all__ = [
     "Parities",
     "ParityLoss",
     "PermuteAndFlip",
+    "Polygon",
     "Projected",
+    "PublishedCover",
     "RademacherProjection",
+    "RandomDirections",
     "RandomizedResponse",
     "Records",
     "Repeated",
@@ -193,6 +218,7 @@ __all__ = [
     "margin_after_projection",
     "projected_descent",
     "projection_dimension",
+    "published_cover",
 ]
 
 

@@ -88,7 +88,7 @@ class CandidateExponential(MistakeExponential[R]):
         norm: Number | None = 1,
         relation: Relation = parameters.DEFAULT_RELATION,
     ) -> None:
-        directions = tuple(tuple(row) for row in _checked_directions(candidates).tolist())
+        directions = tuple(tuple(row) for row in finite_directions(candidates).tolist())
         object.__setattr__(self, "candidates", directions)
         shared = checked(margin=margin, epsilon=epsilon, norm=norm, relation=relation)
         for name, value in shared.items():
@@ -106,7 +106,7 @@ class CandidateExponential(MistakeExponential[R]):
         return mistakes_within(records, limit).totals(self._directions(), None).counts
 
 
-def _checked_directions(candidates: ArrayLike) -> NDArray[np.float64]:
+def finite_directions(candidates: ArrayLike) -> NDArray[np.float64]:
     """The candidates as a matrix.
 
     Raises:

@@ -27,11 +27,17 @@ _NEGLIGIBLE: Final = 800.0
 
 
 def categorical_exp(
-    exponents: Exponents, size: int, rng: Rng, *, factor: arguments.Number = 1
+    exponents: Exponents,
+    size: int,
+    rng: Rng,
+    *,
+    factor: arguments.Number = 1,
+    multiplicities: Sequence[int] | None = None,
 ) -> NDArray[np.int64]:
     """Draw ``size`` independent categories, i with probability exactly e^(u_i) / sum_j e^(u_j).
 
-    Law: P(i) = e^(u_i) / sum_j e^(u_j), where u_i = factor * exponents[i] is an exact rational.
+    Law: P(i) = e^(u_i) / sum_j e^(u_j), where u_i = factor * exponents[i] is an exact rational;
+        with multiplicities P(i) = m_i e^(u_i) / sum_j m_j e^(u_j).
     Proof: with C_i the sum of the first i + 1 weights, the draw is the number of i with
         C_i <= U C_last, which is i with probability (C_i - C_(i-1)) / C_last. Binary64 brackets
         every C_i / C_last; where the first word of U leaves more than one category possible, the
@@ -44,6 +50,7 @@ def categorical_exp(
         rng: source of words.
         factor: 0 or in [2^-300, 2^300], multiplies every exponent; epsilon / (2 sensitivity) when
             the exponents are scores.
+        multiplicities: how often each category counts, integers from 1, of any size; None is 1.
     Returns:
         shape (size,), int64, values 0, ..., n - 1.
     Raises:
@@ -58,13 +65,14 @@ def categorical_exp(
         scale = sampler_arguments.scale(factor=factor)
     count = arguments.whole(size=size)
     gaps, exact = _gaps(exponents, scale)
-    low, high = _cumulative_bounds(gaps)
+    times = _counted(multiplicities, len(gaps))
+    low, high = _cumulative_bounds(gaps, times)
     words = rng.words(count)
     u = words * UNIT
     drawn = np.searchsorted(high[:-1], u, side="right").astype(np.int64)
     most = np.searchsorted(low[:-1], u, side="right")
     unclear = np.flatnonzero(most != drawn)
-    sums = _Sums([exact(i) for i in range(len(gaps))] if len(unclear) else [])
+    sums = _Sums([exact(i) for i in range(len(gaps))] if len(unclear) else [], times)
     for i in unclear:
         drawn[i] = sums.locate(LazyUniform(int(words[i]), WORD, rng))
     return drawn
@@ -90,13 +98,30 @@ def _gaps(
     return near, lambda i: factor * (Fraction(float(best)) - Fraction(float(values[i])))
 
 
+def _counted(multiplicities: Sequence[int] | None, categories: int) -> list[int] | None:
+    """Return the multiplicities, checked; None if every category counts once."""
+    if multiplicities is None:
+        return None
+    times = [arguments.whole(multiplicities=one) for one in multiplicities]
+    if len(times) != categories or min(times) < 1:
+        allowed = "one integer from 1 for each category"
+        raise ParameterError("multiplicities", multiplicities, allowed)
+    return times
+
+
 def _cumulative_bounds(
-    gaps: NDArray[np.float64],
+    gaps: NDArray[np.float64], times: list[int] | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return increasing arrays around every C_i / C_last, wide enough for a first word's width."""
     counted = np.minimum(gaps, _NEGLIGIBLE)
     weight = np.exp(-gaps)
     error = weight * (counted * margins.ROUNDING + margins.LIBM)
+    if times is not None:
+        # Shares of the largest, at most 1, each rounded correctly: two more roundings.
+        most = max(times)
+        shares = np.array([one / most for one in times])
+        error = error * shares + weight * shares * (2 * margins.ROUNDING) + margins.UNDERFLOW
+        weight = weight * shares
     width = math.isqrt(len(gaps)) + 1
     partial = _block_sums(weight, width)
     # A partial sum is the result of at most 2 width + 2 additions.
@@ -125,19 +150,21 @@ def _block_sums(terms: NDArray[np.float64], width: int) -> NDArray[np.float64]:
 
 @final
 class _Sums:
-    """Partial sums of e^-gap as integer brackets, cached for each precision."""
+    """Partial sums of e^-gap, each so many times, as integer brackets, cached by precision."""
 
-    __slots__ = ("_gaps", "_known")
+    __slots__ = ("_gaps", "_known", "_times")
 
-    def __init__(self, gaps: list[Fraction]) -> None:
+    def __init__(self, gaps: list[Fraction], times: list[int] | None = None) -> None:
         self._gaps = gaps
+        self._times = times or [1] * len(gaps)
         self._known: dict[int, tuple[list[int], list[int]]] = {}
 
     def _at(self, bits: int) -> tuple[list[int], list[int]]:
         if bits not in self._known:
             bracket = {gap: exp_minus(gap)(bits) for gap in set(self._gaps)}
-            low = list(accumulate(bracket[gap][0] for gap in self._gaps))
-            high = list(accumulate(bracket[gap][1] for gap in self._gaps))
+            terms = list(zip(self._gaps, self._times, strict=True))
+            low = list(accumulate(bracket[gap][0] * times for gap, times in terms))
+            high = list(accumulate(bracket[gap][1] * times for gap, times in terms))
             self._known[bits] = low, high
         return self._known[bits]
 

@@ -1,0 +1,99 @@
+"""Random directions from a public seed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final, final
+
+import numpy as np
+from scipy.special import betainc, ndtri
+
+from accountant import arguments as check
+from accountant.arguments import Number
+from accountant.errors import ParameterError
+from mechanisms.learning.covers.cover import Cover, checked_dimension, checked_size
+from mechanisms.learning.grid import Vectors
+from mechanisms.learning.maps.feature_map import checked_seed
+from mechanisms.samplers.rng import ReplayRng
+
+# Pairs that are drawn at once, from a stream of their own.
+_BLOCK: Final = 4096
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RandomDirections(Cover):
+    """Directions uniform on the sphere, in pairs of opposite ones, from a public seed.
+
+    Statement: with a pair (w, -w) in place of two independent directions the probability that none
+        of ``size`` falls into a cap of mass p below 1/2 is (1 - 2 p)^(size/2), no more than
+        (1 - p)^size.
+    Source: margins of caps as in Bassily, Mohri & Suresh, arXiv:2204.10376, appendix G; a pair
+        costs one matrix product.
+
+    Args:
+        size: how many, from 1 to 10^8.
+        dimension: coordinates of a direction.
+        seed: public, chosen before looking at the data; trying several is a selection.
+    Raises:
+        ParameterError: a parameter outside its domain.
+    Example:
+        >>> cover = RandomDirections(size=5, dimension=3, seed=1)
+        >>> bool((cover.directions(0, 1) == -cover.directions(1, 2)).all())
+        True
+        >>> RandomDirections.needed(dimension=8, angle=0.3, failure=0.05)
+        100966
+    """
+
+    size: int
+    dimension: int
+    seed: int
+
+    def __post_init__(self) -> None:
+        """Refuse sizes that are not counts, and a seed that is no integer."""
+        object.__setattr__(self, "size", checked_size(self.size))
+        object.__setattr__(self, "dimension", checked_dimension(self.dimension))
+        object.__setattr__(self, "seed", checked_seed(self.seed))
+
+    @staticmethod
+    def needed(*, dimension: int, angle: Number, failure: Number) -> int:
+        """How many are enough: one of them is within ``angle`` of any one stated direction.
+
+        Statement: ln(1/failure) / p, p the share of the sphere within the angle, rounded up.
+
+        Args:
+            dimension: coordinates, at least 2.
+            angle: in radians, in (0, pi/2).
+            failure: the probability with which none is, in (0, 1).
+        Raises:
+            ParameterError: an argument outside its domain.
+        """
+        width, radians = check.count(dimension=dimension), float(check.positive(angle=angle))
+        if width < 2:
+            raise ParameterError("dimension", dimension, "at least 2")
+        if not radians < math.pi / 2:
+            raise ParameterError("angle", angle, "in (0, pi/2), in radians")
+        share = betainc((width - 1) / 2, 0.5, math.sin(radians) ** 2) / 2
+        return math.ceil(-math.log(check.open_probability(failure=failure)) / share)
+
+    @property
+    def paired(self) -> bool:
+        """Each is followed by its opposite."""
+        return True
+
+    @property
+    def description(self) -> str:
+        """Name the numbers and the seed."""
+        return f"RandomDirections, {self.size} in {self.dimension} dimensions, seed {self.seed}"
+
+    def _rows(self, start: int, stop: int) -> Vectors:
+        first = start // _BLOCK
+        blocks = [self._block(number) for number in range(first, -(-stop // _BLOCK))]
+        return np.concatenate(blocks)[start - first * _BLOCK : stop - first * _BLOCK]
+
+    def _block(self, number: int) -> Vectors:
+        """Normal vectors: no quantile of a uniform number above 0 and below 1 is 0 or infinite."""
+        words = ReplayRng(b"directions:%d:%d" % (self.seed, number)).words(_BLOCK * self.dimension)
+        uniform = ((words >> np.uint64(11)) + 0.5) * 2.0**-53
+        return np.asarray(ndtri(uniform)).reshape(_BLOCK, self.dimension)

@@ -1,0 +1,346 @@
+"""A halfspace from a public cover, with pure differential privacy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import lcm
+from typing import final, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant import arguments as check
+from accountant.arguments import Number
+from accountant.errors import ParameterError
+from accountant.guarantees.bounded_range import BoundedRange
+from accountant.relation import R, Relation, ReplaceOne
+from accountant.sensitivity import LInf
+from accountant.theorems.composition.post_process import post_process
+from mechanisms import parameters
+from mechanisms.learning.covers.cover import Cover
+from mechanisms.learning.covers.cover_union import CoverUnion
+from mechanisms.learning.covers.finite_cover import FiniteCover
+from mechanisms.learning.halfspace import signed, signs
+from mechanisms.learning.level_sampling import Block, Mistakes, Progress, draw_candidates
+from mechanisms.learning.maps.feature_map import FeatureMap, LinearMap
+from mechanisms.learning.margin_descent import checked_map
+from mechanisms.learning.records import on_grid
+from mechanisms.mechanism import Mechanism
+from mechanisms.outputs import Outputs
+from mechanisms.samplers import categorical_exp
+from mechanisms.samplers.rng import Rng
+from mechanisms.selection.exponential import ExponentialMechanism
+
+Priors = tuple[Fraction, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class ExponentialHalfspaces(Mechanism[R]):
+    """Pick a direction of a public cover, those with few mistakes exponentially likely.
+
+    A record (x, y) is a mistake of the direction w if y <w, map(x)> <= 0. The pick has probability
+    proportional to prior(w) e^(-factor mistakes). Mistakes do not depend on the length of a row, so
+    every mapped row is scaled to norm 1 and nothing is clipped.
+
+    Statement: between neighbours numbers of mistakes move by at most 1, under add-remove and
+        zero-out all in the same direction; so the pick is epsilon-bounded-range with
+        epsilon = factor, or 2 factor under replace-one and replace-label, for every prior.
+    Proof: proofs/theory/margins.md, section 4. The sampler is exact (``draw_candidates``).
+    Source: Bassily, Mohri & Suresh, arXiv:2204.10376, Algorithm 1, over any public cover that can
+        be listed, with counts for shares. ``published_cover`` says how many directions theirs has.
+
+    Args:
+        map: from rows to rows, public; None is the identity.
+        cover: ``FiniteCover``, ``RandomDirections``, ``CubeSurface``, ``Polygon``, or a
+            ``CoverUnion`` of them with maps of its own, chosen without looking at the data.
+        epsilon: of the pick, in nats; give this or ``factor``.
+        factor: what a mistake counts in the exponent.
+        prior: public weights above 0: of a ``FiniteCover`` one for each candidate, of a
+            ``CoverUnion`` one for each cover, shared equally by its directions. None is equal.
+        relation: which datasets are neighbours.
+        records: a public number of records, for ``excess_rate`` only.
+        progress: called with the numbers of candidates looked at and of all, while counting.
+    Outputs:
+        A record with fields ``index``, of the candidate, and ``weights``: for rows before mapping
+        if the map is linear, else for mapped rows. Of a union with maps, ``index`` alone says
+        which map it was, and ``weights`` are padded with zeros; ``coefficients`` has them.
+    Raises:
+        ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
+            A record that is not finite, or whose label is neither 1 nor -1, contributes nothing.
+    Example:
+        >>> from mechanisms.learning.covers.random_directions import RandomDirections
+        >>> cover = RandomDirections(size=1_000, dimension=2, seed=1)
+        >>> learner = ExponentialHalfspaces(cover=cover, epsilon=20)
+        >>> learner.guarantee()
+        BoundedRange(stated_epsilon=Fraction(20, 1), relation=ReplaceOne())
+        >>> bool(learner.release([([0.1, 0.9], 1), ([0.2, -0.9], -1)]).weights[1] > 0)
+        True
+    """
+
+    map: FeatureMap | None
+    cover: Cover | CoverUnion
+    epsilon: Fraction
+    prior: Priors | None
+    relation: R
+    records: int | None
+    progress: Progress | None = field(compare=False, repr=False)
+
+    @overload
+    def __init__(
+        self: ExponentialHalfspaces[ReplaceOne],
+        *,
+        cover: Cover | CoverUnion,
+        map: FeatureMap | None = None,
+        epsilon: Number | None = None,
+        factor: Number | None = None,
+        prior: Sequence[Number] | None = None,
+        records: int | None = None,
+        progress: Progress | None = None,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        *,
+        cover: Cover | CoverUnion,
+        map: FeatureMap | None = None,
+        epsilon: Number | None = None,
+        factor: Number | None = None,
+        prior: Sequence[Number] | None = None,
+        relation: R,
+        records: int | None = None,
+        progress: Progress | None = None,
+    ) -> None: ...
+
+    def __init__(
+        self,
+        *,
+        cover: Cover | CoverUnion,
+        map: FeatureMap | None = None,  # noqa: A002  # the issue's name
+        epsilon: Number | None = None,
+        factor: Number | None = None,
+        prior: Sequence[Number] | None = None,
+        relation: Relation = ReplaceOne(),  # noqa: B008  # frozen
+        records: int | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        neighbours = parameters.require_relation(relation)
+        plan = checked_map(map, None)
+        _check_widths(cover, plan)
+        if (epsilon is None) == (factor is None):
+            raise ParameterError("epsilon, factor", (epsilon, factor), "exactly one of them")
+        sides = 2 if neighbours.symmetric else 1
+        total = sides * check.positive(factor=factor) if epsilon is None else epsilon
+        if progress is not None and not callable(progress):
+            raise ParameterError("progress", progress, "a function of two numbers, or None")
+        given = {
+            "map": plan,
+            "cover": cover,
+            "epsilon": check.positive(epsilon=total),
+            "prior": _checked_prior(prior, cover),
+            "relation": neighbours,
+            "records": None if records is None else check.count(records=records),
+            "progress": progress,
+        }
+        for name, value in given.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def factor(self) -> Fraction:
+        """What a mistake counts in the exponent: epsilon, half of it if records are replaced."""
+        return self._mechanism().factor
+
+    @property
+    def acts_on_records(self) -> bool:
+        """A learner learns from records."""
+        return True
+
+    def guarantee(self) -> BoundedRange[R]:
+        """State epsilon-bounded range of the direction that is looked up."""
+        prior = "once" if self.prior is None else "in proportion to its public prior weight"
+        said = "on rows as they are" if self.map is None else f"on {self.map.description}"
+        description = (
+            f"looking up the direction of an index, {prior} in the list of candidates, of "
+            f"{self.cover.description}, {said}"
+        )
+        return post_process(self._mechanism().guarantee(), description=description)
+
+    def excess(self, *, failure: Number, part: int | None = None) -> float:
+        """Bound how many mistakes the pick makes beyond the best candidate.
+
+        Statement: except with probability ``failure``, at most
+            (log(1/share) + log(1/failure)) / factor more than the best one, share being the prior
+            probability of each candidate that counts as best: of the rarest, or of one cover.
+
+        Args:
+            failure: in (0, 1).
+            part: compare with the best of this cover of a union; None compares with all.
+        Raises:
+            ParameterError: an argument outside its domain.
+        Example:
+            >>> from mechanisms.learning.covers.random_directions import RandomDirections
+            >>> cover = RandomDirections(size=10_000, dimension=3, seed=1)
+            >>> learner = ExponentialHalfspaces(cover=cover, epsilon=1)
+            >>> round(learner.excess(failure=0.05), 1)
+            24.4
+        """
+        weights = self._weights()
+        if part is not None and not 0 <= part < len(weights):
+            raise ParameterError("part", part, f"from 0 to {len(weights) - 1}, or None")
+        total = sum(size * weight for size, weight in weights)
+        chosen = [weights[part]] if part is not None else weights
+        share = float(min(weight for _, weight in chosen) / total)
+        lost = -math.log(share) - math.log(check.open_probability(failure=failure))
+        return lost / float(self.factor)
+
+    def excess_rate(self, *, failure: Number) -> float:
+        """The same as a share of the public number of records; at 1 or above there is no utility.
+
+        Raises:
+            ParameterError: the learner was given no public ``records``.
+        """
+        if self.records is None:
+            raise ParameterError("records", None, "a public number, given to the learner")
+        return self.excess(failure=failure) / self.records
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Pick ``count`` times on each dataset: records of shape (len(datasets), count)."""
+        return np.stack([self._outputs(self._picked(data, count, rng)) for data in datasets])
+
+    def mistakes(
+        self, data: object, *, start: int = 0, stop: int | None = None
+    ) -> NDArray[np.int64]:
+        """How many records some of the candidates are mistaken about, exactly; it is private.
+
+        Args:
+            data: labelled rows, in any form that learners take.
+            start: the first candidate.
+            stop: one beyond the last; None takes all.
+        Raises:
+            ParameterError: the data is not labelled rows of the right width.
+        """
+        end, found = self.cover.size if stop is None else stop, []
+        for cover, plan, offset in self._covers():
+            low, high = max(start - offset, 0), min(end - offset, cover.size)
+            if low < high:
+                counter = Mistakes(self._signed(data, cover, plan), paired=False)
+                for first in range(low, high, counter.rows):
+                    some = cover.directions(first, min(first + counter.rows, high))
+                    found.append(counter.counts(some * 2.0**28))
+        return np.concatenate(found)
+
+    def coefficients(self, index: int) -> NDArray[np.float64]:
+        """The direction of one number: for rows before mapping if its map is linear.
+
+        Raises:
+            ParameterError: not the number of a candidate.
+        """
+        if not 0 <= index < self.cover.size:
+            raise ParameterError("index", index, f"from 0 to {self.cover.size - 1}")
+        cover, plan, offset = [one for one in self._covers() if one[2] <= index][-1]
+        (direction,) = cover.directions(index - offset, index - offset + 1)
+        return plan.back(direction) if isinstance(plan, LinearMap) else direction
+
+    def _mechanism(self) -> ExponentialMechanism[R]:
+        """The exponential mechanism on the negative numbers of mistakes."""
+        return ExponentialMechanism(
+            epsilon=self.epsilon,
+            sensitivity=LInf(1),
+            monotone=not self.relation.symmetric,
+            relation=self.relation,
+        )
+
+    def _covers(self) -> list[tuple[Cover, FeatureMap | None, int]]:
+        """Every cover, its map, and the number of its first direction."""
+        if isinstance(self.cover, Cover):
+            return [(self.cover, self.map, 0)]
+        maps = self.cover.maps or (self.map,) * len(self.cover.covers)
+        sizes = [cover.size for cover in self.cover.covers]
+        offsets = [sum(sizes[:place]) for place in range(len(sizes))]
+        return list(zip(self.cover.covers, maps, offsets, strict=True))
+
+    def _weights(self) -> list[tuple[int, Fraction]]:
+        """Runs of candidates of equal prior weight: how many, and the weight of each."""
+        if isinstance(self.cover, CoverUnion):
+            prior = self.prior or (Fraction(1),) * len(self.cover.covers)
+            pairs = zip(self.cover.covers, prior, strict=True)
+            return [(cover.size, weight / cover.size) for cover, weight in pairs]
+        if self.prior is None:
+            return [(self.cover.size, Fraction(1))]
+        return [(1, weight) for weight in self.prior]
+
+    def _picked(self, data: object, count: int, rng: Rng) -> NDArray[np.int64]:
+        """Draw numbers of candidates on one dataset."""
+        weights = self._weights()
+        if isinstance(self.cover, FiniteCover) and self.prior is not None:
+            scale = lcm(*(weight.denominator for weight in self.prior))
+            times = [int(weight * scale) for weight in self.prior]
+            scores = -self.mistakes(data)
+            return categorical_exp(scores, count, rng, factor=self.factor, multiplicities=times)
+        blocks = [
+            Block(cover, self._signed(data, cover, plan), offset, weight)
+            for (cover, plan, offset), (_, weight) in zip(self._covers(), weights, strict=True)
+        ]
+        return draw_candidates(
+            blocks, factor=self.factor, count=count, rng=rng, progress=self.progress
+        )
+
+    def _signed(self, data: object, cover: Cover, plan: FeatureMap | None) -> NDArray[np.float64]:
+        """The products y x of the mapped records, scaled to norm 1, on the grid."""
+        read = data if plan is None else plan.records(data)
+        return signed(on_grid(read, signs, norm=None, features=cover.dimension))
+
+    def _outputs(self, picked: NDArray[np.int64]) -> Outputs:
+        """Numpy records with the numbers and the directions."""
+        unique, places = np.unique(picked, return_inverse=True)
+        rows = [self.coefficients(int(index)) for index in unique]
+        widths = [
+            plan.features if isinstance(plan, LinearMap) else cover.dimension
+            for cover, plan, _ in self._covers()
+        ]
+        table = np.zeros((len(rows), max(widths)))
+        for place, row in enumerate(rows):
+            table[place, : len(row)] = row
+        fields = [("index", np.int64), ("weights", np.float64, table.shape[1:])]
+        outputs = np.recarray(picked.shape, dtype=fields)
+        outputs["index"], outputs["weights"] = picked, table[places]
+        return np.asarray(outputs)
+
+
+def _check_widths(cover: object, plan: FeatureMap | None) -> None:
+    """Refuse what is no cover, and directions of another width than mapped rows.
+
+    Raises:
+        ParameterError: naming what does not fit.
+    """
+    if not isinstance(cover, Cover | CoverUnion):
+        allowed = "RandomDirections(...), CubeSurface(...), FiniteCover(...) or a CoverUnion"
+        raise ParameterError("cover", cover, allowed)
+    covers: tuple[Cover, ...] = (cover,) if isinstance(cover, Cover) else cover.covers
+    own = None if isinstance(cover, Cover) else cover.maps
+    if own is not None and plan is not None:
+        raise ParameterError("map", plan, "None for a union whose covers have maps of their own")
+    for one, each in zip(covers, own or (plan,) * len(covers), strict=True):
+        if each is not None and each.output_features != one.dimension:
+            allowed = f"{each.output_features}, the width of mapped rows"
+            raise ParameterError("dimension", one.dimension, allowed)
+
+
+def _checked_prior(prior: object, cover: Cover | CoverUnion) -> Priors | None:
+    """The prior weights as exact numbers.
+
+    Raises:
+        ParameterError: not as many as there are candidates or covers, or not above 0.
+    """
+    if prior is None:
+        return None
+    if not isinstance(cover, FiniteCover | CoverUnion):
+        raise ParameterError("prior", prior, "None, or the cover a FiniteCover or a CoverUnion")
+    needed = cover.size if isinstance(cover, FiniteCover) else len(cover.covers)
+    if not isinstance(prior, Sequence | np.ndarray) or len(prior) != needed:
+        raise ParameterError("prior", prior, f"{needed} weights above 0")
+    return tuple(check.positive(prior=weight) for weight in prior)

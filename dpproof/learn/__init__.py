@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dpproof.learn.certified_radius import certify_radius
+    from dpproof.learn.logistic_regression import LogisticRegression
     from dpproof.learn.perceptron_classifier import PerceptronClassifier
     from dpproof.learn.robustness import attack, robust_accuracy
     from dpproof.learn.warnings import PredictableNoise, SecondRelease
 
 _HOMES = {
+    "LogisticRegression": "dpproof.learn.logistic_regression",
     "PerceptronClassifier": "dpproof.learn.perceptron_classifier",
     "PredictableNoise": "dpproof.learn.warnings",
     "SecondRelease": "dpproof.learn.warnings",
@@ -21,6 +23,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "LogisticRegression",
     "PerceptronClassifier",
     "PredictableNoise",
     "SecondRelease",

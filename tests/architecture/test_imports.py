@@ -10,7 +10,7 @@ import pytest
 
 from tests.architecture.tree import PACKAGES, ROOT, imported, sources
 
-OURS = (*PACKAGES, "tests", "benchmarks", "examples", "scripts")
+OURS = (*PACKAGES, "tests", "benchmarks", "examples", "experiments", "scripts")
 OWN: dict[str, tuple[str, ...]] = {
     "proofs": (),
     "accountant": ("proofs.certificate", "proofs.limits"),

@@ -58,8 +58,8 @@ class SeparatorPerturbation(Mechanism[R]):
         tolerance it is (epsilon, delta)-DP, delta = (1 + e^epsilon) times the probability of a
         near tie.
     Assumes: perturbed choice; random bits; near minimum (of an oracle with a tolerance).
-    Source: proofs/theory/separators.md, Theorems 1 and 2, after Neel, Roth, Vietri & Wu,
-        arXiv:1909.01783, Algorithm 3, whose Gaussian noise has not the privacy that its parameters
+    Source: proofs/theory/separators.md, Theorems 1 and 2, after Neel, Roth, Vietri & Wu
+        2019, Algorithm 3, whose Gaussian noise has not the privacy that its parameters
         imply (docs/CLAIMS.md), and Neel, Roth & Wu 2019, whose Laplace noise is for replace-one.
 
     Args:

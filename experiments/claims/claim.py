@@ -1,0 +1,44 @@
+"""What an entry of the claims ledger says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, final
+
+NEEL: Final = "Neel, Roth, Vietri & Wu 2019, Oracle Efficient Private Non-Convex Optimization"
+BASSILY: Final = "Bassily, Mohri & Suresh 2022, DP Learning with Margin Guarantees"
+WANG: Final = "Wang et al. 2025, Adapting to Linear Separable Subsets with Large-Margin"
+
+
+@final
+class Verdict(StrEnum):
+    """What became of a published claim."""
+
+    FALSE = "false"
+    UNPROVED = "unproved as printed"
+    LOOSE = "loose"
+    HOLDS = "holds"
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """One published claim, with a check that can be run.
+
+    Attributes:
+        title: in a few words.
+        source: paper and numbered item.
+        printed: what is claimed there.
+        verdict: what became of it.
+        check: asserts the evidence, and returns it in one sentence.
+        shipped: what stands in its place here.
+    """
+
+    title: str
+    source: str
+    printed: str
+    verdict: Verdict
+    check: Callable[[], str]
+    shipped: str

@@ -1,6 +1,6 @@
 """Argument checks: exact value in, typed error out.
 
-Every number enters as ``int``, ``fractions.Fraction`` or ``float`` and is kept as the exact
+Every number enters as ``int``, ``Fraction``, ``Decimal`` or ``float`` and is kept as the exact
 ``Fraction`` it denotes (a float is its binary64 value). The keyword is the name used in the
 message: ``check.positive(sigma=sigma)``.
 """
@@ -8,12 +8,15 @@ message: ``check.positive(sigma=sigma)``.
 from __future__ import annotations
 
 import numbers
+from decimal import Decimal
 from fractions import Fraction
+from typing import Final
 
 from accountant.errors import ParameterError
 
-Number = int | float | Fraction
+Number = int | float | Fraction | Decimal
 MAX_COUNT = 10**12
+_MOST_DIGITS: Final = 5000  # before or after the point of a Decimal: 1e999999999 is no number here
 
 
 def _one(argument: dict[str, object]) -> tuple[str, object]:
@@ -22,9 +25,15 @@ def _one(argument: dict[str, object]) -> tuple[str, object]:
 
 
 def _exact(name: str, value: object, allowed: str) -> Fraction:
-    # numpy's scalars register as numbers.Integral / numbers.Real; bool and Decimal do not pass.
+    # numpy's scalars register as numbers.Integral / numbers.Real; bool does not pass.
+    if isinstance(value, Decimal):
+        if not value.is_finite() or abs(value.adjusted()) > _MOST_DIGITS:
+            raise ParameterError(
+                name, value, allowed, "it must be finite, and no larger than 1e5000"
+            )
+        return Fraction(value)
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise ParameterError(name, value, allowed, "give an int, a float or a Fraction")
+        raise ParameterError(name, value, allowed, "give an int, a float, a Fraction or a Decimal")
     try:
         return Fraction(value) if isinstance(value, numbers.Rational) else Fraction(float(value))
     except (ValueError, OverflowError):

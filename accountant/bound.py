@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from typing import NoReturn, final
 
 from accountant.errors import NotCertified
@@ -16,13 +17,17 @@ class Bound:
 
     Both ends are binary64 and include every truncation, aliasing, quadrature and rounding
     error. ``upper`` is the number to state as a guarantee; ``lower`` says how far it could
-    still come down. A ``Bound`` refuses to be a plain float: choose an end.
+    still come down. A ``Bound`` refuses to be a plain float: choose an end. It compares with
+    numbers and other brackets where they decide, and refuses where they overlap; a format shows
+    the upper end, rounded up.
 
     Example:
         >>> Bound(1.0, 1.5).width
         0.5
         >>> 1.2 in Bound(1.0, 1.5)
         True
+        >>> Bound(1.0, 1.5) <= 2, f"{Bound(1.0, 1.2341):.2f}"
+        (True, '1.24')
     """
 
     lower: float
@@ -51,6 +56,55 @@ class Bound:
     def __contains__(self, value: object) -> bool:
         """Whether a number lies in the closed bracket."""
         return isinstance(value, int | float) and self.lower <= value <= self.upper
+
+    def __lt__(self, other: Bound | float) -> bool:
+        """Whether the true value is below.
+
+        Raises:
+            NotCertified: the brackets overlap, so that nothing is decided; so for the others.
+        """
+        found = Bound.of(other)
+        return self._decided("<", found, self.upper < found.lower, self.lower >= found.upper)
+
+    def __le__(self, other: Bound | float) -> bool:
+        """Whether the true value is at or below."""
+        found = Bound.of(other)
+        return self._decided("<=", found, self.upper <= found.lower, self.lower > found.upper)
+
+    def __gt__(self, other: Bound | float) -> bool:
+        """Whether the true value is above."""
+        return not self <= other
+
+    def __ge__(self, other: Bound | float) -> bool:
+        """Whether the true value is at or above."""
+        return not self < other
+
+    def _decided(self, sign: str, other: Bound, holds: bool, fails: bool) -> bool:  # noqa: FBT001  # two facts
+        """Return whether a comparison holds; refuse if it neither surely holds nor surely fails."""
+        if holds == fails:
+            raise NotCertified(
+                f"these brackets do not decide [{self.lower!r}, {self.upper!r}] {sign} "
+                f"[{other.lower!r}, {other.upper!r}]; compare .upper, the guarantee, or .lower"
+            )
+        return holds
+
+    def __format__(self, specification: str) -> str:
+        """Show the upper end, the guarantee, rounded up; without a specification both ends."""
+        if not specification:
+            return str(self)
+        text = format(self.upper, specification)
+        try:
+            shown = Decimal(text)
+        except InvalidOperation:  # a width, a sign of thousands, a percentage: rounded to nearest
+            return text
+        if not shown.is_finite() or shown >= Decimal(self.upper):
+            return text
+        step = Decimal((0, (1,), int(shown.as_tuple().exponent)))
+        return format(shown + step, specification)
+
+    def _repr_html_(self) -> str:
+        """Show a notebook the guarantee, rounded up, and the bracket below it."""
+        return f"<b>{self:.6g}</b> <small>(in [{self.lower!r}, {self.upper!r}])</small>"
 
     def __float__(self) -> NoReturn:
         """Refuse: an upper bound, a lower bound and an estimate are different things."""

@@ -6,6 +6,7 @@ be answered, with one line on standard error.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -19,6 +20,7 @@ from accountant.errors import BudgetExceeded, PrivacyError
 from dpproof.commands.ledger import exact, ledger
 
 HOLDS, DOES_NOT_HOLD, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+LARGE_DELTA = Fraction(1, 100)
 OUT = click.Path(dir_okay=False, writable=True)
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 
@@ -46,7 +48,9 @@ def budget(file: str, *, out: str | None, as_json: bool) -> int:
     from dpproof.progress import progress  # noqa: PLC0415  # as above
     from dpproof.reports import answers  # noqa: PLC0415  # --help should not wait for the engine
 
+    _require_other(out, file)
     pipeline = parse.load(file)
+    _warn(pipeline.delta)
     with progress(len(pipeline.stages) + 1) as step:
         spent = spend(pipeline, step)
     if out is not None:
@@ -108,7 +112,10 @@ def certify(file: str, *, out: str, **question: Any) -> int:  # noqa: ANN401  # 
     from dpproof.pipeline import parse  # noqa: PLC0415  # as in budget
     from proofs.__main__ import lines  # noqa: PLC0415  # as in budget
 
-    click.echo("\n".join(lines(write(parse.load(file), out, **question))))
+    _require_other(out, file)
+    pipeline = parse.load(file)
+    _warn(pipeline.delta)
+    click.echo("\n".join(lines(write(pipeline, out, **question))))
     return HOLDS
 
 
@@ -164,6 +171,7 @@ def audit(target: str, *, picture: str | None, as_json: bool, **options: object)
     else:
         request = audit_requests.from_table(Section("audit", {"sampler": target, **given}), Path())
     if picture is not None:
+        _require_other(picture, target)
         plot.library(picture)  # a refusal now, not after the audit
     with trials() as progress:
         report = request.run(progress)
@@ -232,21 +240,77 @@ def compare(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if sys.stdout is None:
+        return _refuse("dpproof: standard output is closed: nobody would see an answer", BAD_INPUT)
     try:
         status = commands.main(given or ["--help"], prog_name="dpproof", standalone_mode=False)
         sys.stdout.flush()
-    except BudgetExceeded as refusal:
-        return _refuse(f"dpproof: {' '.join(str(refusal).split())}", DOES_NOT_HOLD)
-    except PrivacyError as refusal:
-        return _refuse(f"dpproof: {' '.join(str(refusal).split())}", BAD_INPUT)
-    except click.ClickException as refusal:
-        return _refuse(f"dpproof: {' '.join(refusal.format_message().split())}", BAD_INPUT)
     except (KeyboardInterrupt, click.Abort):
         return _refuse("dpproof: interrupted", INTERRUPTED)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return BAD_INPUT
+    except BudgetExceeded as refusal:
+        return _refuse(f"dpproof: {refusal}", DOES_NOT_HOLD)
+    except Exception as error:
+        if os.environ.get("DPPROOF_TRACEBACK"):
+            raise
+        return _failed(error)
     return int(status or HOLDS)
+
+
+def _failed(error: Exception) -> int:
+    """Say in a line why there is no answer; where the output is the reason, stop writing to it."""
+    match error:
+        case PrivacyError():
+            reason = str(error)
+        case click.ClickException():
+            reason = error.format_message()
+        case UnicodeEncodeError():
+            reason = f"no character for some of the answer in {error.encoding}; set PYTHONUTF8=1"
+        case OSError():
+            reason = error.strerror or str(error)
+        case _:
+            told = f"{_raised_in(error)} raised {type(error).__name__}: {error}"
+            reason = f"{told}; DPPROOF_TRACEBACK=1 shows where"
+    if isinstance(error, OSError | UnicodeEncodeError):
+        _discard_output()
+    return (
+        BAD_INPUT
+        if isinstance(error, BrokenPipeError)
+        else _refuse(f"dpproof: {reason}", BAD_INPUT)
+    )
+
+
+def _raised_in(error: BaseException) -> str:
+    """Return the file and line that an error comes from."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return "something"
+    return f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
+
+
+def _discard_output() -> None:
+    """Let what is still buffered go nowhere, so that leaving Python does not fail again."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _require_other(out: str | None, file: str) -> None:
+    """Refuse to write over the input."""
+    from dpproof.errors import require_other  # noqa: PLC0415  # as in budget
+
+    if out is not None:
+        require_other(out, file)
+
+
+def _warn(delta: Fraction) -> None:
+    """Say on standard error that a delta is so large that epsilon promises little."""
+    if delta > LARGE_DELTA:
+        click.echo(
+            f"dpproof: warning: delta = {float(delta):g} lets that share of all runs reveal "
+            "anything; below one over the number of records is usual",
+            err=True,
+        )
 
 
 def _print_json(answer: object) -> None:
@@ -254,7 +318,11 @@ def _print_json(answer: object) -> None:
 
 
 def _refuse(line: str, status: int) -> int:
-    click.echo(line, err=True)
+    """Print one line on standard error, whatever it can show, and return the status."""
+    with contextlib.suppress(OSError, ValueError):
+        encoding = getattr(sys.stderr, "encoding", None) or "ascii"
+        text = " ".join(line.split()).encode(encoding, "backslashreplace").decode(encoding)
+        click.echo(text, err=True)
     return status
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from accountant.errors import PrivacyError
 
@@ -14,6 +15,16 @@ class InputError(PrivacyError, ValueError):
     The message is one line: which file, which stage, which key, what was expected, what was
     found.
     """
+
+
+def require_other(out: str, file: str) -> None:
+    """Refuse to write over what is read.
+
+    Raises:
+        InputError: both are the same file.
+    """
+    if file != "-" and Path(out).exists() and Path(file).exists() and Path(out).samefile(file):
+        raise InputError(f"{out}: this is the input, which would be overwritten; name another file")
 
 
 @contextmanager

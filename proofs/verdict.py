@@ -22,6 +22,11 @@ class Verified:
     rule_sets: tuple[str, ...] = field(default=(), compare=False)
     details: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
+    @property
+    def ok(self) -> bool:
+        """True: the certificate proves its claim."""
+        return True
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,11 @@ class VerifiedUnder:
     rule_sets: tuple[str, ...] = field(default=(), compare=False)
     details: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
+    @property
+    def ok(self) -> bool:
+        """True: the certificate proves its claim, under the assumptions that it lists."""
+        return True
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -55,6 +65,11 @@ class Rejected:
     step: int | None
     rule: str
     reason: str
+
+    @property
+    def ok(self) -> bool:
+        """False: this certificate proves nothing."""
+        return False
 
 
 Verdict: TypeAlias = Verified | VerifiedUnder | Rejected

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dpproof.ledger.ledger import Ledger
 
 HOLDS, DOES_NOT_HOLD = 0, 1
+LONGEST_EXPONENT = 5  # characters
 KEY = click.option("--key", required=True, help="Names the spend; it is paid for once.")
 
 
@@ -25,6 +26,8 @@ def exact(_: click.Context, parameter: click.Parameter, text: str | None) -> Fra
     if text is None:
         return None
     try:
+        if len(text.lower().partition("e")[2]) > LONGEST_EXPONENT:
+            raise ValueError  # noqa: TRY301  # a number of a billion digits
         return Fraction(text)
     except (ValueError, ZeroDivisionError):
         expected = f"expected a number such as 0.5, 1e-6 or 1/3, got {text!r}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tomllib
 from collections.abc import Mapping
 from fractions import Fraction
@@ -27,15 +28,18 @@ Document = Mapping[str, object]
 
 
 def read(path: str) -> Document:
-    """Read a file and return its TOML document.
+    """Read a file, or standard input for ``-``, and return its TOML document.
 
     Raises:
         InputError: no such file, no file at all, not text, not TOML, or absurdly large.
     """
     file = shown_path(path)
     try:
-        with Path(path).open("rb") as stream:
-            content = stream.read(LARGEST_FILE + 1)
+        if path == "-":
+            content = sys.stdin.buffer.read(LARGEST_FILE + 1)
+        else:
+            with Path(path).open("rb") as stream:
+                content = stream.read(LARGEST_FILE + 1)
     except IsADirectoryError:
         raise InputError(f"{file}: expected a pipeline file, found a directory") from None
     except (OSError, ValueError) as error:
@@ -44,7 +48,7 @@ def read(path: str) -> Document:
     if len(content) > LARGEST_FILE:
         raise InputError(f"{file}: expected a pipeline file of at most {LARGEST_FILE} bytes")
     try:
-        return tomllib.loads(content.decode())
+        return tomllib.loads(content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         message = f"{file}: expected UTF-8 text, found byte {content[error.start]:#04x}"
         raise InputError(f"{message} at position {error.start}") from None

@@ -23,13 +23,15 @@ NEVER: tuple[Any, ...] = (
     True,
     np.True_,
     1j,
-    Decimal(1),
+    Decimal("NaN"),
+    Decimal("Infinity"),
+    Decimal("1e999999"),
     [1],
 )
 
 DOMAINS: tuple[tuple[Callable[..., Fraction], tuple[Any, ...], tuple[Any, ...]], ...] = (
     (arguments.real, (-1, 0, 2.5, Fraction(-1, 3)), ()),
-    (arguments.positive, (1, 5e-324, Fraction(1, 3)), (0, -0.0, -1)),
+    (arguments.positive, (1, 5e-324, Fraction(1, 3), Decimal("0.1")), (0, -0.0, -1)),
     (arguments.non_negative, (0, -0.0, 1.5), (-5e-324, -1)),
     (arguments.probability, (0, 1, 0.5), (-5e-324, 1.0000001)),
     (arguments.open_probability, (0.5, Fraction(1, 3)), (0, 1, -1, 2)),

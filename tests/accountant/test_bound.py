@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import operator
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
@@ -79,3 +81,37 @@ def test_a_bracket_of_a_number_or_a_bracket() -> None:
     """A number is known exactly, a bracket stays what it is."""
     assert Bound.of(0.5) == Bound(0.5, 0.5)
     assert Bound.of(Bound(0.5, 1.0)) == Bound(0.5, 1.0)
+
+
+def test_comparisons_are_decided_or_refused() -> None:
+    """Apart they are ordered, touching by the ends that count, and overlapping they refuse."""
+    low, high = Bound(1.0, 2.0), Bound(3.0, 4.0)
+
+    assert low < high
+    assert high > 2.5
+    assert low <= 2
+    assert not low > 2
+    assert Bound(2.0, 3.0) >= 2
+    assert not Bound.exactly(1.0) < Bound.exactly(1.0)
+    for other in (1.5, Bound(1.5, 5.0)):
+        for compared in (operator.lt, operator.ge, operator.gt):
+            with pytest.raises(NotCertified, match="do not decide"):
+                compared(low, other)
+
+
+@given(st.floats(1e-9, 1e9), st.sampled_from([".0f", ".3f", ".2e", ".4g", "g"]))
+def test_formats_are_rounded_up(value: float, specification: str) -> None:
+    """What is shown is never below the upper end, and next to it."""
+    shown = format(Bound(0.0, value), specification)
+
+    assert Fraction(shown) >= Fraction(value)
+    assert float(shown) <= value * 1.1 + 1
+    assert f"{Bound(1.0, 2.0)}" == "Bound(lower=1.0, upper=2.0)"
+    assert f"{Bound(1.0, math.inf):.2f}" == "inf"
+
+
+def test_notebooks_show_the_guarantee_first() -> None:
+    """The upper end rounded up in bold, and both ends in full."""
+    assert (
+        Bound(1.0, 1.2345678)._repr_html_() == "<b>1.23457</b> <small>(in [1.0, 1.2345678])</small>"
+    )

@@ -103,6 +103,11 @@ SENSITIVITY: Final = SideCondition(
     "sensitivity",
     "the query's exact value moves by at most {value} in {norm} norm between {relation} neighbours",
 )
+FEW_CELLS: Final = SideCondition(
+    "few cells",
+    "at most {cells} numbers of the query's exact value move between {relation} neighbours, each "
+    "by at most {largest}",
+)
 ONE_SHAPE: Final = SideCondition(
     "one shape", "the query's value is finite and its shape is the same on every dataset"
 )

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from mechanisms.noise.discrete_gaussian import DiscreteGaussian
     from mechanisms.noise.discrete_laplace import DiscreteLaplace
     from mechanisms.noise.gaussian import Gaussian
+    from mechanisms.noise.histogram import Histogram
     from mechanisms.noise.laplace import Laplace
     from mechanisms.queries.exact import ClippedSum, Count, Scores
     from mechanisms.samplers.rng import ReplayRng, SystemRng
@@ -99,6 +100,7 @@ _HOMES = {
     "Gaussian": "mechanisms.noise.gaussian",
     "GaussianStop": "mechanisms.learning.stops",
     "Grid": "mechanisms.learning.separators.spaces",
+    "Histogram": "mechanisms.noise.histogram",
     "KeslerPerceptron": "mechanisms.learning.kesler_perceptron",
     "Laplace": "mechanisms.noise.laplace",
     "LaplaceStop": "mechanisms.learning.stops",
@@ -175,6 +177,7 @@ __all__ = [
     "Gaussian",
     "GaussianStop",
     "Grid",
+    "Histogram",
     "KeslerPerceptron",
     "Laplace",
     "LaplaceStop",

@@ -21,6 +21,7 @@ from mechanisms import (
     DiscreteLaplace,
     ExponentialMechanism,
     Gaussian,
+    Histogram,
     KeslerPerceptron,
     Laplace,
     LogisticObjective,
@@ -63,6 +64,12 @@ PARAMETERS: Mapping[str, Parameter] = {
     "cutoff": Parameter(rule=COUNT, more_is_private=False, whole=True, words="answers"),
     "sensitivity": Parameter(rule=POSITIVE, more_is_private=None, words="sensitivity"),
     "contribution": Parameter(rule=POSITIVE, more_is_private=None, words="contribution"),
+    "contributions": Parameter(
+        rule=COUNT, more_is_private=False, whole=True, words="cells of one record"
+    ),
+    "largest": Parameter(
+        rule=COUNT, more_is_private=False, whole=True, words="largest count of a record in a cell"
+    ),
     "epsilon": Parameter(rule=POSITIVE, more_is_private=False, words="epsilon"),
     "categories": Parameter(rule=COUNT, more_is_private=None, whole=True, words="categories"),
     "rate": Parameter(rule=RATE, more_is_private=False, words="sampling rate"),
@@ -178,6 +185,17 @@ def _exponential(given: ReleaseParameters) -> Mechanism[Relation]:
     )
 
 
+def _histogram(given: ReleaseParameters) -> Mechanism[Relation]:
+    gaussian = "sigma" in given.values
+    return Histogram(
+        scale=given.values["sigma" if gaussian else "scale"],
+        noise="gaussian" if gaussian else "laplace",
+        contributions=int(given.values["contributions"]),
+        largest=int(given.values["largest"]),
+        relation=given.relation,
+    )
+
+
 def _report_noisy_max(given: ReleaseParameters) -> Mechanism[Relation]:
     return ReportNoisyMax(epsilon=given.values["epsilon"], relation=given.relation)
 
@@ -255,6 +273,12 @@ KINDS: Mapping[str, Kind] = {
         build=_randomized_response,
     ),
     "exponential": Kind(words="exponential mechanism", forms=(("epsilon",),), build=_exponential),
+    "histogram": Kind(
+        words="integer noise on counts",
+        forms=(("sigma",), ("scale",)),
+        defaults={"contributions": Fraction(1), "largest": Fraction(1)},
+        build=_histogram,
+    ),
     "report-noisy-max": Kind(
         words="report noisy max", forms=(("epsilon",),), build=_report_noisy_max
     ),

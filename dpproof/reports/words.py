@@ -35,7 +35,11 @@ def release(one: Release) -> str:
     words = {name: PARAMETERS[name].words for name in one.values}
     if one.norm:
         words["sensitivity"] = NORM_WORDS[one.norm]
-    said = [f"{words[name]} {number(value)}" for name, value in one.values.items()]
+    said = [
+        f"{words[name]} {number(value)}"
+        for name, value in one.values.items()
+        if value != one.kind.defaults.get(name)
+    ]
     return ", ".join([one.kind.words, *said])
 
 

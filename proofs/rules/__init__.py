@@ -83,6 +83,7 @@ RULE_SETS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
             "mechanism/discrete-laplace": mechanisms.discrete_laplace,
             "mechanism/discrete-gaussian": mechanisms.discrete_gaussian,
             "mechanism/discrete-gaussian-zcdp": mechanisms.discrete_gaussian_zcdp,
+            "mechanism/histogram": mechanisms.histogram,
             "mechanism/finite": finite_mechanism.finite,
             "hockey-stick/lattice": hockey_stick.lattice,
         },

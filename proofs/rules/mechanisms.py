@@ -92,6 +92,26 @@ def discrete_gaussian_zcdp(step: Application) -> tuple[str, ...]:
     return _adds(step, noise, f"{units} in squared L2 norm", "whole ")
 
 
+def histogram(step: Application) -> tuple[str, ...]:
+    """Integer noise on counts, few of which move: independent shifts of those.
+
+    Source: docs/shift-lemma.md, Corollary 4.
+    """
+    step.axiom()
+    scale, noise = step.witness.positive("scale"), step.witness.words("noise")
+    cells, largest = step.witness.whole("cells"), step.witness.whole("largest")
+    if noise == "gaussian":
+        step.expect(_both(DiscreteGaussianPair(scale**2, largest), cells))
+        added = _discrete_gaussian(scale**2)
+    elif noise == "laplace":
+        step.expect(_both(DiscreteLaplacePair(scale, largest), cells))
+        added = f"discrete Laplace noise of scale {exact(scale)}, {_LAPLACE}"
+    else:
+        raise RefusedError("the rule knows gaussian and laplace noise")
+    moves = f"at most {cells} of which move, each by at most {largest},"
+    return _adds(step, added, moves, "whole ")
+
+
 def randomized_response(step: Application) -> tuple[str, ...]:
     """Randomised response on k categories: dominated by its laws at two of them."""
     step.axiom()
@@ -203,8 +223,9 @@ def _both(pair: Pair, count: int = 1) -> Pairs:
 
 def _adds(step: Application, noise: str, moves: str, kind: str = "") -> tuple[str, ...]:
     """Say what a noise mechanism assumes: its sensitivity, its sampler, what it releases."""
+    how = moves if moves.startswith("at most") else f"that moves by at most {moves}"
     between = f"between {step.conclusion.relation} neighbours"
-    value = f"a list of {kind}numbers, as long for every dataset, that moves by at most {moves}"
+    value = f"a list of {kind}numbers, as long for every dataset, {how}"
     drawn = "drawn anew for every coordinate and independent of the data and of all other noise"
     released = "a function of the sum alone that is the same for all datasets, and nothing else"
     query = f"adds to the value of a query, {value} {between}"

@@ -44,6 +44,7 @@ from mechanisms import (
     ExponentialMechanism,
     FiniteMechanism,
     Gaussian,
+    Histogram,
     LogisticObjective,
     MilpOracle,
     PermuteAndFlip,
@@ -82,6 +83,7 @@ VERDICTS: Final = {
     "first output alone": r"only that output, or that none did, and neither the number of runs",
     "sum of contributions": r"of at most .* in L2 norm that depends on no other record",
     "sensitivity": r"mov(es|ing) by at most .* between",
+    "few cells": r"at most \d+ of which move, each by at most \d+, between",
     "one shape": r"numbers, as long for every dataset|the same for all datasets, each score",
     "random bits": r"noise .*, drawn anew for every coordinate|with probability (e\^|proportional)",
     "output alone": r"of the .*sum alone .* and nothing else|"
@@ -135,6 +137,7 @@ EXAMPLES: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
     "contributions": lambda: Gaussian(sigma=2, sensitivity=L2Contribution(1)).guarantee(),
     "choice": lambda: ExponentialMechanism(epsilon=1, sensitivity=LInf(1)).guarantee(),
     "table": lambda: FiniteMechanism([[0.75, 0.25], [0.5, 0.5]]).guarantee(),
+    "counts": lambda: Histogram(scale=3, noise="laplace").guarantee(),
     "largest": lambda: compose(*(m(epsilon=1).guarantee() for m in NOISY)),
     "largest together": lambda: compose(*(m(epsilon=1, monotone=True).guarantee() for m in NOISY)),
     "threshold": lambda: _threshold(monotone=False),

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from dpproof.__main__ import main
+from dpproof.pipeline import vocabulary
+from dpproof.pipeline.section import listed, quoted
 from tests.dpproof.files import GAUSSIAN, GROUP, LAPLACE, PIPELINE
 
 TRAINING = 'stage "training"'
@@ -14,10 +16,8 @@ POISSON = 'sampling = { scheme = "poisson", rate = 0.01 }\n'
 ABOVE_ZERO = "a finite number above 0"
 WHOLE = "a whole number from 1 to 1000000000000, without a point or exponent"
 RATE = "a number above 0 and at most 1"
-KINDS = (
-    '"gaussian", "laplace", "discrete-gaussian", "discrete-laplace", "randomized-response", '
-    '"exponential" or "perceptron"'
-)
+RELATIONS = '"add-remove", "replace-one", "zero-out" or "replace-label"'
+KINDS = listed(quoted(name) for name in vocabulary.KINDS)
 
 
 def _number(key: str, value: str) -> str:
@@ -71,18 +71,18 @@ CASES: dict[str, tuple[str, str]] = {
     ),
     "missing relation": (
         _pipeline('relation = "add-remove"', ""),
-        '[pipeline]: relation: missing; expected "add-remove", "replace-one" or "zero-out"',
+        f"[pipeline]: relation: missing; expected {RELATIONS}",
     ),
     "unknown relation": (
         _pipeline("add-remove", "add_remove"),
         (
-            '[pipeline]: relation: expected "add-remove", "replace-one" or "zero-out", '
+            f"[pipeline]: relation: expected {RELATIONS}, "
             'got "add_remove"; did you mean "add-remove"?'
         ),
     ),
     "relation is a number": (
         _pipeline('"add-remove"', "3"),
-        '[pipeline]: relation: expected "add-remove", "replace-one" or "zero-out", got 3',
+        f"[pipeline]: relation: expected {RELATIONS}, got 3",
     ),
     "missing delta": (
         _pipeline("delta = 1e-6", ""),

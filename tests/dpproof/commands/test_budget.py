@@ -152,6 +152,6 @@ def test_there_are_examples_of_every_kind() -> None:
     text = "".join(path.read_text(encoding="utf-8") for path in EXAMPLES)
 
     assert len(EXAMPLES) >= 3
-    for word in ("gaussian", "laplace", "discrete-gaussian", "discrete-laplace", "exponential"):
+    for word in ("gaussian", "laplace", "histogram", "discrete-laplace", "exponential"):
         assert f'mechanism = "{word}"' in text
     assert "[[stage.release]]" in text

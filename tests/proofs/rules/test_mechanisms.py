@@ -27,6 +27,7 @@ def discrete(shift: int, count: int = 1, sigma_squared: str = "9") -> dict[str, 
     return dict(factor("discrete-gaussian", count, sigma_squared=sigma_squared, shift=shift))
 
 
+COUNTS = {"scale": "3", "noise": "gaussian", "cells": 3, "largest": 2}
 FLIPS = {"scale": "8", "sensitivity": "2", "monotone": False}
 NOISY = {**FLIPS, "noise": "laplace"}
 
@@ -149,6 +150,20 @@ CASES = [
         said("bounded-range", epsilon="1/2", relation="replace-one"),
         witness={**EXPONENTIAL, "monotone": True},
         why="not monotone",
+    ),
+    Case("mechanism/histogram", pairs([discrete(2, 3)]), witness=COUNTS),
+    Case("mechanism/histogram", pairs([discrete(2, 2)]), witness=COUNTS, why=OTHER),
+    Case("mechanism/histogram", pairs([discrete(1, 3)]), witness=COUNTS, why=OTHER),
+    Case(
+        "mechanism/histogram",
+        pairs([factor("discrete-laplace", 3, scale="3", shift=2)]),
+        witness={**COUNTS, "noise": "laplace"},
+    ),
+    Case(
+        "mechanism/histogram",
+        pairs([discrete(2, 3)]),
+        witness={**COUNTS, "noise": "none"},
+        why="knows gaussian",
     ),
     Case("mechanism/report-noisy-max", said("metric-dp", epsilon="1/2"), witness=NOISY),
     Case(

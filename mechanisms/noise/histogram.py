@@ -1,0 +1,168 @@
+"""Histograms: tables of counts, whose sensitivity follows from what one record adds to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final, Literal, TypeAlias, final, overload
+
+from accountant import arguments
+from accountant.arguments import Number
+from accountant.errors import ParameterError
+from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.provenance import applied
+from accountant.guarantees.rounding import show
+from accountant.guarantees.theorem import Theorem
+from accountant.pairs.discrete_gaussian import DiscreteGaussianPair
+from accountant.pairs.discrete_laplace import DiscreteLaplacePair
+from accountant.pairs.product import Factor, Product
+from accountant.relation import AddRemove, R, Relation
+from accountant.sensitivity import L1
+from accountant.side_conditions import FEW_CELLS
+from mechanisms import parameters
+from mechanisms.mechanism import Mechanism
+from mechanisms.noise.discrete_gaussian import DiscreteGaussian
+from mechanisms.noise.discrete_laplace import DiscreteLaplace
+from mechanisms.outputs import Outputs
+from mechanisms.queries.query import Query, require_query
+from mechanisms.samplers.rng import Rng
+from mechanisms.samplers.sampler_arguments import scale as noise_scale
+
+Noise: TypeAlias = Literal["gaussian", "laplace"]
+
+MECHANISM_HISTOGRAM: Final = Theorem(
+    rule="mechanism/histogram",
+    source="docs/shift-lemma.md, Corollary 4",
+)
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class Histogram(Mechanism[R]):
+    """Add integer noise to a table of counts, to which each record adds a little in a few cells.
+
+    A record adds to at most ``contributions`` cells, to each a whole number from 0 to ``largest``.
+    Under add-remove and zero-out so many cells move; a replaced record leaves as many and enters as
+    many others, each moving by ``largest``: its Euclidean norm grows by sqrt 2, not by 2.
+
+    Statement: with K = contributions, or 2 contributions under replace-one, neighbours are
+        dominated by K independent noise variables each shifted by ``largest``, in both orders; some
+        neighbours attain it.
+    Assumes: few cells; one shape; random bits; output alone.
+    Source: docs/shift-lemma.md, Corollary 4.
+
+    Args:
+        scale: of the noise, in counts, in [2^-300, 2^300]: sigma of discrete Gaussian noise, which
+            has P(z) proportional to e^(-z^2 / (2 scale^2)), or of discrete Laplace noise.
+        noise: "gaussian" or "laplace", both on the whole numbers.
+        contributions: to how many cells one record adds at most (enforce it by sampling or
+            dropping contributions of a record inside the query).
+        largest: what it adds to one cell at most.
+        relation: the neighbouring relation.
+        query: data -> an array of whole counts over cells fixed in advance; None when the data is
+            already that table.
+    Raises:
+        ParameterError: a parameter outside its domain; on release, a value that is not an integer
+            of size at most 2^62.
+    Example:
+        >>> Histogram(scale=20).release([120, 0, 7]).shape
+        (3,)
+    """
+
+    scale: Fraction
+    noise: Noise
+    contributions: int
+    largest: int
+    relation: R
+    query: Query | None
+
+    @overload
+    def __init__(
+        self: Histogram[AddRemove],
+        *,
+        scale: Number,
+        noise: Noise = "gaussian",
+        contributions: int = 1,
+        largest: int = 1,
+        query: Query | None = None,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        *,
+        scale: Number,
+        noise: Noise = "gaussian",
+        contributions: int = 1,
+        largest: int = 1,
+        relation: R,
+        query: Query | None = None,
+    ) -> None: ...
+
+    def __init__(
+        self,
+        *,
+        scale: Number,
+        noise: Noise = "gaussian",
+        contributions: int = 1,
+        largest: int = 1,
+        relation: Relation = parameters.DEFAULT_RELATION,
+        query: Query | None = None,
+    ) -> None:
+        if noise not in ("gaussian", "laplace"):
+            raise ParameterError("noise", noise, "gaussian or laplace")
+        object.__setattr__(self, "scale", noise_scale(scale=scale))
+        object.__setattr__(self, "noise", noise)
+        object.__setattr__(self, "contributions", arguments.count(contributions=contributions))
+        object.__setattr__(self, "largest", arguments.count(largest=largest))
+        object.__setattr__(self, "relation", parameters.require_relation(relation))
+        object.__setattr__(self, "query", require_query(query))
+        self._pair()
+
+    @property
+    def cells(self) -> int:
+        """How many cells move between neighbours, at most."""
+        return self.contributions * (2 if self.relation.symmetric else 1)
+
+    @property
+    def acts_on_records(self) -> bool:
+        """Whether the mechanism carries its query."""
+        return self.query is not None
+
+    def guarantee(self) -> DominatingPair[R]:
+        """Independent shifts of the cells that move, the same in both directions."""
+        derivation = applied(
+            MECHANISM_HISTOGRAM,
+            f"discrete {self.noise.capitalize()} noise of scale {show(self.scale)} on counts, "
+            f"{self.cells} of which move by at most {self.largest} ({self.relation})",
+            assumptions=(
+                FEW_CELLS(cells=self.cells, largest=self.largest, relation=self.relation),
+                *parameters.assumptions(L1(1), self.relation)[1:],
+            ),
+            noise=self.noise,
+            scale=self.scale,
+            cells=self.cells,
+            largest=self.largest,
+        )
+        pair = self._pair()
+        return DominatingPair(
+            forward=pair, backward=pair, relation=self.relation, derivation=derivation
+        )
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Counts plus noise: integers of shape (datasets, count, ...)."""
+        noise: DiscreteGaussian[Any] | DiscreteLaplace[Any] = (
+            DiscreteGaussian(sigma=self.scale, sensitivity=L1(1), query=self.query)
+            if self.noise == "gaussian"
+            else DiscreteLaplace(scale=self.scale, sensitivity=L1(1), query=self.query)
+        )
+        return noise.draw(datasets, count, rng)
+
+    def _pair(self) -> Product:
+        """Return the product of the shifts."""
+        if self.noise == "gaussian":
+            one = DiscreteGaussianPair(sigma_squared=self.scale**2, shift=self.largest)
+            return Product((Factor(one, self.cells),))
+        other = DiscreteLaplacePair(scale=self.scale, shift=self.largest)
+        return Product((Factor(other, self.cells),))

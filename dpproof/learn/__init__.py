@@ -10,16 +10,21 @@ if TYPE_CHECKING:
     from dpproof.learn.logistic_regression import LogisticRegression
     from dpproof.learn.perceptron_classifier import PerceptronClassifier
     from dpproof.learn.robustness import attack, robust_accuracy
+    from dpproof.learn.refits import RefitRefused
+    from dpproof.learn.tuned_classifier import TunedClassifier, tune
     from dpproof.learn.warnings import PredictableNoise, SecondRelease
 
 _HOMES = {
     "LogisticRegression": "dpproof.learn.logistic_regression",
     "PerceptronClassifier": "dpproof.learn.perceptron_classifier",
     "PredictableNoise": "dpproof.learn.warnings",
+    "RefitRefused": "dpproof.learn.refits",
     "SecondRelease": "dpproof.learn.warnings",
     "attack": "dpproof.learn.robustness",
     "certify_radius": "dpproof.learn.certified_radius",
     "robust_accuracy": "dpproof.learn.robustness",
+    "TunedClassifier": "dpproof.learn.tuned_classifier",
+    "tune": "dpproof.learn.tuned_classifier",
 }
 
 __all__ = [
@@ -30,6 +35,10 @@ __all__ = [
     "attack",
     "certify_radius",
     "robust_accuracy",
+    "RefitRefused",
+    "SecondRelease",
+    "TunedClassifier",
+    "tune",
 ]
 
 

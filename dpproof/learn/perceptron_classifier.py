@@ -16,6 +16,7 @@ from accountant import arguments as check
 from accountant.arguments import Number
 from accountant.errors import ParameterError
 from accountant.relation import Relation
+from dpproof.learn.refits import refuse_search
 from dpproof.learn.warnings import PredictableNoise, SecondRelease
 from mechanisms import (
     BatchPerceptron,
@@ -168,6 +169,7 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             ParameterError: as for ``learner``.
             ValueError: X and y are not a matrix and a vector of the same length.
         """
+        refuse_search()
         learner = self.learner()
         if hasattr(self, "coef_"):
             warnings.warn(
@@ -176,6 +178,15 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
                 SecondRelease,
                 stacklevel=2,
             )
+        records = self.records(X, y)
+        return self.adopt(learner.release(records, rng=self.rng()), learner.guarantee())
+
+    def records(self, X: ArrayLike, y: ArrayLike) -> Records:  # noqa: N803  # scikit-learn
+        """The rows and their labels as the mechanism reads them; nothing is released.
+
+        Raises:
+            ValueError: X and y are not a matrix and a vector of the same length.
+        """
         rows = validate_data(self, X, ensure_all_finite=False, ensure_min_samples=0)
         if y is None:
             raise ValueError("fit requires y to be passed, but the target y is None")
@@ -185,14 +196,23 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             raise ValueError(f"y has shape {labels.shape}, expected one label for {len(rows)} rows")
         numbers = class_numbers(labels, self._classes())
         signed = np.array([-1, 1, 0])[numbers] if len(self._classes()) == 2 else numbers
-        released = learner.release(Records(self._extended(rows), signed), rng=self._rng())
-        self.guarantee_ = learner.guarantee()
+        return Records(self._extended(rows), signed)
+
+    def adopt(self, released: Any, guarantee: Guarantee[Relation]) -> PerceptronClassifier:  # noqa: ANN401
+        """Keep a model that the learner released, with what its release satisfies.
+
+        Args:
+            released: an output of ``learner()``, with fields ``weights``, ``steps``, ``stopped``.
+            guarantee: of the mechanism that released it, which may have been one of many runs.
+        """
+        self.guarantee_ = guarantee
         self.classes_ = np.asarray(self._classes())
         self.map_ = self.map
         weights = np.atleast_2d(released.weights)
         self.coef_ = weights[:, :-1] if self.fit_intercept else weights
         offsets = weights[:, -1] * float(self.intercept_scaling)
         self.intercept_ = offsets if self.fit_intercept else np.zeros(len(weights))
+        self.n_features_in_ = self.coef_.shape[1] if self.map is None else self.map.features
         self.n_iter_, self.stopped_ = int(released.steps), bool(released.stopped)
         return self
 
@@ -249,7 +269,8 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         present = rows.any(axis=1)
         return np.column_stack([rows, np.where(present, float(self.intercept_scaling), 0.0)])
 
-    def _rng(self) -> np.random.Generator | None:
+    def rng(self) -> np.random.Generator | None:
+        """Where the noise comes from: None is the operating system; a seed warns."""
         if self.random_state is None:
             return None
         warnings.warn(

@@ -18,6 +18,7 @@ from mechanisms import parameters
 from mechanisms.combinators.chained import FollowUp
 from mechanisms.learning.batch_perceptron import BatchPerceptron
 from mechanisms.learning.kesler_perceptron import KeslerPerceptron
+from mechanisms.learning.maps.feature_map import FeatureMap
 from mechanisms.noise.gaussian import Gaussian
 from mechanisms.outputs import Outputs
 from mechanisms.samplers.rng import Rng
@@ -43,6 +44,7 @@ class NoisyMistakes(FollowUp[R]):
 
     Args:
         sigma: standard deviation of the noise, in records.
+        map: the public map whose features the weights are for; None takes the rows as they are.
         relation: which datasets are neighbours.
     Outputs:
         A noisy number of mistakes for each output of a learner.
@@ -56,16 +58,29 @@ class NoisyMistakes(FollowUp[R]):
     """
 
     sigma: Fraction
+    map: FeatureMap | None
     relation: R
 
     @overload
-    def __init__(self: NoisyMistakes[AddRemove], *, sigma: Number) -> None: ...
+    def __init__(
+        self: NoisyMistakes[AddRemove], *, sigma: Number, map: FeatureMap | None = None
+    ) -> None: ...
 
     @overload
-    def __init__(self, *, sigma: Number, relation: R) -> None: ...
+    def __init__(self, *, sigma: Number, map: FeatureMap | None = None, relation: R) -> None: ...
 
-    def __init__(self, *, sigma: Number, relation: Relation = parameters.DEFAULT_RELATION) -> None:
+    def __init__(
+        self,
+        *,
+        sigma: Number,
+        map: FeatureMap | None = None,  # noqa: A002  # what learners call it
+        relation: Relation = parameters.DEFAULT_RELATION,
+    ) -> None:
+        given: object = map
+        if given is not None and not isinstance(given, FeatureMap):
+            raise ParameterError("map", given, "a feature map, or None")
         object.__setattr__(self, "sigma", scale(sigma=sigma))
+        object.__setattr__(self, "map", map)
         object.__setattr__(self, "relation", parameters.require_relation(relation))
 
     def guarantee(self) -> GDP[R]:
@@ -77,7 +92,8 @@ class NoisyMistakes(FollowUp[R]):
         names = outputs.dtype.names or ()
         if "weights" not in names:
             raise ParameterError("outputs", names, "a learner's, with a field weights")
-        counts = mistakes(np.asarray(outputs["weights"]), data)
+        records = data if self.map is None else self.map.records(data)
+        counts = mistakes(np.asarray(outputs["weights"]), records)
         return self._noise().draw(list(counts), 1, rng)[:, 0]
 
     def _noise(self) -> Gaussian[R]:

@@ -10,7 +10,7 @@ import pytest
 
 from accountant.errors import ParameterError
 from accountant.relation import ReplaceOne
-from mechanisms import NoisyMistakes, Records
+from mechanisms import BatchPerceptron, Chained, Featured, FourierFeatures, NoisyMistakes, Records
 from mechanisms.learning.noisy_mistakes import mistakes
 
 
@@ -53,10 +53,24 @@ def test_the_statement_is_the_same_under_every_relation() -> None:
     assert NoisyMistakes(sigma=4, relation=ReplaceOne()).guarantee().mu == Fraction(1, 4)
 
 
+def test_mapped_rows_are_scored_by_weights_for_them() -> None:
+    """With a map, the weights are for mapped rows."""
+    plan = FourierFeatures(features=2, frequencies=30, width=1, seed=2)
+    data = Records(np.random.default_rng(1).normal(size=(50, 2)), [1, -1] * 25)
+    learner = Featured(base=BatchPerceptron(margin=0.1, steps=3, sigma=0.1), map=plan)
+    score = NoisyMistakes(sigma=1e-9, map=plan)
+    model, wrong = Chained(first=learner, then=score).release(data)
+    scores = plan.apply(data.rows) @ model.weights * data.labels
+
+    assert round(wrong) == (scores <= 0).sum()
+
+
 def test_refuses_bad_arguments() -> None:
     """A standard deviation is positive, a relation is one."""
     for bad in (0, -1, "2", None, float("inf")):
         with pytest.raises(ParameterError):
             NoisyMistakes(sigma=bad)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="map"):
+        NoisyMistakes(sigma=1, map="fourier")  # type: ignore[call-overload]
     with pytest.raises(ParameterError):
         NoisyMistakes(sigma=1, relation="replace-one")  # type: ignore[call-overload]

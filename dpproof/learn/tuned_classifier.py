@@ -1,0 +1,310 @@
+"""Hyperparameters chosen privately, in place of a grid search."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any, Final, cast, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.model_selection import ParameterGrid
+from sklearn.utils.validation import check_is_fitted
+
+from accountant import (
+    GDP,
+    Guarantee,
+    SelectionPlan,
+    TruncatedNegativeBinomial,
+    plan_selection,
+)
+from accountant import arguments as check
+from accountant.arguments import Number
+from accountant.errors import ParameterError
+from accountant.guarantees.rounding import sqrt_up
+from accountant.relation import Relation
+from dpproof.learn.perceptron_classifier import PerceptronClassifier
+from dpproof.learn.refits import refuse_search
+from dpproof.learn.warnings import SecondRelease
+from mechanisms import Chained, Mechanism, NoisyMistakes, Selected, UniformChoice
+from proofs.certificate import Certificate
+
+# What a candidate may differ in: not the budget, nor what decides who is protected.
+_TUNED: Final = ("margin", "rate", "steps", "norm", "average")
+
+
+def tune(
+    estimator: PerceptronClassifier,
+    grid: Mapping[str, Sequence[object]] | Sequence[Mapping[str, Sequence[object]]],
+    *,
+    probability: Number = 0.9,
+    score_share: Number = 0.1,
+    expected_runs: Number = 1000,
+) -> TunedClassifier:
+    """A classifier that tries the candidates of a grid privately and keeps the best.
+
+    It stands where ``GridSearchCV`` stands without privacy; see ``TunedClassifier``.
+
+    Args:
+        estimator: its ``epsilon`` and ``delta`` are the budget of everything: all trainings, their
+            scores and the choice.
+        grid: from names of parameters to values that were chosen without looking at the data, as
+            for ``sklearn.model_selection.ParameterGrid``.
+        probability: that a given candidate, such as the best one, is among those tried.
+        score_share: how much of mu^2 of one run pays for its score.
+        expected_runs: laws with more runs on average are left out, however little noise they need.
+    Returns:
+        The classifier, to be fitted.
+    Raises:
+        ParameterError: an argument outside its domain.
+    Example:
+        >>> model = PerceptronClassifier(epsilon=1, delta=1e-5, classes=range(10))
+        >>> tuned = tune(model, {"margin": [0.03, 0.1, 0.3], "steps": [20, 60]})
+        >>> tuned.guarantee().epsilon(delta=1e-5).upper <= 1
+        True
+    """
+    tuned = TunedClassifier(
+        estimator,
+        grid,
+        probability=probability,
+        score_share=score_share,
+        expected_runs=expected_runs,
+    )
+    tuned.candidates()
+    return tuned
+
+
+@final
+class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # untyped library
+    """The best of a random number of private trainings, each with parameters drawn from a grid.
+
+    One run draws a candidate uniformly, trains it, and counts its mistakes on the same records
+    with noise; the run with the smallest noisy count is released, and nothing of the others. The
+    number of runs is random, a truncated negative binomial that ``plan_selection`` chooses: that is
+    what keeps many runs at the cost of a few. The running time tells how many there were; do not
+    publish it.
+
+    Statement: a run is a choice among chains of a training and a count, all at the same mu; the
+        best of the runs is a selection from it, priced exactly.
+    Source: Liu & Talwar, arXiv:1811.07971; Papernot & Steinke, arXiv:2110.03620; tuning by a
+        noisy score: Wang, Zhu & Wang, arXiv:2505.24737; proofs/theory/selection.md and choice.md.
+
+    Args:
+        estimator: with a budget (``epsilon`` and ``delta``); candidates are clones of it.
+        grid: as for ``sklearn.model_selection.ParameterGrid``, over ``margin``, ``steps``,
+            ``norm``, ``average`` and ``rate``. All candidates take all rows in every step, or all
+            share ``rate`` and ``steps``: others have no common worst one.
+        probability: that a given candidate is among those tried, in (0, 1).
+        score_share: of mu^2 of one run, what pays for its score, in (0, 1).
+        expected_runs: the most runs on average; of the laws within it the one that needs the least
+            noise is taken.
+    Attributes:
+        best_params_: the parameters of the run that was released.
+        best_index_: their position in ``candidates()``.
+        best_mistakes_: its noisy number of mistakes, the least of several: it is too low on
+            average.
+        best_estimator_: the model, which predicts.
+        guarantee_: what the whole search satisfies.
+        classes_, n_features_in_: those of the model.
+    Raises:
+        ParameterError: an argument outside its domain, or an estimator without a budget.
+        RefitRefused: on fit, within scikit-learn's model selection.
+    Example:
+        >>> from sklearn.datasets import load_iris
+        >>> model = PerceptronClassifier(epsilon=8, delta=1e-5, classes=range(3), steps=5)
+        >>> tuned = tune(model, {"margin": [0.1, 1.0]}).fit(*load_iris(return_X_y=True))
+        >>> tuned.best_params_["margin"] in (0.1, 1.0)
+        True
+    """
+
+    def __init__(
+        self,
+        estimator: PerceptronClassifier,
+        grid: Mapping[str, Sequence[object]] | Sequence[Mapping[str, Sequence[object]]],
+        *,
+        probability: Number = 0.9,
+        score_share: Number = 0.1,
+        expected_runs: Number = 1000,
+    ) -> None:
+        self.estimator = estimator
+        self.grid = grid
+        self.probability = probability
+        self.score_share = score_share
+        self.expected_runs = expected_runs
+
+    def candidates(self) -> list[dict[str, Any]]:
+        """The parameters of all candidates, in the order of ``best_index_``.
+
+        Raises:
+            ParameterError: as for the class.
+        """
+        estimator: object = self.estimator
+        if not isinstance(estimator, PerceptronClassifier):
+            raise ParameterError("estimator", estimator, "a PerceptronClassifier(...)")
+        if estimator.epsilon is None or estimator.delta is None:
+            raise ParameterError(
+                "estimator", estimator, "with epsilon and delta: the budget of the whole search"
+            )
+        try:
+            listed = [dict(sorted(one.items())) for one in ParameterGrid(self.grid)]
+        except (TypeError, ValueError) as refusal:
+            raise ParameterError(
+                "grid", self.grid, "a mapping from parameters to lists of values", str(refusal)
+            ) from refusal
+        for name in {name for one in listed for name in one}:
+            if name not in _TUNED:
+                raise ParameterError("grid", name, f"over {', '.join(_TUNED)}")
+        if len(listed) < 2:
+            raise ParameterError("grid", self.grid, "at least 2 candidates")
+        check.open_probability(score_share=self.score_share)
+        plans = {(check.rate(rate=c.rate), c.steps) for c in map(self._clone, listed)}
+        if len(plans) > 1 and any(rate < 1 for rate, _ in plans):
+            raise ParameterError(
+                "grid",
+                self.grid,
+                "over candidates that all take all rows (rate 1), or share rate and steps",
+            )
+        return listed
+
+    def plan(self) -> SelectionPlan:
+        """How many runs, and the noise of each, with what the alternatives would need.
+
+        The noise is 1 / mu of one run. If ``selecting_pays`` is False, there are so few candidates
+        that releasing a training of each would cost less.
+
+        Raises:
+            ParameterError: as for the class.
+            CalibrationError: no noise meets the budget.
+        """
+        number = len(self.candidates())  # refuses an estimator without a budget
+        return plan_selection(
+            self._run,
+            epsilon=cast("Number", self.estimator.epsilon),
+            delta=cast("Number", self.estimator.delta),
+            candidates=number,
+            probability=self.probability,
+        )
+
+    def learner(self) -> Selected[Relation]:
+        """The mechanism that ``fit`` releases from.
+
+        Raises:
+            ParameterError: as for the class.
+            CalibrationError: no noise meets the budget.
+        """
+        most = check.positive(expected_runs=self.expected_runs)
+        # A law that may make no run at all would sometimes leave no model.
+        options = [o for o in self.plan().options if isinstance(o.runs, TruncatedNegativeBinomial)]
+        affordable = [option for option in options if option.runs.mean <= most]
+        if not affordable:
+            least = min(option.runs.mean for option in options)
+            raise ParameterError("expected_runs", self.expected_runs, f"at least {least:.4g} here")
+        best = affordable[0]
+        return self._run(best.noise).select(best.runs, score=fewest_mistakes)
+
+    def guarantee(self) -> Guarantee[Relation]:
+        """What one fit satisfies; it is known before there is any data.
+
+        Raises:
+            ParameterError: as for the class.
+            CalibrationError: no noise meets the budget.
+        """
+        return self.learner().guarantee()
+
+    def certificate(self, *, delta: Number | None = None) -> Certificate:
+        """A certificate of the (epsilon, delta) of the whole search, for ``python -m proofs``.
+
+        After a fit it is about that fit; before, about the next.
+
+        Args:
+            delta: where epsilon is certified; by default that of the budget.
+        """
+        at = self.estimator.delta if delta is None else delta
+        fitted = hasattr(self, "guarantee_")
+        return (self.guarantee_ if fitted else self.guarantee()).certify(delta=at)
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> TunedClassifier:  # noqa: N803  # scikit-learn
+        """Release the best model found, with its parameters and its noisy number of mistakes.
+
+        Args:
+            X: shape (rows, features).
+            y: labels, shape (rows,).
+        Raises:
+            ParameterError: as for the class.
+            ValueError: X and y are not a matrix and a vector of the same length.
+        """
+        refuse_search()
+        learner, listed = self.learner(), self.candidates()
+        if hasattr(self, "guarantee_"):
+            warnings.warn(
+                "this search was fitted before; on the same records the guarantee of both is their "
+                "composition",
+                SecondRelease,
+                stacklevel=2,
+            )
+        reader = clone(self.estimator)
+        index, (model, wrong) = learner.release(reader.records(X, y), rng=reader.rng())
+        self.guarantee_ = learner.guarantee()
+        self.best_index_ = int(index)
+        self.best_params_ = listed[self.best_index_]
+        self.best_mistakes_ = float(wrong)
+        self.best_estimator_ = self._clone(self.best_params_).adopt(model, self.guarantee_)
+        self.classes_ = self.best_estimator_.classes_
+        self.n_features_in_ = self.best_estimator_.n_features_in_
+        return self
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
+        """Scores of the best model, as for ``PerceptronClassifier``."""
+        check_is_fitted(self)
+        return self.best_estimator_.decision_function(X)
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:  # noqa: N803  # scikit-learn
+        """The classes that the best model predicts."""
+        check_is_fitted(self)
+        return self.best_estimator_.predict(X)
+
+    def _clone(self, changes: Mapping[str, Any]) -> PerceptronClassifier:
+        return cast("PerceptronClassifier", clone(self.estimator).set_params(**changes))
+
+    def _run(self, noise: float) -> UniformChoice[Relation]:
+        """One run whose training and score together cost mu = 1 / noise, or nearly."""
+        total, share = (
+            1 / Fraction(noise) ** 2,
+            check.open_probability(score_share=self.score_share),
+        )
+        parts = [self._trained(one, total * (1 - share)) for one in self.candidates()]
+        score = NoisyMistakes(
+            sigma=1 / sqrt_up(total * share),
+            map=self.estimator.map,
+            relation=parts[0].relation,
+        )
+        return UniformChoice(parts=tuple(Chained(first=part, then=score) for part in parts))
+
+    def _trained(self, changes: Mapping[str, Any], mu_squared: Fraction) -> Mechanism[Relation]:
+        """One candidate's learner, of which a training costs mu, exactly or in the limit.
+
+        Heuristic: for sampled steps the noise is that of the central limit theorem, which decides
+        how the budget is split; the price of the search is computed for the noise there is.
+        """
+        candidate = self._clone({**changes, "epsilon": None, "delta": None, "sigma": 1})
+        learner = candidate.learner()
+        stated = learner.guarantee()
+        if isinstance(stated, GDP):
+            sigma = sqrt_up(stated.mu_squared / mu_squared)
+        else:
+            one = math.sqrt(mu_squared / candidate.steps) / float(candidate.rate)
+            sigma = Fraction(1 / math.sqrt(math.log1p(one**2)))
+        return cast("Mechanism[Relation]", candidate.set_params(sigma=sigma).learner())
+
+
+def fewest_mistakes(output: Any) -> float:  # noqa: ANN401  # (index, (model, noisy mistakes))
+    """The score of a run: its noisy number of mistakes, negated.
+
+    Example:
+        >>> fewest_mistakes((0, (None, 12.5)))
+        -12.5
+    """
+    return -float(output[1][1])

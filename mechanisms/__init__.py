@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mechanisms.combinators.subsampled import Subsampled
     from mechanisms.combinators.uniform_choice import UniformChoice
     from mechanisms.learning.batch_perceptron import BatchPerceptron
+    from mechanisms.learning.boosted import Boosted
     from mechanisms.learning.candidate_exponential import CandidateExponential
     from mechanisms.learning.circle_exponential import CircleExponential
     from mechanisms.learning.class_means import ClassMeans
@@ -46,6 +47,11 @@ if TYPE_CHECKING:
     from mechanisms.learning.noisy_hinge import NoisyHinge
     from mechanisms.learning.noisy_mistakes import NoisyMistakes
     from mechanisms.learning.one_vs_rest import OneVsRest
+    from mechanisms.learning.planning.cosine_projection import (
+        cosine_after_projection,
+        cosine_dimension,
+    )
+    from mechanisms.learning.planning.perceptron_plan import PerceptronPlan, plan_perceptron
     from mechanisms.learning.projected import Projected
     from mechanisms.learning.records import Records
     from mechanisms.learning.separators.losses import ParityLoss, ZeroOne
@@ -73,6 +79,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "AboveThreshold": "mechanisms.selection.above_threshold",
     "BatchPerceptron": "mechanisms.learning.batch_perceptron",
+    "Boosted": "mechanisms.learning.boosted",
     "CandidateExponential": "mechanisms.learning.candidate_exponential",
     "Chained": "mechanisms.combinators.chained",
     "ChooseIterate": "mechanisms.learning.stops",
@@ -116,6 +123,7 @@ _HOMES = {
     "OneVsRest": "mechanisms.learning.one_vs_rest",
     "Parities": "mechanisms.learning.separators.spaces",
     "ParityLoss": "mechanisms.learning.separators.losses",
+    "PerceptronPlan": "mechanisms.learning.planning.perceptron_plan",
     "PermuteAndFlip": "mechanisms.selection.permute_and_flip",
     "Polygon": "mechanisms.learning.covers.polygon",
     "Projected": "mechanisms.learning.projected",
@@ -140,8 +148,11 @@ _HOMES = {
     "UniformChoice": "mechanisms.combinators.uniform_choice",
     "ZeroOne": "mechanisms.learning.separators.losses",
     "compose": "mechanisms.combinators.composed",
+    "cosine_after_projection": "mechanisms.learning.planning.cosine_projection",
+    "cosine_dimension": "mechanisms.learning.planning.cosine_projection",
     "efficient_margin": "mechanisms.learning.margin_presets",
     "margin_after_projection": "mechanisms.learning.maps.projected_margin",
+    "plan_perceptron": "mechanisms.learning.planning.perceptron_plan",
     "projected_descent": "mechanisms.learning.margin_presets",
     "projection_dimension": "mechanisms.learning.maps.projected_margin",
     "published_cover": "mechanisms.learning.covers.published_cover",
@@ -150,6 +161,7 @@ _HOMES = {
 __all__ = [
     "AboveThreshold",
     "BatchPerceptron",
+    "Boosted",
     "CandidateExponential",
     "Chained",
     "ChooseIterate",
@@ -193,6 +205,7 @@ __all__ = [
     "OneVsRest",
     "Parities",
     "ParityLoss",
+    "PerceptronPlan",
     "PermuteAndFlip",
     "Polygon",
     "Projected",
@@ -217,8 +230,11 @@ __all__ = [
     "UniformChoice",
     "ZeroOne",
     "compose",
+    "cosine_after_projection",
+    "cosine_dimension",
     "efficient_margin",
     "margin_after_projection",
+    "plan_perceptron",
     "projected_descent",
     "projection_dimension",
     "published_cover",

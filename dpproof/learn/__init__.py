@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from dpproof.learn.certified_radius import certify_radius
     from dpproof.learn.logistic_regression import LogisticRegression
     from dpproof.learn.perceptron_classifier import PerceptronClassifier
-    from dpproof.learn.robustness import attack, robust_accuracy
     from dpproof.learn.refits import RefitRefused
+    from dpproof.learn.robustness import attack, robust_accuracy
     from dpproof.learn.tuned_classifier import TunedClassifier, tune
     from dpproof.learn.warnings import PredictableNoise, SecondRelease
 
@@ -20,10 +20,10 @@ _HOMES = {
     "PredictableNoise": "dpproof.learn.warnings",
     "RefitRefused": "dpproof.learn.refits",
     "SecondRelease": "dpproof.learn.warnings",
+    "TunedClassifier": "dpproof.learn.tuned_classifier",
     "attack": "dpproof.learn.robustness",
     "certify_radius": "dpproof.learn.certified_radius",
     "robust_accuracy": "dpproof.learn.robustness",
-    "TunedClassifier": "dpproof.learn.tuned_classifier",
     "tune": "dpproof.learn.tuned_classifier",
 }
 
@@ -31,13 +31,12 @@ __all__ = [
     "LogisticRegression",
     "PerceptronClassifier",
     "PredictableNoise",
-    "SecondRelease",
-    "attack",
-    "certify_radius",
-    "robust_accuracy",
     "RefitRefused",
     "SecondRelease",
     "TunedClassifier",
+    "attack",
+    "certify_radius",
+    "robust_accuracy",
     "tune",
 ]
 

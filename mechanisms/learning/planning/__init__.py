@@ -1,0 +1,1 @@
+"""Plans: the records, steps and dimensions for which an accuracy is proved."""

@@ -1,0 +1,27 @@
+"""The least number that suffices, by doubling and bisection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+
+def least_count(suffices: Callable[[int], bool], most: int) -> int | None:
+    """A number from 1 to ``most`` that suffices while the one before does not; None if none found.
+
+    Args:
+        suffices: once true, expected to stay true; it is called, never assumed.
+        most: the largest that is tried.
+    Example:
+        >>> least_count(lambda n: n * n >= 50, 100)
+        8
+    """
+    high = 1
+    while not suffices(high):
+        if high >= most:
+            return None
+        high = min(2 * high, most)
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if suffices(middle) else (middle, high)
+    return high

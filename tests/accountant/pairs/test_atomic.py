@@ -45,3 +45,20 @@ def test_rho_is_rounded_up() -> None:
             pair = FinitePair(p=(p, 1 - p), q=(1 - p, p))
             exact = mpmath.log(mpmath.mpf(401 - k) / k) ** 2 / 2
             assert exact <= pair.zcdp_bound <= exact * (1 + mpmath.mpf(10) ** -13)
+
+
+def test_an_outcome_of_one_law_alone_leaves_no_bound() -> None:
+    """Whichever of the two has it."""
+    one_sided = FinitePair(p=(HALF, HALF), q=(Fraction(1), Fraction(0)))
+    for pair in (one_sided, one_sided.swapped()):
+        assert pair.zcdp_bound == math.inf
+
+
+def test_large_losses_are_rounded_up() -> None:
+    """The loss that bounds rho and mu is above the exact one, by little, at hundreds of nats."""
+    with mpmath.workdps(40):
+        for k in range(1, 300):
+            p = Fraction(1, 10**k)
+            exact = mpmath.log(mpmath.mpf(10) ** k - 1)
+            bound = FinitePair(p=(p, 1 - p), q=(1 - p, p))._bounded_loss()
+            assert exact <= bound <= exact * (1 + mpmath.mpf(10) ** -12)

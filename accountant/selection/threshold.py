@@ -6,10 +6,10 @@ made, and t = e^epsilon, Theorem 1 of proofs/theory/threshold.md bounds its dive
     min(g(a) H_{t g(b)/g(a)}(P|Q), 1 - phi(1 - a)) + (phi(1 - a) - t phi(1 - b))_+,
 
 which grows with b, so b is the most that mass a allows. Above, [0, 1] is cut into cells of a, each
-factor taken at the end where it is larger. That is close where epsilon is not near 0; Theorem 2,
-on rectangles of the masses x and r of the best and the worst accepted outcomes, is close up to an
-absolute error. Both hold, so the smaller is taken. Below, rules that accept the outcomes of
-largest and of lowest loss and refuse those between are evaluated as they are.
+factor taken at the end where it is larger: that keeps its relative error at the smallest
+divergences. Theorem 2 as lines (``threshold_lines.py``) is of second order in its cells. Both hold,
+so the smaller is taken. Below, rules that accept the outcomes of largest and of lowest loss and
+refuse those between are evaluated as they are.
 
 g is the mean of phi' over [1 - a, 1], and phi' is convex: it is between phi' at the middle and the
 mean of phi' at the ends. That keeps its digits where a is small.
@@ -24,59 +24,23 @@ from typing import final
 
 import numpy as np
 
-from accountant.arithmetic.arrays import distinct
 from accountant.arithmetic.enclosure import Reals
 from accountant.pairs.product import Product
-from accountant.run_counts.law import LAW_ERROR, RunLaw
+from accountant.run_counts.law import RunLaw
 from accountant.selection.finite_base import MERGED, Outcomes, curve, spread
 from accountant.selection.piecewise import Corners, corners
+from accountant.selection.threshold_lines import Lines, least_runs, lines_above, most_runs
 
 # Above the relative error of sums of a few thousand masses that are 1e-14 wrong. Soundness depends
 # on it.
 _SUM_ERROR = 1e-11
 _SHIFT_ERROR = 1e-12  # Above the error of a log of a ratio. Soundness depends on it.
-_ULP = 3e-16  # Above the rounding of a number near 1. Soundness depends on it.
 _CHANGE = 0.01  # Change of log g over a cell. Heuristic.
 _ROUNDS = 24  # Most halvings of cells. Heuristic.
 _MOST_CELLS = 6000  # Most cells. Heuristic.
 # Numbers of outcomes accepted at the top and at the bottom that are tried. Heuristic.
-_TOPS, _BOTTOMS = 160, 60
-_EVEN = 160  # Rectangles along one side. Heuristic.
-_NEAR = 1e-3  # Divergence below which rectangles are too coarse. Heuristic.
+_TOPS, _BOTTOMS = 1000, 400
 _BLOCK = 1 << 19  # Epsilons times cells evaluated at once, to bound memory. Heuristic.
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Rules:
-    """For each rule, or rectangle of rules, the masses of an event and those of no output.
-
-    Attributes:
-        p: of the event.
-        q: of the event.
-        none_p: of no output.
-        none_q: of no output.
-    """
-
-    p: Reals
-    q: Reals
-    none_p: Reals
-    none_q: Reals
-
-    def lower(self, epsilon: Reals) -> Reals:
-        """Return lower ends at real epsilons: values of a convex function of e^epsilon, rounded."""
-        return self.largest(epsilon) * (1 - _SUM_ERROR)
-
-    def largest(self, epsilon: Reals) -> Reals:
-        """Return the largest divergence, a maximum of convex functions of e^epsilon."""
-        return np.concatenate([self._block(part) for part in _parts(epsilon, self.p.size)])
-
-    def _block(self, epsilon: Reals) -> Reals:
-        """Return the largest divergence at a few epsilons."""
-        t = np.exp(epsilon)[:, None]
-        event = np.maximum(self.p - t * self.q, 0.0)
-        none = np.maximum(self.none_p - t * self.none_q, 0.0)
-        return np.asarray((event + none).max(axis=1))
 
 
 @final
@@ -91,7 +55,7 @@ class Ceiling:
         released: 1 - phi(1 - a), at most.
         none_p: phi(1 - a) at both ends of the cell, at most: shape (2, cells).
         none_q: an affine function below phi(1 - b) at both ends: shape (2, cells).
-        rectangles: each with its largest divergence.
+        lines: by Theorem 2.
     """
 
     base: Corners
@@ -100,17 +64,13 @@ class Ceiling:
     released: Reals
     none_p: Reals
     none_q: Reals
-    rectangles: Rules
+    lines: Lines
 
     def upper(self, epsilon: Reals) -> Reals:
         """Return upper ends of the divergence at epsilons from 0 to 600."""
         parts = _parts(epsilon, self.gain.size)
         by_cells = np.concatenate([self._block(part) for part in parts])
-        near = by_cells > _NEAR
-        if near.any():
-            other = self.rectangles.largest(epsilon[near]) * (1 + _SUM_ERROR)
-            by_cells[near] = np.minimum(by_cells[near], other)
-        return by_cells
+        return np.asarray(np.minimum(by_cells, self.lines.upper(epsilon)))
 
     def _block(self, epsilon: Reals) -> Reals:
         """Return the bound by cells at a few epsilons."""
@@ -134,7 +94,7 @@ def ceiling(base: Product, runs: RunLaw) -> Ceiling:
 
 
 @lru_cache(maxsize=32)
-def floor(base: Product, runs: RunLaw) -> Rules:
+def floor(base: Product, runs: RunLaw) -> Lines:
     """Return lower ends for a base and a law, cached."""
     found = curve(base)
     return floor_of(found.below(*found.size), runs)
@@ -167,41 +127,8 @@ def ceiling_of(above: Outcomes, runs: RunLaw) -> Ceiling:
         1.0 - _none(runs, left_p[far], -1.0),
         np.stack([_none(runs, left_p[part], 1.0) for part in (near, far)]),
         _affine(runs, cells, left_q[far]),
-        _rectangles(cells, runs),
+        lines_above(above, runs),
     )
-
-
-def _rectangles(cells: Outcomes, runs: RunLaw) -> Rules:
-    """Return rectangles of the mass x of the best outcomes and r of the worst ones.
-
-    Each is between two neighbouring values.
-    """
-    size = cells.p.size
-    top, bottom = (_from_top(cells.p), _from_top(cells.q)), _from_bottom(cells)
-    best, worst = _even(*top, runs), _even(*bottom, runs)
-    i, j = (one.ravel() for one in np.meshgrid(best[:-1], worst[:-1]))
-    far_i, far_j = (one.ravel() for one in np.meshgrid(best[1:], worst[1:]))
-    possible = i + j <= size
-    i, j, far_i, far_j = i[possible], j[possible], far_i[possible], far_j[possible]
-
-    def left(mass: Reals, sign: float) -> Reals:
-        return np.asarray(np.clip(1.0 - mass + sign * _SUM_ERROR, 0.0, 1.0))
-
-    gained, lost = top[0][far_i] + bottom[0][j], top[1][i] + bottom[1][far_j]
-    gained, lost = np.minimum(gained, 1.0), np.minimum(lost, 1.0)
-    return Rules(
-        top[0][far_i] * most_runs(runs, gained, left(gained, -1.0)) * (1 + _SUM_ERROR),
-        top[1][i] * least_runs(runs, lost, left(lost, 1.0)) * (1 - _SUM_ERROR),
-        _none(runs, left(top[0][i] + bottom[0][j], 1.0), 1.0),
-        _none(runs, left(top[1][far_i] + bottom[1][far_j], -1.0), -1.0),
-    )
-
-
-def _even(p: Reals, q: Reals, runs: RunLaw) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
-    """Return positions at which the probability that some run falls there grows by equal steps."""
-    some = -sum((runs.pgf(np.clip(1.0 - mass, 0.0, 1.0)) for mass in (p, q)), np.zeros(p.size))
-    at = np.searchsorted(some, np.linspace(some[0], some[-1], _EVEN))
-    return distinct(np.concatenate([[0], np.minimum(at, p.size - 1), [p.size - 1]]))
 
 
 def _affine(runs: RunLaw, cells: Outcomes, left: Reals) -> Reals:
@@ -219,7 +146,7 @@ def _affine(runs: RunLaw, cells: Outcomes, left: Reals) -> Reals:
     return np.stack([ahead, tangent])
 
 
-def floor_of(below: Outcomes, runs: RunLaw) -> Rules:
+def floor_of(below: Outcomes, runs: RunLaw) -> Lines:
     """Return lower ends for a base that dominates ``below``."""
     size = below.p.size
     bottom, top = _from_bottom(below), (_from_top(below.p), _from_top(below.q))
@@ -232,36 +159,12 @@ def floor_of(below: Outcomes, runs: RunLaw) -> Rules:
         blurs.append(_SUM_ERROR * high[size - j])
     p = top[0][i] * least_runs(runs, masses[0], lefts[0] + blurs[0])
     q = top[1][i] * most_runs(runs, masses[1], np.maximum(lefts[1] - blurs[1], 0.0))
-    return Rules(
-        p * (1 - _SUM_ERROR),
-        q * (1 + _SUM_ERROR),
-        _none(runs, np.maximum(lefts[0] - blurs[0], 0.0), -1.0),
-        _none(runs, lefts[1] + blurs[1], 1.0),
+    p, q = p * (1 - _SUM_ERROR), q * (1 + _SUM_ERROR)
+    none_p = _none(runs, np.maximum(lefts[0] - blurs[0], 0.0), -1.0)
+    none_q = _none(runs, lefts[1] + blurs[1], 1.0)
+    return Lines.of(
+        np.concatenate([p, p + none_p, none_p]), np.concatenate([q, q + none_q, none_q])
     )
-
-
-def most_runs(runs: RunLaw, mass: Reals, left: Reals) -> Reals:
-    """Return an upper bound of g(mass), from a mass exact but for rounding.
-
-    ``left`` is a lower bound of 1 - mass.
-    """
-    low, less = left * (1 - _SUM_ERROR), mass * (1 - _SUM_ERROR)
-    high = np.clip(1.0 - less + _ULP, 0.0, 1.0)
-    ends = 0.5 * (runs.mean + runs.derivative(high)) * (1 + LAW_ERROR)
-    with np.errstate(divide="ignore"):
-        direct = (1.0 - runs.pgf(low) * (1 - LAW_ERROR)) / less
-    return np.asarray(np.minimum(ends, direct) * (1 + _SUM_ERROR))
-
-
-def least_runs(runs: RunLaw, mass: Reals, left: Reals) -> Reals:
-    """Return a lower bound of g(mass), from a mass exact but for rounding.
-
-    ``left`` is an upper bound of 1 - mass.
-    """
-    high, more = np.minimum(left * (1 + _SUM_ERROR), 1.0), mass * (1 + _SUM_ERROR)
-    middle = runs.derivative(np.clip(1.0 - 0.5 * more - _ULP, 0.0, 1.0)) * (1 - LAW_ERROR)
-    direct = (1.0 - runs.pgf(high) * (1 + LAW_ERROR)) / np.maximum(more, 1e-300)
-    return np.asarray(np.maximum(middle, direct) * (1 - _SUM_ERROR))
 
 
 def _none(runs: RunLaw, left: Reals, sign: float) -> Reals:

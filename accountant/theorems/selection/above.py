@@ -44,7 +44,7 @@ def select_above(guarantee: Guarantee[R], runs: RunLaw) -> DominatingPair[R]:
         is the largest mass under Q of a set of mass a under P.
     Assumes: independent number of runs; own randomness; score and fixed threshold; first output
         alone.
-    Source: proofs/theory/threshold.md, Theorem 1 (Theorem 2 where epsilon is near 0); the mechanism
+    Source: proofs/theory/threshold.md, Theorem 1 and Theorem 2 as lines (Lemma 3); the mechanism
         is Liu & Talwar's (arXiv:1811.07971).
     Rounds: not at all; the pair answers by brackets.
     Laws: an epsilon-DP base and geometric runs give 2 epsilon at most.

@@ -63,7 +63,6 @@ ROUGH: dict[str, Callable[[], Guarantee[Any]]] = {
         self_compose(Laplace(scale=5, sensitivity=L1(1)).guarantee(), 20), GEOMETRIC
     ),
 }
-SLOW = ("fixed", "told", "sum")
 AMONG: dict[str, Callable[[], Guarantee[Any]]] = {
     "noise": lambda: compose(select(GDP(mu=0.25), GEOMETRIC), GDP(mu=1)),
 }
@@ -140,9 +139,8 @@ def test_epsilon_at_a_small_delta(name: str) -> None:
     assert bracket.lower <= epsilon <= bracket.upper * (1 + 6e-5)
 
 
-@pytest.mark.parametrize(
-    "name", ["response", *(pytest.param(one, marks=pytest.mark.slow) for one in SLOW)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ROUGH)
 def test_where_the_checkers_theorem_is_weaker(name: str) -> None:
     """Fixed runs, and bases with few losses: by whichever of the two sums is smaller."""
     guarantee = ROUGH[name]()

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from mechanisms.learning.separators.oracles import EnumerationOracle
     from mechanisms.learning.separators.separator_perturbation import SeparatorPerturbation
     from mechanisms.learning.separators.spaces import Conjunctions, Cube, Grid, Parities, Subsets
+    from mechanisms.learning.sparse_vector_stop import SparseVectorStop
     from mechanisms.learning.stops import ChooseIterate, GaussianStop, LaplaceStop, NormStop, Stop
     from mechanisms.learning.subsampled_hinge import SubsampledHinge
     from mechanisms.local.finite_mechanism import FiniteMechanism
@@ -139,6 +140,7 @@ _HOMES = {
     "Selected": "mechanisms.combinators.best_of_runs",
     "SeparatorPerturbation": "mechanisms.learning.separators.separator_perturbation",
     "SignProjection": "mechanisms.learning.maps.sign_projection",
+    "SparseVectorStop": "mechanisms.learning.sparse_vector_stop",
     "Stop": "mechanisms.learning.stops",
     "Subsampled": "mechanisms.combinators.subsampled",
     "SubsampledHinge": "mechanisms.learning.subsampled_hinge",
@@ -221,6 +223,7 @@ __all__ = [
     "Selected",
     "SeparatorPerturbation",
     "SignProjection",
+    "SparseVectorStop",
     "Stop",
     "Subsampled",
     "SubsampledHinge",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import final
+from typing import Any, final
 
 from accountant.errors import ParameterError
 from accountant.relation import Relation
@@ -17,6 +17,7 @@ from dpproof.pipeline.section import COUNT, POSITIVE, RATE, Rule
 from mechanisms import (
     AboveThreshold,
     BatchPerceptron,
+    ClassMeans,
     DiscreteGaussian,
     DiscreteLaplace,
     ExponentialMechanism,
@@ -25,9 +26,13 @@ from mechanisms import (
     KeslerPerceptron,
     Laplace,
     LogisticObjective,
+    MeanHalfspace,
+    NoisyHinge,
+    OneVsRest,
     PermuteAndFlip,
     RandomizedResponse,
     ReportNoisyMax,
+    SubsampledHinge,
 )
 from mechanisms.mechanism import Mechanism
 
@@ -77,6 +82,7 @@ PARAMETERS: Mapping[str, Parameter] = {
     "population_size": Parameter(
         rule=COUNT, more_is_private=None, whole=True, words="population size"
     ),
+    "count_sigma": Parameter(rule=POSITIVE, more_is_private=True, words="sigma of the counts"),
     "classes": Parameter(rule=COUNT, more_is_private=None, whole=True, words="classes"),
     "regulariser": Parameter(rule=POSITIVE, more_is_private=None, words="regulariser"),
     "norm": Parameter(rule=POSITIVE, more_is_private=None, words="rows of norm at most"),
@@ -214,23 +220,43 @@ def _above_threshold(given: ReleaseParameters) -> Mechanism[Relation]:
     )
 
 
-def _perceptron(given: ReleaseParameters) -> Mechanism[Relation]:
-    # The margin decides which records are mistakes and costs nothing.
-    sigma, norm, rate = (given.values[name] for name in ("sigma", "norm", "batch_rate"))
-    steps, classes = int(given.values["steps"]), int(given.values["classes"])
+def _learner(
+    words: str,
+    build: Callable[..., Mechanism[Relation]],
+    needed: tuple[str, ...],
+    *,
+    free: Mapping[str, int] | None = None,
+    **defaults: int,
+) -> Kind:
+    """A learner; what decides which records contribute, such as a margin, costs nothing.
+
+    Args:
+        words: as for ``Kind``.
+        build: the learner, from its parameters by their names and its relation.
+        needed: parameters without a default.
+        free: arguments that cost nothing, with any value.
+        defaults: the other parameters.
+    """
+
+    def built(given: ReleaseParameters) -> Mechanism[Relation]:
+        values = {
+            "rate" if name == "batch_rate" else name: int(x) if PARAMETERS[name].whole else x
+            for name, x in given.values.items()
+        }
+        return build(**values, **(free or {}), relation=given.relation)
+
+    others = {name: Fraction(value) for name, value in defaults.items()}
+    return Kind(words=words, forms=(needed,), defaults=others, build=built)
+
+
+def _perceptron(*, classes: int, **shared: Any) -> Mechanism[Relation]:  # noqa: ANN401
     if classes == 2:
-        return BatchPerceptron(
-            margin=0, rate=rate, steps=steps, sigma=sigma, norm=norm, relation=given.relation
-        )
-    return KeslerPerceptron(
-        classes=classes,
-        margin=0,
-        rate=rate,
-        steps=steps,
-        sigma=sigma,
-        norm=norm,
-        relation=given.relation,
-    )
+        return BatchPerceptron(margin=0, **shared)
+    return KeslerPerceptron(classes=classes, margin=0, **shared)
+
+
+def _one_vs_rest(*, classes: int, **shared: Any) -> Mechanism[Relation]:  # noqa: ANN401
+    return OneVsRest(base=BatchPerceptron(margin=0, **shared), classes=classes)
 
 
 def _logistic(given: ReleaseParameters) -> Mechanism[Relation]:
@@ -292,11 +318,42 @@ KINDS: Mapping[str, Kind] = {
         norms=("linf",),
         build=_above_threshold,
     ),
-    "perceptron": Kind(
-        words="perceptron",
-        forms=(("sigma", "steps"),),
-        defaults={"classes": Fraction(2), "norm": Fraction(1), "batch_rate": Fraction(1)},
-        build=_perceptron,
+    "perceptron": _learner(
+        "perceptron", _perceptron, ("sigma", "steps"), classes=2, norm=1, batch_rate=1
+    ),
+    "kesler-perceptron": _learner(
+        "Kesler's perceptron",
+        KeslerPerceptron,
+        ("sigma", "steps", "classes"),
+        free={"margin": 0},
+        norm=1,
+        batch_rate=1,
+    ),
+    "one-vs-rest": _learner(
+        "a perceptron for every class",
+        _one_vs_rest,
+        ("sigma", "steps", "classes"),
+        norm=1,
+        batch_rate=1,
+    ),
+    "subsampled-hinge": _learner(
+        "hinge loss on samples",
+        SubsampledHinge,
+        ("sigma", "steps"),
+        free={"learning_rate": 1},
+        norm=1,
+        batch_rate=1,
+    ),
+    "noisy-hinge": _learner(
+        "hinge loss on all records",
+        NoisyHinge,
+        ("sigma", "steps"),
+        free={"margin": 1, "expected_size": 1},
+        norm=1,
+    ),
+    "mean-halfspace": _learner("mean of a halfspace", MeanHalfspace, ("sigma",), norm=1),
+    "class-means": _learner(
+        "means of classes", ClassMeans, ("sigma", "count_sigma"), classes=2, norm=1
     ),
     "logistic": Kind(
         words="logistic regression by objective perturbation",

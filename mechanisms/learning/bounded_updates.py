@@ -177,12 +177,13 @@ class NoisySums(Generic[R]):
         states = np.zeros((runs, *contributions.shape))
         late, kept = np.zeros_like(states), np.zeros_like(states)
         stopped, taken = np.zeros(runs, dtype=np.bool_), np.full(runs, self.steps)
+        watch = None if self.stop is None else self.stop.watch(runs, rng)
         for step in range(self.steps):
             totals = contributions.totals(states, batches.chosen(runs, rng))
             noisy = self._noisy(totals.sums, rng)
-            if self.stop is not None:
-                sums = noisy * float(self.norm)
-                now = self.stop.now(sums, totals.counts, float(self.sigma), rng) & ~stopped
+            if self.stop is not None and watch is not None:
+                counted = contributions.totals(states, None) if self.stop.counts_all else totals
+                now = watch(noisy * float(self.norm), counted.counts, float(self.sigma)) & ~stopped
                 kept[now], taken[now] = states[now], step
                 stopped |= now
                 if stopped.all():

@@ -62,6 +62,6 @@ def checked(*, margin: object, stop: object, **others: object) -> dict[str, obje
         ParameterError: one of them is not.
     """
     if stop is not None and not isinstance(stop, Stop):
-        allowed = "LaplaceStop(...), GaussianStop(...), NormStop(...), ChooseIterate(...) or None"
+        allowed = "a rule such as GaussianStop(...), NormStop(...), ChooseIterate(...), or None"
         raise ParameterError("stop", stop, allowed)
     return {"margin": check.non_negative(margin=margin), "stop": stop, **shared(**others)}

@@ -6,7 +6,9 @@ are paid for, whether they are made or not: ending early is no refund.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+import functools
+from abc import ABC
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
@@ -30,8 +32,11 @@ from mechanisms.samplers.rng import Rng
 from mechanisms.samplers.sampler_arguments import scale as noise_scale
 from mechanisms.selection.exponential import ExponentialMechanism
 
+# From the noisy sums of the runs, their counts of mistakes and sigma to whether each stops.
+Watch = Callable[[NDArray[np.float64], NDArray[np.int64], float], NDArray[np.bool_]]
 
-class Stop(ABC):
+
+class Stop(ABC):  # noqa: B024  # a rule overrides what it needs
     """A rule that ends a run, or picks one of its states."""
 
     __slots__ = ()
@@ -50,18 +55,27 @@ class Stop(ABC):
         """What is released once, beside the steps; None if nothing is."""
         return None
 
-    @abstractmethod
+    @property
+    def counts_all(self) -> bool:
+        """Whether the rule counts the mistakes among all records, not among those of the sample."""
+        return False
+
+    def watch(self, runs: int, rng: Rng) -> Watch:
+        """Start to watch so many runs, with what a rule draws once for each."""
+        return functools.partial(self.now, rng=rng)
+
     def now(
         self, sums: NDArray[np.float64], counts: NDArray[np.int64], sigma: float, rng: Rng
     ) -> NDArray[np.bool_]:
-        """Whether each run stops at its present state.
+        """Whether each run stops at its present state; by default never.
 
         Args:
             sums: the noisy sums, in data units, shape (runs, ...).
-            counts: of the sampled mistakes, shape (runs,); a rule adds noise before it looks.
+            counts: of the mistakes, shape (runs,); a rule adds noise before it looks.
             sigma: standard deviation of the noise on the sums.
             rng: source of words.
         """
+        return np.zeros(len(counts), dtype=np.bool_)
 
 
 @final
@@ -210,12 +224,6 @@ class ChooseIterate(Stop):
     def beside(self, relation: R) -> Guarantee[R]:
         """The choice, once."""
         return self._mechanism(relation).guarantee()
-
-    def now(
-        self, sums: NDArray[np.float64], counts: NDArray[np.int64], sigma: float, rng: Rng
-    ) -> NDArray[np.bool_]:
-        """Never stop."""
-        return np.zeros(len(counts), dtype=np.bool_)
 
     def choose(self, counts: NDArray[np.int64], relation: R, rng: Rng) -> NDArray[np.int64]:
         """Pick a candidate for every run, by counts of shape (runs, candidates)."""

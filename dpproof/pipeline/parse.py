@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 import sys
 import tomllib
 from collections.abc import Mapping
@@ -17,9 +19,11 @@ from dpproof.pipeline.selection import A_SELECTION, selection
 from dpproof.pipeline.vocabulary import KINDS, PARAMETERS, Kind
 
 LARGEST_FILE = 1 << 24
-STAGE_KEYS = ("name", "sampling", "count", "select")
+STAGE_KEYS = ("name", "sampling", "count", "epochs", "select")
 DEEPEST = 8
+POWER_OF_N = re.compile(r"1/n(?:\^(\d{1,2}(?:\.\d{1,6})?))?")
 SCHEMES = {"poisson": ("rate",), "without-replacement": ("sample_size", "population_size")}
+BATCHES = ("batch", "population")
 NAME = "a name on one line"
 A_STAGE = "at least one [[stage]] table"
 A_SCHEME = 'a table such as { scheme = "poisson", rate = 0.01 }'
@@ -75,13 +79,42 @@ def parse(document: Document, file: str) -> Pipeline:
     top.only(["pipeline", "stage"])
     section = top.table("pipeline", "a [pipeline] table with relation and delta")
     section = Section(f"{file}: [pipeline]", section.values)
-    section.only(["relation", "delta", "epsilon"])
+    section.only(["relation", "delta", "epsilon", "n", "protect"])
     relations = {relation.name: relation for relation in RELATIONS}
     relation = relations[section.choice("relation", relations)]
-    delta = section.number("delta", INSIDE)
+    delta = _delta(section)
+    protect = int(section.number("protect", COUNT)) if "protect" in section.values else 1
     epsilon = section.number("epsilon", POSITIVE) if "epsilon" in section.values else None
     stages = _stages(top, f"{file}: ", relation, depth=1)
-    return Pipeline(file=file, relation=relation, delta=delta, epsilon=epsilon, stages=stages)
+    if protect > 1:
+        stages = tuple(stage.protecting(protect) for stage in stages)
+        for stage in stages:
+            with placed(stage.place):
+                stage.guarantee(relation)
+    return Pipeline(
+        file=file,
+        relation=relation,
+        delta=delta,
+        epsilon=epsilon,
+        stages=stages,
+        protect=protect,
+    )
+
+
+def _delta(section: Section) -> Fraction:
+    """Read delta: a number, or "1/n^1.1" with the public number of records n, rounded down."""
+    value = section.values.get("delta")
+    power = POWER_OF_N.fullmatch(value) if isinstance(value, str) else None
+    if power is None:
+        if "n" in section.values:
+            raise section.refuse("n", 'left out unless delta is a text such as "1/n^1.1"')
+        return section.number("delta", INSIDE)
+    n, exponent = int(section.number("n", COUNT)), Fraction(power[1] or 1)
+    if n < 2 or not 0 < exponent <= 10:
+        raise section.refuse("delta", "expected n of at least 2 and an exponent from 0 to 10")
+    if exponent.denominator == 1:
+        return Fraction(1, n**exponent.numerator)
+    return Fraction(float(n) ** -float(exponent)) * (1 - Fraction(1, 10**12))
 
 
 def load(path: str) -> Pipeline:
@@ -116,6 +149,7 @@ def _stage(prefix: str, position: int, table: Document, relation: Relation, *, d
             name=name,
             releases=(),
             stages=_wrapped(section, relation, depth=depth),
+            count=int(section.number("count", COUNT)) if "count" in table else 1,
             runs=runs,
         )
     else:
@@ -126,7 +160,7 @@ def _stage(prefix: str, position: int, table: Document, relation: Relation, *, d
             name=name,
             releases=releases,
             sampling=_sampling(section, relation, releases) if "sampling" in table else None,
-            count=int(section.number("count", COUNT)) if "count" in table else 1,
+            count=_count(section),
             runs=runs,
         )
     with placed(section.place):
@@ -134,10 +168,28 @@ def _stage(prefix: str, position: int, table: Document, relation: Relation, *, d
     return stage
 
 
+def _count(section: Section) -> int:
+    """Read how often a stage runs: ``count``, or ``epochs`` over a population, rounded up."""
+    if "epochs" not in section.values:
+        return int(section.number("count", COUNT)) if "count" in section.values else 1
+    if "count" in section.values:
+        raise section.refuse("epochs", "expected either count or epochs, not both")
+    epochs, table = section.number("epochs", POSITIVE), section.values.get("sampling")
+    for batch, population in (("batch", "population"), ("sample_size", "population_size")):
+        if isinstance(table, Mapping) and batch in table and population in table:
+            sampling = section.table("sampling", A_SCHEME)
+            size, total = (sampling.number(key, COUNT) for key in (batch, population))
+            return math.ceil(epochs * total / size)
+    problem = "expected sampling with batch and population, or sample_size and population_size"
+    raise section.refuse("epochs", problem)
+
+
 def _wrapped(section: Section, relation: Relation, *, depth: int) -> tuple[Stage, ...]:
-    """Read nested [[stage.stage]] tables: stages that run together and are selected from."""
-    section.only(["name", "select", "stage"])
-    section.required("select", f"{A_SELECTION}, for what the [[stage.stage]] tables run together")
+    """Read nested [[stage.stage]] tables: stages that run together, repeated or selected from."""
+    section.only(["name", "select", "count", "stage"])
+    if "count" not in section.values:
+        what = "or count, for what the [[stage.stage]] tables run together"
+        section.required("select", f"{A_SELECTION}, {what}")
     if depth == DEEPEST:
         raise section.refuse("stage", f"expected stages at most {DEEPEST} deep")
     return _stages(section, f"{section.place}, ", relation, depth=depth + 1)
@@ -216,11 +268,12 @@ def _sampling(
 ) -> SamplingScheme:
     """Read the sampling scheme of a ``sampling = { … }`` table."""
     table = section.table("sampling", A_SCHEME)
-    table.only(["scheme", *(key for keys in SCHEMES.values() for key in keys)])
+    table.only(["scheme", *(key for keys in SCHEMES.values() for key in keys), *BATCHES])
     scheme = table.choice("scheme", SCHEMES)
+    keys = BATCHES if scheme == "poisson" and "batch" in table.values else SCHEMES[scheme]
     for key in table.values:
-        if key not in ("scheme", *SCHEMES[scheme]):
-            problem = f"not a parameter here: {scheme} takes {' and '.join(SCHEMES[scheme])}"
+        if key not in ("scheme", *keys):
+            problem = f"not a parameter here: {scheme} takes {' and '.join(keys)}"
             raise table.refuse(key, problem)
     if isinstance(relation, ReplaceLabel):
         problem = f"left out under {relation}, where sampling has no amplification"
@@ -231,6 +284,11 @@ def _sampling(
         if relation.symmetric:
             problem += " but for one gaussian release with sigma and contribution"
         raise table.refuse("scheme", f"{problem}, got {quoted(scheme)}")
+    if keys == BATCHES:
+        batch, total = (table.number(key, COUNT) for key in BATCHES)
+        if batch > total:
+            raise table.refuse("batch", f"expected at most population = {total}, got {batch}")
+        return Poisson(sampling_rate=batch / total)
     numbers = {key: table.number(key, PARAMETERS[key].rule) for key in SCHEMES[scheme]}
     if scheme == "poisson":
         return Poisson(sampling_rate=numbers["rate"])

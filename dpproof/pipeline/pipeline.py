@@ -11,6 +11,9 @@ from accountant.guarantees.guarantee import Guarantee
 from accountant.relation import Relation
 from accountant.run_counts.law import RunLaw
 from accountant.sampling.schemes import Poisson, SamplingScheme, WithoutReplacement
+from accountant.theorems.composition.compose import compose as compose_guarantees
+from accountant.theorems.composition.compose import self_compose
+from accountant.theorems.group.group import group
 from dpproof.pipeline.vocabulary import Kind, ReleaseParameters
 from mechanisms import compose
 from mechanisms.mechanism import Mechanism
@@ -55,6 +58,7 @@ class Stage:
         sampling: how the sample is drawn, None when every release sees all records.
         count: how often a fresh sample is drawn and released on.
         runs: how many times all of this is run, the best released; None to release it as it is.
+        protect: how many records its guarantee speaks of.
     """
 
     place: str
@@ -64,6 +68,7 @@ class Stage:
     count: int = 1
     stages: tuple[Stage, ...] = ()
     runs: RunLaw | None = None
+    protect: int = 1
 
     def build(self, relation: Relation) -> Mechanism[Relation]:
         """Return the mechanism of the stage, all its runs included.
@@ -92,7 +97,17 @@ class Stage:
         Raises:
             PrivacyError: as ``build``, or no theorem covers the stage.
         """
-        return self.build(relation).guarantee()
+        if self.protect == 1:
+            return self.build(relation).guarantee()
+        if self.sampling is not None or self.runs is not None:
+            return group(self.build(relation).guarantee(), size=self.protect)
+        alone = [group(one.build(relation).guarantee(), size=self.protect) for one in self.releases]
+        inner = [stage.protecting(self.protect).guarantee(relation) for stage in self.stages]
+        return self_compose(compose_guarantees(*alone, *inner), self.count)
+
+    def protecting(self, size: int) -> Stage:
+        """Return the same stage with a guarantee about groups of so many records."""
+        return replace(self, protect=size)
 
     def numbers(self) -> Mapping[str, Fraction]:
         """Every number of the stage by its address: ``count``, ``rate``, ``scale``, ``2.scale``.
@@ -119,14 +134,17 @@ class Stage:
 
     def _inner_numbers(self) -> Mapping[str, Fraction]:
         """Return the numbers of the inner stages, named "stage.parameter"."""
-        return {
+        inner = {
             f"{stage.name}.{address}": value
             for stage in self.stages
             for address, value in stage.numbers().items()
         }
+        return inner if self.count == 1 else {"count": Fraction(self.count), **inner}
 
     def replaced(self, address: str, value: Fraction) -> Stage:
         """The same stage with one of its ``numbers`` replaced."""
+        if address == "count":
+            return replace(self, count=int(value))
         if self.stages:
             stages = tuple(
                 stage.replaced(address.removeprefix(f"{stage.name}."), value)
@@ -136,8 +154,6 @@ class Stage:
                 for stage in self.stages
             )
             return replace(self, stages=stages)
-        if address == "count":
-            return replace(self, count=int(value))
         if address == "rate":
             return replace(self, sampling=Poisson(sampling_rate=value))
         if address == "sample_size" and isinstance(self.sampling, WithoutReplacement):
@@ -165,6 +181,7 @@ class Pipeline:
         delta: where epsilon is asked for.
         epsilon: the budget, None when the file states none.
         stages: at least one, with different names.
+        protect: how many records are protected together.
     """
 
     file: str
@@ -172,3 +189,4 @@ class Pipeline:
     delta: Fraction
     epsilon: Fraction | None
     stages: tuple[Stage, ...]
+    protect: int = 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,6 +16,7 @@ from accountant.errors import ParameterError
 from dpproof.errors import InputError
 
 LONGEST_SHOWN = 40
+RATIO = re.compile(r"(\d{1,18})/(\d{1,18})")
 
 
 @final
@@ -101,12 +103,14 @@ class Section:
         return self.values[key]
 
     def number(self, key: str, rule: Rule) -> Fraction:
-        """The exact value of a number in its domain: a float is its binary64 value."""
+        """The exact value of a number in its domain: a float's binary64 value, "1/3" a ratio."""
         value = self.required(key, rule.expected)
+        ratio = RATIO.fullmatch(value) if isinstance(value, str) else None
         try:
-            exact = Fraction(rule.check(**{key: value}))
+            given = Fraction(int(ratio[1]), int(ratio[2])) if ratio else value
+            exact = Fraction(rule.check(**{key: given}))
             math.isfinite(float(exact))
-        except (ParameterError, OverflowError):
+        except (ParameterError, OverflowError, ZeroDivisionError):
             raise self.refuse(key, f"expected {rule.expected}, got {quoted(value)}") from None
         return exact
 

@@ -11,9 +11,14 @@ from fractions import Fraction
 from typing import Any, final
 
 from accountant.errors import ParameterError
+from accountant.guarantees.approx_dp import ApproxDP
+from accountant.guarantees.gdp import GDP
+from accountant.guarantees.pure_dp import PureDP
+from accountant.guarantees.zcdp import ZCDP
 from accountant.relation import Relation
 from accountant.sensitivity import L1, L2, L2Contribution, LInf
-from dpproof.pipeline.section import COUNT, POSITIVE, RATE, Rule
+from dpproof.pipeline.section import COUNT, INSIDE, POSITIVE, RATE, Rule
+from dpproof.pipeline.stated import Stated
 from mechanisms import (
     AboveThreshold,
     BatchPerceptron,
@@ -75,6 +80,9 @@ PARAMETERS: Mapping[str, Parameter] = {
     "largest": Parameter(
         rule=COUNT, more_is_private=False, whole=True, words="largest count of a record in a cell"
     ),
+    "delta": Parameter(rule=INSIDE, more_is_private=False, words="delta"),
+    "rho": Parameter(rule=POSITIVE, more_is_private=False, words="rho"),
+    "mu": Parameter(rule=POSITIVE, more_is_private=False, words="mu"),
     "epsilon": Parameter(rule=POSITIVE, more_is_private=False, words="epsilon"),
     "categories": Parameter(rule=COUNT, more_is_private=None, whole=True, words="categories"),
     "rate": Parameter(rule=RATE, more_is_private=False, words="sampling rate"),
@@ -268,6 +276,18 @@ def _logistic(given: ReleaseParameters) -> Mechanism[Relation]:
     return learner if classes == 2 else learner.repeat(classes)
 
 
+def _stated(given: ReleaseParameters) -> Mechanism[Relation]:
+    values, relation = given.values, given.relation
+    if "rho" in values:
+        return Stated(ZCDP(rho=values["rho"], relation=relation))
+    if "mu" in values:
+        return Stated(GDP(mu=values["mu"], relation=relation))
+    if "delta" in values:
+        known = ApproxDP(epsilon=values["epsilon"], delta=values["delta"], relation=relation)
+        return Stated(known)
+    return Stated(PureDP(epsilon=values["epsilon"], relation=relation))
+
+
 KINDS: Mapping[str, Kind] = {
     "gaussian": Kind(
         words="Gaussian noise",
@@ -360,5 +380,10 @@ KINDS: Mapping[str, Kind] = {
         forms=(("sigma", "regulariser"),),
         defaults={"classes": Fraction(2), "norm": Fraction(1)},
         build=_logistic,
+    ),
+    "stated": Kind(
+        words="stated by others",
+        forms=(("epsilon",), ("epsilon", "delta"), ("rho",), ("mu",)),
+        build=_stated,
     ),
 }

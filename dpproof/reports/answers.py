@@ -27,6 +27,7 @@ def budget(spent: Budget) -> Json:
         "epsilon": bound(spent.epsilon),
         "delta": float(pipeline.delta),
         "relation": pipeline.relation.name,
+        "protect": pipeline.protect,
         "budget": _optional(pipeline.epsilon),
         "within_budget": spent.within_budget,
         "stages": [

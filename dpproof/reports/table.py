@@ -91,7 +91,9 @@ def _verdict(budget: Budget) -> Text:
 def _meaning(budget: Budget) -> Iterator[tuple[str, str]]:
     """Return lines that say what the numbers mean for the person whose record it is."""
     pipeline, advantage = budget.pipeline, budget.advantage.upper
-    yield "neighbours", f"{words.NEIGHBOURS[type(pipeline.relation)]} ({pipeline.relation})"
+    often = f", up to {pipeline.protect} times" if pipeline.protect > 1 else ""
+    changed = f"{words.NEIGHBOURS[type(pipeline.relation)]}{often}"
+    yield "neighbours", f"{changed} ({pipeline.relation})"
     yield "attack risk", f"an attacker who must tell {words.QUESTION[type(pipeline.relation)]}"
     right = percent_above((1 + advantage) / 2)
     yield "", f"· right at most {right} of the time, a coin 50 % (advantage {above(advantage, 3)})"

@@ -65,6 +65,8 @@ def stage(one: Stage) -> list[str]:
     lines = (
         _released(one) if one.releases else [line for part in one.stages for line in stage(part)]
     )
+    if one.stages and one.count > 1:
+        lines.append(f"all of it {times(one.count)}")
     if one.runs is not None:
         lines.append(f"best of {one.runs.describe()}")
     return lines

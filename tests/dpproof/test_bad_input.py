@@ -67,7 +67,7 @@ CASES: dict[str, tuple[str, str]] = {
     ),
     "unknown key, nothing near": (
         _pipeline("epsilon", "xyz"),
-        '[pipeline]: unknown key "xyz"; expected relation, delta or epsilon',
+        '[pipeline]: unknown key "xyz"; expected relation, delta, epsilon, n or protect',
     ),
     "missing relation": (
         _pipeline('relation = "add-remove"', ""),

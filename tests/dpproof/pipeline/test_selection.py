@@ -51,8 +51,8 @@ BAD: dict[str, tuple[str, str]] = {
         'stage "tuning": select: missing; expected a table such as',
     ),
     "a sample of stages": (
-        PIPELINE + WRAPPED.replace("select", "count = 3\nselect"),
-        'stage "tuning": unknown key "count"; expected name, select or stage',
+        PIPELINE + WRAPPED.replace("select", "epochs = 3\nselect"),
+        'stage "tuning": unknown key "epochs"; expected name, select, count or stage',
     ),
     "a name twice inside": (
         PIPELINE + WRAPPED.replace('"score"', '"run"'),

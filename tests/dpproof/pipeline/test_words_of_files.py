@@ -1,0 +1,146 @@
+"""What pipeline files can say beside a plain number: ratios, epochs, groups, statements, means."""
+
+from __future__ import annotations
+
+import tomllib
+from fractions import Fraction
+
+import pytest
+
+from accountant.errors import NotImplied
+from accountant.guarantees.approx_dp import ApproxDP
+from accountant.guarantees.gdp import GDP
+from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.pure_dp import PureDP
+from accountant.guarantees.zcdp import ZCDP
+from accountant.relation import Relation
+from accountant.run_counts.law import RunLaw
+from accountant.run_counts.poisson import PoissonRuns
+from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from accountant.sampling.schemes import Poisson
+from dpproof.errors import InputError
+from dpproof.pipeline.parse import parse
+from dpproof.pipeline.pipeline import Pipeline
+from mechanisms import Histogram, compose
+
+NOISE = 'mechanism = "gaussian"\nnoise_multiplier = 2.0\n'
+BATCHES = 'sampling = { scheme = "poisson", batch = 256, population = 60000 }\n'
+
+
+def pipeline(stage: str, *, head: str = "delta = 1e-6", relation: str = "add-remove") -> Pipeline:
+    """A file of one stage."""
+    text = f'[pipeline]\nrelation = "{relation}"\n{head}\n[[stage]]\nname = "one"\n{stage}'
+    return parse(tomllib.loads(text), "file")
+
+
+def guarantee(stage: str, *, head: str = "delta = 1e-6") -> Guarantee[Relation]:
+    """The guarantee of the one stage."""
+    found = pipeline(stage, head=head)
+    return found.stages[0].guarantee(found.relation)
+
+
+def test_ratios_are_exact() -> None:
+    """A rate as a text is the ratio, not the float next to it."""
+    stage = pipeline(NOISE + 'sampling = { scheme = "poisson", rate = "256/60000" }').stages[0]
+
+    assert stage.sampling == Poisson(sampling_rate=Fraction(256, 60000))
+
+
+def test_epochs_over_a_population() -> None:
+    """60 epochs of batches of 256 of 60,000 are 14,063 steps: the last is counted whole."""
+    stage = pipeline(NOISE + BATCHES + "epochs = 60").stages[0]
+
+    assert stage.count == 14_063
+    assert stage.sampling == Poisson(sampling_rate=Fraction(256, 60000))
+
+
+def test_delta_by_the_number_of_records() -> None:
+    """1/n exactly, and other powers of n rounded down by next to nothing."""
+    assert pipeline(NOISE, head='delta = "1/n"\nn = 1000').delta == Fraction(1, 1000)
+    found = float(pipeline(NOISE, head='delta = "1/n^1.1"\nn = 60000').delta)
+    assert 60000**-1.1 * (1 - 1e-11) < found < 60000**-1.1
+
+
+def test_nested_stages_run_together_several_times() -> None:
+    """A week of two releases, 52 times, is what the mechanisms say."""
+    text = (
+        'count = 52\n[[stage.stage]]\nname = "a"\nmechanism = "histogram"\nsigma = 5.0\n'
+        '[[stage.stage]]\nname = "b"\nmechanism = "histogram"\nscale = 9.0\ncount = 3'
+    )
+    week = compose(Histogram(scale=5), Histogram(scale=9, noise="laplace").repeat(3))
+
+    assert guarantee(text) == week.repeat(52).guarantee()
+    assert pipeline(text).stages[0].numbers()["count"] == 52
+    assert pipeline(text).stages[0].replaced("count", Fraction(2)).count == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("epsilon = 0.5", PureDP(epsilon=0.5)),
+        ("epsilon = 0.5\ndelta = 0.25", ApproxDP(epsilon=0.5, delta=0.25)),
+        ("rho = 0.5", ZCDP(rho=0.5)),
+        ("mu = 0.5", GDP(mu=0.5)),
+    ],
+)
+def test_stated_guarantees_of_others(text: str, expected: Guarantee[Relation]) -> None:
+    """Each notion is taken as it stands, and does not run."""
+    found = pipeline(f'mechanism = "stated"\n{text}')
+    mechanism = found.stages[0].build(found.relation)
+
+    assert mechanism.guarantee() == expected
+    with pytest.raises(NotImplied, match="not here"):
+        mechanism.release([])
+
+
+def test_groups_are_protected_part_by_part() -> None:
+    """Four records: mu is four times as large, for every part alike."""
+    text = NOISE + "count = 9"
+
+    assert guarantee(text, head="delta = 1e-6\nprotect = 4") == GDP(mu=6)
+    with pytest.raises(InputError, match="group"):
+        guarantee(NOISE + BATCHES, head="delta = 1e-6\nprotect = 4")
+
+
+@pytest.mark.parametrize(
+    ("select", "law"),
+    [
+        ('runs = "geometric", mean = 8', TruncatedNegativeBinomial(eta=1, gamma=0.125)),
+        ('runs = "poisson", mean = 2.5', PoissonRuns(rate=2.5)),
+    ],
+)
+def test_numbers_of_runs_by_their_mean(select: str, law: RunLaw) -> None:
+    """The law of the family that has the mean."""
+    assert pipeline(NOISE + f"select = {{ {select} }}").stages[0].runs == law
+
+
+def test_other_laws_by_their_mean() -> None:
+    """Where gamma has no formula it is found."""
+    for text in ('runs = "logarithmic"', 'runs = "truncated-negative-binomial", eta = 0.5'):
+        runs = pipeline(NOISE + f"select = {{ {text}, mean = 12 }}").stages[0].runs
+        assert runs is not None
+        assert runs.mean == pytest.approx(12, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("stage", "head", "why"),
+    [
+        (NOISE + "epochs = 3", "delta = 1e-6", "epochs: expected sampling"),
+        (NOISE + BATCHES + "epochs = 3\ncount = 2", "delta = 1e-6", "either count or epochs"),
+        (NOISE, 'delta = "1/n"', "n: missing"),
+        (NOISE, 'delta = "1/m"', "delta: expected"),
+        (NOISE, "delta = 1e-6\nn = 3", "n: left out"),
+        (NOISE, 'delta = "1/n^0"\nn = 3', "exponent from 0"),
+        (NOISE + 'sampling = { scheme = "poisson", rate = "1/0" }', "delta = 1e-6", "rate"),
+        (NOISE + BATCHES.replace("256", "70000"), "delta = 1e-6", "at most population"),
+        (NOISE + 'select = { runs = "fixed", mean = 3 }', "delta = 1e-6", "not a parameter"),
+        (NOISE + 'select = { runs = "logarithmic", mean = 0.5 }', "delta = 1e-6", "above 1"),
+        ('mechanism = "stated"\nrho = 1.0\nmu = 1.0', "delta = 1e-6", "not both"),
+        ('[[stage.stage]]\nname = "a"\n' + NOISE, "delta = 1e-6", "or count"),
+        (NOISE, "delta = 1e-6\nprotect = 0", "protect"),
+    ],
+)
+def test_refusals_say_where(stage: str, head: str, why: str) -> None:
+    """Every combination without a meaning is refused by name."""
+    with pytest.raises(InputError, match=why):
+        pipeline(stage, head=head)

@@ -237,6 +237,50 @@ def compare(
     return HOLDS
 
 
+@commands.command()
+@click.argument("file")
+@click.option("-o", "--output", "out", type=OUT, required=True, help="The page, report.html.")
+@click.option("--registry", type=OUT, help="Also write the record for the Deployments Registry.")
+def report(file: str, *, out: str, registry: str | None) -> int:
+    """Write a page for a review board on what the pipeline in FILE costs."""
+    from dpproof.commands.report import write  # noqa: PLC0415  # as in budget
+    from dpproof.pipeline import parse  # noqa: PLC0415  # as in budget
+
+    _require_other(out, file)
+    _require_other(registry, file)
+    pipeline = parse.load(file)
+    _warn(pipeline.delta)
+    within = write(pipeline, out, registry)
+    click.echo("\n".join(one for one in (out, registry) if one))
+    return DOES_NOT_HOLD if within is False else HOLDS
+
+
+@commands.command("plot")
+@click.argument("file")
+@click.option("-o", "--output", "out", type=OUT, default="pipeline.png", show_default=True)
+def plot_(file: str, *, out: str) -> int:
+    """Draw the trade-off curve of FILE, and epsilon against delta, noise and count."""
+    from dpproof.pipeline import parse  # noqa: PLC0415  # as in budget
+    from dpproof.reports.pipeline_plot import save  # noqa: PLC0415  # as in budget
+
+    _require_other(out, file)
+    save(parse.load(file), out)
+    click.echo(out)
+    return HOLDS
+
+
+@commands.command()
+@click.argument("before")
+@click.argument("after")
+def explain(before: str, after: str) -> int:
+    """Why the numbers of two pipeline files differ: from BEFORE to AFTER, one change at a time."""
+    from dpproof.commands.explain import lines  # noqa: PLC0415  # as in budget
+    from dpproof.pipeline import parse  # noqa: PLC0415  # as in budget
+
+    click.echo("\n".join(lines(parse.load(before), parse.load(after))))
+    return HOLDS
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
     given = list(sys.argv[1:] if arguments is None else arguments)

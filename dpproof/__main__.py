@@ -243,8 +243,8 @@ def compare(
 @click.option("--registry", type=OUT, help="Also write the record for the Deployments Registry.")
 def report(file: str, *, out: str, registry: str | None) -> int:
     """Write a page for a review board on what the pipeline in FILE costs."""
-    from dpproof.commands.report import write  # noqa: PLC0415  # as in budget
     from dpproof.pipeline import parse  # noqa: PLC0415  # as in budget
+    from dpproof.reports.write import write  # noqa: PLC0415  # as in budget
 
     _require_other(out, file)
     _require_other(registry, file)
@@ -274,8 +274,8 @@ def plot_(file: str, *, out: str) -> int:
 @click.argument("after")
 def explain(before: str, after: str) -> int:
     """Why the numbers of two pipeline files differ: from BEFORE to AFTER, one change at a time."""
-    from dpproof.commands.explain import lines  # noqa: PLC0415  # as in budget
     from dpproof.pipeline import parse  # noqa: PLC0415  # as in budget
+    from dpproof.reports.explain import lines  # noqa: PLC0415  # as in budget
 
     click.echo("\n".join(lines(parse.load(before), parse.load(after))))
     return HOLDS

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final
+from typing import Any, Final, final
 
 from accountant.errors import PrivacyError
 from accountant.guarantees.guarantee import Guarantee
@@ -17,6 +17,7 @@ from dpproof.pipeline.pipeline import Pipeline, Stage
 from proofs import Rejected, check
 
 DELTAS: Final = tuple(10.0 ** (-k / 2) for k in range(4, 25))
+SMALL: Final = 12  # epsilons below that of the largest delta, for the middle of the trade-off
 RATES: Final = tuple(k / 40 for k in range(41))
 NOISES: Final = ("noise_multiplier", "sigma", "scale")
 MORE: Final = Fraction(11, 10)
@@ -84,11 +85,28 @@ def collect(pipeline: Pipeline, step: Callable[[str], None] = lambda _: None) ->
     budget = spend(pipeline, step)
     whole = total([cost.guarantee for cost in budget.stages])
     step("curves")
-    curve = tuple((delta, whole.epsilon(delta=delta).upper) for delta in DELTAS)
+    curve = epsilons(whole)
+    trade_off = missed((*curve, *small_epsilons(whole, curve[0][1])))
     step("what if")
     changes = tuple(_what_ifs(budget))
     step("certificate")
-    return Facts(budget, curve, missed(curve), changes, _proof(whole, pipeline.delta))
+    return Facts(budget, curve, trade_off, changes, _proof(whole, pipeline.delta))
+
+
+def epsilons(whole: Guarantee[Any]) -> tuple[tuple[float, float], ...]:
+    """Return delta and the upper end of epsilon there, from the largest delta on."""
+    return tuple((delta, whole.epsilon(delta=delta).upper) for delta in DELTAS)
+
+
+def small_epsilons(whole: Guarantee[Any], largest: float) -> tuple[tuple[float, float], ...]:
+    """Return the upper end of delta, and epsilon, for epsilons from 0 up to a largest one."""
+    if not math.isfinite(largest):
+        largest = 0.0
+    found = []
+    for k in range(SMALL):
+        epsilon = largest * k / SMALL
+        found.append((min(1.0, whole.delta(epsilon=epsilon).upper), epsilon))
+    return tuple(found)
 
 
 def missed(curve: tuple[tuple[float, float], ...]) -> tuple[tuple[float, float], ...]:

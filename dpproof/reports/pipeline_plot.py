@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -12,14 +12,14 @@ from accountant.errors import PrivacyError
 from dpproof.commands.budget import total
 from dpproof.errors import InputError
 from dpproof.pipeline.pipeline import Pipeline, Stage
-from dpproof.reports.facts import DELTAS, missed, noise_addresses
+from dpproof.reports.facts import epsilons, missed, noise_addresses, small_epsilons
 from dpproof.reports.plot import CLAIM, QUIET, library
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FACTORS: Final = tuple(Fraction(2) ** k * Fraction(3, 2) ** j for k in (-1, 0, 1) for j in (0, 1))
-Points = list[tuple[float, float]]
+Points = Sequence[tuple[float, float]]
 
 
 def save(pipeline: Pipeline, path: str) -> None:
@@ -32,8 +32,9 @@ def save(pipeline: Pipeline, path: str) -> None:
     figure = library(path)(figsize=(11, 8), facecolor="white", layout="constrained")
     plots = figure.subplots(2, 2)
     whole = total([stage.guarantee(pipeline.relation) for stage in pipeline.stages])
-    curve = [(delta, whole.epsilon(delta=delta).upper) for delta in DELTAS]
-    _draw(plots[0][0], list(missed(tuple(curve))), "false alarms", "misses, at least")
+    curve = epsilons(whole)
+    trade_off = missed((*curve, *small_epsilons(whole, curve[0][1])))
+    _draw(plots[0][0], trade_off, "false alarms", "misses, at least")
     plots[0][0].plot([0, 1], [1, 0], color=QUIET, linestyle="--")
     _draw(plots[0][1], curve, "δ", "ε", log=True)
     noisier = [(float(one), _at(pipeline, partial(_noise, factor=one))) for one in FACTORS]

@@ -14,10 +14,12 @@ from accountant.arguments import Number
 from accountant.errors import ParameterError
 from accountant.guarantees.point_lists import (
     Points,
+    chained,
     checked_points,
     lower_hull,
     pair_of_profile,
     pair_of_trade_off,
+    value_at,
 )
 
 COORDINATE = st.fractions(min_value=0, max_value=8, max_denominator=16)
@@ -79,3 +81,22 @@ def test_pair_of_a_trade_off() -> None:
 
     assert pair.p == (Fraction(1, 4), Fraction(3, 4), Fraction(0))
     assert pair.q == (Fraction(0), Fraction(1, 2), Fraction(1, 2))
+
+
+def test_chained_curves_are_the_composition() -> None:
+    """A -> outer(1 - inner(a)) at its own vertices and between them, exactly."""
+    inner = tuple((Fraction(x, 12), Fraction(y, 12)) for x, y in ((0, 11), (1, 7), (4, 2), (8, 0)))
+    outer = tuple((Fraction(x, 10), Fraction(y, 10)) for x, y in ((0, 9), (2, 5), (5, 1), (7, 0)))
+    found = chained(inner, outer)
+    for place in (Fraction(k, 240) for k in range(241)):
+        exact = value_at(outer, 1 - value_at(inner, place))
+        assert exact - Fraction(1, 2**150) <= value_at(found, place) <= exact
+
+
+def test_pair_of_a_trade_off_that_ends_at_1() -> None:
+    """Nothing is left over then."""
+    points = tuple((Fraction(x, 4), Fraction(y, 4)) for x, y in ((0, 4), (1, 1), (4, 0)))
+    pair = pair_of_trade_off(points)
+
+    assert pair.p == (Fraction(3, 4), Fraction(1, 4))
+    assert pair.q == (Fraction(1, 4), Fraction(3, 4))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+from fractions import Fraction
+from typing import Any
 
 import pytest
 from flint import acb, arb, ctx
 
-from proofs.sums.contour import on_circle
+from proofs.sums.contour import Line, on_circle
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 10, 1000, 5_000])
@@ -34,3 +36,22 @@ def test_blurred_terms_and_angles_widen_the_sum() -> None:
     for angle in (0.875, 1.0, 1.125):
         for term in (sharp, acb(arb(1.25), arb(1.5)), acb(arb(0.75), arb(2.5))):
             assert found.contains((term * acb(0, arb(angle)).exp()).real)
+
+
+class _Ceilings:
+    """Moments that are at most 1/2 from anywhere on."""
+
+    top = None
+
+    def ceiling(self, *_: object) -> arb:
+        """Return the bound."""
+        return arb(0.5)
+
+
+def test_what_is_beyond_the_nodes_is_a_power_of_each_ceiling() -> None:
+    """Three times one part and twice another: 2^-5/pi, over the reach of the nodes."""
+    line = Line(c=Fraction(1), step=Fraction(1, 2), nodes=8, tau=Fraction(0))
+    parts: Any = [_Ceilings(), _Ceilings()]
+    product: Any = [(None, 3), (None, 2)]
+
+    assert line._tail(parts, product).overlaps(arb(2) ** -5 / arb.pi() / 4)

@@ -193,3 +193,11 @@ def test_mixed_relations_are_refused() -> None:
     """As in every composition."""
     with pytest.raises(RelationMismatch, match="compose in parallel"):
         parallel_compose(GDP(mu=1), GDP(mu=1, relation=ZeroOut()))  # type: ignore[misc]
+
+
+def test_lists_at_the_same_points_are_one_list() -> None:
+    """Of two profiles known at the same epsilons the larger delta at each, nothing else."""
+    one = PrivacyProfile(points=[(0, Fraction(1, 2)), (1, Fraction(1, 100))])
+    other = PrivacyProfile(points=[(0, Fraction(1, 3)), (1, Fraction(1, 50))])
+    worst = PrivacyProfile(points=[(0, Fraction(1, 2)), (1, Fraction(1, 50))])
+    assert parallel_compose(one, other) == worst

@@ -4,7 +4,7 @@
 
 Works on a copy of the project. Every line of the output is one mutant: where, what, and what became
 of it. A file is tested by the one at the same path under tests/, else by the shortest that import
-it, else by the shortest in the nearest folder.
+it, else by those of the modules that import it, else by the shortest in the nearest folder.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("accountant", "proofs", "auditing")
+FOLDERS = (*PACKAGES, "mechanisms", "dpproof")  # whose modules may import a mutated one
 A_FILE = 4  # mutants of one file at most
 MOST_TESTS = 3
 LONGEST = 60.0  # seconds for the tests of one mutant; files whose tests take longer are left out
@@ -168,6 +169,13 @@ def tests_of(path: Path, root: Path) -> list[Path]:
         for test in (root / "tests").rglob("test_*.py")
         if used.search(test.read_text(encoding="utf-8"))
     ]
+    if not found:  # then those mirrored for the modules that import it
+        importers = (one for name in FOLDERS for one in (root / name).rglob("*.py"))
+        users = [one for one in importers if used.search(one.read_text(encoding="utf-8"))]
+        tests = [
+            root / "tests" / one.relative_to(root).parent / f"test_{one.stem}.py" for one in users
+        ]
+        found = [test for test in tests if test.exists()]
     folder = mirrored.parent
     while not found:
         found, folder = list(folder.glob("test_*.py")), folder.parent

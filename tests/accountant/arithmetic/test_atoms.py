@@ -120,6 +120,13 @@ def _telling() -> Atoms:
     return Atoms(np.log(p), np.log(p / q), 0.0, 0.0)
 
 
+def _cancelling() -> Atoms:
+    """Masses outside the supports that cancel in K at s = 3."""
+    p = np.array([0.5, 0.3, 0.2])
+    loss = np.log((1 - 1e-9) / (1 - 4e-9 / 3)) * np.ones(3)
+    return Atoms(np.log(p * (1 - 1e-9)), loss, 1e-9, 4e-9 / 3)
+
+
 def _equal() -> Atoms:
     """Many equal masses at two losses."""
     loss = np.where(np.arange(200) < 100, 0.5, -0.5)
@@ -132,11 +139,11 @@ OUTSIDE = [
     (30.0, 0.0),
     (1e-3, 0.0),
     (1e-3, 1e-9),
-    (1e-6, 1e-9),
+    (1e-8, 1e-9),
     (2.0, 0.25),
 ]
 SCATTERED = [_scattered(3, spread, outside) for spread, outside in OUTSIDE]
-SCATTERED += [_telling(), _equal()]
+SCATTERED += [_telling(), _equal(), _cancelling()]
 
 
 @pytest.mark.parametrize("found", SCATTERED)

@@ -17,6 +17,7 @@ from accountant.arguments import Number
 from accountant.errors import ParameterError
 from accountant.relation import Relation
 from dpproof.learn.perceptron_classifier import class_numbers
+from dpproof.learn.spending import LedgerPlace, paid
 from dpproof.learn.warnings import PredictableNoise, SecondRelease
 from mechanisms import LogisticObjective, Mechanism, OneVsRest, Records
 from proofs.certificate import Certificate
@@ -43,6 +44,9 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         relation: which datasets are neighbours; None is AddRemove().
         random_state: None takes the noise from the operating system. An integer makes it
             predictable, for tests only, and warns.
+        ledger: a ``dpproof.Ledger``, its path or its URL, from which ``fit`` pays before it
+            releases anything; clones spend the same one.
+        ledger_key: names the fit in the ledger. It pays for one fit: a second one is refused.
     Attributes:
         classes_: ``classes`` as an array.
         coef_: the weights: shape (1, features) for two classes, else (classes, features).
@@ -73,6 +77,8 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         regulariser: Number | None = None,
         relation: Relation | None = None,
         random_state: int | None = None,
+        ledger: LedgerPlace | None = None,
+        ledger_key: str | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -82,6 +88,8 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         self.regulariser = regulariser
         self.relation = relation
         self.random_state = random_state
+        self.ledger = ledger
+        self.ledger_key = ledger_key
 
     def learner(self) -> Mechanism[Relation]:
         """The mechanism that ``fit`` releases from, its noise calibrated to the budget.
@@ -136,6 +144,7 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         Raises:
             ParameterError: as for ``learner``.
             NotImplied: a regulariser below 2 sigma^2.
+            BudgetExceeded, LedgerError: the ledger does not pay; nothing is released.
             ValueError: X and y are not a matrix and a vector of the same length.
         """
         learner = self.learner()
@@ -156,7 +165,8 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
             raise ValueError(f"y has shape {labels.shape}, expected one label for {len(rows)} rows")
         numbers = class_numbers(labels, self._classes())
         signed = np.array([-1, 1, 0])[numbers] if len(self._classes()) == 2 else numbers
-        released = learner.release(Records(rows, signed), rng=self._rng())
+        with paid(self.ledger, self.ledger_key, guarantee, type(self).__name__):
+            released = learner.release(Records(rows, signed), rng=self._rng())
         self.guarantee_ = guarantee
         self.classes_ = np.asarray(self._classes())
         self.scaled_ = self.norm is None

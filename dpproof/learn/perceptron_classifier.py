@@ -17,6 +17,7 @@ from accountant.arguments import Number
 from accountant.errors import ParameterError
 from accountant.relation import Relation
 from dpproof.learn.refits import refuse_search
+from dpproof.learn.spending import LedgerPlace, paid
 from dpproof.learn.warnings import PredictableNoise, SecondRelease
 from mechanisms import (
     BatchPerceptron,
@@ -60,6 +61,9 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         relation: which datasets are neighbours; None is AddRemove().
         random_state: None takes the noise from the operating system. An integer makes it
             predictable, for tests only, and warns.
+        ledger: a ``dpproof.Ledger``, its path or its URL, from which ``fit`` pays before it
+            releases anything; clones spend the same one.
+        ledger_key: names the fit in the ledger. It pays for one fit: a second one is refused.
     Attributes:
         classes_: ``classes`` as an array.
         coef_: the weights: shape (1, features) for two classes, else (classes, features); of mapped
@@ -99,6 +103,8 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         intercept_scaling: Number = 1,
         relation: Relation | None = None,
         random_state: int | None = None,
+        ledger: LedgerPlace | None = None,
+        ledger_key: str | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -115,6 +121,8 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         self.intercept_scaling = intercept_scaling
         self.relation = relation
         self.random_state = random_state
+        self.ledger = ledger
+        self.ledger_key = ledger_key
 
     def learner(self) -> Mechanism[Relation]:
         """The mechanism that ``fit`` releases from, its noise calibrated to the budget.
@@ -167,6 +175,7 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
                 nothing.
         Raises:
             ParameterError: as for ``learner``.
+            BudgetExceeded, LedgerError: the ledger does not pay; nothing is released.
             ValueError: X and y are not a matrix and a vector of the same length.
         """
         refuse_search()
@@ -179,7 +188,10 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
                 stacklevel=2,
             )
         records = self.records(X, y)
-        return self.adopt(learner.release(records, rng=self.rng()), learner.guarantee())
+        guarantee = learner.guarantee()
+        with paid(self.ledger, self.ledger_key, guarantee, type(self).__name__):
+            released = learner.release(records, rng=self.rng())
+        return self.adopt(released, guarantee)
 
     def records(self, X: ArrayLike, y: ArrayLike) -> Records:  # noqa: N803  # scikit-learn
         """The rows and their labels as the mechanism reads them; nothing is released.

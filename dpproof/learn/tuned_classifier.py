@@ -28,6 +28,7 @@ from accountant.guarantees.rounding import sqrt_up
 from accountant.relation import Relation
 from dpproof.learn.perceptron_classifier import PerceptronClassifier
 from dpproof.learn.refits import refuse_search
+from dpproof.learn.spending import paid
 from dpproof.learn.warnings import SecondRelease
 from mechanisms import Chained, Mechanism, NoisyMistakes, Selected, UniformChoice
 from proofs.certificate import Certificate
@@ -93,7 +94,8 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         noisy score: Wang, Zhu & Wang, arXiv:2505.24737; proofs/theory/selection.md and choice.md.
 
     Args:
-        estimator: with a budget (``epsilon`` and ``delta``); candidates are clones of it.
+        estimator: with a budget (``epsilon`` and ``delta``); candidates are clones of it. Its
+            ledger, if it has one, pays once for the whole search.
         grid: as for ``sklearn.model_selection.ParameterGrid``, over ``margin``, ``steps``,
             ``norm``, ``average`` and ``rate``. All candidates take all rows in every step, or all
             share ``rate`` and ``steps``: others have no common worst one.
@@ -246,8 +248,10 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
                 stacklevel=2,
             )
         reader = clone(self.estimator)
-        index, (model, wrong) = learner.release(reader.records(X, y), rng=reader.rng())
-        self.guarantee_ = learner.guarantee()
+        records, guarantee = reader.records(X, y), learner.guarantee()
+        with paid(reader.ledger, reader.ledger_key, guarantee, type(self).__name__):
+            index, (model, wrong) = learner.release(records, rng=reader.rng())
+        self.guarantee_ = guarantee
         self.best_index_ = int(index)
         self.best_params_ = listed[self.best_index_]
         self.best_mistakes_ = float(wrong)

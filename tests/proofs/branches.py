@@ -51,11 +51,12 @@ def untaken(path: Path, arcs: set[Arc]) -> list[str]:
         if isinstance(node, ast.If | ast.While | ast.For):
             head = node.iter if isinstance(node, ast.For) else node.test
             lines = set(range(node.lineno, (head.end_lineno or node.lineno) + 1))
-            body = node.body[0].lineno
+            first = node.body[0]
+            body = set(range(first.lineno, (first.end_lineno or first.lineno) + 1))
             after = {end for start, end in own if start in lines and end not in lines}
-            if body not in after:
+            if not after & body:
                 found.append(f"{path.name}:{node.lineno} never entered")
-            if not after - {body}:
+            if not after - body:
                 found.append(f"{path.name}:{node.lineno} never passed")
     return sorted(found)
 

@@ -22,6 +22,7 @@ from accountant import (
     ApproxDP,
     BoundedRange,
     Guarantee,
+    MetricDP,
     NotCertified,
     Poisson,
     PrivacyProfile,
@@ -30,11 +31,13 @@ from accountant import (
     TradeOff,
     TruncatedNegativeBinomial,
     WithoutReplacement,
+    choice,
     compose,
     convert,
     group,
     parallel_compose,
     post_process,
+    restrict,
     select,
     select_above,
     self_compose,
@@ -193,7 +196,7 @@ def declared() -> set[Theorem]:
 
 def test_every_theorem_can_be_applied_again() -> None:
     """A theorem applied again to its own premises concludes what it did: all that are declared."""
-    more = [
+    more: list[Guarantee[Any]] = [
         convert(convert(ApproxDP(epsilon=1, delta=0), to=PureDP), to=BoundedRange),
         convert(convert(BoundedRange(epsilon=1), to=PureDP), to=GDP),
         convert(PureDP(epsilon=1), to=ApproxDP),
@@ -209,6 +212,11 @@ def test_every_theorem_can_be_applied_again() -> None:
         group(ZCDP(rho=1), size=2),
         group(BoundedRange(epsilon=1), size=2),
         group(GDP(mu=1).to_pair(), size=2),
+        group(MetricDP(epsilon=1), size=2),
+        convert(MetricDP(epsilon=1), to=PureDP),
+        MetricDP(epsilon=1).to_pair(),
+        choice(GDP(mu=1), GDP(mu=2)),
+        restrict(GDP(mu=1, relation=ReplaceOne())),
     ]
     made = [make() for make in COMPUTATIONS.values()] + [make() for make, _ in CASES.values()]
     seen = set()

@@ -44,33 +44,42 @@ def merged(pair: FinitePair, first: int, last: int) -> FinitePair:
     return FinitePair(p=joined(pair.p), q=joined(pair.q))
 
 
-@pytest.mark.parametrize(
-    ("pair", "changes", "why"),
-    [
-        (found(), {}, ""),
-        (found(), {"threshold_scale": "3"}, ""),
-        (found(), {"threshold_scale": "1"}, "profile at ratio"),
-        (found(), {"query_scale": "39/10"}, "profile at ratio"),
-        (found(), {"cutoff": 2}, "profile at ratio"),
-        (found(cutoff=2), {"cutoff": 2}, ""),
-        (found(), {"sensitivity": "2"}, "profile at ratio"),
-        (found(), {"monotone": True}, ""),
-        (found(monotone=True), {"monotone": True}, ""),
-        (found(monotone=True), {}, "profile at ratio"),
-        (merged(found(), 200, 204), {}, "profile at ratio"),
-        (merged(found(), 0, 2), {}, "profile at ratio"),
-        (FinitePair(p=(Fraction(1),), q=(Fraction(1),)), {}, "profile at ratio"),
-    ],
-)
-def test_the_pair_is_compared(pair: FinitePair, changes: Object, why: str) -> None:
+def compared(pair: FinitePair, changes: Object, why: str) -> Case:
+    """One pair at the given scales, with changes."""
+    return Case(RULE, pairs([written(pair)]), witness={**GIVEN, **changes}, why=why)
+
+
+CASES = [
+    *(
+        compared(*row)
+        for row in (
+            (found(), {}, ""),
+            (found(), {"threshold_scale": "3"}, ""),
+            (found(), {"threshold_scale": "1"}, "profile at ratio"),
+            (found(), {"query_scale": "39/10"}, "profile at ratio"),
+            (found(), {"cutoff": 2}, "profile at ratio"),
+            (found(cutoff=2), {"cutoff": 2}, ""),
+            (found(), {"sensitivity": "2"}, "profile at ratio"),
+            (found(), {"monotone": True}, ""),
+            (found(monotone=True), {"monotone": True}, ""),
+            (found(monotone=True), {}, "profile at ratio"),
+            (merged(found(), 200, 204), {}, "profile at ratio"),
+            (merged(found(), 0, 2), {}, "profile at ratio"),
+            (FinitePair(p=(Fraction(1),), q=(Fraction(1),)), {}, "profile at ratio"),
+        )
+    ),
+    Case(RULE, pairs([factor("laplace", epsilon="1")]), witness=GIVEN, why="one finite"),
+    Case(RULE, pairs([{**written(found()), "count": 2}]), witness=GIVEN, why="one finite"),
+    Case(
+        RULE,
+        {**pairs([written(found(monotone=True))]), "relation": "replace-one"},
+        witness={**GIVEN, "monotone": True},
+        why="not monotone",
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_the_pair_is_compared(case: Case) -> None:
     """Accepted at the scales it is made for and at more noise, refused with anything less."""
-    Case(RULE, pairs([written(pair)]), witness={**GIVEN, **changes}, why=why).holds()
-
-
-def test_refuses_what_is_no_finite_pair_and_monotone_queries_under_replace_one() -> None:
-    """One finite pair, once, without infinite losses; replacing moves queries both ways."""
-    Case(RULE, pairs([factor("laplace", epsilon="1")]), witness=GIVEN, why="one finite").holds()
-    Case(RULE, pairs([{**written(found()), "count": 2}]), witness=GIVEN, why="one finite").holds()
-    together = {**GIVEN, "monotone": True}
-    symmetric = {**pairs([written(found(monotone=True))]), "relation": "replace-one"}
-    Case(RULE, symmetric, witness=together, why="not monotone").holds()
+    case.holds()

@@ -29,6 +29,10 @@ CASES = [
     Case(RULE, pairs([finite(WORST)]), witness={**GIVEN, "neighbours": [[0, 2]]}, why="datasets"),
     Case(RULE, pairs([finite(WORST)]), witness={**GIVEN, "neighbours": []}, why="at least one"),
     Case(RULE, pairs([finite(WORST)]), witness={**GIVEN, "neighbours": [[0]]}, why="pairs of"),
+    Case(
+        RULE, pairs([finite(WORST)]), witness={**GIVEN, "neighbours": [[0, -1]]}, why="at or above"
+    ),
+    Case(RULE, pairs([finite(WORST)]), witness={**GIVEN, "neighbours": [[True, 0]]}, why="whole"),
     Case(RULE, pairs([finite(WORST)]), witness={**GIVEN, "table": [["1/2"]]}, why="sum to 1"),
     Case(RULE, pairs([finite(WORST)]), witness={**GIVEN, "table": ["1"]}, why="list of rows"),
     Case(RULE, pairs([finite(WORST)]), witness={**GIVEN, "table": [["x"]]}, why="the table"),

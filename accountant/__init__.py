@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from accountant.theorems.composition.choice import choice
     from accountant.theorems.composition.compose import compose, self_compose
     from accountant.theorems.composition.parallel import parallel_compose
+    from accountant.theorems.composition.parallel_positions import parallel_positions
     from accountant.theorems.composition.post_process import post_process
     from accountant.theorems.conversion.convert import convert
     from accountant.theorems.conversion.restrict import restrict
@@ -124,6 +125,7 @@ _HOMES = {
     "convert": "accountant.theorems.conversion.convert",
     "group": "accountant.theorems.group.group",
     "parallel_compose": "accountant.theorems.composition.parallel",
+    "parallel_positions": "accountant.theorems.composition.parallel_positions",
     "plan_selection": "accountant.calibration.plan_selection",
     "post_process": "accountant.theorems.composition.post_process",
     "restrict": "accountant.theorems.conversion.restrict",
@@ -191,6 +193,7 @@ __all__ = [  # noqa: RUF022 - plain order, as a test of the surface compares
     "convert",
     "group",
     "parallel_compose",
+    "parallel_positions",
     "plan_selection",
     "post_process",
     "restrict",

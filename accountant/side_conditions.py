@@ -53,6 +53,14 @@ SPLIT_KEPT: Final = SideCondition(
     "split kept by blanking",
     "which part a record belongs to depends on nothing of it that blanking it changes",
 )
+SPLIT_BY_POSITION: Final = SideCondition(
+    "split by position",
+    "which part a position of the data belongs to is drawn without looking at any record",
+)
+REPEATED_POSITIONS: Final = SideCondition(
+    "repeated positions",
+    "each phase draws its positions independently and uniformly from {records}, whatever the data",
+)
 APART: Final = SideCondition("parts apart", "no part looks at what another part releases")
 OUTPUTS_ALONE: Final = SideCondition(
     "outputs alone",

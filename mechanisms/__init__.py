@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from mechanisms.learning.noisy_hinge import NoisyHinge
     from mechanisms.learning.noisy_mistakes import NoisyMistakes
     from mechanisms.learning.one_vs_rest import OneVsRest
+    from mechanisms.learning.phased_hinge import PhasedHinge
     from mechanisms.learning.planning.cosine_projection import (
         cosine_after_projection,
         cosine_dimension,
@@ -126,6 +127,7 @@ _HOMES = {
     "ParityLoss": "mechanisms.learning.separators.losses",
     "PerceptronPlan": "mechanisms.learning.planning.perceptron_plan",
     "PermuteAndFlip": "mechanisms.selection.permute_and_flip",
+    "PhasedHinge": "mechanisms.learning.phased_hinge",
     "Polygon": "mechanisms.learning.covers.polygon",
     "Projected": "mechanisms.learning.projected",
     "PublishedCover": "mechanisms.learning.covers.published_cover",
@@ -209,6 +211,7 @@ __all__ = [
     "ParityLoss",
     "PerceptronPlan",
     "PermuteAndFlip",
+    "PhasedHinge",
     "Polygon",
     "Projected",
     "PublishedCover",

@@ -318,6 +318,7 @@ _PLAIN = [
     "repeat/pair",
     "parallel",
     "choice",
+    "parallel/position",
     "post-process",
     "restrict/relation",
     "subsample/poisson",

@@ -128,6 +128,7 @@ RULE_SETS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
         },
         "groups": {
             "parallel": compose.parallel,
+            "parallel/position": compose.parallel_positions,
             RESTRICT: restrict.relation,
             "group/pure-dp": group.pure_dp,
             "group/approx-dp": group.approx_dp,

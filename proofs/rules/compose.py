@@ -121,6 +121,28 @@ def choice(step: Application) -> tuple[str, ...]:
     )
 
 
+def parallel_positions(step: Application) -> tuple[str, ...]:
+    """Disjoint positions: one record has changed, in place. Proof: proofs/theory/margins.md, 6.
+
+    Given the split, one part changes by one record, and the others look at its output alone; the
+    split is a public draw.
+    """
+    if step.conclusion.relation == "add-remove":
+        raise RefusedError("without a record the others move up to other positions")
+    if step.conclusion.steps != 1:
+        raise RefusedError("several records may fall in several parts")
+    parts = step.every(object)
+    kind = type(parts[0])
+    if any(type(part) is not kind for part in parts):
+        raise RefusedError("the parts are of different notions")
+    if kind not in (GDP, PureDP, ZCDP, Pairs):
+        raise RefusedError("the rule is about pure-dp, gdp, zcdp and dominating-pair only")
+    step.expect(_worst(step))
+    names = openable(" and ".join(step.mechanisms))
+    split = "split by a law that looks at no record and is independent of everything else"
+    return (f"runs {names} on the records at disjoint sets of positions, {split}, {_FIXED}",)
+
+
 def post_process(step: Application) -> tuple[str, ...]:
     """A function of the outputs satisfies the same. Source: arXiv:1905.02383, Proposition 2.8."""
     description = step.witness.words("description")

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from accountant.errors import NotImplied
-from accountant.guarantees.gdp import GDP
+from accountant.guarantees.common_worst import common_worst
 from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.pair_guarantee import PairGuarantee
 from accountant.guarantees.preconditions import required
 from accountant.guarantees.provenance import applied, rederived
-from accountant.guarantees.pure_dp import PureDP
 from accountant.guarantees.theorem import Theorem
-from accountant.guarantees.zcdp import ZCDP
 from accountant.relation import R
 from accountant.side_conditions import FIXED, OWN_RANDOMNESS, PUBLIC_DRAW
 
@@ -52,7 +48,7 @@ def choice(*parts: Guarantee[R]) -> Guarantee[R]:
     required(parts, "choose")
     if len(parts) == 1:
         return parts[0]
-    compared, worst = _worst(parts)
+    compared, worst = common_worst(parts)
     derivation = applied(
         CHOICE,
         f"{worst.describe()}, the worst of {len(parts)} of which one is drawn",
@@ -60,23 +56,3 @@ def choice(*parts: Guarantee[R]) -> Guarantee[R]:
         assumptions=(FIXED(), OWN_RANDOMNESS(), PUBLIC_DRAW()),
     )
     return rederived(worst, derivation)
-
-
-def _worst(parts: tuple[Guarantee[R], ...]) -> tuple[list[Guarantee[R]], Guarantee[R]]:
-    """Return the parts in a notion that they share, and the one that all of them satisfy."""
-    listed = list(parts)
-    if all(isinstance(part, GDP) for part in parts):
-        return listed, max(parts, key=lambda part: part.mu_squared)  # type: ignore[attr-defined]
-    if all(isinstance(part, PureDP) for part in parts):
-        return listed, max(parts, key=lambda part: part.stated_epsilon)  # type: ignore[attr-defined]
-    if all(isinstance(part, ZCDP) for part in parts):
-        return listed, max(parts, key=lambda part: part.rho)  # type: ignore[attr-defined]
-    pairs = [part.to_pair() for part in parts if isinstance(part, PairGuarantee)]
-    if len(pairs) == len(parts) and all(pair == pairs[0] for pair in pairs):
-        return list(pairs), pairs[0]
-    names = ", ".join(sorted({type(part).__name__ for part in parts}))
-    raise NotImplied(
-        f"mechanisms known as {names} have no common worst one; a draw among them needs equal "
-        "guarantees, or all of them mu-GDP, pure or zCDP: give each the noise at which they cost "
-        "the same"
-    )

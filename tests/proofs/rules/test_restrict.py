@@ -1,4 +1,4 @@
-"""Restriction of a relation."""
+"""Rules of relations that keep positions: restriction, and parts by position."""
 
 from __future__ import annotations
 
@@ -32,6 +32,25 @@ CASES = [
     Case("restrict/relation", gdp("1", **LABEL), [], why="takes 1 to 1"),
     Case("restrict/relation", gdp("1", **LABEL), [gdp("1", **ONE)] * 2, why="takes 1 to 1"),
     Case("compose/gdp", gdp("2", **LABEL), [gdp("1", **ONE), gdp("1", **LABEL)], why="relation"),
+    Case("parallel/position", gdp("3", **ONE), [gdp("1", **ONE), gdp("3", **ONE)]),
+    Case("parallel/position", gdp("3", **LABEL), [gdp("3", **LABEL), gdp("3", **LABEL)]),
+    Case("parallel/position", gdp("1", relation="zero-out"), [gdp("1", relation="zero-out")]),
+    Case("parallel/position", gdp("2", **ONE), [gdp("1", **ONE), gdp("3", **ONE)], why="follows"),
+    Case("parallel/position", gdp("4", **ONE), [gdp("1", **ONE), gdp("3", **ONE)], why="follows"),
+    Case("parallel/position", gdp("3"), [gdp("1"), gdp("3")], why="move up"),
+    Case("parallel/position", gdp("3", steps=2, **ONE), [gdp("3", steps=2, **ONE)], why="several"),
+    Case(
+        "parallel/position",
+        gdp("3", **ONE),
+        [gdp("3", **ONE), said("zcdp", rho="1", **ONE)],  # type: ignore[arg-type]
+        why="different notions",
+    ),
+    Case(
+        "parallel/position",
+        said("bounded-range", epsilon="1", **ONE),  # type: ignore[arg-type]
+        [said("bounded-range", epsilon="1", **ONE)] * 2,  # type: ignore[arg-type]
+        why="only",
+    ),
     Case("compose/gdp", gdp("2", **LABEL), [gdp("1", **LABEL), gdp("1", **LABEL)]),
     Case("parallel", gdp("1", **LABEL), [gdp("1", **LABEL)], why="from one part to another"),
 ]
@@ -39,5 +58,5 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_restriction(case: Case) -> None:
-    """The same claim from replace-one to replace-label, and no other step crosses relations."""
+    """Only a restriction crosses relations; parts by position have the largest parameter."""
     case.holds()

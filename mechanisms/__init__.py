@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from mechanisms.learning.planning.perceptron_plan import PerceptronPlan, plan_perceptron
     from mechanisms.learning.projected import Projected
     from mechanisms.learning.records import Records
+    from mechanisms.learning.separators.enumerated_exponential import EnumeratedExponential
     from mechanisms.learning.separators.losses import ParityLoss, ZeroOne
     from mechanisms.learning.separators.milp import MilpOracle
     from mechanisms.learning.separators.oracles import EnumerationOracle
@@ -97,6 +98,7 @@ _HOMES = {
     "CubeSurface": "mechanisms.learning.covers.cube_surface",
     "DiscreteGaussian": "mechanisms.noise.discrete_gaussian",
     "DiscreteLaplace": "mechanisms.noise.discrete_laplace",
+    "EnumeratedExponential": "mechanisms.learning.separators.enumerated_exponential",
     "EnumerationOracle": "mechanisms.learning.separators.oracles",
     "ExponentialHalfspaces": "mechanisms.learning.exponential_halfspaces",
     "ExponentialMechanism": "mechanisms.selection.exponential",
@@ -181,6 +183,7 @@ __all__ = [
     "CubeSurface",
     "DiscreteGaussian",
     "DiscreteLaplace",
+    "EnumeratedExponential",
     "EnumerationOracle",
     "ExponentialHalfspaces",
     "ExponentialMechanism",

@@ -116,26 +116,48 @@ class EnumerationOracle(Oracle):
 
     def minima(self, problem: Problem, noises: NDArray[Any]) -> Integers:
         """Compare all candidates."""
-        space = problem.space
-        head, tail = _halves(space)
-        totals = all_losses(problem)
-        outside = totals < 0
-        restricted = bool(outside.any())
-        found = np.empty((len(noises), space.coordinates), dtype=np.int64)
-        for run, noise in enumerate(noises):
-            costs = charges(space, noise)
-            first, second = _sums(costs[:head]), _sums(costs[head:])
-            best = []
-            for i, start in enumerate(first):
-                row = totals[i] * problem.unit + (second + start)
-                if restricted:
-                    row = np.where(outside[i], np.iinfo(np.int64).max, row)
-                j = int(row.argmin())
-                best.append((int(row[j]), i, j))
-            _, i, j = min(best)
-            found[run, :head] = _digits(i, head, len(space.levels))
-            found[run, head:] = _digits(j, tail, len(space.levels))
-        return found
+        return best_candidates(problem, all_losses(problem), noises)
+
+
+def best_candidates(problem: Problem, totals: Integers, noises: NDArray[Any]) -> Integers:
+    """Find the first minimum of losses plus noise, for every noise vector.
+
+    Args:
+        problem: whose losses they are.
+        totals: what ``all_losses`` returns, computed once for many noises and laws of noise.
+        noises: integers, shape (runs, separators).
+    Returns:
+        Positions of levels, shape (runs, coordinates).
+    """
+    space = problem.space
+    head, _ = _halves(space)
+    outside = totals < 0
+    restricted = bool(outside.any())
+    places = []
+    for noise in noises:
+        costs = charges(space, noise)
+        first, second = _sums(costs[:head]), _sums(costs[head:])
+        best = []
+        for i, start in enumerate(first):
+            row = totals[i] * problem.unit + (second + start)
+            if restricted:
+                row = np.where(outside[i], np.iinfo(np.int64).max, row)
+            j = int(row.argmin())
+            best.append((int(row[j]), i, j))
+        _, i, j = min(best)
+        places.append(i * len(second) + j)
+    return levels_at(space, np.array(places, dtype=np.int64))
+
+
+def levels_at(space: Space, places: Integers) -> Integers:
+    """The positions of levels of vectors, by their places in the order of all.
+
+    Returns:
+        Shape (places, coordinates).
+    """
+    base, width = len(space.levels), space.coordinates
+    powers = np.array([base ** (width - 1 - j) for j in range(width)], dtype=np.int64)
+    return np.asarray(places[:, np.newaxis] // powers % base)
 
 
 def all_losses(problem: Problem) -> Integers:
@@ -180,9 +202,9 @@ def charges(space: Space, noise: NDArray[Any]) -> NDArray[Any]:
 
 def vectors(space: Space) -> Iterator[Integers]:
     """Every candidate's levels' positions in order, for tests and small spaces."""
-    for place in range(len(space.levels) ** space.coordinates):
-        digits = _digits(place, space.coordinates, len(space.levels))
-        admitted = space.admits(np.array([np.array(space.levels)[digits].sum()]))
+    values = np.array(space.levels)
+    for digits in levels_at(space, np.arange(len(space.levels) ** space.coordinates)):
+        admitted = space.admits(values[digits].sum(keepdims=True))
         if admitted is None or admitted[0]:
             yield digits
 
@@ -209,8 +231,3 @@ def _sums(costs: NDArray[Any]) -> NDArray[Any]:
     for row in costs:
         found = (found[:, np.newaxis] + row).reshape(-1)
     return found
-
-
-def _digits(place: int, width: int, base: int) -> Integers:
-    """The positions of levels of a vector, by its place in the order."""
-    return np.array([place // base ** (width - 1 - j) % base for j in range(width)], dtype=np.int64)

@@ -1,0 +1,122 @@
+"""The exponential mechanism over a finite space, every candidate listed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final, overload
+
+import numpy as np
+
+from accountant import arguments as check
+from accountant.arguments import Number
+from accountant.guarantees.guarantee import Guarantee
+from accountant.relation import AddRemove, R, Relation, ReplaceLabel, ReplaceOne
+from accountant.sensitivity import LInf
+from accountant.theorems.composition.post_process import post_process
+from mechanisms import parameters
+from mechanisms.learning.separators.losses import Loss, ZeroOne, patterns
+from mechanisms.learning.separators.oracles import EnumerationOracle, Problem, all_losses, levels_at
+from mechanisms.learning.separators.separator_perturbation import checked_choice, chosen
+from mechanisms.learning.separators.spaces import Space
+from mechanisms.mechanism import Mechanism
+from mechanisms.outputs import Outputs
+from mechanisms.samplers.rng import Rng
+from mechanisms.selection.exponential import ExponentialMechanism
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class EnumeratedExponential(Mechanism[R]):
+    """Pick a candidate of a space with probability proportional to e^(-epsilon loss).
+
+    e^(-epsilon loss / 2) if a record or its label is replaced. It is what ``SeparatorPerturbation``
+    has to be compared with wherever the space can be listed: on the cube of m signs its excess loss
+    is about m log(2) / epsilon, that of noise on separators m^2 / (2 epsilon).
+
+    Statement: losses in [0, 1] add up to scores that move by at most 1 between neighbours, under
+        add-remove and zero-out all in the same direction, so the pick is epsilon-bounded-range.
+    Source: ``ExponentialMechanism``.
+
+    Args:
+        epsilon: of the pick, in nats.
+        space: the candidates, at most 2^26 vectors of levels.
+        loss: of a candidate at a record.
+        relation: which datasets are neighbours.
+    Outputs:
+        A record with the field ``weights``: the candidate, integers of shape (coordinates,).
+    Raises:
+        ParameterError: as for ``SeparatorPerturbation``.
+    Example:
+        >>> from mechanisms import Cube
+        >>> pick = EnumeratedExponential(epsilon=1, space=Cube(2))
+        >>> pick.release([([1, 0], 1), ([0, 1], -1)] * 200).weights
+        array([ 1, -1])
+    """
+
+    epsilon: Fraction
+    space: Space
+    loss: Loss
+    relation: R
+
+    @overload
+    def __init__(
+        self: EnumeratedExponential[AddRemove],
+        *,
+        epsilon: Number,
+        space: Space,
+        loss: Loss | None = None,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self, *, epsilon: Number, space: Space, loss: Loss | None = None, relation: R
+    ) -> None: ...
+
+    def __init__(
+        self,
+        *,
+        epsilon: Number,
+        space: Space,
+        loss: Loss | None = None,
+        relation: Relation = parameters.DEFAULT_RELATION,
+    ) -> None:
+        charge = ZeroOne() if loss is None else loss
+        checked_choice(space, charge, EnumerationOracle())
+        object.__setattr__(self, "epsilon", check.positive(epsilon=epsilon))
+        object.__setattr__(self, "space", space)
+        object.__setattr__(self, "loss", charge)
+        object.__setattr__(self, "relation", parameters.require_relation(relation))
+
+    @property
+    def acts_on_records(self) -> bool:
+        """A learner learns from records."""
+        return True
+
+    def guarantee(self) -> Guarantee[R]:
+        """State epsilon-bounded range of the candidate that is looked up."""
+        return post_process(
+            self._mechanism().guarantee(), description="looking up the candidate of an index"
+        )
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Pick ``count`` times on each dataset: records of shape (len(datasets), count)."""
+        width = self.space.coordinates
+        read = [patterns(data, width) for data in datasets]
+        found = []
+        for data in read:
+            losses = all_losses(Problem(self.space, self.loss, data, 1)).reshape(-1)
+            listed = np.flatnonzero(losses >= 0)
+            picked = self._mechanism().draw([-losses[listed]], count, rng)[0]
+            found.append(levels_at(self.space, listed[picked]))
+        return chosen(np.array(self.space.levels)[np.stack(found)])
+
+    def _mechanism(self) -> ExponentialMechanism[R]:
+        """The exponential mechanism on the negative losses."""
+        return ExponentialMechanism(
+            epsilon=self.epsilon,
+            sensitivity=LInf(1),
+            monotone=not isinstance(self.relation, ReplaceOne | ReplaceLabel),
+            relation=self.relation,
+        )

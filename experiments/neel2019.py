@@ -3,9 +3,9 @@
     python experiments/neel2019.py --data DIR [--runs 6] [--out DIR]
 
 The protocol of Neel, Roth, Vietri & Wu 2019 as far as public data allow: all positives and as many
-sampled negatives of a training split, halfspaces with weights -1 and +1, 0/1 loss. Their columns are
-not named; ours are one-hot codes and cuts with public thresholds. Drawing as many negatives as there
-are positives looks at the labels and is not paid for, here as there.
+sampled negatives of a training split, halfspaces with weights -1 and +1, 0/1 loss. Their columns
+are not named; ours are one-hot codes and cuts with public thresholds. Drawing as many negatives as
+there are positives looks at the labels and is not paid for, here as there.
 """
 
 from __future__ import annotations
@@ -85,7 +85,9 @@ def read(path: Path) -> dict[str, NDArray[np.str_]]:
     with gzip.open(path, "rt", encoding="utf-8") as file:
         names = file.readline().rstrip("\n").split("\t")
         rows = [line.rstrip("\n").split("\t") for line in file]
-    return {name: np.array(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
+    return {
+        name: np.array(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)
+    }
 
 
 def balanced(
@@ -139,7 +141,8 @@ def methods(train: Records, delta: float) -> dict[str, tuple[Fit, float]]:
 
     def logistic(epsilon: float, runs: int) -> list[NDArray[np.float64]]:
         def make(sigma: float) -> LogisticObjective[Any]:
-            return LogisticObjective(sigma=sigma, regulariser=2 * sigma**2 * (1 + 1e-12), norm=None)
+            regulariser = 1 / (0.98 * epsilon + 0.5 / sigma**2)
+            return LogisticObjective(sigma=sigma, regulariser=regulariser, norm=None)
 
         return list(at(make, epsilon).release_many(train, runs)["weights"])
 
@@ -155,7 +158,9 @@ def methods(train: Records, delta: float) -> dict[str, tuple[Fit, float]]:
         regulariser = 30.0
         exact = LogisticObjective(sigma=1e-6, regulariser=regulariser, norm=None)
         centre = exact.release(train).weights
-        noise = np.random.default_rng().normal(scale=1 / (regulariser * mu), size=(runs, len(centre)))
+        noise = np.random.default_rng().normal(
+            scale=1 / (regulariser * mu), size=(runs, len(centre))
+        )
         return list(centre + noise)
 
     return {

@@ -55,6 +55,8 @@ FORMULAS: Final = {
     "logistic": 6,
     "randomized-response": 7,
     "discrete-laplace": 18,
+    "floored-gaussian": 60,
+    "folded-gaussian": 60,
     "discrete-gaussian": 20,
 }
 VALUE: Final = 24  # of a profile by formula

@@ -5,14 +5,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, cast, final
+from typing import Any, Final, cast, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from accountant import AddRemove, Guarantee, calibrate
+from accountant import AddRemove, Guarantee, ReplaceLabel, ReplaceOne, calibrate
+from accountant import arguments as check
 from accountant.arguments import Number
 from accountant.errors import ParameterError
 from accountant.relation import Relation
@@ -21,6 +22,9 @@ from dpproof.learn.spending import LedgerPlace, paid
 from dpproof.learn.warnings import PredictableNoise, SecondRelease
 from mechanisms import LogisticObjective, Mechanism, OneVsRest, Records
 from proofs.certificate import Certificate
+
+# Share of the budget's epsilon at which the loss has its floor: the output noise has to fit above.
+_FLOOR: Final = Fraction(63, 64)
 
 
 @final
@@ -40,7 +44,8 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         norm: rows are clipped to this Euclidean norm, a public bound in data units. None scales
             every row to norm 1, in fits and in predictions, which needs no bound.
         regulariser: weight of ||w||^2 / 2 in the sum of the losses, which is not divided by the
-            number of rows; None is 2 sigma^2, the least for which nothing is paid for curvature.
+            number of rows. None is the least that costs nothing: 2 sigma^2, or with a budget, if
+            records are added or removed, about norm^2 / epsilon.
         relation: which datasets are neighbours; None is AddRemove().
         random_state: None takes the noise from the operating system. An integer makes it
             predictable, for tests only, and warns.
@@ -55,7 +60,8 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         guarantee_: what the fit satisfies.
     Raises:
         ParameterError: on guarantee and fit, an argument outside its domain.
-        NotImplied: on guarantee and fit, a regulariser below 2 sigma^2.
+        NotImplied: on guarantee and fit, a regulariser below 2 sigma^2 if a record or label is
+            replaced.
     Example:
         >>> from sklearn.datasets import load_breast_cancer
         >>> model = LogisticRegression(epsilon=1, delta=1e-5, classes=[0, 1])
@@ -112,7 +118,7 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
 
         Raises:
             ParameterError: as for ``learner``.
-            NotImplied: a regulariser below 2 sigma^2.
+            NotImplied: a regulariser below 2 sigma^2 if a record or label is replaced.
         """
         return self.learner().guarantee()
 
@@ -143,8 +149,8 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
                 nothing.
         Raises:
             ParameterError: as for ``learner``.
-            NotImplied: a regulariser below 2 sigma^2.
             BudgetExceeded, LedgerError: the ledger does not pay; nothing is released.
+            NotImplied: a regulariser below 2 sigma^2 if a record or label is replaced.
             ValueError: X and y are not a matrix and a vector of the same length.
         """
         learner = self.learner()
@@ -217,12 +223,19 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
     def _at(self, sigma: Number) -> Mechanism[Relation]:
         classes = len(self._classes())
         relation: Relation = AddRemove() if self.relation is None else self.relation
-        least = 2 * Fraction(sigma) ** 2 if sigma else 1
-        regulariser = least if self.regulariser is None else self.regulariser
+        regulariser = self._least(sigma, relation) if self.regulariser is None else self.regulariser
         base = LogisticObjective(
             sigma=sigma, regulariser=regulariser, norm=self.norm, relation=relation
         )
         return base if classes == 2 else OneVsRest(base=base, classes=classes)
+
+    def _least(self, sigma: Number, relation: Relation) -> Number:
+        """The least regulariser at which epsilon is that of the gradient alone."""
+        free = 2 * Fraction(sigma) ** 2 if sigma else Fraction(1)
+        if self.epsilon is None or isinstance(relation, ReplaceOne | ReplaceLabel):
+            return free
+        norm = Fraction(1) if self.norm is None else Fraction(self.norm)
+        return 1 / (1 / free + _FLOOR * check.positive(epsilon=self.epsilon) / norm**2)
 
     def _rng(self) -> np.random.Generator | None:
         if self.random_state is None:

@@ -19,7 +19,7 @@ from mechanisms.learning.grid import RECORD_BITS, STATE_BITS, Vectors
 
 # Largest gradient norm of a returned point, in units of the norm of a record. Soundness depends on
 # it being a constant; halving it costs time and saves output noise.
-GRADIENT: Final = Fraction(1, 2**26)
+GRADIENT: Final = Fraction(1, 2**28)
 
 # Roundings per record in a certified gradient: exp, two products, a sum and an exact sum of all.
 # Soundness depends on it; 17 are proved below.

@@ -12,12 +12,15 @@ import numpy as np
 from accountant import arguments as check
 from accountant.arguments import Number
 from accountant.errors import NotImplied, ParameterError
-from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.gdp import GDP
 from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.provenance import applied
 from accountant.guarantees.rounding import show
 from accountant.guarantees.theorem import Theorem
-from accountant.relation import AddRemove, R, Relation, ReplaceOne
+from accountant.pairs.floored_gaussian import FlooredGaussianPair
+from accountant.pairs.product import Product
+from accountant.relation import AddRemove, R, Relation, ReplaceLabel, ReplaceOne
 from accountant.sensitivity import L2
 from accountant.side_conditions import PERTURBED_MINIMUM, RANDOM_BITS
 from accountant.theorems.composition.compose import compose
@@ -41,9 +44,9 @@ MECHANISM_LOGISTIC_OBJECTIVE: Final = Theorem(
 )
 
 # Rows are shortened by (1 - t^2)/(1 + t^2) and the output noise gets the share 2t/(1 + t^2) of mu:
-# the squares add up to 1, so that the total is mu exactly. Heuristic: t = 2^-6.
-_SHORTER: Final = Fraction(2**12 - 1, 2**12 + 1)
-_OUTPUT_SHARE: Final = Fraction(2**7, 2**12 + 1)
+# the squares add up to 1, so that the total is mu exactly. Heuristic: t = 2^-8.
+_SHORTER: Final = Fraction(2**16 - 1, 2**16 + 1)
+_OUTPUT_SHARE: Final = Fraction(2**9, 2**16 + 1)
 # Batches of runs: entries of the largest temporary array. Heuristic.
 _ENTRIES: Final = 2**22
 
@@ -59,7 +62,8 @@ class LogisticObjective(Mechanism[R]):
     Statement: if the regulariser is at least 2 sigma^2, the weights are mu-GDP with
         mu = norm / sigma, twice that under replace-one: nothing is paid for the curvature. The
         minimum is computed to a certified gradient and hidden by output noise, whose share of mu is
-        taken from the norm: rows are shortened to norm (1 - 2^-11), so that mu is the total.
+        taken from the norm: rows are shortened to norm (1 - 2^-15), so that mu is the total. With a
+        smaller regulariser, dominated by floored Gaussian pairs, if a record is added or removed.
     Assumes: perturbed minimum; random bits.
     Source: proofs/theory/logistic.md, Theorems 1 and 2. The mechanism is Chaudhuri, Monteleoni &
         Sarwate, JMLR 12 (2011), Algorithm 2, and Kifer, Smith & Thakurta, COLT 2012; the exact
@@ -77,7 +81,7 @@ class LogisticObjective(Mechanism[R]):
     Raises:
         ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
             A record that is not finite, or whose label is neither 1 nor -1, contributes nothing.
-        NotImplied: on guarantee, a regulariser below 2 sigma^2.
+        NotImplied: on guarantee, a regulariser below 2 sigma^2 if a record or label is replaced.
     Example:
         >>> from mechanisms import Records
         >>> learner = LogisticObjective(sigma=4, regulariser=32)
@@ -151,8 +155,10 @@ class LogisticObjective(Mechanism[R]):
     def guarantee(self) -> Guarantee[R]:
         """(norm / sigma)-GDP, as the exact minimum and the hidden difference from it compose.
 
+        It is a dominating pair if the regulariser is below 2 sigma^2.
+
         Raises:
-            NotImplied: the regulariser is below 2 sigma^2.
+            NotImplied: it is, and the relation replaces records or labels.
         """
         difference = Gaussian(
             sigma=1 / self._output_share, sensitivity=L2(1), relation=self.relation
@@ -162,29 +168,38 @@ class LogisticObjective(Mechanism[R]):
 
     def _minimum(self) -> Guarantee[R]:
         """What the exact minimum of the ideal objective satisfies."""
-        if self.regulariser < 2 * self.sigma**2:
+        bound, sigma = self._bound, self.sigma
+        assumptions = (
+            PERTURBED_MINIMUM(bound=show(bound), regulariser=show(self.regulariser)),
+            RANDOM_BITS(),
+        )
+        given = {"norm": bound, "sigma": sigma, "regulariser": self.regulariser}
+        said = (
+            f"logistic losses of rows of norm {show(bound)} with Gaussian noise of standard "
+            f"deviation {show(sigma)} in the linear term and regulariser {show(self.regulariser)}"
+        )
+        if self.regulariser >= 2 * sigma**2:
+            mu = (2 if isinstance(self.relation, ReplaceOne) else 1) * bound / sigma
+            text = f"{said}: the minimum is {show(mu)}-GDP ({self.relation})"
+            node = applied(MECHANISM_LOGISTIC_OBJECTIVE, text, assumptions=assumptions, **given)
+            return GDP(mu=mu, relation=self.relation, derivation=node)
+        if isinstance(self.relation, ReplaceOne | ReplaceLabel):
             raise NotImplied(
-                f"logistic objective perturbation is mu-GDP for a regulariser of at least "
-                f"2 sigma^2 = {show(2 * self.sigma**2)}, got {show(self.regulariser)}"
+                f"under {self.relation} logistic objective perturbation has a price only for a "
+                f"regulariser of at least 2 sigma^2 = {show(2 * sigma**2)}, got "
+                f"{show(self.regulariser)}"
             )
-        doubled = 2 if isinstance(self.relation, ReplaceOne) else 1
-        mu = doubled * self._bound / self.sigma
-        derivation = Derivation(
-            theorem=MECHANISM_LOGISTIC_OBJECTIVE,
-            statement=f"logistic losses of rows of norm {show(self._bound)} with Gaussian noise of "
-            f"standard deviation {show(self.sigma)} in the linear term and regulariser "
-            f"{show(self.regulariser)}: the minimum is {show(mu)}-GDP ({self.relation})",
-            assumptions=(
-                PERTURBED_MINIMUM(bound=show(self._bound), regulariser=show(self.regulariser)),
-                RANDOM_BITS(),
-            ),
-            parameters=(
-                ("norm", self._bound),
-                ("sigma", self.sigma),
-                ("regulariser", self.regulariser),
+        square = (bound / sigma) ** 2
+        floor = bound**2 / self.regulariser - square / 2
+        text = f"{said}: dominated by floored Gaussian pairs, floor {show(floor)} ({self.relation})"
+        return DominatingPair(
+            forward=Product.of(FlooredGaussianPair(mu_squared=square, floor=floor)),
+            backward=Product.of(FlooredGaussianPair(mu_squared=square, floor=Fraction(0))),
+            relation=self.relation,
+            derivation=applied(
+                MECHANISM_LOGISTIC_OBJECTIVE, text, assumptions=assumptions, **given
             ),
         )
-        return GDP(mu=mu, relation=self.relation, derivation=derivation)
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Run ``count`` times on each dataset: records of shape (len(datasets), count)."""

@@ -24,8 +24,8 @@ from mechanisms.noise.broadcast import on_grid
 from mechanisms.samplers import default_granularity
 from mechanisms.samplers.rng import Rng
 
-# The noise is rounded to 2^-10 of the default grid. Only the output noise depends on it.
-_FINER: Final = 2**10
+# The noise is rounded to 2^-14 of the default grid. Only the output noise depends on it.
+_FINER: Final = 2**14
 # Parts of the output grid in which exact minima are counted, few enough for a float.
 _PARTS: Final = 2**50
 # Soundness of nothing, but the exact minimisation ends, whatever the data (at most 2^29 records).

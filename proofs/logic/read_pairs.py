@@ -12,6 +12,7 @@ from proofs.pairs.discrete_gaussian import DiscreteGaussianPair
 from proofs.pairs.discrete_laplace import DiscreteLaplacePair
 from proofs.pairs.finite import FinitePair
 from proofs.pairs.gaussian import GaussianPair
+from proofs.pairs.gaussian_above_floor import FlooredGaussianPair, FoldedGaussianPair
 from proofs.pairs.laplace import LaplacePair
 from proofs.pairs.logistic import LogisticPair
 from proofs.pairs.opposite_gaussians import OppositeGaussiansPair
@@ -41,6 +42,8 @@ def _sampled(fields: Fields) -> Pair:
     return SampledPair(base, rate(fields), read_direction(fields.take("direction")))
 
 
+MAX_FLOOR: Final = 600  # nats
+
 KINDS: Final[dict[str, Callable[[Fields], Pair]]] = {
     "gaussian": lambda fields: GaussianPair(fields.positive("mu_squared")),
     "laplace": lambda fields: LaplacePair(fields.positive("epsilon")),
@@ -55,6 +58,10 @@ KINDS: Final[dict[str, Callable[[Fields], Pair]]] = {
     "opposite-gaussians": lambda fields: OppositeGaussiansPair(
         fields.positive("mu_squared"), rate(fields)
     ),
+    "floored-gaussian": lambda f: FlooredGaussianPair(
+        f.positive("mu_squared"), f.rational("floor", least=0, most=MAX_FLOOR)
+    ),
+    "folded-gaussian": lambda fields: FoldedGaussianPair(fields.positive("mu_squared")),
     "sampled": _sampled,
 }
 

@@ -179,6 +179,8 @@ PAIRS: Final[Mapping[str, str]] = MappingProxyType(
         "discrete-gaussian": "discrete",
         "sampled": "samples",
         "opposite-gaussians": "samples",
+        "floored-gaussian": "curves",
+        "folded-gaussian": "curves",
     }
 )
 """The set of every kind of pair."""

@@ -8,7 +8,8 @@ from typing import Final
 from proofs.balls.arithmetic import ball, exact, require_at_most
 from proofs.errors import RefusedError
 from proofs.logic.rule import Application
-from proofs.logic.statement import GDP, ApproxDP, PureDP
+from proofs.logic.statement import GDP, ApproxDP, Pairs, PureDP
+from proofs.pairs.gaussian_above_floor import FlooredGaussianPair
 
 _LAWS: Final = {
     "laplace": "of mass proportional to e^(-(|k_1| + ... + |k_m|)/scale)",
@@ -21,16 +22,23 @@ _DRAWN: Final = "drawn anew for every coordinate and independent of the data and
 def logistic(step: Application) -> tuple[str, ...]:
     """Logistic losses of rows of norm R, lambda >= 2 sigma^2: mu-GDP, mu = R/sigma, 2R/sigma.
 
-    The latter under replace-one, where the vectors of both records can be any.
+    The latter under replace-one, where the vectors of both records can be any. For smaller lambda,
+    if a record is added or removed: floored Gaussian pairs, with the floor
+    R^2 (1/lambda - 1/(2 sigma^2)) where P has the record and 0 where it has not.
     Source: proofs/theory/logistic.md, Theorem 1.
     """
     step.axiom()
     norm, sigma = step.witness.positive("norm"), step.witness.positive("sigma")
     regulariser = step.witness.positive("regulariser")
-    if regulariser < 2 * sigma**2:
+    mu_squared = (norm / sigma) ** 2
+    if regulariser >= 2 * sigma**2:
+        step.expect(GDP(mu_squared * (4 if step.conclusion.relation == "replace-one" else 1)))
+    elif step.conclusion.relation in ("add-remove", "zero-out"):
+        floor = norm**2 / regulariser - mu_squared / 2
+        pairs = [FlooredGaussianPair(mu_squared, least) for least in (floor, Fraction(0))]
+        step.expect(Pairs(*(((pair, 1),) for pair in pairs)))
+    else:
         raise RefusedError("the rule wants a regulariser of at least 2 sigma^2")
-    replaced = 2 if step.conclusion.relation == "replace-one" else 1
-    step.expect(GDP((replaced * norm / sigma) ** 2))
     labels = ", of which the label decides no more than the sign, or that it is 0"
     signs = labels if step.conclusion.relation == "replace-label" else ""
     losses = (

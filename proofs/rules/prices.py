@@ -13,6 +13,7 @@ from proofs.pairs.discrete_gaussian import DiscreteGaussianPair, reach
 from proofs.pairs.discrete_laplace import DiscreteLaplacePair
 from proofs.pairs.finite import FinitePair
 from proofs.pairs.gaussian import GaussianPair
+from proofs.pairs.gaussian_above_floor import FlooredGaussianPair, FoldedGaussianPair
 from proofs.pairs.laplace import LaplacePair
 from proofs.pairs.logistic import LogisticPair
 from proofs.pairs.opposite_gaussians import OppositeGaussiansPair
@@ -32,6 +33,8 @@ KINDS: dict[type[Pair], str] = {
     RandomizedResponsePair: "randomized-response",
     DiscreteLaplacePair: "discrete-laplace",
     DiscreteGaussianPair: "discrete-gaussian",
+    FlooredGaussianPair: "floored-gaussian",
+    FoldedGaussianPair: "folded-gaussian",
 }
 
 

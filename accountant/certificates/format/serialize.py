@@ -20,6 +20,8 @@ from accountant.guarantees.zcdp import ZCDP
 from accountant.pairs.discrete_gaussian import DiscreteGaussianPair
 from accountant.pairs.discrete_laplace import DiscreteLaplacePair
 from accountant.pairs.finite import FinitePair
+from accountant.pairs.floored_gaussian import FlooredGaussianPair
+from accountant.pairs.folded_gaussian import FoldedGaussianPair
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.laplace import LaplacePair
 from accountant.pairs.logistic import LogisticPair
@@ -159,6 +161,14 @@ def pair(one: Pair) -> Object:
                 "mu_squared": show_rational(one.mu_squared),
                 "sampling_rate": show_rational(one.sampling_rate),
             }
+        case FlooredGaussianPair(reverse=False):
+            return {
+                "kind": "floored-gaussian",
+                "mu_squared": show_rational(one.mu_squared),
+                "floor": show_rational(one.floor),
+            }
+        case FoldedGaussianPair(reverse=False):
+            return {"kind": "folded-gaussian", "mu_squared": show_rational(one.mu_squared)}
         case SubsampledPair():
             return _sampled(one)
         case _:

@@ -16,6 +16,8 @@ from accountant.guarantees.point_lists import Points
 from accountant.pairs.discrete_gaussian import DiscreteGaussianPair
 from accountant.pairs.discrete_laplace import DiscreteLaplacePair
 from accountant.pairs.finite import FinitePair
+from accountant.pairs.floored_gaussian import FlooredGaussianPair
+from accountant.pairs.folded_gaussian import FoldedGaussianPair
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.laplace import LaplacePair
 from accountant.pairs.logistic import LogisticPair
@@ -38,6 +40,8 @@ _CLOSED = (
     DiscreteGaussianPair
     | DiscreteLaplacePair
     | FinitePair
+    | FlooredGaussianPair
+    | FoldedGaussianPair
     | GaussianPair
     | LaplacePair
     | LogisticPair

@@ -81,7 +81,8 @@ def test_refuses_what_has_no_price() -> None:
     for changes in ({"sigma": 1}, {"epsilon": None}, {"classes": None}, {"classes": [1, 1]}):
         with pytest.raises(ParameterError):
             LogisticRegression(**{**BUDGET, **changes}).guarantee()
+    model = LogisticRegression(sigma=3, regulariser=1, classes=[0, 1], relation=ReplaceOne())
     with pytest.raises(NotImplied):
-        LogisticRegression(sigma=3, regulariser=1, classes=[0, 1]).fit(X, Y)
+        model.fit(X, Y)
     doubled = LogisticRegression(sigma=3, classes=[0, 1], relation=ReplaceOne()).guarantee()
     assert doubled.gdp().upper == pytest.approx(2 / 3)

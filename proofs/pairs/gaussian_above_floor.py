@@ -1,0 +1,153 @@
+"""Pairs with the loss of a Gaussian pair from a floor on: floored and folded."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+from flint import acb, arb
+
+from proofs.balls.arithmetic import ball, exact, normal_tail
+from proofs.errors import RefusedError
+from proofs.pairs.pair import Formula, Moments, Pair, no_witness, unbounded
+
+
+class GaussianAboveFloor(Pair, ABC):
+    """Under P the loss is G ~ N(mu^2/2, mu^2) above f, of w times its density, and else f.
+
+    Q has the density e^{-loss} there and its other mass off P, so no loss is infinite under P.
+    M(s) = atom e^{sf} + w e^{s(s+1) mu^2/2} Phi(s mu + mu/2 - f/mu). The density's part is the
+    transform of g(l) = w e^{cl} n(l) on (f, inf), which rises, if at all, to at most its maximum
+    and falls to 0: integrated by parts, its modulus at c + iy is at most 2 max g / y, with
+    max g = w e^{c(c+1) mu^2/2} / (mu sqrt(2 pi)).
+    Proof in proofs/theory/logistic.md, Theorem 2, and separators.md, Theorem 3.
+    """
+
+    __slots__ = ()
+
+    mu_squared: Fraction
+
+    @property
+    @abstractmethod
+    def lowest(self) -> Fraction:
+        """Return the floor f, at or above 0."""
+
+    @property
+    @abstractmethod
+    def weight(self) -> int:
+        """Return w, 1 with an atom at the floor or 2 without one."""
+
+    @property
+    @final
+    def infinite(self) -> Fraction:
+        """Return 0: Q has a density on P's support."""
+        return Fraction(0)
+
+    @property
+    @final
+    def lattice(self) -> tuple[Fraction, Fraction] | None:
+        """Return None: the loss has a density above the floor."""
+        return None
+
+    @final
+    def largest(self) -> arb:
+        """Refuse: losses are unbounded."""
+        raise unbounded(self.describe())
+
+    @final
+    def moments(self, witness: object) -> Moments:
+        """Return M by its formula."""
+        no_witness(witness)
+        square, floor, weight = ball(self.mu_squared), ball(self.lowest), self.weight
+        mu = square.sqrt()
+        atom = self._atom()
+
+        def moment(s: acb) -> acb:
+            z = s * mu + mu / 2 - floor / mu
+            share = (-z / arb(2).sqrt()).erfc() / 2
+            return (s * floor).exp() * atom + weight * (s * (s + 1) * square / 2).exp() * share
+
+        def decay(c: arb, y: arb) -> arb:
+            top = weight * (c * (c + 1) * square / 2).exp() / (mu * (2 * arb.pi()).sqrt())
+            return (c * floor).exp() * atom + 2 * top / y
+
+        return Formula(moment, decay)
+
+    @final
+    def profile(self, epsilon: arb) -> arb:
+        """Return w delta_mu from the floor on, 1 - e^{eps - f}(1 - w delta_mu(f)) below."""
+        floor = ball(self.lowest)
+        if epsilon >= floor:
+            return self.weight * self._gaussian(epsilon)
+        if epsilon < floor:
+            return 1 - (epsilon - floor).exp() * (1 - self.weight * self._gaussian(floor))
+        return self.profile(epsilon.lower()).union(self.weight * self._gaussian(epsilon))
+
+    def _gaussian(self, epsilon: arb) -> arb:
+        """Return the profile of mu-GDP."""
+        mu = ball(self.mu_squared).sqrt()
+        return normal_tail(epsilon / mu - mu / 2) - epsilon.exp() * normal_tail(
+            epsilon / mu + mu / 2
+        )
+
+    def _atom(self) -> arb:
+        """Return the mass at the floor."""
+        if self.weight == 2:
+            return arb(0)
+        mu = ball(self.mu_squared).sqrt()
+        return normal_tail(mu / 2 - ball(self.lowest) / mu)
+
+    @final
+    def swapped(self) -> Pair:
+        """Refuse: the swapped pair has infinite losses, and no rule needs it."""
+        raise RefusedError(f"the checker does not know the swap of {self.describe()}")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class FlooredGaussianPair(GaussianAboveFloor):
+    """The loss max(G, floor)."""
+
+    mu_squared: Fraction
+    floor: Fraction
+
+    @property
+    def lowest(self) -> Fraction:
+        """Return the floor."""
+        return self.floor
+
+    @property
+    def weight(self) -> int:
+        """Return 1."""
+        return 1
+
+    def describe(self) -> str:
+        """Name both parameters."""
+        return (
+            f"the floored Gaussian pair of mu^2 = {exact(self.mu_squared)} and floor "
+            f"{exact(self.floor)}"
+        )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class FoldedGaussianPair(GaussianAboveFloor):
+    """The loss mu |N| + mu^2/2, which is G above mu^2/2 with twice the density."""
+
+    mu_squared: Fraction
+
+    @property
+    def lowest(self) -> Fraction:
+        """Return mu^2/2."""
+        return self.mu_squared / 2
+
+    @property
+    def weight(self) -> int:
+        """Return 2."""
+        return 2
+
+    def describe(self) -> str:
+        """Name mu."""
+        return f"the folded Gaussian pair of mu^2 = {exact(self.mu_squared)}"

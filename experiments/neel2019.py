@@ -58,11 +58,11 @@ MARRIED = (
     "Widowed",
 )
 CUTS = {
-    "education-num": (9, 11, 12),
-    "hours-per-week": (45,),
+    "education-num": (8, 9, 12),
+    "hours-per-week": (40,),
     "capital-gain": (5_000,),
     "capital-loss": (1_500,),
-    "age": (30, 45),
+    "age": (28, 37),
 }
 Fit = Callable[[float, int], list[NDArray[np.float64]]]
 

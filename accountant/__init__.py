@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from accountant.sensitivity import L1, L2, L2Contribution, LInf, Sensitivity
     from accountant.theorems.composition.choice import choice
     from accountant.theorems.composition.compose import compose, self_compose
+    from accountant.theorems.composition.map_records import map_records
     from accountant.theorems.composition.parallel import parallel_compose
     from accountant.theorems.composition.parallel_positions import parallel_positions
     from accountant.theorems.composition.post_process import post_process
@@ -124,6 +125,7 @@ _HOMES = {
     "compose": "accountant.theorems.composition.compose",
     "convert": "accountant.theorems.conversion.convert",
     "group": "accountant.theorems.group.group",
+    "map_records": "accountant.theorems.composition.map_records",
     "parallel_compose": "accountant.theorems.composition.parallel",
     "parallel_positions": "accountant.theorems.composition.parallel_positions",
     "plan_selection": "accountant.calibration.plan_selection",
@@ -192,6 +194,7 @@ __all__ = [  # noqa: RUF022 - plain order, as a test of the surface compares
     "compose",
     "convert",
     "group",
+    "map_records",
     "parallel_compose",
     "parallel_positions",
     "plan_selection",

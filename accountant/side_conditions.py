@@ -66,6 +66,11 @@ OUTPUTS_ALONE: Final = SideCondition(
     "outputs alone",
     "{description} does not look at the data, nor at the randomness of what it is applied to",
 )
+MAPPED_ALONE: Final = SideCondition(
+    "each record mapped alone",
+    "{description} maps every record to one that depends on that record alone, a blank one to a "
+    "blank one, and features without looking at labels",
+)
 POISSON_SAMPLE: Final = SideCondition(
     "independent sampling",
     "every record is drawn independently with probability {rate}, whatever the mechanism draws",

@@ -320,6 +320,7 @@ _PLAIN = [
     "choice",
     "parallel/position",
     "post-process",
+    "map-records",
     "restrict/relation",
     "subsample/poisson",
     "subsample/gaussian-sum",

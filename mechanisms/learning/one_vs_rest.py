@@ -12,7 +12,7 @@ from accountant import arguments as check
 from accountant.errors import ParameterError
 from accountant.guarantees.guarantee import Guarantee
 from accountant.relation import R
-from accountant.theorems.composition.post_process import post_process
+from accountant.theorems.composition.map_records import map_records
 from mechanisms.learning.batch_perceptron import BatchPerceptron
 from mechanisms.learning.bounded_updates import learned
 from mechanisms.learning.kesler_perceptron import MOST_CLASSES
@@ -101,7 +101,7 @@ class OneVsRest(Mechanism[R]):
             NotImplied: as for the base.
         """
         runs = self.base.repeat(self.classes).guarantee()
-        return post_process(runs, description="labelling each record by whether it is of a class")
+        return map_records(runs, description="labelling each record by whether it is of a class")
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Run the base on every relabelled dataset: records of shape (len(datasets), count)."""

@@ -62,6 +62,7 @@ RULE_SETS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
             "repeat/pair": compose.pair,
             "choice": compose.choice,
             "post-process": compose.post_process,
+            "map-records": compose.map_records,
             "subsample/poisson": subsample.poisson,
             "convert/pure-approx": convert.pure_to_approx,
             "convert/approx-pure": convert.approx_to_pure,

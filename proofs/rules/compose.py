@@ -145,14 +145,27 @@ def parallel_positions(step: Application) -> tuple[str, ...]:
 
 def post_process(step: Application) -> tuple[str, ...]:
     """A function of the outputs satisfies the same. Source: arXiv:1905.02383, Proposition 2.8."""
+    name, said = _described(step)
+    alone = "that is the same for all datasets and depends on nothing else"
+    return (f"releases a function of what {name} releases {alone}, {said}",)
+
+
+def map_records(step: Application) -> tuple[str, ...]:
+    """On records that are mapped one by one the same holds. Proof: proofs/theory/map_records.md."""
+    name, said = _described(step)
+    alone = "to one that depends on that record alone, a blank one to a blank one"
+    mapped = f"{alone}, and features without looking at labels, {said}"
+    return (f"releases what {name} releases on records of which each is mapped {mapped}",)
+
+
+def _described(step: Application) -> tuple[str, str]:
+    """The mechanism of the one premise, which is the conclusion, and what the author says of it."""
     description = step.witness.words("description")
     (claim,) = step.every(object, most=1)
     if step.conclusion.claim != claim:
         raise RefusedError("the conclusion is not the premise")
     (name,) = step.mechanisms
-    said = f"which the certificate's author describes as {quoted(description)}"
-    alone = "that is the same for all datasets and depends on nothing else"
-    return (f"releases a function of what {name} releases {alone}, {said}",)
+    return name, f"which the certificate's author describes as {quoted(description)}"
 
 
 def look_up(points: Points) -> int:

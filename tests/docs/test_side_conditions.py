@@ -75,6 +75,7 @@ VERDICTS: Final = {
     "split kept by blanking": r"at nothing of it that blanking it changes",
     "parts apart": r"none of which looks at what another releases",
     "outputs alone": r"releases a function of what M\d+ releases that .* depends on nothing else",
+    "each record mapped alone": r"of which each is mapped to one that depends on that record alone",
     "independent sampling": r"every record (is drawn )?independently with probability",
     "uniform subset": r"\d+ of the \d+ records, all such subsets equally likely",
     "hidden sample": r"reveals nothing else of the sample|drawn records' .* and nothing else",

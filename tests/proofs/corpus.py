@@ -25,6 +25,7 @@ from accountant import (
     compose,
     convert,
     group,
+    map_records,
     parallel_compose,
     post_process,
     self_compose,
@@ -78,7 +79,8 @@ def _curves() -> Guarantee[Any]:
 
 def _groups() -> Guarantee[Any]:
     base = compose(GDP(mu=0.5), GDP(mu=0.25))
-    return group(post_process(base, description="rounding"), size=3)
+    mapped = map_records(base, description="clipping")
+    return group(post_process(mapped, description="rounding"), size=3)
 
 
 def _disjoint() -> Guarantee[Any]:

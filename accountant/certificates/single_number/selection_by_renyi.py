@@ -16,6 +16,7 @@ from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.rdp import RDP
 from accountant.theorems.composition.compose import self_compose
+from accountant.theorems.composition.map_records import map_records
 from accountant.theorems.composition.post_process import post_process
 from accountant.theorems.composition.rdp import compose_rdp
 from accountant.theorems.conversion.notion_to_rdp import notion_to_rdp
@@ -53,6 +54,8 @@ def as_renyi(derivation: Derivation, orders: list[Fraction]) -> RDP[Any]:
             return compose_rdp([self_compose(parts[0], int(str(given["count"])))], orders=orders)
         case "post-process":
             return post_process(parts[0], description=str(given["description"]))
+        case "map-records":
+            return map_records(parts[0], description=str(given["description"]))
         case _:
             raise NotCertified(
                 f"Renyi divergences through {derivation.rule} of a selection are not certified; "

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from accountant import arguments as check
 from accountant.errors import ParameterError
 from accountant.guarantees.guarantee import Guarantee
-from accountant.theorems.composition.post_process import post_process
+from accountant.theorems.composition.map_records import map_records
 from mechanisms.learning.grid import WIDEST, Vectors
 from mechanisms.learning.records import Records, as_records
 
@@ -86,9 +86,7 @@ class FeatureMap(ABC):
     @final
     def applied(self, guarantee: N) -> N:
         """The guarantee of a learner on mapped records, with the map in its derivation."""
-        return post_process(
-            guarantee, description=f"training on rows mapped one by one by {self.description}"
-        )
+        return map_records(guarantee, description=self.description)
 
 
 class LinearMap(FeatureMap, ABC):

@@ -192,6 +192,11 @@ PROCESSED = [
     Case("post-process", gdp("2"), [gdp("2")], {"description": "a\nb"}, "printable"),
     Case("post-process", gdp("2"), [gdp("2")], {"description": 5}, "characters"),
     Case("post-process", gdp("2"), [gdp("2")], {}, "has no description"),
+    Case("map-records", gdp("2"), [gdp("2")], {"description": "clipping"}),
+    Case("map-records", gdp("1"), [gdp("2")], {"description": "clipping"}, "not the premise"),
+    Case("map-records", gdp("2"), [gdp("2"), gdp("2")], {"description": "x"}, "takes 1"),
+    Case("map-records", gdp("2"), [gdp("2")], {"description": ""}, "characters"),
+    Case("map-records", gdp("2"), [gdp("2")], {}, "has no description"),
 ]
 
 

@@ -30,8 +30,14 @@ if TYPE_CHECKING:
     from mechanisms.learning.covers.published_cover import PublishedCover, published_cover
     from mechanisms.learning.covers.random_directions import RandomDirections
     from mechanisms.learning.exponential_halfspaces import ExponentialHalfspaces
+    from mechanisms.learning.exponential_networks import ExponentialNetworks
     from mechanisms.learning.featured import Featured
     from mechanisms.learning.kesler_perceptron import KeslerPerceptron
+    from mechanisms.learning.label_private import (
+        LabelPrivateDescent,
+        LabelPrivateHalfspaces,
+        RandomizedLabels,
+    )
     from mechanisms.learning.logistic_objective import LogisticObjective
     from mechanisms.learning.maps.feature_map import FeatureMap
     from mechanisms.learning.maps.fourier_features import FourierFeatures
@@ -102,6 +108,7 @@ _HOMES = {
     "EnumerationOracle": "mechanisms.learning.separators.oracles",
     "ExponentialHalfspaces": "mechanisms.learning.exponential_halfspaces",
     "ExponentialMechanism": "mechanisms.selection.exponential",
+    "ExponentialNetworks": "mechanisms.learning.exponential_networks",
     "FeatureMap": "mechanisms.learning.maps.feature_map",
     "Featured": "mechanisms.learning.featured",
     "FiniteCover": "mechanisms.learning.covers.finite_cover",
@@ -113,6 +120,8 @@ _HOMES = {
     "Grid": "mechanisms.learning.separators.spaces",
     "Histogram": "mechanisms.noise.histogram",
     "KeslerPerceptron": "mechanisms.learning.kesler_perceptron",
+    "LabelPrivateDescent": "mechanisms.learning.label_private",
+    "LabelPrivateHalfspaces": "mechanisms.learning.label_private",
     "Laplace": "mechanisms.noise.laplace",
     "LaplaceStop": "mechanisms.learning.stops",
     "LogisticObjective": "mechanisms.learning.logistic_objective",
@@ -135,6 +144,7 @@ _HOMES = {
     "PublishedCover": "mechanisms.learning.covers.published_cover",
     "RademacherProjection": "mechanisms.learning.maps.rademacher_projection",
     "RandomDirections": "mechanisms.learning.covers.random_directions",
+    "RandomizedLabels": "mechanisms.learning.label_private",
     "RandomizedResponse": "mechanisms.local.randomized_response",
     "Records": "mechanisms.learning.records",
     "Repeated": "mechanisms.combinators.repeated",
@@ -187,6 +197,7 @@ __all__ = [
     "EnumerationOracle",
     "ExponentialHalfspaces",
     "ExponentialMechanism",
+    "ExponentialNetworks",
     "FeatureMap",
     "Featured",
     "FiniteCover",
@@ -198,6 +209,8 @@ __all__ = [
     "Grid",
     "Histogram",
     "KeslerPerceptron",
+    "LabelPrivateDescent",
+    "LabelPrivateHalfspaces",
     "Laplace",
     "LaplaceStop",
     "LogisticObjective",
@@ -220,6 +233,7 @@ __all__ = [
     "PublishedCover",
     "RademacherProjection",
     "RandomDirections",
+    "RandomizedLabels",
     "RandomizedResponse",
     "Records",
     "Repeated",

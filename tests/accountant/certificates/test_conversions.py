@@ -35,7 +35,9 @@ from accountant import (
     compose,
     convert,
     group,
+    map_records,
     parallel_compose,
+    parallel_positions,
     post_process,
     restrict,
     select,
@@ -217,6 +219,8 @@ def test_every_theorem_can_be_applied_again() -> None:
         MetricDP(epsilon=1).to_pair(),
         choice(GDP(mu=1), GDP(mu=2)),
         restrict(GDP(mu=1, relation=ReplaceOne())),
+        map_records(GDP(mu=1), description="clipping"),
+        parallel_positions(*(GDP(mu=mu, relation=ReplaceOne()) for mu in (1, 2))),
     ]
     made = [make() for make in COMPUTATIONS.values()] + [make() for make, _ in CASES.values()]
     seen = set()

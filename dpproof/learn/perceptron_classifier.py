@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from accountant import AddRemove, Guarantee, calibrate
+from accountant import AddRemove, Guarantee, WithoutReplacement, calibrate
 from accountant import arguments as check
 from accountant.arguments import Number
 from accountant.errors import ParameterError
@@ -58,6 +58,8 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         fit_intercept: whether to learn an offset, as the weight of a constant feature.
         intercept_scaling: the value of that feature, a public constant in data units. Rows are
             clipped or scaled together with it.
+        batch: ``WithoutReplacement(...)`` takes a fresh subset of a fixed size in every step in
+            place of a Poisson sample, under ``ReplaceOne()`` only.
         relation: which datasets are neighbours; None is AddRemove().
         random_state: None takes the noise from the operating system. An integer makes it
             predictable, for tests only, and warns.
@@ -101,6 +103,7 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         map: FeatureMap | None = None,  # noqa: A002  # what other learners call it
         fit_intercept: bool = False,
         intercept_scaling: Number = 1,
+        batch: WithoutReplacement | None = None,
         relation: Relation | None = None,
         random_state: int | None = None,
         ledger: LedgerPlace | None = None,
@@ -119,6 +122,7 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         self.map = map
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
+        self.batch = batch
         self.relation = relation
         self.random_state = random_state
         self.ledger = ledger
@@ -263,6 +267,7 @@ class PerceptronClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             "relation": relation,
             "average": self.average,
             "stop": self.stop,
+            "batch": self.batch,
         }
         two = classes == 2
         base = BatchPerceptron(**shared) if two else KeslerPerceptron(classes=classes, **shared)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import auditing
-from accountant import AddRemove, ReplaceOne
+from accountant import AddRemove, ReplaceOne, WithoutReplacement
 from accountant.errors import ParameterError
 from dpproof.learn import PerceptronClassifier, PredictableNoise, SecondRelease
 from dpproof.pipeline.parse import load
@@ -224,6 +224,18 @@ def test_stopping_rules_reach_the_learner() -> None:
     assert counted.learner().sigma > digits().learner().sigma  # type: ignore[attr-defined]
 
 
+def test_batches_of_a_fixed_size_reach_the_learner() -> None:
+    """Under replace-one, for as many rows as the scheme says."""
+    batch = WithoutReplacement(sample_size=200, population_size=len(X))
+    model = digits(epsilon=None, delta=None, sigma=4, relation=ReplaceOne(), batch=batch, steps=9)
+    model.fit(X, Y)
+
+    assert model.guarantee_.relation == ReplaceOne()
+    assert model.guarantee_ == model.learner().guarantee()
+    with pytest.raises(ParameterError, match="1797 records"):
+        base.clone(model).fit(X[:-1], Y[:-1])
+
+
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
@@ -238,6 +250,7 @@ def test_stopping_rules_reach_the_learner() -> None:
         ({"rate": 2}, "rate must be"),
         ({"margin": -1}, "margin must be"),
         ({"stop": "early"}, "stop must be"),
+        ({"batch": WithoutReplacement(sample_size=1, population_size=2)}, "ReplaceOne"),
         ({"map": np.eye(64)}, "map must be"),
         ({"fit_intercept": 1}, "fit_intercept must be"),
         ({"fit_intercept": True, "map": WAVES}, "fit_intercept must be"),

@@ -143,6 +143,13 @@ PERTURBED_MINIMUM: Final = SideCondition(
     "{regulariser} ||w||^2 / 2 and a linear term of independent ideal Gaussian coordinates, and of "
     "what is released beside it",
 )
+SPHERICAL_MINIMUM: Final = SideCondition(
+    "spherical minimum",
+    "the released weights are a function of the exact minimum of the logistic losses of all "
+    "records, each of a row of norm at most {bound} that depends on its record alone, with penalty "
+    "{regulariser} ||w||^2 / 2 and a linear term of ideal noise whose density falls exponentially "
+    "with its Euclidean norm, and of what is released beside it",
+)
 PERTURBED_CHOICE: Final = SideCondition(
     "perturbed choice",
     "the released candidate is the first, in an order that no data decides, to minimise an integer "

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     )
     from mechanisms.learning.planning.perceptron_plan import PerceptronPlan, plan_perceptron
     from mechanisms.learning.projected import Projected
+    from mechanisms.learning.pure_logistic import PureLogisticObjective
     from mechanisms.learning.records import Records
     from mechanisms.learning.separators.enumerated_exponential import EnumeratedExponential
     from mechanisms.learning.separators.losses import ParityLoss, ZeroOne
@@ -142,6 +143,7 @@ _HOMES = {
     "Polygon": "mechanisms.learning.covers.polygon",
     "Projected": "mechanisms.learning.projected",
     "PublishedCover": "mechanisms.learning.covers.published_cover",
+    "PureLogisticObjective": "mechanisms.learning.pure_logistic",
     "RademacherProjection": "mechanisms.learning.maps.rademacher_projection",
     "RandomDirections": "mechanisms.learning.covers.random_directions",
     "RandomizedLabels": "mechanisms.learning.label_private",
@@ -231,6 +233,7 @@ __all__ = [
     "Polygon",
     "Projected",
     "PublishedCover",
+    "PureLogisticObjective",
     "RademacherProjection",
     "RandomDirections",
     "RandomizedLabels",

@@ -294,6 +294,7 @@ _PLAIN = [
     "mechanism/report-noisy-max",
     "mechanism/permute-and-flip",
     "mechanism/above-threshold",
+    "mechanism/logistic-objective-pure",
     "mechanism/separator-perturbation",
     "state/pure-dp",
     "state/approx-dp",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final, overload
+from typing import Any, Final, final, overload
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from mechanisms.learning.bounded_updates import learned
 from mechanisms.learning.grid import WIDEST
 from mechanisms.learning.halfspace import signed, signs
 from mechanisms.learning.logistic_release import Release
+from mechanisms.learning.pure_logistic import PureLogisticObjective
 from mechanisms.learning.records import on_grid
 from mechanisms.mechanism import Mechanism
 from mechanisms.noise.gaussian import Gaussian
@@ -135,6 +136,23 @@ class LogisticObjective(Mechanism[R]):
         object.__setattr__(self, "norm", None if norm is None else scale(norm=norm))
         object.__setattr__(self, "relation", parameters.require_relation(relation))
         object.__setattr__(self, "features", width)
+
+    @staticmethod
+    def pure(
+        *,
+        epsilon: Number,
+        regulariser: Number,
+        norm: Number | None = 1,
+        relation: Any = parameters.DEFAULT_RELATION,  # noqa: ANN401  # of any type of relation
+        features: int | None = None,
+    ) -> PureLogisticObjective[Any]:
+        """The same with spherical noise, which is epsilon-DP.
+
+        Raises:
+            ParameterError: as for ``PureLogisticObjective``.
+        """
+        given: dict[str, Any] = {"epsilon": epsilon, "regulariser": regulariser, "norm": norm}
+        return PureLogisticObjective(**given, relation=relation, features=features)
 
     @property
     def acts_on_records(self) -> bool:

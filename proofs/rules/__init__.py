@@ -99,6 +99,7 @@ RULE_SETS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
             "mechanism/report-noisy-max": mechanisms.report_noisy_max,
             "mechanism/permute-and-flip": mechanisms.permute_and_flip,
             "mechanism/above-threshold": above_threshold.above_threshold,
+            "mechanism/logistic-objective-pure": objective_perturbation.logistic_pure,
             "mechanism/separator-perturbation": objective_perturbation.separator,
             "dominate/bounded-range": dominate.bounded_range,
             "dominate/metric-dp": dominate.metric_dp,

@@ -54,6 +54,34 @@ def logistic(step: Application) -> tuple[str, ...]:
     return (released,)
 
 
+def logistic_pure(step: Application) -> tuple[str, ...]:
+    """Density of b proportional to e^(-||b||/scale), norm^2/lambda <= norm/scale: (norm/scale)-DP.
+
+    Twice that if a record or label is replaced.
+    Source: proofs/theory/logistic.md, Theorem 3.
+    """
+    step.axiom()
+    norm, scale = step.witness.positive("norm"), step.witness.positive("scale")
+    regulariser = step.witness.positive("regulariser")
+    epsilon = norm / scale
+    if norm**2 > epsilon * regulariser:
+        raise RefusedError("the rule wants a regulariser of at least norm times scale")
+    replaced = step.conclusion.relation in ("replace-one", "replace-label")
+    step.expect(PureDP(epsilon * (2 if replaced else 1)))
+    losses = (
+        "the sum over the records of log(1 + e^(-<a, w>)), a vector a of norm at most "
+        f"{exact(norm)} that depends on its record alone and is 0 for a blank one"
+    )
+    law = f"of density proportional to e^(-||b||_2/{exact(scale)})"
+    released = (
+        f"computes the exact minimum over all w of {losses}, plus {exact(regulariser)} ||w||^2/2 "
+        f"plus <b, w>, b ideal spherical noise {law}, drawn anew for every coordinate and "
+        "independent of the data and all other noise, and releases a function of that minimum that "
+        "is the same for all datasets, and nothing else"
+    )
+    return (released,)
+
+
 def separator(step: Application) -> tuple[str, ...]:
     """Noise on the m places of patterns, hiding shifts by s: epsilon-DP.
 

@@ -96,7 +96,8 @@ VERDICTS: Final = {
     "same candidates": r"candidates that is the same for all datasets",
     "perturbed choice": r"releases a candidate w .* minimises an integer objective",
     "near minimum": r"misses the minimum by at most \d+ units, whatever the data",
-    "perturbed minimum": r"exact minimum over all w .*a function of that minimum .*nothing else",
+    "spherical minimum": r"exact minimum over all w .* ideal spherical noise",
+    "perturbed minimum": r"exact minimum over all w .* ideal Gaussian noise .*nothing else",
     "categories": r"one of \d+ categories, the same list for all datasets",
 }
 """How the checker, which shares no words with the library, says each condition."""
@@ -154,6 +155,7 @@ EXAMPLES: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
     "near separator": lambda: SeparatorPerturbation(
         epsilon=1, space=Cube(2), oracle=MilpOracle()
     ).guarantee(),
+    "pure logistic": lambda: LogisticObjective.pure(epsilon=1, regulariser=1).guarantee(),
     "logistic": lambda: LogisticObjective(sigma=2, regulariser=8).guarantee(),
     "shifted": lambda: DiscreteGaussian(sigma=9, sensitivity=L1(3)).guarantee(),
     "both": lambda: compose(ZCDP(rho=1), ZCDP(rho=2)),

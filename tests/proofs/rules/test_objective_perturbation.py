@@ -12,6 +12,8 @@ RULE = "mechanism/logistic-objective"
 CHOICE = "mechanism/separator-perturbation"
 
 
+BALL = "mechanism/logistic-objective-pure"
+SPHERE = {"norm": "3", "scale": "6", "regulariser": "18"}
 SMALL = {**LOGISTIC, "regulariser": "4"}
 
 
@@ -43,6 +45,17 @@ CASES = [
     Case(RULE, said("gdp", mu_squared="5/2"), witness=LOGISTIC, why=OTHER),
     Case(RULE, said("gdp", mu_squared="9/4", relation="replace-one"), witness=LOGISTIC, why=OTHER),
     Case(RULE, said("gdp", mu_squared="9/4"), witness=SMALL, why=OTHER),
+    Case(BALL, said("pure-dp", epsilon="1/2"), witness=SPHERE),
+    Case(BALL, said("pure-dp", epsilon="1", relation="replace-one"), witness=SPHERE),
+    Case(BALL, said("pure-dp", epsilon="1", relation="replace-label"), witness=SPHERE),
+    Case(BALL, said("pure-dp", epsilon="1/2", relation="replace-one"), witness=SPHERE, why=OTHER),
+    Case(BALL, said("pure-dp", epsilon="2/5"), witness=SPHERE, why=OTHER),
+    Case(
+        BALL,
+        said("pure-dp", epsilon="1/2"),
+        witness={**SPHERE, "regulariser": "17"},
+        why="norm times scale",
+    ),
     # floor 9 (1/4 - 1/8)
     Case(RULE, floored("9/8"), witness=SMALL),
     Case(RULE, floored("1"), witness=SMALL, why=OTHER),

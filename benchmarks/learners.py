@@ -34,8 +34,13 @@ _PEER: Final = Path(__file__).parent / "peer_logistic.py"
 
 
 def ours(split: Split, epsilon: float) -> PerceptronClassifier:
-    """Our classifier with its defaults: all rows in each of 60 steps, margin 0.1, norm 1."""
-    return PerceptronClassifier(epsilon=epsilon, delta=split.delta, classes=range(split.classes))
+    """Our classifier with its defaults: margin 0.1, norm 1; two classes take 200 steps, not 60."""
+    return PerceptronClassifier(
+        epsilon=epsilon,
+        delta=split.delta,
+        classes=range(split.classes),
+        steps=200 if split.classes == 2 else 60,
+    )
 
 
 def fitted(split: Split, fits: int) -> list[float]:
@@ -48,8 +53,11 @@ def fitted(split: Split, fits: int) -> list[float]:
     return found
 
 
-def peer(python: str, split: Split, fits: int) -> tuple[str, list[float]]:
-    """What diffprivlib is and its mean accuracy for every epsilon, in its own environment."""
+def peer(python: str, split: Split, fits: int) -> tuple[str, list[float], list[float]]:
+    """What diffprivlib is, and its mean accuracies for every epsilon, in its own environment.
+
+    First with its default penalty, then with the best of some, for which nothing is paid.
+    """
     with tempfile.TemporaryDirectory() as directory:
         file = Path(directory) / "rows.npz"
         np.savez(
@@ -62,7 +70,8 @@ def peer(python: str, split: Split, fits: int) -> tuple[str, list[float]]:
         command = [python, str(_PEER), str(file), json.dumps(EPSILONS), str(fits)]
         run = subprocess.run(command, capture_output=True, text=True, check=True)
     answer = json.loads(run.stdout.splitlines()[-1])
-    return f"diffprivlib {answer['version']}", [one["accuracy"] for one in answer["found"]]
+    default, best = ([one[kind] for one in answer["found"]] for kind in ("default", "best"))
+    return f"diffprivlib {answer['version']}", default, best
 
 
 def side_by_side(splits: Sequence[Split], python: str | None, fits: int) -> Table:
@@ -72,10 +81,11 @@ def side_by_side(splits: Sequence[Split], python: str | None, fits: int) -> Tabl
         mine = fitted(split, fits)
         rows.append([split.name, f"{split.delta:g}", "PerceptronClassifier", *mine])
         if python is not None:
-            name, theirs = peer(python, split, fits)
+            name, theirs, best = peer(python, split, fits)
             rows.append([split.name, "0", f"{name} LogisticRegression", *theirs])
-            won = ["yes" if a >= b else "NO" for a, b in zip(mine, theirs, strict=True)]
-            rows.append([split.name, "", "ours at least as accurate", *won])
+            rows.append([split.name, "0", "the same, best of four penalties", *best])
+            won = ["yes" if a >= b else "NO" for a, b in zip(mine, best, strict=True)]
+            rows.append([split.name, "", "ours at least as accurate as both", *won])
         if split.name in GOALS:
             goals = [(a, b) for a, b in zip(mine, GOALS[split.name], strict=False)]
             met = [f"{b:g}: {'met' if a >= b else 'NOT MET'}" for a, b in goals]

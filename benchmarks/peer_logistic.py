@@ -7,15 +7,16 @@ It needs diffprivlib and nothing of ours. The file has rows of norm 1, training 
 
 import json
 import sys
-import time
 import warnings
 from importlib.metadata import version
 
 import numpy as np
 
+PENALTIES = (1.0, 0.1, 0.01, 10.0)  # the default first
+
 
 def main() -> None:
-    """Print accuracies and processor times for every epsilon, as JSON."""
+    """Print the accuracy of the default penalty and of the best one for every epsilon, as JSON."""
     from diffprivlib.models import LogisticRegression  # noqa: PLC0415  # of the other environment
 
     warnings.simplefilter("ignore")
@@ -25,14 +26,14 @@ def main() -> None:
         )
     found = []
     for epsilon in json.loads(sys.argv[2]):
-        accuracies, times = [], []
-        for _ in range(int(sys.argv[3])):
-            start = time.process_time()
-            model = LogisticRegression(epsilon=epsilon, data_norm=1.0, max_iter=1000)
-            model.fit(train_x, train_y)
-            times.append(time.process_time() - start)
-            accuracies.append(float(model.score(test_x, test_y)))
-        found.append({"accuracy": float(np.mean(accuracies)), "seconds": min(times)})
+        accuracies = {}
+        for penalty in PENALTIES:
+            scores = []
+            for _ in range(int(sys.argv[3])):
+                model = LogisticRegression(epsilon=epsilon, C=penalty, data_norm=1.0, max_iter=1000)
+                scores.append(float(model.fit(train_x, train_y).score(test_x, test_y)))
+            accuracies[penalty] = float(np.mean(scores))
+        found.append({"default": accuracies[1.0], "best": max(accuracies.values())})
     print(json.dumps({"version": version("diffprivlib"), "found": found}))
 
 

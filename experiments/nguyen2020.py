@@ -11,6 +11,7 @@ the pick paid for, and a projected net with the exponential mechanism.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -138,7 +139,7 @@ def accuracies(
                 found = learners.accuracy(learner, split, fits)
                 curves.setdefault(name, []).append((epsilon, found))
         rows += [[split.name, margin, name, *[y for _, y in at]] for name, at in curves.items()]
-        slug = split.name.replace(" ", "-").lower()
+        slug = "-".join(re.findall(r"\w+", split.name.lower()))
         figures.append(
             report.Figure(f"nguyen2020-{slug}", split.name, "epsilon", "accuracy", curves)
         )

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from mechanisms.learning.pure_logistic import PureLogisticObjective
     from mechanisms.learning.records import Records
     from mechanisms.learning.separators.enumerated_exponential import EnumeratedExponential
+    from mechanisms.learning.separators.gaussian_separator import GaussianSeparator
     from mechanisms.learning.separators.losses import ParityLoss, ZeroOne
     from mechanisms.learning.separators.milp import MilpOracle
     from mechanisms.learning.separators.oracles import EnumerationOracle
@@ -117,6 +118,7 @@ _HOMES = {
     "FollowUp": "mechanisms.combinators.chained",
     "FourierFeatures": "mechanisms.learning.maps.fourier_features",
     "Gaussian": "mechanisms.noise.gaussian",
+    "GaussianSeparator": "mechanisms.learning.separators.gaussian_separator",
     "GaussianStop": "mechanisms.learning.stops",
     "Grid": "mechanisms.learning.separators.spaces",
     "Histogram": "mechanisms.noise.histogram",
@@ -207,6 +209,7 @@ __all__ = [
     "FollowUp",
     "FourierFeatures",
     "Gaussian",
+    "GaussianSeparator",
     "GaussianStop",
     "Grid",
     "Histogram",

@@ -295,6 +295,7 @@ _PLAIN = [
     "mechanism/permute-and-flip",
     "mechanism/above-threshold",
     "mechanism/logistic-objective-pure",
+    "mechanism/gaussian-separator",
     "mechanism/separator-perturbation",
     "state/pure-dp",
     "state/approx-dp",

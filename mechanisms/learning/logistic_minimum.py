@@ -27,6 +27,7 @@ _ROUNDINGS: Final = 32 * 2.0**-53
 # Float iterations stop here, with room for the certificate. Heuristic.
 _AIM: Final = float(GRADIENT) / 8
 _LEAST_BITS: Final = 16  # Fewer would not reach the gradient. Heuristic.
+_ROUNDS: Final = 200  # Most Newton steps; what is left is found exactly. Heuristic.
 _HALVINGS: Final = 40  # Shortest step tried: 2^-40 of Newton's. Heuristic.
 _FIRST_BITS: Final = 128  # Precision of the first exact evaluation. Heuristic.
 
@@ -73,7 +74,9 @@ class Objective:
         slopes = _slopes(rows, decay, tilts, points)
         active = np.flatnonzero(np.linalg.norm(slopes, axis=1) > _AIM)
         with np.errstate(over="ignore", invalid="ignore"):
-            while active.size:
+            for _ in range(_ROUNDS):
+                if not active.size:
+                    break
                 moves = _newton_moves(rows, decay, points[active], slopes[active])
                 active = _improved((rows, decay, tilts), points, slopes, active, moves)
                 active = active[np.linalg.norm(slopes[active], axis=1) > _AIM]

@@ -100,6 +100,7 @@ RULE_SETS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
             "mechanism/permute-and-flip": mechanisms.permute_and_flip,
             "mechanism/above-threshold": above_threshold.above_threshold,
             "mechanism/logistic-objective-pure": objective_perturbation.logistic_pure,
+            "mechanism/gaussian-separator": objective_perturbation.gaussian_separator,
             "mechanism/separator-perturbation": objective_perturbation.separator,
             "dominate/bounded-range": dominate.bounded_range,
             "dominate/metric-dp": dominate.metric_dp,

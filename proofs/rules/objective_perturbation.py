@@ -9,7 +9,7 @@ from proofs.balls.arithmetic import ball, exact, require_at_most
 from proofs.errors import RefusedError
 from proofs.logic.rule import Application
 from proofs.logic.statement import GDP, ApproxDP, Pairs, PureDP
-from proofs.pairs.gaussian_above_floor import FlooredGaussianPair
+from proofs.pairs.gaussian_above_floor import FlooredGaussianPair, FoldedGaussianPair
 
 _LAWS: Final = {
     "laplace": "of mass proportional to e^(-(|k_1| + ... + |k_m|)/scale)",
@@ -103,14 +103,8 @@ def separator(step: Application) -> tuple[str, ...]:
             raise RefusedError("the conclusion is not the one that follows")
     elif epsilon * scale != (places * shift if noise == "laplace" else shift):
         raise RefusedError("the conclusion is not the one that follows")
-    moved = (
-        f"releases a candidate w of a list that is the same for all datasets, which minimises an "
-        f"integer objective of the data plus the sum over i of k_i e_i(w), e(w) being a pattern of "
-        f"{places} zeros and ones; between {step.conclusion.relation} neighbours the difference of "
-        f"the objectives of two candidates moves by at most {shift} times the number of places in "
-        f"which their patterns differ; k is integer noise {_LAWS[noise]}, scale {exact(scale)}, "
-        f"{_DRAWN}; and it releases nothing else"
-    )
+    law = f"integer noise {_LAWS[noise]}, scale {exact(scale)}"
+    moved = _moved(step, places, shift, law)
     if not tolerant:
         ties = (
             "of several minimal candidates it takes the first, in an order that is always the same"
@@ -125,6 +119,33 @@ def separator(step: Application) -> tuple[str, ...]:
         )
     missed = f"misses the minimum by at most {units} units, whatever the data and the noise"
     return moved, missed
+
+
+def _moved(step: Application, places: int, shift: int, law: str) -> str:
+    """Say what a minimiser of an objective with noise on patterns does."""
+    return (
+        "releases a candidate w of a list that is the same for all datasets, which minimises an "
+        "integer objective of the data plus the sum over i of k_i e_i(w), e(w) being a pattern of "
+        f"{places} zeros and ones; between {step.conclusion.relation} neighbours the difference of "
+        f"the objectives of two candidates moves by at most {shift} times the number of places in "
+        f"which their patterns differ; k is {law}, {_DRAWN}; and it releases nothing else"
+    )
+
+
+def gaussian_separator(step: Application) -> tuple[str, ...]:
+    """Rounded Gaussian noise on the m places of patterns, hiding shifts by s: m folded Gaussians.
+
+    Of mu = s / sigma, in both directions.
+    Source: proofs/theory/separators.md, Theorem 3.
+    """
+    step.axiom()
+    places, shift = step.witness.whole("places"), step.witness.whole("shift")
+    sigma = step.witness.positive("sigma")
+    product = ((FoldedGaussianPair((shift / sigma) ** 2), places),)
+    step.expect(Pairs(product, product))
+    ties = "of several minimal candidates it takes the first, in an order that never changes"
+    law = f"the rounding to integers of Gaussian noise of mean 0, standard deviation {exact(sigma)}"
+    return _moved(step, places, shift, law), ties
 
 
 def _near_tie(noise: str, places: int, scale: Fraction, units: int) -> Fraction:

@@ -45,6 +45,7 @@ from mechanisms import (
     ExponentialMechanism,
     FiniteMechanism,
     Gaussian,
+    GaussianSeparator,
     Histogram,
     LogisticObjective,
     MilpOracle,
@@ -156,6 +157,7 @@ EXAMPLES: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
         epsilon=1, space=Cube(2), oracle=MilpOracle()
     ).guarantee(),
     "pure logistic": lambda: LogisticObjective.pure(epsilon=1, regulariser=1).guarantee(),
+    "gaussian separator": lambda: GaussianSeparator(sigma=2, space=Cube(2)).guarantee(),
     "logistic": lambda: LogisticObjective(sigma=2, regulariser=8).guarantee(),
     "shifted": lambda: DiscreteGaussian(sigma=9, sensitivity=L1(3)).guarantee(),
     "both": lambda: compose(ZCDP(rho=1), ZCDP(rho=2)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.proofs.support import Case, factor, said
+from tests.proofs.support import Case, factor, pairs, said
 
 OTHER = "not the one that follows"
 LOGISTIC = {"norm": "3", "sigma": "2", "regulariser": "8"}
@@ -12,6 +12,9 @@ RULE = "mechanism/logistic-objective"
 CHOICE = "mechanism/separator-perturbation"
 
 
+FOLD = "mechanism/gaussian-separator"
+PLACES = {"places": 4, "shift": 8, "sigma": "16"}
+FOLDED = dict(factor("folded-gaussian", 4, mu_squared="1/4"))
 BALL = "mechanism/logistic-objective-pure"
 SPHERE = {"norm": "3", "scale": "6", "regulariser": "18"}
 SMALL = {**LOGISTIC, "regulariser": "4"}
@@ -56,6 +59,11 @@ CASES = [
         witness={**SPHERE, "regulariser": "17"},
         why="norm times scale",
     ),
+    Case(FOLD, pairs([FOLDED]), witness=PLACES),
+    Case(FOLD, pairs([{**FOLDED, "count": 3}]), witness=PLACES, why=OTHER),
+    Case(FOLD, pairs([FOLDED], []), witness=PLACES, why=OTHER),
+    Case(FOLD, pairs([FOLDED]), witness={**PLACES, "sigma": "17"}, why=OTHER),
+    Case(FOLD, PURE, witness=PLACES, why=OTHER),
     # floor 9 (1/4 - 1/8)
     Case(RULE, floored("9/8"), witness=SMALL),
     Case(RULE, floored("1"), witness=SMALL, why=OTHER),

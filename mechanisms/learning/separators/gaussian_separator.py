@@ -1,0 +1,165 @@
+"""Gaussian noise on separating features, with its honest price."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, final, overload
+
+import numpy as np
+
+from accountant.arguments import Number
+from accountant.errors import ParameterError
+from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.provenance import applied
+from accountant.guarantees.rounding import show
+from accountant.guarantees.theorem import Theorem
+from accountant.pairs.folded_gaussian import FoldedGaussianPair
+from accountant.pairs.product import Product
+from accountant.relation import AddRemove, R, Relation
+from accountant.side_conditions import PERTURBED_CHOICE, RANDOM_BITS
+from mechanisms import parameters
+from mechanisms.learning.separators.losses import Loss, ZeroOne, patterns
+from mechanisms.learning.separators.oracles import EnumerationOracle, Oracle, Problem
+from mechanisms.learning.separators.separator_perturbation import (
+    checked_choice,
+    chosen,
+    loss_unit,
+)
+from mechanisms.learning.separators.spaces import Space
+from mechanisms.mechanism import Mechanism
+from mechanisms.outputs import Outputs
+from mechanisms.samplers import gaussian_rounded
+from mechanisms.samplers.rng import Rng
+from mechanisms.samplers.sampler_arguments import scale
+
+MECHANISM_GAUSSIAN_SEPARATOR: Final = Theorem(
+    rule="mechanism/gaussian-separator",
+    source="proofs/theory/separators.md, Theorem 3",
+)
+
+_SHIFT: Final = 2**10  # Units of noise by which a place moves. Heuristic.
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class GaussianSeparator(Mechanism[R]):
+    """Release the candidate that minimises losses plus Gaussian noise on its pattern.
+
+    As ``SeparatorPerturbation``, which needs less noise for (epsilon, 10^-6)-DP without any delta;
+    this one is for comparison, and for compositions with other Gaussian releases.
+
+    Statement: dominated by as many folded Gaussian pairs as a pattern has places, of
+        mu = s / sigma, s = 1 / distance, twice that if a record or its label is replaced. The signs
+        of the shift depend on the output, so every place counts with its worst sign; sigma has to
+        grow like the number of places, not like its root as in the published algorithm.
+    Assumes: perturbed choice; random bits.
+    Source: proofs/theory/separators.md, Theorem 3; docs/CLAIMS.md on the published claim.
+
+    Args:
+        sigma: standard deviation of the noise on a place, in losses.
+        space, loss, relation: as for ``SeparatorPerturbation``.
+        oracle: an exact one; None is ``EnumerationOracle()``.
+    Outputs:
+        A record with the field ``weights``: the candidate, integers of shape (coordinates,).
+    Raises:
+        ParameterError: as for ``SeparatorPerturbation``; an oracle with a tolerance.
+    Example:
+        >>> from mechanisms import Cube
+        >>> pick = GaussianSeparator(sigma=10, space=Cube(2))
+        >>> pick.guarantee().epsilon(delta=1e-6).upper < 1
+        True
+        >>> pick.release([([1, 0], 1), ([0, 1], -1)] * 200).weights
+        array([ 1, -1])
+    """
+
+    sigma: Fraction
+    space: Space
+    loss: Loss
+    oracle: Oracle
+    relation: R
+
+    @overload
+    def __init__(
+        self: GaussianSeparator[AddRemove],
+        *,
+        sigma: Number,
+        space: Space,
+        loss: Loss | None = None,
+        oracle: Oracle | None = None,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        *,
+        sigma: Number,
+        space: Space,
+        loss: Loss | None = None,
+        oracle: Oracle | None = None,
+        relation: R,
+    ) -> None: ...
+
+    def __init__(
+        self,
+        *,
+        sigma: Number,
+        space: Space,
+        loss: Loss | None = None,
+        oracle: Oracle | None = None,
+        relation: Relation = parameters.DEFAULT_RELATION,
+    ) -> None:
+        solver = EnumerationOracle() if oracle is None else oracle
+        charge = ZeroOne() if loss is None else loss
+        checked_choice(space, charge, solver)
+        if solver.tolerance is not None:
+            raise ParameterError("oracle", oracle, "an exact one, EnumerationOracle()")
+        object.__setattr__(self, "sigma", scale(sigma=sigma))
+        object.__setattr__(self, "space", space)
+        object.__setattr__(self, "loss", charge)
+        object.__setattr__(self, "oracle", solver)
+        object.__setattr__(self, "relation", parameters.require_relation(relation))
+
+    @property
+    def acts_on_records(self) -> bool:
+        """A learner learns from records."""
+        return True
+
+    @property
+    def _deviation(self) -> Fraction:
+        """Sigma in units of the noise, of which one loss is worth ``_unit``."""
+        return self.sigma * self._unit
+
+    @property
+    def _unit(self) -> int:
+        """What one loss is worth."""
+        return loss_unit(_SHIFT, self.space, self.relation)
+
+    def guarantee(self) -> DominatingPair[R]:
+        """One folded Gaussian pair a place, in both directions."""
+        places, mu = self.space.separators, _SHIFT / self._deviation
+        node = applied(
+            MECHANISM_GAUSSIAN_SEPARATOR,
+            f"Gaussian noise of standard deviation {show(self._deviation)} on {places} places "
+            f"hides shifts by {_SHIFT} ({self.relation})",
+            assumptions=(PERTURBED_CHOICE(shift=_SHIFT, relation=self.relation), RANDOM_BITS()),
+            places=places,
+            shift=_SHIFT,
+            sigma=self._deviation,
+        )
+        product = Product.of(FoldedGaussianPair(mu_squared=mu**2)).times(places)
+        return DominatingPair(
+            forward=product, backward=product, relation=self.relation, derivation=node
+        )
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Choose ``count`` times on each dataset: records of shape (len(datasets), count)."""
+        read = [patterns(data, self.space.coordinates) for data in datasets]
+        found = []
+        for data in read:
+            zeros = np.zeros((count, self.space.separators))
+            noises = gaussian_rounded(zeros, self._deviation, Fraction(1), rng)
+            problem = Problem(self.space, self.loss, data, self._unit)
+            found.append(np.array(self.space.levels)[self.oracle.minima(problem, noises)])
+        return chosen(np.stack(found))

@@ -230,9 +230,13 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         return base if classes == 2 else OneVsRest(base=base, classes=classes)
 
     def _least(self, sigma: Number, relation: Relation) -> Number:
-        """The least regulariser at which epsilon is that of the gradient alone."""
+        """The least regulariser at which epsilon is that of the gradient alone.
+
+        Of several runs the floors add up, so with more than two classes there is none.
+        """
         free = 2 * Fraction(sigma) ** 2 if sigma else Fraction(1)
-        if self.epsilon is None or isinstance(relation, ReplaceOne | ReplaceLabel):
+        several = len(self._classes()) > 2
+        if self.epsilon is None or several or isinstance(relation, ReplaceOne | ReplaceLabel):
             return free
         norm = Fraction(1) if self.norm is None else Fraction(self.norm)
         return 1 / (1 / free + _FLOOR * check.positive(epsilon=self.epsilon) / norm**2)

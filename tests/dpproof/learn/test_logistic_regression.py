@@ -63,6 +63,15 @@ def test_several_classes_cost_their_number_and_give_probabilities() -> None:
     assert model.predict_proba(rows[:3]).shape == (3, 3)
 
 
+def test_several_classes_meet_a_budget() -> None:
+    """Floors of several runs add up, so their regulariser is the one without a floor."""
+    model = LogisticRegression(epsilon=1, delta=1e-5, classes=range(10))
+    base = model.learner().base  # type: ignore[attr-defined]
+
+    assert 0.999 < model.guarantee().epsilon(delta=1e-5).upper <= 1
+    assert base.regulariser == 2 * base.sigma**2
+
+
 def test_unknown_labels_contribute_nothing_and_refits_warn() -> None:
     """A label that is not among the classes changes no bit; a second fit is a second release."""
     labels: list[Any] = [*Y.tolist(), "x"]

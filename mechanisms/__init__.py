@@ -73,7 +73,11 @@ if TYPE_CHECKING:
     from mechanisms.learning.stops import ChooseIterate, GaussianStop, LaplaceStop, NormStop, Stop
     from mechanisms.learning.subsampled_hinge import SubsampledHinge
     from mechanisms.local.finite_mechanism import FiniteMechanism
+    from mechanisms.local.local_hashing import LocalHashing
     from mechanisms.local.randomized_response import RandomizedResponse
+    from mechanisms.local.reports import Frequencies
+    from mechanisms.local.subset_selection import SubsetSelection
+    from mechanisms.local.unary_encoding import Rappor, UnaryEncoding
     from mechanisms.mechanism import Mechanism, MechanismSampler
     from mechanisms.noise.discrete_gaussian import DiscreteGaussian
     from mechanisms.noise.discrete_laplace import DiscreteLaplace
@@ -117,6 +121,7 @@ _HOMES = {
     "FiniteMechanism": "mechanisms.local.finite_mechanism",
     "FollowUp": "mechanisms.combinators.chained",
     "FourierFeatures": "mechanisms.learning.maps.fourier_features",
+    "Frequencies": "mechanisms.local.reports",
     "Gaussian": "mechanisms.noise.gaussian",
     "GaussianSeparator": "mechanisms.learning.separators.gaussian_separator",
     "GaussianStop": "mechanisms.learning.stops",
@@ -127,6 +132,7 @@ _HOMES = {
     "LabelPrivateHalfspaces": "mechanisms.learning.label_private",
     "Laplace": "mechanisms.noise.laplace",
     "LaplaceStop": "mechanisms.learning.stops",
+    "LocalHashing": "mechanisms.local.local_hashing",
     "LogisticObjective": "mechanisms.learning.logistic_objective",
     "MarginDescent": "mechanisms.learning.margin_descent",
     "MeanHalfspace": "mechanisms.learning.mean_halfspace",
@@ -150,6 +156,7 @@ _HOMES = {
     "RandomDirections": "mechanisms.learning.covers.random_directions",
     "RandomizedLabels": "mechanisms.learning.label_private",
     "RandomizedResponse": "mechanisms.local.randomized_response",
+    "Rappor": "mechanisms.local.unary_encoding",
     "Records": "mechanisms.learning.records",
     "Repeated": "mechanisms.combinators.repeated",
     "ReplayRng": "mechanisms.samplers.rng",
@@ -162,9 +169,11 @@ _HOMES = {
     "Stop": "mechanisms.learning.stops",
     "Subsampled": "mechanisms.combinators.subsampled",
     "SubsampledHinge": "mechanisms.learning.subsampled_hinge",
+    "SubsetSelection": "mechanisms.local.subset_selection",
     "Subsets": "mechanisms.learning.separators.spaces",
     "SystemRng": "mechanisms.samplers.rng",
     "Thresholded": "mechanisms.combinators.first_above",
+    "UnaryEncoding": "mechanisms.local.unary_encoding",
     "UniformChoice": "mechanisms.combinators.uniform_choice",
     "ZeroOne": "mechanisms.learning.separators.losses",
     "compose": "mechanisms.combinators.composed",
@@ -208,6 +217,7 @@ __all__ = [
     "FiniteMechanism",
     "FollowUp",
     "FourierFeatures",
+    "Frequencies",
     "Gaussian",
     "GaussianSeparator",
     "GaussianStop",
@@ -218,6 +228,7 @@ __all__ = [
     "LabelPrivateHalfspaces",
     "Laplace",
     "LaplaceStop",
+    "LocalHashing",
     "LogisticObjective",
     "MarginDescent",
     "MeanHalfspace",
@@ -241,6 +252,7 @@ __all__ = [
     "RandomDirections",
     "RandomizedLabels",
     "RandomizedResponse",
+    "Rappor",
     "Records",
     "Repeated",
     "ReplayRng",
@@ -253,9 +265,11 @@ __all__ = [
     "Stop",
     "Subsampled",
     "SubsampledHinge",
+    "SubsetSelection",
     "Subsets",
     "SystemRng",
     "Thresholded",
+    "UnaryEncoding",
     "UniformChoice",
     "ZeroOne",
     "compose",

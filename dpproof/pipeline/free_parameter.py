@@ -8,10 +8,11 @@ from fractions import Fraction
 from typing import final
 
 from dpproof.errors import InputError
+from dpproof.pipeline.parameters import PARAMETERS, Parameter
 from dpproof.pipeline.parse import SCHEMES, Document
 from dpproof.pipeline.pipeline import Pipeline, Stage
 from dpproof.pipeline.section import listed, nearest, quoted
-from dpproof.pipeline.vocabulary import KINDS, PARAMETERS, Parameter
+from dpproof.pipeline.vocabulary import KINDS
 
 
 @final

@@ -17,7 +17,7 @@ from accountant.guarantees.pure_dp import PureDP
 from accountant.guarantees.zcdp import ZCDP
 from accountant.relation import Relation
 from accountant.sensitivity import L1, L2, L2Contribution, LInf
-from dpproof.pipeline.section import COUNT, INSIDE, POSITIVE, RATE, Rule
+from dpproof.pipeline.parameters import PARAMETERS
 from dpproof.pipeline.stated import Stated
 from mechanisms import (
     AboveThreshold,
@@ -30,6 +30,7 @@ from mechanisms import (
     Histogram,
     KeslerPerceptron,
     Laplace,
+    LocalHashing,
     LogisticObjective,
     MeanHalfspace,
     NoisyHinge,
@@ -38,67 +39,10 @@ from mechanisms import (
     RandomizedResponse,
     ReportNoisyMax,
     SubsampledHinge,
+    SubsetSelection,
+    UnaryEncoding,
 )
 from mechanisms.mechanism import Mechanism
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parameter:
-    """A number that a stage may carry.
-
-    Attributes:
-        rule: its domain.
-        more_is_private: whether a larger value protects more; None where calibrating makes no
-            sense.
-        whole: whether it counts things.
-        words: how a person calls it.
-    """
-
-    rule: Rule
-    more_is_private: bool | None
-    whole: bool = False
-    words: str
-
-
-PARAMETERS: Mapping[str, Parameter] = {
-    "noise_multiplier": Parameter(rule=POSITIVE, more_is_private=True, words="noise multiplier"),
-    "sigma": Parameter(rule=POSITIVE, more_is_private=True, words="sigma"),
-    "scale": Parameter(rule=POSITIVE, more_is_private=True, words="scale"),
-    "threshold_scale": Parameter(
-        rule=POSITIVE, more_is_private=True, words="scale of the threshold's noise"
-    ),
-    "query_scale": Parameter(
-        rule=POSITIVE, more_is_private=True, words="scale of the queries' noise"
-    ),
-    "cutoff": Parameter(rule=COUNT, more_is_private=False, whole=True, words="answers"),
-    "sensitivity": Parameter(rule=POSITIVE, more_is_private=None, words="sensitivity"),
-    "contribution": Parameter(rule=POSITIVE, more_is_private=None, words="contribution"),
-    "contributions": Parameter(
-        rule=COUNT, more_is_private=False, whole=True, words="cells of one record"
-    ),
-    "largest": Parameter(
-        rule=COUNT, more_is_private=False, whole=True, words="largest count of a record in a cell"
-    ),
-    "delta": Parameter(rule=INSIDE, more_is_private=False, words="delta"),
-    "rho": Parameter(rule=POSITIVE, more_is_private=False, words="rho"),
-    "mu": Parameter(rule=POSITIVE, more_is_private=False, words="mu"),
-    "epsilon": Parameter(rule=POSITIVE, more_is_private=False, words="epsilon"),
-    "categories": Parameter(rule=COUNT, more_is_private=None, whole=True, words="categories"),
-    "rate": Parameter(rule=RATE, more_is_private=False, words="sampling rate"),
-    "sample_size": Parameter(rule=COUNT, more_is_private=False, whole=True, words="sample size"),
-    "population_size": Parameter(
-        rule=COUNT, more_is_private=None, whole=True, words="population size"
-    ),
-    "count_sigma": Parameter(rule=POSITIVE, more_is_private=True, words="sigma of the counts"),
-    "classes": Parameter(rule=COUNT, more_is_private=None, whole=True, words="classes"),
-    "regulariser": Parameter(rule=POSITIVE, more_is_private=None, words="regulariser"),
-    "norm": Parameter(rule=POSITIVE, more_is_private=None, words="rows of norm at most"),
-    "steps": Parameter(rule=COUNT, more_is_private=False, whole=True, words="steps"),
-    "batch_rate": Parameter(rule=RATE, more_is_private=False, words="sampling rate of each step"),
-    "count": Parameter(rule=COUNT, more_is_private=False, whole=True, words="count"),
-}
-
 
 NORMS: Mapping[str, type[L1 | L2]] = {"l1": L1, "l2": L2}
 NORM_WORDS: Mapping[str, str] = {
@@ -197,6 +141,18 @@ def _exponential(given: ReleaseParameters) -> Mechanism[Relation]:
     return ExponentialMechanism(
         epsilon=given.values["epsilon"], sensitivity=LInf(1), relation=given.relation
     )
+
+
+def _local(build: Callable[..., Mechanism[Relation]]) -> Callable[..., Mechanism[Relation]]:
+    """Return what builds a local report of one category."""
+
+    def report(given: ReleaseParameters) -> Mechanism[Relation]:
+        categories = int(given.values["categories"])
+        return build(
+            epsilon=given.values["epsilon"], categories=categories, relation=given.relation
+        )
+
+    return report
 
 
 def _histogram(given: ReleaseParameters) -> Mechanism[Relation]:
@@ -319,6 +275,15 @@ KINDS: Mapping[str, Kind] = {
         build=_randomized_response,
     ),
     "exponential": Kind(words="exponential mechanism", forms=(("epsilon",),), build=_exponential),
+    "unary-encoding": Kind(
+        words="unary encoding", forms=(("epsilon", "categories"),), build=_local(UnaryEncoding)
+    ),
+    "local-hashing": Kind(
+        words="local hashing", forms=(("epsilon", "categories"),), build=_local(LocalHashing)
+    ),
+    "subset-selection": Kind(
+        words="subset selection", forms=(("epsilon", "categories"),), build=_local(SubsetSelection)
+    ),
     "histogram": Kind(
         words="integer noise on counts",
         forms=(("sigma",), ("scale",)),

@@ -12,8 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from dpproof.commands.budget import SHARE_ORDER, Budget, StageCost
+from dpproof.pipeline.parameters import PARAMETERS
 from dpproof.pipeline.section import quoted
-from dpproof.pipeline.vocabulary import PARAMETERS
 from dpproof.reports import words
 from dpproof.reports.rounding import above, below, exactly, percent_above
 

@@ -52,6 +52,7 @@ from mechanisms import (
     PermuteAndFlip,
     ReportNoisyMax,
     SeparatorPerturbation,
+    UnaryEncoding,
 )
 from proofs.kernel import check
 from proofs.logic.rule import Application, Rule
@@ -147,6 +148,7 @@ EXAMPLES: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
     "choice": lambda: ExponentialMechanism(epsilon=1, sensitivity=LInf(1)).guarantee(),
     "table": lambda: FiniteMechanism([[0.75, 0.25], [0.5, 0.5]]).guarantee(),
     "counts": lambda: Histogram(scale=3, noise="laplace").guarantee(),
+    "bits": lambda: UnaryEncoding(epsilon=1, categories=3).guarantee(),
     "largest": lambda: compose(*(m(epsilon=1).guarantee() for m in NOISY)),
     "largest together": lambda: compose(*(m(epsilon=1, monotone=True).guarantee() for m in NOISY)),
     "threshold": lambda: _threshold(monotone=False),

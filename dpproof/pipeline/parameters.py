@@ -1,0 +1,67 @@
+"""The numbers that stages of pipeline files carry: their domains, directions and words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import final
+
+from dpproof.pipeline.section import COUNT, INSIDE, POSITIVE, RATE, Rule
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """A number that a stage may carry.
+
+    Attributes:
+        rule: its domain.
+        more_is_private: whether a larger value protects more; None where calibrating makes no
+            sense.
+        whole: whether it counts things.
+        words: how a person calls it.
+    """
+
+    rule: Rule
+    more_is_private: bool | None
+    whole: bool = False
+    words: str
+
+
+PARAMETERS: Mapping[str, Parameter] = {
+    "noise_multiplier": Parameter(rule=POSITIVE, more_is_private=True, words="noise multiplier"),
+    "sigma": Parameter(rule=POSITIVE, more_is_private=True, words="sigma"),
+    "scale": Parameter(rule=POSITIVE, more_is_private=True, words="scale"),
+    "threshold_scale": Parameter(
+        rule=POSITIVE, more_is_private=True, words="scale of the threshold's noise"
+    ),
+    "query_scale": Parameter(
+        rule=POSITIVE, more_is_private=True, words="scale of the queries' noise"
+    ),
+    "cutoff": Parameter(rule=COUNT, more_is_private=False, whole=True, words="answers"),
+    "sensitivity": Parameter(rule=POSITIVE, more_is_private=None, words="sensitivity"),
+    "contribution": Parameter(rule=POSITIVE, more_is_private=None, words="contribution"),
+    "contributions": Parameter(
+        rule=COUNT, more_is_private=False, whole=True, words="cells of one record"
+    ),
+    "largest": Parameter(
+        rule=COUNT, more_is_private=False, whole=True, words="largest count of a record in a cell"
+    ),
+    "delta": Parameter(rule=INSIDE, more_is_private=False, words="delta"),
+    "rho": Parameter(rule=POSITIVE, more_is_private=False, words="rho"),
+    "mu": Parameter(rule=POSITIVE, more_is_private=False, words="mu"),
+    "epsilon": Parameter(rule=POSITIVE, more_is_private=False, words="epsilon"),
+    "categories": Parameter(rule=COUNT, more_is_private=None, whole=True, words="categories"),
+    "rate": Parameter(rule=RATE, more_is_private=False, words="sampling rate"),
+    "sample_size": Parameter(rule=COUNT, more_is_private=False, whole=True, words="sample size"),
+    "population_size": Parameter(
+        rule=COUNT, more_is_private=None, whole=True, words="population size"
+    ),
+    "count_sigma": Parameter(rule=POSITIVE, more_is_private=True, words="sigma of the counts"),
+    "classes": Parameter(rule=COUNT, more_is_private=None, whole=True, words="classes"),
+    "regulariser": Parameter(rule=POSITIVE, more_is_private=None, words="regulariser"),
+    "norm": Parameter(rule=POSITIVE, more_is_private=None, words="rows of norm at most"),
+    "steps": Parameter(rule=COUNT, more_is_private=False, whole=True, words="steps"),
+    "batch_rate": Parameter(rule=RATE, more_is_private=False, words="sampling rate of each step"),
+    "count": Parameter(rule=COUNT, more_is_private=False, whole=True, words="count"),
+}

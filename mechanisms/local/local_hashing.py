@@ -1,0 +1,202 @@
+"""Local hashing of a category: a public random hash, and randomised response on its value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, final, overload
+
+import numpy as np
+
+from accountant import arguments
+from accountant.arguments import Number
+from accountant.errors import ParameterError
+from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.rounding import show
+from accountant.guarantees.theorem import Theorem
+from accountant.relation import AddRemove, R, Relation
+from mechanisms import parameters
+from mechanisms.local.reports import (
+    Frequencies,
+    category_count,
+    estimated,
+    local_epsilon,
+    report_guarantee,
+    require_reports,
+    share_down,
+)
+from mechanisms.local.values import one_category
+from mechanisms.mechanism import Mechanism
+from mechanisms.outputs import Outputs
+from mechanisms.queries.query import Query, require_query
+from mechanisms.samplers.coins import bernoulli
+from mechanisms.samplers.integers import uniform_below
+from mechanisms.samplers.rng import Rng
+
+MECHANISM_LOCAL_HASHING: Final = Theorem(
+    rule="mechanism/local-report",
+    source="proofs/theory/local.md",
+)
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class LocalHashing(Mechanism[R]):
+    """Release a fresh hash function and the category's cell, by randomised response on the cells.
+
+    With g cells, g prime, a category is its digits x_1, ..., x_d in base g, and its cell is a_1
+    x_1 + ... + a_d x_d modulo g for uniform a: any two categories share a cell with probability
+    exactly 1/g. The cell is kept with probability ``keep`` = e^epsilon/(e^epsilon + g - 1),
+    rounded down to a multiple of 2^-60, else it is another one, all equally likely. g next to
+    e^epsilon + 1 is best.
+
+    Statement: given the hash, which is independent of the data, two categories in one cell have
+        equal laws, and others those of randomised response: the report is dominated by the pair
+        with masses (1 - 1/g) keep and (1 - 1/g)(1 - keep)/(g - 1), in both orders, and attains it.
+    Assumes: categories; random bits; output alone.
+    Source: proofs/theory/local.md; Wang, Blocki, Li & Jha (USENIX Security 2017).
+
+    Args:
+        epsilon: nats, above 0, at most 32.
+        categories: from 2 to 2^20; values are 0, 1, ...
+        cells: g, a prime; the smallest at or above e^epsilon + 1, at most 65,537, without it.
+        relation: the neighbouring relation.
+        query: data -> a category; None when the data is already that value.
+    Raises:
+        ParameterError: a parameter outside its domain; on release, a value that is no category.
+    Example:
+        >>> LocalHashing(epsilon=1, categories=100, cells=5).release(42).shape
+        (4,)
+    """
+
+    epsilon: Fraction
+    categories: int
+    cells: int
+    relation: R
+    query: Query | None
+
+    @overload
+    def __init__(
+        self: LocalHashing[AddRemove],
+        *,
+        epsilon: Number,
+        categories: int,
+        cells: int | None = None,
+        query: Query | None = None,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        *,
+        epsilon: Number,
+        categories: int,
+        cells: int | None = None,
+        relation: R,
+        query: Query | None = None,
+    ) -> None: ...
+
+    def __init__(
+        self,
+        *,
+        epsilon: Number,
+        categories: int,
+        cells: int | None = None,
+        relation: Relation = parameters.DEFAULT_RELATION,
+        query: Query | None = None,
+    ) -> None:
+        exact, total = local_epsilon(epsilon), category_count(categories)
+        object.__setattr__(self, "epsilon", exact)
+        object.__setattr__(self, "categories", total)
+        object.__setattr__(self, "cells", _prime(exact, total, cells))
+        object.__setattr__(self, "relation", parameters.require_relation(relation))
+        object.__setattr__(self, "query", require_query(query))
+
+    @property
+    def keep(self) -> Fraction:
+        """The probability that the released cell is the category's."""
+        return share_down(self.epsilon, 1, self.cells - 1)
+
+    @property
+    def digits(self) -> int:
+        """How many digits in base g a category has."""
+        return len(_digits(self.categories - 1, self.cells))
+
+    @property
+    def acts_on_records(self) -> bool:
+        """Whether the mechanism carries its query."""
+        return self.query is not None
+
+    def guarantee(self) -> DominatingPair[R]:
+        """Randomised response on the cells, diluted by shared cells."""
+        apart = 1 - Fraction(1, self.cells)
+        return report_guarantee(
+            MECHANISM_LOCAL_HASHING,
+            self.relation,
+            (apart * self.keep, apart * (1 - self.keep) / (self.cells - 1)),
+            self.categories,
+            f"the cell of {self.cells} kept with probability {show(self.keep)}",
+            kind="hash",
+            cells=self.cells,
+            keep=self.keep,
+        )
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """The hash's a_1, ..., a_d and a cell: int64 of shape (datasets, count, d + 1)."""
+        truth = one_category(self.query, datasets, self.categories)
+        g, width = self.cells, self.digits
+        digits = np.array([_digits(int(x), g, width) for x in truth], dtype=np.int64)
+        size = len(truth) * count
+        hashes = uniform_below(g, size * width, rng).astype(np.int64).reshape(-1, count, width)
+        own = (hashes * digits[:, None, :]).sum(axis=2) % g
+        kept = bernoulli(self.keep, size, rng).reshape(own.shape)
+        other = uniform_below(g - 1, size, rng).astype(np.int64).reshape(own.shape)
+        cell = np.where(kept, own, (own + 1 + other) % g)
+        return np.concatenate([hashes, cell[:, :, None]], axis=2)
+
+    def frequencies(self, reports: object, *, confidence: Number = 0.95) -> Frequencies:
+        """Estimate how frequent each category is among those who reported.
+
+        A report supports the categories that its hash sends to its cell.
+
+        Args:
+            reports: of shape (n, digits + 1).
+            confidence: of each interval by itself.
+        Raises:
+            ParameterError: another shape, or a confidence outside (0, 1).
+        """
+        g, width = self.cells, self.digits
+        rows = require_reports(reports, width + 1, f"of shape (n, {width + 1})")
+        support = np.zeros(self.categories, dtype=np.int64)
+        for category in range(self.categories):
+            sent = rows[:, :-1] @ np.array(_digits(category, g, width), dtype=np.int64) % g
+            support[category] = (sent == rows[:, -1]).sum()
+        return estimated(support, len(rows), self.keep, Fraction(1, g), confidence)
+
+
+def _prime(epsilon: Fraction, categories: int, cells: int | None) -> int:
+    """Return the number of cells; refuse one that is no prime from 2 to 65,537."""
+    del categories
+    if cells is None:
+        least = min(math.ceil(math.exp(min(epsilon, Fraction(11)))) + 1, 65_537)
+        return next(g for g in range(least, 2 * least) if _is_prime(g))
+    given = arguments.whole(cells=cells)
+    if not 2 <= given <= 65_537 or not _is_prime(given):
+        raise ParameterError("cells", cells, "a prime from 2 to 65537", "as every digit is hashed")
+    return given
+
+
+def _is_prime(number: int) -> bool:
+    """Return whether a number from 2 is a prime."""
+    return all(number % k for k in range(2, math.isqrt(number) + 1))
+
+
+def _digits(number: int, base: int, width: int = 1) -> list[int]:
+    """Return at least ``width`` digits of a number."""
+    found: list[int] = []
+    while number or len(found) < width:
+        number, digit = divmod(number, base)
+        found.append(digit)
+    return found

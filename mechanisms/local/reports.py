@@ -1,0 +1,178 @@
+"""What local reports of one category share: their pair, exact probabilities, and frequencies."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant import arguments
+from accountant.arguments import Number
+from accountant.errors import ParameterError
+from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.provenance import applied
+from accountant.guarantees.rounding import exp_up
+from accountant.guarantees.theorem import Theorem
+from accountant.pairs.finite import FinitePair
+from accountant.pairs.product import Product
+from accountant.relation import R
+from accountant.side_conditions import CATEGORIES, OUTPUT_ALONE, RANDOM_BITS
+
+_GRID: Final = 1 << 60
+_MOST_EPSILON: Final = 32
+_MOST_CATEGORIES: Final = 1 << 20
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Frequencies:
+    """Estimates of how frequent each category is among those who reported.
+
+    Attributes:
+        estimate: shape (categories,), unbiased, possibly below 0 or above 1.
+        lower: lower ends of confidence intervals, at or above 0, each valid by itself.
+        upper: upper ends, at or below 1.
+    """
+
+    estimate: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+
+
+def local_epsilon(epsilon: Number) -> Fraction:
+    """Return an epsilon exactly, above 0 and at most 32.
+
+    Raises:
+        ParameterError: anything else.
+    Example:
+        >>> local_epsilon(0.5)
+        Fraction(1, 2)
+    """
+    exact = arguments.positive(epsilon=epsilon)
+    if exact > _MOST_EPSILON:
+        raise ParameterError("epsilon", epsilon, f"at most {_MOST_EPSILON}")
+    return exact
+
+
+def category_count(categories: object) -> int:
+    """Return a number of categories from 2 to 2^20.
+
+    Raises:
+        ParameterError: anything else.
+    Example:
+        >>> category_count(3)
+        3
+    """
+    total = arguments.whole(categories=categories)
+    if not 2 <= total <= _MOST_CATEGORIES:
+        raise ParameterError("categories", categories, f"from 2 to {_MOST_CATEGORIES}")
+    return total
+
+
+def share_down(epsilon: Fraction, ours: int, others: int) -> Fraction:
+    """Return ours e^epsilon / (ours e^epsilon + others), down to a multiple of 2^-60.
+
+    So every probability of a report is an exact rational, and costs no more than epsilon.
+
+    Example:
+        >>> float(share_down(Fraction(1, 10**30), 1, 1)) == 0.5
+        True
+    """
+    power = exp_up(epsilon) * (1 - Fraction(1, 1 << 98))  # below e^epsilon
+    share = ours * power / (ours * power + others)
+    return Fraction(math.floor(share * _GRID), _GRID)
+
+
+def report_guarantee(
+    theorem: Theorem,
+    relation: R,
+    masses: tuple[Fraction, Fraction],
+    categories: int,
+    said: str,
+    **given: Fraction | int | str,
+) -> DominatingPair[R]:
+    """Return the guarantee of a report that tells two categories apart by three outcomes.
+
+    Args:
+        theorem: of the mechanism, of rule "mechanism/local-report".
+        relation: any: a category may become any other.
+        masses: of the reports that speak for the true category against the other, and the
+            other way round.
+        categories: how many there are.
+        said: the statement in words and numbers.
+        given: the parameters that the checker computes the masses from.
+    Example:
+        >>> from accountant.relation import AddRemove
+        >>> half, rule = Fraction(1, 2), Theorem(rule="mechanism/local-report", source="")
+        >>> pair = report_guarantee(rule, AddRemove(), (half, Fraction(0)), 2, "")
+        >>> pair.delta(epsilon=0).upper < 0.51
+        True
+    """
+    pair = Product.of(three_outcomes(*masses))
+    derivation = applied(
+        theorem,
+        f"{said} ({relation})",
+        assumptions=(CATEGORIES(categories=categories), RANDOM_BITS(), OUTPUT_ALONE()),
+        categories=categories,
+        **given,
+    )
+    return DominatingPair(forward=pair, backward=pair, relation=relation, derivation=derivation)
+
+
+def three_outcomes(up: Fraction, down: Fraction) -> FinitePair:
+    """Return the pair of masses (up, down, rest) and (down, up, rest).
+
+    Example:
+        >>> three_outcomes(Fraction(1, 2), Fraction(1, 4)).p[2]
+        Fraction(1, 4)
+    """
+    rest = 1 - up - down
+    return FinitePair(p=(up, down, rest), q=(down, up, rest))
+
+
+def estimated(
+    support: NDArray[np.int64], reports: int, truly: Fraction, falsely: Fraction, confidence: Number
+) -> Frequencies:
+    """Estimate frequencies from how many reports support each category.
+
+    Statement: if a report supports its own category with probability ``truly`` and any other with
+        probability ``falsely``, (support/n - falsely)/(truly - falsely) is unbiased, and by
+        Hoeffding's inequality the interval around it holds the true frequency of a category with at
+        least the confidence stated.
+
+    Args:
+        support: shape (categories,), how many reports support each.
+        reports: n, at least 1.
+        truly: above ``falsely``.
+        falsely: at or above 0.
+        confidence: of each interval by itself, above 0 and below 1.
+    Example:
+        >>> estimated(np.array([75, 25]), 100, Fraction(3, 4), Fraction(1, 4), 0.9).estimate
+        array([1., 0.])
+    """
+    alpha = 1 - float(arguments.open_probability(confidence=confidence))
+    gap = float(truly - falsely)
+    estimate = (support / reports - float(falsely)) / gap
+    width = math.sqrt(math.log(2 / alpha) / (2 * reports)) / gap
+    return Frequencies(
+        estimate, np.clip(estimate - width, 0.0, 1.0), np.clip(estimate + width, 0.0, 1.0)
+    )
+
+
+def require_reports(reports: object, width: int, allowed: str) -> NDArray[np.int64]:
+    """Return reports as integers of shape (n, width), n at least 1.
+
+    Raises:
+        ParameterError: another shape, or no integers.
+    Example:
+        >>> require_reports([[0, 1]], 2, "").shape
+        (1, 2)
+    """
+    array = np.asarray(reports)
+    if array.dtype.kind not in "iu" or array.ndim != 2 or array.shape[1] != width or not len(array):
+        raise ParameterError("reports", np.shape(array), allowed)
+    return array.astype(np.int64)

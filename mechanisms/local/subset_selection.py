@@ -1,0 +1,177 @@
+"""Subset selection: a random set of categories that more likely holds the true one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, final, overload
+
+import numpy as np
+
+from accountant import arguments
+from accountant.arguments import Number
+from accountant.errors import ParameterError
+from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.rounding import show
+from accountant.guarantees.theorem import Theorem
+from accountant.relation import AddRemove, R, Relation
+from mechanisms import parameters
+from mechanisms.local.reports import (
+    Frequencies,
+    category_count,
+    estimated,
+    local_epsilon,
+    report_guarantee,
+    require_reports,
+    share_down,
+)
+from mechanisms.local.values import one_category
+from mechanisms.mechanism import Mechanism
+from mechanisms.outputs import Outputs
+from mechanisms.queries.query import Query, require_query
+from mechanisms.samplers.coins import bernoulli
+from mechanisms.samplers.rng import Rng
+from mechanisms.samplers.subset import subset_without_replacement
+
+MECHANISM_SUBSET_SELECTION: Final = Theorem(
+    rule="mechanism/local-report",
+    source="proofs/theory/local.md",
+)
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class SubsetSelection(Mechanism[R]):
+    """Release a uniformly random set of d categories that holds the true one with a probability.
+
+    With k categories that probability is ``keep`` = d e^epsilon/(d e^epsilon + k - d), rounded
+    down to a multiple of 2^-60, on the private side. d next to k/(e^epsilon + 1) is best for
+    frequencies.
+
+    Statement: sets that hold both of two categories, or neither, have one law; the report is
+        dominated by the pair with masses keep (k - d)/(k - 1) and (1 - keep) d/(k - 1), in both
+        orders, and attains it.
+    Assumes: categories; random bits; output alone.
+    Source: proofs/theory/local.md; Ye & Barg (arXiv:1702.00610); Wang et al. (arXiv:1607.08025).
+
+    Args:
+        epsilon: nats, above 0, at most 32.
+        categories: k, from 2 to 2^20; values are 0, 1, ...
+        size: d, from 1 to k - 1; the whole number next to k/(e^epsilon + 1) without it.
+        relation: the neighbouring relation.
+        query: data -> a category; None when the data is already that value.
+    Raises:
+        ParameterError: a parameter outside its domain; on release, a value that is no category.
+    Example:
+        >>> len(SubsetSelection(epsilon=1, categories=10).release(4))
+        3
+    """
+
+    epsilon: Fraction
+    categories: int
+    size: int
+    relation: R
+    query: Query | None
+
+    @overload
+    def __init__(
+        self: SubsetSelection[AddRemove],
+        *,
+        epsilon: Number,
+        categories: int,
+        size: int | None = None,
+        query: Query | None = None,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        *,
+        epsilon: Number,
+        categories: int,
+        size: int | None = None,
+        relation: R,
+        query: Query | None = None,
+    ) -> None: ...
+
+    def __init__(
+        self,
+        *,
+        epsilon: Number,
+        categories: int,
+        size: int | None = None,
+        relation: Relation = parameters.DEFAULT_RELATION,
+        query: Query | None = None,
+    ) -> None:
+        exact, total = local_epsilon(epsilon), category_count(categories)
+        object.__setattr__(self, "epsilon", exact)
+        object.__setattr__(self, "categories", total)
+        object.__setattr__(self, "size", _size(exact, total, size))
+        object.__setattr__(self, "relation", parameters.require_relation(relation))
+        object.__setattr__(self, "query", require_query(query))
+
+    @property
+    def keep(self) -> Fraction:
+        """The probability that the set holds the true category."""
+        return share_down(self.epsilon, self.size, self.categories - self.size)
+
+    @property
+    def acts_on_records(self) -> bool:
+        """Whether the mechanism carries its query."""
+        return self.query is not None
+
+    def guarantee(self) -> DominatingPair[R]:
+        """The sets that hold one of two categories and not the other."""
+        k, d = self.categories, self.size
+        return report_guarantee(
+            MECHANISM_SUBSET_SELECTION,
+            self.relation,
+            (self.keep * Fraction(k - d, k - 1), (1 - self.keep) * Fraction(d, k - 1)),
+            k,
+            f"a set of {d} of {k} categories, with the true one with probability {show(self.keep)}",
+            kind="subset",
+            size=d,
+            keep=self.keep,
+        )
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Sets as growing lists: int64 of shape (datasets, count, size)."""
+        truth = one_category(self.query, datasets, self.categories)
+        inside = bernoulli(self.keep, len(truth) * count, rng).reshape(len(truth), count)
+        found = np.empty((len(truth), count, self.size), dtype=np.int64)
+        for i, category in enumerate(truth):
+            for j in range(count):
+                held = int(inside[i, j])
+                others = subset_without_replacement(self.categories - 1, self.size - held, rng)
+                others = others + (others >= category)
+                found[i, j] = np.sort(np.append(others, category) if held else others)
+        return found
+
+    def frequencies(self, reports: object, *, confidence: Number = 0.95) -> Frequencies:
+        """Estimate how frequent each category is among those who reported.
+
+        Args:
+            reports: sets of shape (n, size).
+            confidence: of each interval by itself.
+        Raises:
+            ParameterError: another shape, or a confidence outside (0, 1).
+        """
+        k, d = self.categories, self.size
+        rows = require_reports(reports, d, f"sets of shape (n, {d})")
+        if rows.min() < 0 or rows.max() >= k:
+            raise ParameterError("reports", "other numbers", f"categories from 0 to {k - 1}")
+        support = np.bincount(rows.ravel(), minlength=k).astype(np.int64)
+        falsely = (self.keep * (d - 1) + (1 - self.keep) * d) / (k - 1)
+        return estimated(support, len(rows), self.keep, falsely, confidence)
+
+
+def _size(epsilon: Fraction, categories: int, size: int | None) -> int:
+    """Return the size of the sets; refuse one that is not from 1 to categories - 1."""
+    if size is None:
+        return max(1, round(categories / (math.exp(epsilon) + 1)))
+    given = arguments.whole(size=size)
+    if not 1 <= given < categories:
+        raise ParameterError("size", size, f"from 1 to {categories - 1}")
+    return given

@@ -1,0 +1,334 @@
+"""Unary encoding of a category, each bit randomised by itself; and RAPPOR."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, final, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant import arguments
+from accountant.arguments import Number
+from accountant.errors import ParameterError
+from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.rounding import show
+from accountant.guarantees.theorem import Theorem
+from accountant.relation import AddRemove, R, Relation
+from mechanisms import parameters
+from mechanisms.local.reports import (
+    Frequencies,
+    category_count,
+    estimated,
+    local_epsilon,
+    report_guarantee,
+    require_reports,
+    share_down,
+)
+from mechanisms.local.values import one_category
+from mechanisms.mechanism import Mechanism
+from mechanisms.outputs import Outputs
+from mechanisms.queries.query import Query, require_query
+from mechanisms.samplers.coins import bernoulli
+from mechanisms.samplers.rng import Rng
+
+_HALF: Final = Fraction(1, 2)
+
+
+MECHANISM_UNARY_ENCODING: Final = Theorem(
+    rule="mechanism/local-report",
+    source="proofs/theory/local.md",
+)
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class UnaryEncoding(Mechanism[R]):
+    """Release one bit for each category: that of the true one is 1 with probability ``keep``.
+
+    The bit of every other category is 1 with probability ``flip``. Optimised unary encoding has
+    keep = 1/2 and flip = 1/(e^epsilon + 1): the least variance of frequencies; the symmetric one,
+    of basic RAPPOR, keep = 1 - flip = e^(epsilon/2)/(e^(epsilon/2) + 1). Both are rounded to
+    multiples of 2^-60, on the private side, and are what is drawn exactly.
+
+    It acts on ONE categorical value, as ``RandomizedResponse`` does.
+
+    Statement: two categories differ in the laws of two bits; the report is dominated by
+        (Bern(keep) x Bern(flip), Bern(flip) x Bern(keep)), in both orders, and attains it.
+    Assumes: categories; random bits; output alone.
+    Source: proofs/theory/local.md; Wang, Blocki, Li & Jha (USENIX Security 2017) for the
+        optimised encoding; Erlingsson, Pihur & Korolova (CCS 2014) for RAPPOR.
+
+    Args:
+        epsilon: nats, above 0, at most 32.
+        categories: from 2 to 2^20; values are 0, 1, ...
+        symmetric: whether ones and zeros are treated alike.
+        relation: the neighbouring relation.
+        query: data -> a category; None when the data is already that value.
+    Raises:
+        ParameterError: a parameter outside its domain; on release, a value that is no category.
+    Example:
+        >>> UnaryEncoding(epsilon=1, categories=4).release(2).shape
+        (4,)
+    """
+
+    epsilon: Fraction
+    categories: int
+    symmetric: bool
+    relation: R
+    query: Query | None
+
+    @overload
+    def __init__(
+        self: UnaryEncoding[AddRemove],
+        *,
+        epsilon: Number,
+        categories: int,
+        symmetric: bool = False,
+        query: Query | None = None,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        *,
+        epsilon: Number,
+        categories: int,
+        symmetric: bool = False,
+        relation: R,
+        query: Query | None = None,
+    ) -> None: ...
+
+    def __init__(
+        self,
+        *,
+        epsilon: Number,
+        categories: int,
+        symmetric: bool = False,
+        relation: Relation = parameters.DEFAULT_RELATION,
+        query: Query | None = None,
+    ) -> None:
+        if not isinstance(symmetric, bool):
+            raise ParameterError("symmetric", symmetric, "True or False")
+        object.__setattr__(self, "epsilon", local_epsilon(epsilon))
+        object.__setattr__(self, "categories", category_count(categories))
+        object.__setattr__(self, "symmetric", symmetric)
+        object.__setattr__(self, "relation", parameters.require_relation(relation))
+        object.__setattr__(self, "query", require_query(query))
+
+    @property
+    def keep(self) -> Fraction:
+        """The probability of a 1 for the true category."""
+        return share_down(self.epsilon / 2, 1, 1) if self.symmetric else _HALF
+
+    @property
+    def flip(self) -> Fraction:
+        """The probability of a 1 for another category."""
+        return 1 - (self.keep if self.symmetric else share_down(self.epsilon, 1, 1))
+
+    @property
+    def acts_on_records(self) -> bool:
+        """Whether the mechanism carries its query."""
+        return self.query is not None
+
+    def guarantee(self) -> DominatingPair[R]:
+        """The laws of the two bits in which two categories differ."""
+        return bits_guarantee(self.relation, self.categories, self.keep, self.flip)
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Bits: int64 of shape (datasets, count, categories)."""
+        truth = one_category(self.query, datasets, self.categories)
+        return random_bits(truth, count, self.categories, (self.keep, self.flip), rng)
+
+    def frequencies(self, reports: object, *, confidence: Number = 0.95) -> Frequencies:
+        """Estimate how frequent each category is among those who reported.
+
+        Args:
+            reports: bits of shape (n, categories).
+            confidence: of each interval by itself.
+        Raises:
+            ParameterError: another shape, or a confidence outside (0, 1).
+        """
+        return bit_frequencies(reports, self.categories, self.keep, self.flip, confidence)
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class Rappor(Mechanism[R]):
+    """Basic RAPPOR: bits of the category, randomised for good and then again for each report.
+
+    The permanent response turns each bit into a fair coin with probability f; the report is 1 with
+    probability ``one`` where the permanent bit is 1, and ``zero`` where it is 0. Every release
+    draws a permanent response anew: what is stated is of one report of one value.
+
+    Statement: the report is unary encoding with keep = (1 - f/2) one + (f/2) zero and flip = (f/2)
+        one + (1 - f/2) zero. All reports made of one permanent response together are
+        post-processing of it, which is unary encoding with keep = 1 - f/2 and flip = f/2.
+    Assumes: categories; random bits; output alone.
+    Source: proofs/theory/local.md; Erlingsson, Pihur & Korolova (CCS 2014), Section 2.
+
+    Args:
+        f: of the permanent response, from 0 to 1.
+        one: in [0, 1], not ``zero``.
+        zero: in [0, 1].
+        categories: from 2 to 2^20.
+        relation: the neighbouring relation.
+        query: data -> a category; None when the data is already that value.
+    Raises:
+        ParameterError: a parameter outside its domain; on release, a value that is no category.
+    Example:
+        >>> Rappor(f=0.5, one=0.75, zero=0.5, categories=4).keep
+        Fraction(11, 16)
+    """
+
+    f: Fraction
+    one: Fraction
+    zero: Fraction
+    categories: int
+    relation: R
+    query: Query | None
+
+    @overload
+    def __init__(
+        self: Rappor[AddRemove],
+        *,
+        f: Number,
+        one: Number,
+        zero: Number,
+        categories: int,
+        query: Query | None = None,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        *,
+        f: Number,
+        one: Number,
+        zero: Number,
+        categories: int,
+        relation: R,
+        query: Query | None = None,
+    ) -> None: ...
+
+    def __init__(
+        self,
+        *,
+        f: Number,
+        one: Number,
+        zero: Number,
+        categories: int,
+        relation: Relation = parameters.DEFAULT_RELATION,
+        query: Query | None = None,
+    ) -> None:
+        object.__setattr__(self, "f", arguments.probability(f=f))
+        object.__setattr__(self, "one", arguments.probability(one=one))
+        object.__setattr__(self, "zero", arguments.probability(zero=zero))
+        object.__setattr__(self, "categories", category_count(categories))
+        object.__setattr__(self, "relation", parameters.require_relation(relation))
+        object.__setattr__(self, "query", require_query(query))
+        if self.f == 1 or self.one <= self.zero:
+            raise ParameterError("one", (f, one, zero), "above zero, and f below 1")
+
+    @property
+    def keep(self) -> Fraction:
+        """The probability that the report's bit of the true category is 1."""
+        return (1 - self.f / 2) * self.one + self.f / 2 * self.zero
+
+    @property
+    def flip(self) -> Fraction:
+        """The probability that the report's bit of another category is 1."""
+        return self.f / 2 * self.one + (1 - self.f / 2) * self.zero
+
+    @property
+    def acts_on_records(self) -> bool:
+        """Whether the mechanism carries its query."""
+        return self.query is not None
+
+    def guarantee(self) -> DominatingPair[R]:
+        """The laws of the two bits in which two categories differ."""
+        return bits_guarantee(self.relation, self.categories, self.keep, self.flip)
+
+    def permanent(self) -> DominatingPair[R]:
+        """What all reports made of one permanent response satisfy together."""
+        half = self.f / 2
+        return bits_guarantee(self.relation, self.categories, 1 - half, half)
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Bits: int64 of shape (datasets, count, categories)."""
+        truth = one_category(self.query, datasets, self.categories)
+        return random_bits(truth, count, self.categories, (self.keep, self.flip), rng)
+
+    def frequencies(self, reports: object, *, confidence: Number = 0.95) -> Frequencies:
+        """Estimate how frequent each category is among those who reported.
+
+        Args:
+            reports: bits of shape (n, categories).
+            confidence: of each interval by itself.
+        Raises:
+            ParameterError: another shape, or a confidence outside (0, 1).
+        """
+        return bit_frequencies(reports, self.categories, self.keep, self.flip, confidence)
+
+
+def bits_guarantee(
+    relation: R, categories: int, keep: Fraction, flip: Fraction
+) -> DominatingPair[R]:
+    """Return the guarantee of bits that are 1 with probability keep, or flip.
+
+    Example:
+        >>> bits_guarantee(AddRemove(), 3, _HALF, Fraction(1, 4)).delta(epsilon=0).upper < 0.26
+        True
+    """
+    said = f"{categories} bits, 1 with probability {show(keep)}, of others {show(flip)}"
+    up, down = keep * (1 - flip), flip * (1 - keep)
+    return report_guarantee(
+        MECHANISM_UNARY_ENCODING,
+        relation,
+        (up, down),
+        categories,
+        said,
+        kind="bits",
+        keep=keep,
+        flip=flip,
+    )
+
+
+def random_bits(
+    truth: NDArray[np.int64],
+    count: int,
+    categories: int,
+    chances: tuple[Fraction, Fraction],
+    rng: Rng,
+) -> NDArray[np.int64]:
+    """Draw bits of categories, 1 with the first chance for the true one and else with the second.
+
+    Example:
+        >>> from mechanisms.samplers.rng import ReplayRng
+        >>> random_bits(np.array([1]), 2, 3, (Fraction(1), Fraction(0)), ReplayRng(1)).tolist()
+        [[[0, 1, 0], [0, 1, 0]]]
+    """
+    keep, flip = chances
+    size = len(truth) * count
+    bits = bernoulli(flip, size * categories, rng).reshape(len(truth), count, categories)
+    own = bernoulli(keep, size, rng).reshape(len(truth), count)
+    for i, category in enumerate(truth):
+        bits[i, :, category] = own[i]
+    return bits.astype(np.int64)
+
+
+def bit_frequencies(
+    reports: object, categories: int, keep: Fraction, flip: Fraction, confidence: Number
+) -> Frequencies:
+    """Estimate frequencies from bits, each of which supports its category where it is 1.
+
+    Example:
+        >>> bit_frequencies([[1, 0]], 2, Fraction(1), Fraction(0), 0.9).estimate
+        array([1., 0.])
+    """
+    bits = require_reports(reports, categories, f"bits of shape (n, {categories})")
+    if ((bits != 0) & (bits != 1)).any():
+        raise ParameterError("reports", "other numbers", "bits, 0 or 1")
+    return estimated(bits.sum(axis=0), len(bits), keep, flip, confidence)

@@ -39,6 +39,7 @@ def test_everything_runs_on_small_data(tmp_path: Path) -> None:
     assert (tmp_path / "ghazi2021.md").read_text(encoding="utf-8").count("###") == 6
 
 
+@pytest.mark.slow
 def test_what_ten_classes_cost_is_what_was_computed_elsewhere() -> None:
     """On USPS noise for one class at epsilon 1 costs 2.560 for ten, and 29.7 on one sample."""
     (row,) = ghazi2021.cost(((7_291, 100, 1.0, 1e-4),)).rows

@@ -176,6 +176,7 @@ def test_refusals(estimator: Any, grid: Any, given: dict[str, Any], text: str) -
         tune(estimator, grid, **given)
 
 
+@pytest.mark.slow
 def test_mapped_rows_and_offsets_are_tuned_as_well() -> None:
     """The count is that of the model, on mapped rows and with a constant feature."""
     plan = FourierFeatures(features=4, frequencies=20, width=3, seed=1)

@@ -98,6 +98,7 @@ def test_a_plan_is_kept_by_a_run() -> None:
     assert np.mean(labels * (rows @ direction) <= 0.2) <= 0.25
 
 
+@pytest.mark.slow
 def test_harder_problems_need_more() -> None:
     """Records grow with the width, and fall with margin, error, failure and budget."""
     base = plan_perceptron(**EASY, **BUDGET).records

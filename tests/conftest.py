@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 # Workers have a core each: threads of numpy's libraries would only wait for one another. Set before
@@ -14,3 +16,30 @@ for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
 settings.register_profile("default", deadline=None, print_blob=True)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+# What ``pytest -m smoke`` runs: some of every package, in under two minutes on two cores.
+SMOKE = (
+    "accountant/adaptive",
+    "accountant/test_",
+    "accountant/theorems/composition",
+    "architecture",
+    "auditing/counts",
+    "dpproof/commands/test_budget",
+    "dpproof/commands/test_ledger",
+    "dpproof/ledger/test_ledger",
+    "dpproof/test_bad_input",
+    "mechanisms/noise",
+    "proofs/rules",
+    "proofs/test_kernel",
+    "reference",
+)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that ``-m smoke`` runs, before they are chosen."""
+    folder = Path(__file__).parent
+    for item in items:
+        place = item.path.relative_to(folder).as_posix() if folder in item.path.parents else ""
+        if place.startswith(SMOKE) and item.get_closest_marker("slow") is None:
+            item.add_marker("smoke")

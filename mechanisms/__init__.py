@@ -62,6 +62,15 @@ if TYPE_CHECKING:
     from mechanisms.learning.projected import Projected
     from mechanisms.learning.pure_logistic import PureLogisticObjective
     from mechanisms.learning.records import Records
+    from mechanisms.learning.risk_bounds import (
+        NoisyCount,
+        RiskBound,
+        cover_count,
+        finite_class_risk,
+        halfspace_risk,
+        holdout_risk,
+        margin_risk,
+    )
     from mechanisms.learning.separators.enumerated_exponential import EnumeratedExponential
     from mechanisms.learning.separators.gaussian_separator import GaussianSeparator
     from mechanisms.learning.separators.losses import ParityLoss, ZeroOne
@@ -139,6 +148,7 @@ _HOMES = {
     "Mechanism": "mechanisms.mechanism",
     "MechanismSampler": "mechanisms.mechanism",
     "MilpOracle": "mechanisms.learning.separators.milp",
+    "NoisyCount": "mechanisms.learning.risk_bounds",
     "NoisyHinge": "mechanisms.learning.noisy_hinge",
     "NoisyMistakes": "mechanisms.learning.noisy_mistakes",
     "NormStop": "mechanisms.learning.stops",
@@ -161,6 +171,7 @@ _HOMES = {
     "Repeated": "mechanisms.combinators.repeated",
     "ReplayRng": "mechanisms.samplers.rng",
     "ReportNoisyMax": "mechanisms.selection.report_noisy_max",
+    "RiskBound": "mechanisms.learning.risk_bounds",
     "Scores": "mechanisms.queries.exact",
     "Selected": "mechanisms.combinators.best_of_runs",
     "SeparatorPerturbation": "mechanisms.learning.separators.separator_perturbation",
@@ -179,8 +190,13 @@ _HOMES = {
     "compose": "mechanisms.combinators.composed",
     "cosine_after_projection": "mechanisms.learning.planning.cosine_projection",
     "cosine_dimension": "mechanisms.learning.planning.cosine_projection",
+    "cover_count": "mechanisms.learning.risk_bounds",
     "efficient_margin": "mechanisms.learning.margin_presets",
+    "finite_class_risk": "mechanisms.learning.risk_bounds",
+    "halfspace_risk": "mechanisms.learning.risk_bounds",
+    "holdout_risk": "mechanisms.learning.risk_bounds",
     "margin_after_projection": "mechanisms.learning.maps.projected_margin",
+    "margin_risk": "mechanisms.learning.risk_bounds",
     "plan_perceptron": "mechanisms.learning.planning.perceptron_plan",
     "projected_descent": "mechanisms.learning.margin_presets",
     "projection_dimension": "mechanisms.learning.maps.projected_margin",
@@ -235,6 +251,7 @@ __all__ = [
     "Mechanism",
     "MechanismSampler",
     "MilpOracle",
+    "NoisyCount",
     "NoisyHinge",
     "NoisyMistakes",
     "NormStop",
@@ -257,6 +274,7 @@ __all__ = [
     "Repeated",
     "ReplayRng",
     "ReportNoisyMax",
+    "RiskBound",
     "Scores",
     "Selected",
     "SeparatorPerturbation",
@@ -275,8 +293,13 @@ __all__ = [
     "compose",
     "cosine_after_projection",
     "cosine_dimension",
+    "cover_count",
     "efficient_margin",
+    "finite_class_risk",
+    "halfspace_risk",
+    "holdout_risk",
     "margin_after_projection",
+    "margin_risk",
     "plan_perceptron",
     "projected_descent",
     "projection_dimension",

@@ -1,0 +1,258 @@
+"""Bounds on the risk of a released halfspace that may be released with it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, final
+
+from scipy.optimize import brentq
+from scipy.special import gammaln, logsumexp, ndtri
+
+from accountant import arguments as check
+from accountant.arguments import Number
+from accountant.errors import ParameterError
+from accountant.relation import Relation, ReplaceLabel, ReplaceOne
+
+_TINY: Final = 1e-15
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RiskBound:
+    """An upper bound on the probability that a released halfspace errs on a fresh record.
+
+    Attributes:
+        risk: the bound, from 0 to 1.
+        confidence: with which it holds, over the draw of the records and the noise.
+        method: which bound it is.
+    """
+
+    risk: float
+    confidence: float
+    method: str
+
+    def __str__(self) -> str:
+        """Say the bound with its confidence, and what it takes for granted."""
+        return (
+            f"risk at most {self.risk:.4f} with confidence {self.confidence:g} ({self.method}), if "
+            "the records are independent draws of one law"
+        )
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoisyCount:
+    """A released number of mistakes: the only private quantity that these bounds look at.
+
+    Statement: with probability 1 - failure the true number is at most value + sigma z, z the normal
+        quantile of failure/selected: if the model is the best of ``selected`` that were scored,
+        each of their scores has to be that good. For a random number of runs give its mean.
+    Source: proofs/theory/margins.md, section 7.
+
+    Args:
+        value: the noisy count, as released by ``NoisyMistakes``.
+        sigma: standard deviation of its noise.
+        records: n, which is public.
+        relation: replace-one or replace-label. Under zero-out blanks count as records and are no
+            mistakes, and under add-remove n is private.
+        selected: how many noisy scores the released one was chosen from, at least 1.
+    Raises:
+        ParameterError: an argument outside its domain, or another relation.
+    Example:
+        >>> count = NoisyCount(value=500, sigma=10, records=10_000, relation=ReplaceOne())
+        >>> round(count.at_most(failure=0.025), 1)
+        519.6
+    """
+
+    value: float
+    sigma: Number
+    records: int
+    relation: Relation
+    selected: Number = 1
+
+    def __post_init__(self) -> None:
+        """Refuse numbers outside their domains, and relations under which n is not public."""
+        object.__setattr__(self, "value", float(check.real(value=self.value)))
+        object.__setattr__(self, "sigma", check.non_negative(sigma=self.sigma))
+        object.__setattr__(self, "records", check.count(records=self.records))
+        if check.positive(selected=self.selected) < 1:
+            raise ParameterError("selected", self.selected, "at least 1")
+        if not isinstance(self.relation, ReplaceOne | ReplaceLabel):
+            allowed = "ReplaceOne() or ReplaceLabel(), under which the number of records is public"
+            raise ParameterError("relation", self.relation, allowed)
+
+    def at_most(self, *, failure: float) -> float:
+        """The upper end of the true count, at least 0 and at most the number of records."""
+        quantile = -float(ndtri(failure / float(self.selected)))
+        return min(max(self.value + float(self.sigma) * quantile, 0.0), float(self.records))
+
+
+def finite_class_risk(count: NoisyCount, *, candidates: int, failure: Number = 0.05) -> RiskBound:
+    """Bound the risk of one of finitely many candidates that were fixed before the records.
+
+    Statement: kl(err/n, risk) <= (ln candidates + ln(2/failure)) / n for all candidates at once
+        with probability 1 - failure/2, inverted upwards at the upper end of the noisy count. A
+        cover from a public seed is such a set, one made of the training features is not.
+    Source: Chernoff's bound and a union bound; proofs/theory/margins.md, section 7.
+
+    Args:
+        count: of mistakes on the training records.
+        candidates: how many, such as a cover's size.
+        failure: half for the noise, half for the sample.
+    Raises:
+        ParameterError: an argument outside its domain.
+    Example:
+        >>> count = NoisyCount(value=500, sigma=0, records=10_000, relation=ReplaceOne())
+        >>> round(finite_class_risk(count, candidates=10**6, failure=0.1).risk, 4)
+        0.0637
+    """
+    half = _half(failure)
+    budget = (math.log(check.count(candidates=candidates)) - math.log(half)) / count.records
+    share = count.at_most(failure=half) / count.records
+    return RiskBound(
+        risk=_kl_inverse(share, budget),
+        confidence=1 - 2 * half,
+        method=f"{candidates} candidates fixed in advance",
+    )
+
+
+def halfspace_risk(count: NoisyCount, *, dimension: int, failure: Number = 0.05) -> RiskBound:
+    """Bound the risk of any halfspace through the origin, whatever it was trained on.
+
+    Statement: with A = ln(number of patterns on 2n points) + ln(8/failure) and t^2 = 4A/n, the risk
+        is at most err/n + t^2/2 + t sqrt(err/n + t^2/4) for all halfspaces at once with
+        probability 1 - failure/2. Patterns are counted by Cover, ties included.
+    Source: Vapnik & Chervonenkis' relative deviations; Cover's count with ties is Theorem 3 of the
+        review in proofs/theory/margins.md, section 7. Sharper than kl and 2 err + 5A/n there.
+
+    Args:
+        count: of mistakes on the training records.
+        dimension: k, of the space of (mapped) rows in which the halfspace is.
+        failure: half for the noise, half for the sample.
+    Raises:
+        ParameterError: an argument outside its domain.
+    Example:
+        >>> count = NoisyCount(value=500, sigma=0, records=10_000, relation=ReplaceOne())
+        >>> round(halfspace_risk(count, dimension=10, failure=0.1).risk, 3)
+        0.11
+    """
+    half = _half(failure)
+    patterns = cover_count(dimension=dimension, points=2 * count.records)
+    square = 4 * (patterns + math.log(4 / half)) / count.records
+    share = count.at_most(failure=half) / count.records
+    risk = share + square / 2 + math.sqrt(square * (share + square / 4))
+    return RiskBound(
+        risk=min(risk, 1.0),
+        confidence=1 - 2 * half,
+        method=f"all halfspaces in {dimension} dimensions",
+    )
+
+
+def holdout_risk(count: NoisyCount, *, failure: Number = 0.05) -> RiskBound:
+    """Bound the risk by a noisy count on records that the model was not trained on.
+
+    Statement: as ``finite_class_risk`` with one candidate.
+    Source: Chernoff's bound.
+
+    Args:
+        count: of mistakes on the held-out records.
+        failure: half for the noise, half for the sample.
+    Example:
+        >>> count = NoisyCount(value=50, sigma=5, records=1_000, relation=ReplaceOne())
+        >>> round(holdout_risk(count).risk, 3)
+        0.082
+    """
+    return finite_class_risk(count, candidates=1, failure=failure)
+
+
+def margin_risk(
+    ramps: NoisyCount,
+    *,
+    weight_norm: Number,
+    norm_bound: Number,
+    margin: Number,
+    failure: Number = 0.05,
+) -> RiskBound:
+    """Bound the risk by the ramp loss min(1, max(0, 1 - y <w, x>/margin)) of released weights.
+
+    Statement: with W = 2^j the least power of two, j >= 0, at or above the norm of w, the risk is
+        at most the mean ramp + 2 W norm_bound/(margin sqrt(n)) + sqrt(ln(1/f_j)/(2n)) with
+        f_j = failure / (2 (j + 1)(j + 2)). The sum of ramps moves by at most 1 between neighbours,
+        as a count does; a hinge would move by 1 + W norm_bound/margin.
+    Source: Bartlett & Mendelson, JMLR 3 (2002), Theorem 8 and Talagrand's contraction, peeled over
+        W; proofs/theory/margins.md, section 7.
+
+    Args:
+        ramps: the noisy sum of ramps over the training records.
+        weight_norm: of the released weights, in the space of mapped rows.
+        norm_bound: of mapped rows.
+        margin: of the ramp, fixed in advance.
+        failure: half for the noise, half for the sample.
+    Raises:
+        ParameterError: an argument outside its domain.
+    Example:
+        >>> ramps = NoisyCount(value=500, sigma=10, records=100_000, relation=ReplaceOne())
+        >>> round(margin_risk(ramps, weight_norm=1, norm_bound=1, margin=0.1).risk, 3)
+        0.073
+    """
+    half = _half(failure)
+    norm = float(check.positive(weight_norm=weight_norm))
+    layer = max(math.ceil(math.log2(norm)), 0)
+    ratio = float(check.positive(norm_bound=norm_bound) / check.positive(margin=margin))
+    share = ramps.at_most(failure=half) / ramps.records
+    sample = math.log((layer + 1) * (layer + 2) / half) / (2 * ramps.records)
+    risk = share + 2 * 2.0**layer * ratio / math.sqrt(ramps.records) + math.sqrt(sample)
+    return RiskBound(
+        risk=min(risk, 1.0), confidence=1 - 2 * half, method="norm of the weights over the margin"
+    )
+
+
+def cover_count(*, dimension: int, points: int) -> float:
+    """The logarithm of the number of patterns of halfspaces through the origin on some points.
+
+    Statement: any N points have at most 2 sum_{i<k} C(N - 1, i) patterns (1{<w, z> <= 0}), w != 0.
+    Source: Cover (1965); with ties and repeats proofs/theory/margins.md, section 7.
+
+    Args:
+        dimension: k.
+        points: N.
+    Raises:
+        ParameterError: not counts.
+    Example:
+        >>> round(cover_count(dimension=10, points=20_000), 1)
+        77.0
+    """
+    width, number = check.count(dimension=dimension), check.count(points=points)
+    logs = [
+        float(gammaln(number) - gammaln(i + 1) - gammaln(number - i))
+        for i in range(min(width, number))
+    ]
+    return math.log(2) + float(logsumexp(logs))
+
+
+def _half(failure: Number) -> float:
+    """Half of the failure probability, in (0, 1/2)."""
+    return float(check.open_probability(failure=failure)) / 2
+
+
+def _kl_inverse(share: float, budget: float) -> float:
+    """The largest risk r at or above the share with kl(share, r) <= budget."""
+
+    def over(risk: float) -> float:
+        found = -budget
+        if share > 0:
+            found += share * math.log(share / risk)
+        if share < 1:
+            found += (1 - share) * math.log((1 - share) / (1 - risk))
+        return found
+
+    return _root(over, max(share, _TINY), 1 - _TINY) if share < 1 else 1.0
+
+
+def _root(function: Callable[[float], float], low: float, high: float) -> float:
+    """Where an increasing function passes 0, from above by its tolerance."""
+    if function(low) >= 0:
+        return low
+    return 1.0 if function(high) <= 0 else min(brentq(function, low, high, xtol=1e-14) + 1e-13, 1.0)

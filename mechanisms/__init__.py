@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mechanisms.combinators.repeated import Repeated
     from mechanisms.combinators.subsampled import Subsampled
     from mechanisms.combinators.uniform_choice import UniformChoice
+    from mechanisms.learning.aggregated import Aggregated, aggregated
     from mechanisms.learning.batch_perceptron import BatchPerceptron
     from mechanisms.learning.boosted import Boosted
     from mechanisms.learning.candidate_exponential import CandidateExponential
@@ -102,6 +103,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "AboveThreshold": "mechanisms.selection.above_threshold",
+    "Aggregated": "mechanisms.learning.aggregated",
     "BatchPerceptron": "mechanisms.learning.batch_perceptron",
     "Boosted": "mechanisms.learning.boosted",
     "CandidateExponential": "mechanisms.learning.candidate_exponential",
@@ -187,6 +189,7 @@ _HOMES = {
     "UnaryEncoding": "mechanisms.local.unary_encoding",
     "UniformChoice": "mechanisms.combinators.uniform_choice",
     "ZeroOne": "mechanisms.learning.separators.losses",
+    "aggregated": "mechanisms.learning.aggregated",
     "compose": "mechanisms.combinators.composed",
     "cosine_after_projection": "mechanisms.learning.planning.cosine_projection",
     "cosine_dimension": "mechanisms.learning.planning.cosine_projection",
@@ -205,6 +208,7 @@ _HOMES = {
 
 __all__ = [
     "AboveThreshold",
+    "Aggregated",
     "BatchPerceptron",
     "Boosted",
     "CandidateExponential",
@@ -290,6 +294,7 @@ __all__ = [
     "UnaryEncoding",
     "UniformChoice",
     "ZeroOne",
+    "aggregated",
     "compose",
     "cosine_after_projection",
     "cosine_dimension",

@@ -53,7 +53,7 @@ def draw_samples(
         >>> [len(sample) for sample in next(draw_samples([5, 6, 7], scheme, 4, ReplayRng(1)))]
         [2, 2, 2, 2]
     """
-    records = _records(data)
+    records = records_of(data)
     size = len(records)
     batch = max(1, _BATCH // max(1, size))
     for start in range(0, count, batch):
@@ -67,10 +67,18 @@ def draw_samples(
                     raise ParameterError("data", size, f"{scheme.population_size} records")
                 wanted = scheme.sample_size
                 chosen = [subset_without_replacement(size, wanted, rng) for _ in range(rows)]
-        yield [_take(records, indices) for indices in chosen]
+        yield [cut(records, indices) for indices in chosen]
 
 
-def _records(data: object) -> Sequence[object] | NDArray[Any] | Cuttable:
+def records_of(data: object) -> Sequence[object] | NDArray[Any] | Cuttable:
+    """Return the data if it is records.
+
+    Raises:
+        ParameterError: it is not.
+    Example:
+        >>> records_of([1, 2])
+        [1, 2]
+    """
     if isinstance(data, Cuttable) or (isinstance(data, np.ndarray) and data.ndim >= 1):
         return data
     if isinstance(data, tuple) and len(data) == 2 and getattr(data[0], "ndim", 0) == 2:
@@ -84,7 +92,13 @@ def _records(data: object) -> Sequence[object] | NDArray[Any] | Cuttable:
     )
 
 
-def _take(records: Sequence[object] | NDArray[Any] | Cuttable, indices: NDArray[np.int64]) -> Any:  # noqa: ANN401
+def cut(records: Sequence[object] | NDArray[Any] | Cuttable, indices: NDArray[np.int64]) -> Any:  # noqa: ANN401
+    """Return the records at these indices, in the same form; a sequence gives a list.
+
+    Example:
+        >>> cut("abc", np.array([2, 0]))
+        ['c', 'a']
+    """
     if isinstance(records, Cuttable):
         return records.cut(indices)
     if isinstance(records, np.ndarray):

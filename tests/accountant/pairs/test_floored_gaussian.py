@@ -100,7 +100,7 @@ class TestFoldedGaussian(PairContract):
 
     def cases(self) -> Sequence[Case]:
         """From much noise to little."""
-        return [case(FoldedGaussianPair(mu_squared=Fraction(k, 4))) for k in (1, 6)]
+        return [case(FoldedGaussianPair(mu_squared=Fraction(k, 4))) for k in (6,)]
 
 
 def test_known_values() -> None:

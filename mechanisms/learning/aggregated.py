@@ -1,0 +1,153 @@
+"""Votes of code that nobody has to trust, one a block of the records."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant import arguments as check
+from accountant.arguments import Number
+from accountant.errors import ParameterError
+from accountant.guarantees.guarantee import Guarantee
+from accountant.relation import R
+from accountant.sensitivity import LInf
+from accountant.theorems.composition.post_process import post_process
+from mechanisms import parameters
+from mechanisms.combinators.draw_samples import cut, records_of
+from mechanisms.mechanism import Mechanism
+from mechanisms.outputs import Outputs
+from mechanisms.samplers import uniform_below
+from mechanisms.samplers.rng import Rng
+from mechanisms.selection.exponential import ExponentialMechanism
+
+_MOST = 2**20
+
+# From the records of one block to the number of a candidate, by any means.
+Vote = Callable[[Any], object]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aggregated(Mechanism[R]):
+    """Pick a candidate by votes, one a block: probabilities proportional to e^(epsilon votes / 2).
+
+    Every record is in one of the blocks, drawn for it alone, uniformly. The code that votes may be
+    wrong, slow or malicious, if it cannot send anything but its vote; what raises, or is no number
+    of a candidate, does not vote.
+
+    Statement: given which block each record is in, a record changes the vote of one block at most:
+        one count falls by 1 and another rises by 1, so that the pick is epsilon-bounded-range under
+        every relation. The counts are not monotone.
+    Source: Nissim, Raskhodnikova & Smith, STOC 2007 (sample and aggregate), with the exponential
+        mechanism on the counts.
+
+    Args:
+        vote: from the records of one block to the number of a candidate.
+        epsilon: of the pick, in nats.
+        blocks: how many.
+        candidates: how many, fixed in advance.
+        relation: which datasets are neighbours.
+    Outputs:
+        The number of a candidate, from 0.
+    Raises:
+        ParameterError: a parameter outside its domain; on release, data that is no sequence of
+            records.
+    Example:
+        >>> pick = aggregated(max, epsilon=1, blocks=200, candidates=3)
+        >>> pick.release([0, 2, 1, 2] * 1000)
+        2
+    """
+
+    vote: Vote
+    epsilon: Fraction
+    blocks: int
+    candidates: int
+    relation: R
+
+    def __post_init__(self) -> None:
+        """Keep exact values; refuse others."""
+        if not callable(self.vote):
+            raise ParameterError("vote", self.vote, "a function of the records of one block")
+        object.__setattr__(self, "epsilon", check.positive(epsilon=self.epsilon))
+        for name in ("blocks", "candidates"):
+            number = check.count(**{name: getattr(self, name)})
+            if number > _MOST:
+                raise ParameterError(name, number, f"at most {_MOST}")
+            object.__setattr__(self, name, number)
+        object.__setattr__(self, "relation", parameters.require_relation(self.relation))
+
+    @property
+    def acts_on_records(self) -> bool:
+        """It splits records."""
+        return True
+
+    def guarantee(self) -> Guarantee[R]:
+        """State epsilon-bounded range, whatever votes."""
+        return post_process(self._mechanism().guarantee(), description="naming the candidate")
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Numbers of candidates, int64 of shape (datasets, count)."""
+        found = np.empty((len(datasets), count), dtype=np.int64)
+        for row, data in enumerate(datasets):
+            records = records_of(data)
+            for run in range(count):
+                counts = self._counts(records, uniform_below(self.blocks, len(records), rng))
+                found[row, run] = self._mechanism().draw([counts], 1, rng)[0, 0]
+        return found
+
+    def _counts(self, records: Any, place: NDArray[Any]) -> NDArray[np.int64]:  # noqa: ANN401
+        """How many blocks vote for each candidate."""
+        counts = np.zeros(self.candidates, dtype=np.int64)
+        for block in range(self.blocks):
+            chosen = self._vote(cut(records, np.flatnonzero(place == block)))
+            if chosen is not None:
+                counts[chosen] += 1
+        return counts
+
+    def _vote(self, records: object) -> int | None:
+        """The number voted for, None if there is none."""
+        try:
+            found = self.vote(records)
+        except Exception:  # noqa: BLE001 - whatever it is, it must not be seen
+            return None
+        if isinstance(found, numbers.Integral) and 0 <= int(found) < self.candidates:
+            return int(found)
+        return None
+
+    def _mechanism(self) -> ExponentialMechanism[R]:
+        """The exponential mechanism on the numbers of votes."""
+        return ExponentialMechanism(
+            epsilon=self.epsilon, sensitivity=LInf(1), relation=self.relation
+        )
+
+
+def aggregated(
+    vote: Vote,
+    *,
+    epsilon: Number,
+    blocks: int,
+    candidates: int,
+    relation: Any = parameters.DEFAULT_RELATION,  # noqa: ANN401  # of any type of relation
+) -> Aggregated[Any]:
+    """Make a private choice of an oracle, or any other code, that nobody trusts.
+
+    Args:
+        vote: from the records of one block to the number of a candidate.
+        epsilon: of the pick, in nats.
+        blocks: how many blocks the records are split into.
+        candidates: how many candidates there are.
+        relation: which datasets are neighbours.
+    Raises:
+        ParameterError: as for ``Aggregated``.
+    Example:
+        >>> aggregated(len, epsilon=1, blocks=10, candidates=5).guarantee().describe()
+        '1-bounded-range'
+    """
+    given: dict[str, Any] = {"epsilon": epsilon, "blocks": blocks, "candidates": candidates}
+    return Aggregated(vote=vote, relation=relation, **given)

@@ -1,0 +1,76 @@
+"""Votes of code that nobody trusts."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from accountant import BoundedRange, ReplaceOne
+from mechanisms import Aggregated, aggregated
+from tests.contracts.mechanism_contract import NOT_POSITIVE, MechanismContract, one_bad
+
+
+def most_frequent(records: Sequence[int]) -> int:
+    """The first of the most frequent records; it raises if there are none."""
+    return max(sorted(set(records)), key=list(records).count)
+
+
+GOOD: dict[str, Any] = {"vote": most_frequent, "epsilon": 1, "blocks": 2, "candidates": 3}
+
+
+class TestAggregated(MechanismContract):
+    """Two blocks, three candidates."""
+
+    def mechanism(self) -> Aggregated[Any]:
+        """At epsilon 1."""
+        return aggregated(**GOOD)
+
+    def data(self) -> list[int]:
+        """A few of each."""
+        return [0, 1, 2, 2, 1, 2, 0, 2]
+
+    def increasing_noise(self) -> Sequence[Aggregated[Any]]:
+        """Epsilon from 4 to a tenth."""
+        return [aggregated(**{**GOOD, "epsilon": e}) for e in (4, 1, 0.1)]
+
+    def invalid(self) -> Sequence[Callable[[], object]]:
+        """One bad argument each."""
+        bad: dict[str, Sequence[Any]] = {
+            "vote": (3, None),
+            "epsilon": NOT_POSITIVE,
+            "blocks": (0, 2.5, 2**21),
+            "candidates": (0, "3"),
+            "relation": ("add-remove", None),
+        }
+        return one_bad(aggregated, good=GOOD, bad=bad)
+
+
+def hostile(records: Sequence[int]) -> object:
+    """Wrong numbers, no numbers and errors, depending on the records."""
+    return [7, "x", -1, None, 1][sum(records) % 5] if len(records) % 3 else 1 // 0
+
+
+def test_one_record_moves_two_counts_by_one() -> None:
+    """Over all splits of three records into two blocks, whatever votes, for both relations."""
+    for vote in (most_frequent, hostile):
+        pick = aggregated(**{**GOOD, "vote": vote, "blocks": 2})
+        for records in itertools.product(range(3), repeat=3):
+            for place in itertools.product(range(2), repeat=3):
+                whole = pick._counts(list(records), np.array(place))
+                less = pick._counts(list(records[:-1]), np.array(place[:-1]))
+                other = pick._counts([*records[:-1], 1], np.array(place))
+                for moved in (whole - less, whole - other):
+                    assert np.abs(moved).max() <= 1
+                    assert np.abs(moved).sum() <= 2
+
+
+def test_price_and_pick() -> None:
+    """Bounded range of epsilon under every relation, and the common vote wins."""
+    assert aggregated(**GOOD).guarantee() == BoundedRange(epsilon=1)
+    replaced = aggregated(**GOOD, relation=ReplaceOne())
+    assert replaced.guarantee() == BoundedRange(epsilon=1, relation=ReplaceOne())
+    wide = aggregated(**{**GOOD, "blocks": 120})
+    assert wide.release([0, 1, 1, 1] * 600) == 1

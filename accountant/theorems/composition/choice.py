@@ -42,6 +42,7 @@ def choice(*parts: Guarantee[R]) -> Guarantee[R]:
         NotImplied: parts of different notions, or with different pairs.
     Laws: order does not matter; equal parts give what each of them gives; never better than any.
     Example:
+        >>> from accountant.guarantees.gdp import GDP
         >>> choice(GDP(mu=1), GDP(mu=2), GDP(mu=1)).mu
         Fraction(2, 1)
     """

@@ -42,6 +42,9 @@ if TYPE_CHECKING:
     from mechanisms.learning.logistic_objective import LogisticObjective
     from mechanisms.learning.maps.feature_map import FeatureMap
     from mechanisms.learning.maps.fourier_features import FourierFeatures
+    from mechanisms.learning.maps.gaussian_projection import GaussianProjection
+    from mechanisms.learning.maps.hadamard_projection import HadamardProjection
+    from mechanisms.learning.maps.monomial_features import MonomialFeatures
     from mechanisms.learning.maps.projected_margin import (
         margin_after_projection,
         projection_dimension,
@@ -134,9 +137,11 @@ _HOMES = {
     "FourierFeatures": "mechanisms.learning.maps.fourier_features",
     "Frequencies": "mechanisms.local.reports",
     "Gaussian": "mechanisms.noise.gaussian",
+    "GaussianProjection": "mechanisms.learning.maps.gaussian_projection",
     "GaussianSeparator": "mechanisms.learning.separators.gaussian_separator",
     "GaussianStop": "mechanisms.learning.stops",
     "Grid": "mechanisms.learning.separators.spaces",
+    "HadamardProjection": "mechanisms.learning.maps.hadamard_projection",
     "Histogram": "mechanisms.noise.histogram",
     "KeslerPerceptron": "mechanisms.learning.kesler_perceptron",
     "LabelPrivateDescent": "mechanisms.learning.label_private",
@@ -150,6 +155,7 @@ _HOMES = {
     "Mechanism": "mechanisms.mechanism",
     "MechanismSampler": "mechanisms.mechanism",
     "MilpOracle": "mechanisms.learning.separators.milp",
+    "MonomialFeatures": "mechanisms.learning.maps.monomial_features",
     "NoisyCount": "mechanisms.learning.risk_bounds",
     "NoisyHinge": "mechanisms.learning.noisy_hinge",
     "NoisyMistakes": "mechanisms.learning.noisy_mistakes",
@@ -239,9 +245,11 @@ __all__ = [
     "FourierFeatures",
     "Frequencies",
     "Gaussian",
+    "GaussianProjection",
     "GaussianSeparator",
     "GaussianStop",
     "Grid",
+    "HadamardProjection",
     "Histogram",
     "KeslerPerceptron",
     "LabelPrivateDescent",
@@ -255,6 +263,7 @@ __all__ = [
     "Mechanism",
     "MechanismSampler",
     "MilpOracle",
+    "MonomialFeatures",
     "NoisyCount",
     "NoisyHinge",
     "NoisyMistakes",

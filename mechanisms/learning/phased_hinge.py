@@ -73,8 +73,8 @@ class PhasedHinge(Mechanism[R]):
             label is neither 1 nor -1, makes no step.
     Example:
         >>> learner = PhasedHinge(margin=0.1, norm_bound=1, mu=0.1)
-        >>> learner.guarantee().mu
-        Fraction(1, 10)
+        >>> float(learner.guarantee().mu)
+        0.1
         >>> other = PhasedHinge(
         ...     margin=0.1, norm_bound=1, mu=0.1, sampling="with-replacement", records=10_000
         ... )

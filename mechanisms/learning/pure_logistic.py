@@ -69,7 +69,8 @@ class PureLogisticObjective(Mechanism[R]):
             release, data that is not labelled rows.
     Example:
         >>> from mechanisms import LogisticObjective
-        >>> LogisticObjective.pure(epsilon=1, regulariser=1).guarantee().epsilon(delta=0).upper
+        >>> learner = LogisticObjective.pure(epsilon=1, regulariser=1)
+        >>> round(learner.guarantee().epsilon(delta=0).upper, 9)
         1.0
     """
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable, Sequence
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-import auditing
 import proofs
 from accountant import BoundedRange, ReplaceLabel
 from accountant.errors import NotImplied, ParameterError
@@ -23,14 +24,10 @@ from mechanisms import (
     Records,
 )
 from mechanisms.learning.label_private import public_components
-from tests.contracts.mechanism_contract import AUDIT_ALARM
+from tests.contracts.mechanism_contract import NOT_POSITIVE, MechanismContract, one_bad
 
 LABEL = ReplaceLabel()
-LEARNERS: list[Any] = [
-    LabelPrivateHalfspaces(cover=Polygon(corners=16), epsilon=1),
-    LabelPrivateDescent(margin=0.5, steps=2, mu=0.5),
-    RandomizedLabels(epsilon=1),
-]
+LEARNER = LabelPrivateHalfspaces(cover=Polygon(corners=16), epsilon=1)
 
 
 def _planted(records: int) -> Records:
@@ -39,23 +36,80 @@ def _planted(records: int) -> Records:
     return Records(np.column_stack([3 * side, rng.normal(size=(records, 5)) / 2]), side)
 
 
-@pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: type(learner).__name__)
-def test_certified_audited_and_never_amplified(learner: Any) -> None:  # noqa: ANN401
-    """A verified certificate under replace-label, no violation, and no sampling."""
-    rows = np.array([[0.6, 0.8], [-1.0, 0.3], [0.2, 1.0]])
-    one, two = Records(rows, [1, -1, 1]), Records(rows, [1, 1, 1])
-    guarantee = learner.guarantee()
-    verdict = proofs.check(guarantee.certify(delta=1e-6))
-    report = auditing.audit(
-        learner.sampler(), (one, two), guarantee, samples=4_000, significance=AUDIT_ALARM
-    )
+class LabelPrivateContract(MechanismContract):
+    """Three public rows, the label of one of which changes."""
 
-    assert guarantee.relation == LABEL
-    assert isinstance(verdict, proofs.VerifiedUnder)
-    assert "replace-label" in verdict.claim
-    assert report.outcome is not auditing.Outcome.VIOLATION, str(report)
-    with pytest.raises(NotImplied):
-        learner.subsample(Poisson(sampling_rate=0.5)).guarantee()
+    def data(self) -> Records:
+        """Both labels."""
+        return Records([[0.6, 0.8], [-1.0, 0.3], [0.2, 1.0]], [1, -1, 1])
+
+    def neighbour(self) -> Records:
+        """The label in the middle is the other one."""
+        return Records(self.data().rows, [1, 1, 1])
+
+    def test_the_verdict_is_about_labels_and_a_sample_says_no_more(self) -> None:
+        """The checker says replace-label, and no amplification by sampling is claimed."""
+        verdict = proofs.check(self.mechanism().guarantee().certify(delta=1e-6))
+
+        assert isinstance(verdict, proofs.VerifiedUnder)
+        assert "replace-label" in verdict.claim
+        with pytest.raises(NotImplied):
+            self.mechanism().subsample(Poisson(sampling_rate=0.5)).guarantee()
+
+
+class TestLabelPrivateHalfspaces(LabelPrivateContract):
+    """Among sixteen directions."""
+
+    def mechanism(self) -> LabelPrivateHalfspaces:
+        """At epsilon 1."""
+        return LEARNER
+
+    def increasing_noise(self) -> Sequence[LabelPrivateHalfspaces]:
+        """From epsilon 4 to 1/4."""
+        return [replace(self.mechanism(), epsilon=epsilon) for epsilon in (4, 1, 0.25)]
+
+    def invalid(self) -> Sequence[Callable[[], object]]:
+        """One bad argument each."""
+        bad: dict[str, Sequence[Any]] = {"cover": ("all", None), "epsilon": NOT_POSITIVE}
+        return one_bad(LabelPrivateHalfspaces, good=_given(self.mechanism()), bad=bad)
+
+
+class TestLabelPrivateDescent(LabelPrivateContract):
+    """Two steps."""
+
+    def mechanism(self) -> LabelPrivateDescent:
+        """At mu 1/2."""
+        return LabelPrivateDescent(margin=0.5, steps=2, mu=0.5)
+
+    def increasing_noise(self) -> Sequence[LabelPrivateDescent]:
+        """From mu 4 to 1/4."""
+        return [replace(self.mechanism(), mu=mu) for mu in (4, 1, 0.25)]
+
+    def invalid(self) -> Sequence[Callable[[], object]]:
+        """One bad argument each."""
+        bad: dict[str, Sequence[Any]] = dict.fromkeys(("margin", "mu"), NOT_POSITIVE)
+        bad |= {"steps": (0, -1, 1.5)}
+        return one_bad(LabelPrivateDescent, good=_given(self.mechanism()), bad=bad)
+
+
+class TestRandomizedLabels(LabelPrivateContract):
+    """An answer for every record."""
+
+    def mechanism(self) -> RandomizedLabels:
+        """At epsilon 1."""
+        return RandomizedLabels(epsilon=1)
+
+    def increasing_noise(self) -> Sequence[RandomizedLabels]:
+        """From epsilon 4 to 1/4."""
+        return [RandomizedLabels(epsilon=epsilon) for epsilon in (4, 1, 0.25)]
+
+    def invalid(self) -> Sequence[Callable[[], object]]:
+        """One bad argument each."""
+        return one_bad(RandomizedLabels, good={"epsilon": 1}, bad={"epsilon": NOT_POSITIVE})
+
+
+def _given(mechanism: Any) -> dict[str, Any]:  # noqa: ANN401  # a dataclass
+    return {one.name: getattr(mechanism, one.name) for one in fields(mechanism)}
 
 
 def test_components_look_at_no_label_and_picks_have_the_range() -> None:
@@ -101,18 +155,7 @@ def test_they_learn() -> None:
     assert mean[0] == pytest.approx(3, abs=5 * 3 * 2.2 / math.sqrt(4_000))
 
 
-def test_refusals() -> None:
-    """Numbers outside their domains, and rows narrower than the cover."""
-    bad: list[Any] = [
-        lambda: LabelPrivateHalfspaces(cover="all", epsilon=1),  # type: ignore[arg-type]
-        lambda: LabelPrivateHalfspaces(cover=Polygon(corners=4), epsilon=0),
-        lambda: LabelPrivateDescent(margin=0, steps=1, mu=1),
-        lambda: LabelPrivateDescent(margin=1, steps=0, mu=1),
-        lambda: LabelPrivateDescent(margin=1, steps=1, mu=-1),
-        lambda: RandomizedLabels(epsilon=0),
-    ]
-    for position, construct in enumerate(bad):
-        with pytest.raises(ParameterError):
-            pytest.fail(f"{position}: {construct()}")
+def test_rows_are_at_least_as_wide_as_the_cover() -> None:
+    """Components fewer than the cover's dimensions are refused."""
     with pytest.raises(ParameterError, match="wide"):
-        LEARNERS[0].release(Records([[1.0]], [1]))
+        LEARNER.release(Records([[1.0]], [1]))

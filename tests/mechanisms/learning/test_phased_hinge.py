@@ -17,30 +17,54 @@ from accountant.errors import ParameterError
 from mechanisms import PhasedHinge, RademacherProjection, Records, ReplayRng
 from mechanisms.learning.phased_hinge import phase_sizes
 from mechanisms.learning.smoothed_hinge import SmoothedPass, projected
-from tests.contracts.mechanism_contract import AUDIT_ALARM, NOT_POSITIVE, one_bad
+from tests.contracts.mechanism_contract import (
+    AUDIT_ALARM,
+    NOT_POSITIVE,
+    MechanismContract,
+    one_bad,
+)
 
 GOOD: dict[str, Any] = {"margin": 0.5, "norm_bound": 1, "mu": 0.5}
 
 
-def _invalid() -> Sequence[Callable[[], object]]:
-    bad: dict[str, Sequence[Any]] = dict.fromkeys(
-        ("margin", "norm_bound", "mu", "radius"), NOT_POSITIVE
-    )
-    bad |= {
-        "relation": (None, "replace-one", AddRemove()),
-        "sampling": ("shuffle", None, "with-replacement"),
-        "records": (0, 3, 2.5),
-        "map": (1,),
-        "features": (0,),
-    }
-    return one_bad(PhasedHinge, good=GOOD, bad=bad)
+class TestPhasedHinge(MechanismContract):
+    """On a permutation of five records, one of which changes its label."""
+
+    def mechanism(self) -> PhasedHinge[ReplaceOne]:
+        """Two phases at the typical noise."""
+        return PhasedHinge(**GOOD)
+
+    def data(self) -> Records:
+        """Rows of the unit ball with both labels."""
+        rows = [[0.6, 0.8], [-0.5, 0.5], [1.0, 0.0], [0.0, -1.0], [0.6, -0.8]]
+        return Records(rows, [1, -1, 1, -1, 1])
+
+    def neighbour(self) -> Records:
+        """The first label is the other one."""
+        data = self.data()
+        return Records(data.rows, [-1, *data.labels[1:]])
+
+    def increasing_noise(self) -> Sequence[PhasedHinge[ReplaceOne]]:
+        """From mu 2 to 1/50."""
+        return [PhasedHinge(**{**GOOD, "mu": mu}) for mu in (2, 1, 0.5, 0.02)]
+
+    def invalid(self) -> Sequence[Callable[[], object]]:
+        """One bad argument each."""
+        bad: dict[str, Sequence[Any]] = dict.fromkeys(
+            ("margin", "norm_bound", "mu", "radius"), NOT_POSITIVE
+        )
+        bad |= {
+            "relation": (None, "replace-one", AddRemove()),
+            "sampling": ("shuffle", None, "with-replacement"),
+            "records": (0, 3, 2.5),
+            "map": (1,),
+            "features": (0,),
+        }
+        return one_bad(PhasedHinge, good=GOOD, bad=bad)
 
 
-def test_refusals() -> None:
-    """Every bad argument where it enters, and data of another size than stated, or too few."""
-    for position, construct in enumerate(_invalid()):
-        with pytest.raises(ParameterError):
-            pytest.fail(f"{position}: {construct()}")
+def test_the_number_of_records_is_as_stated() -> None:
+    """Data of another size than stated is refused, and so are too few."""
     data = Records(np.ones((5, 2)), np.ones(5))
     with pytest.raises(ParameterError, match="records"):
         PhasedHinge(**GOOD, records=6).release(data)

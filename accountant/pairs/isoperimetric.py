@@ -39,7 +39,7 @@ _LOWERED: Final = 1 << 24  # steps of the grid: more than rounding moves a corne
 _LARGEST: Final = 16  # Largest loss, nats; e^16 is below 2^24. Exceeding it raises.
 _LEAST: Final = Fraction(1, 10**9)
 _OUTCOMES: Final = 480  # Approximate number of outcomes. Heuristic.
-_SMALL: Final = Fraction(1, 1 << 120)  # Corners closer to an end are left out. Heuristic.
+_SMALL: Final = Fraction(1, 1 << 120)  # Corners closer to an end are cut off, together. Heuristic.
 
 
 @final
@@ -92,13 +92,13 @@ class Isoperimetric:
         """Return about ``count`` losses, close to each other where much mass is. Heuristic."""
         cells = []
         for (left, high), (right, low) in pairwise(zip(self.breaks, self.loss, strict=True)):
-            mass = float(self.mass(right) - self.mass(left) + self.mass(right + 1))
-            mass -= float(self.mass(left + 1))
-            cells.append((float(high), float(low), max(mass, 0.0) ** (1 / 3)))
+            mass = self.mass(right) - self.mass(left) + self.mass(right + 1) - self.mass(left + 1)
+            cells.append((float(high), float(low), max(float(mass), 0.0) ** (1 / 3)))
         weights = [(high - low) ** (2 / 3) * root for high, low, root in cells]
+        total = sum(weights) or 1.0  # 0 if only masses below all digits have other losses
         found = [float(self.loss[0]), float(self.loss[-1])]
         for (top, bottom, _), weight in zip(cells, weights, strict=True):
-            parts = max(math.ceil(count * weight / sum(weights)), 1)
+            parts = max(math.ceil(count * weight / total), 1)
             found += [top - (top - bottom) * k / parts for k in range(parts + 1)]
         return found
 
@@ -189,22 +189,40 @@ def _polygon(lines: list[tuple[Fraction, Fraction]]) -> list[tuple[int, int]]:
 
     The tangents 1 - H - t a come by falling t; where two neighbours meet there is a corner, unless
     a third is above it. A corner is moved by one step at most, and lowered by as many as the
-    steepest slope can turn that into.
+    steepest slope can turn that into. Corners next to an end are cut off by the tangent that ends
+    there, followed to where all of them are passed; a chord in its place would be above them.
     """
     kept: list[tuple[Fraction, Fraction]] = []
     for line in lines:
         while len(kept) > 1 and _meet(kept[-2], line) <= _meet(kept[-2], kept[-1]):
             kept.pop()
         kept.append(line)
+    exact = [(mass, _height(one, mass)) for one, mass in _meetings(kept)]
+    inner = [(mass, height) for mass, height in exact if mass > _SMALL and height > _SMALL]
+    if exact[0][0] <= _SMALL:
+        first = _height(kept[0], _SMALL)
+        inner = [(_SMALL, first), *(corner for corner in inner if corner[1] < first)]
+    if exact[-1][1] <= _SMALL:
+        last = 1 - _SMALL / kept[-1][1]
+        inner = [*(corner for corner in inner if corner[0] < last), (last, _SMALL)]
     found = [(0, _GRID)]
-    for one, other in pairwise(kept):
-        mass = _meet(one, other)
-        height = 1 - one[0] - one[1] * mass
-        if mass > _SMALL and height > _SMALL:
-            corner = math.floor(mass * _GRID), math.floor(height * _GRID) - _LOWERED
-            if corner[0] > found[-1][0]:
-                found.append(corner)
+    for mass, height in inner:
+        corner = math.floor(mass * _GRID), math.floor(height * _GRID) - _LOWERED
+        if corner[0] > found[-1][0]:
+            found.append(corner)
     return [*found, (_GRID, 0)]
+
+
+def _meetings(
+    lines: list[tuple[Fraction, Fraction]],
+) -> list[tuple[tuple[Fraction, Fraction], Fraction]]:
+    """Return every tangent but the last, and the mass at which it meets the next one."""
+    return [(one, _meet(one, other)) for one, other in pairwise(lines)]
+
+
+def _height(line: tuple[Fraction, Fraction], mass: Fraction) -> Fraction:
+    """Return what a tangent has at a mass."""
+    return 1 - line[0] - line[1] * mass
 
 
 def _meet(one: tuple[Fraction, Fraction], other: tuple[Fraction, Fraction]) -> Fraction:

@@ -84,3 +84,18 @@ def test_refuses_losses_out_of_reach(size: Fraction | int) -> None:
     zero, one = Fraction(0), Fraction(size)
     with pytest.raises(ParameterError, match="losses lie from"):
         finite_pair_above([isoperimetric([(zero, one), (one, zero)])])
+
+
+@pytest.mark.parametrize("power", [60, 300])
+@pytest.mark.parametrize("monotone", [False, True])
+def test_corners_next_to_an_end_are_not_forgotten(power: int, monotone: bool) -> None:  # noqa: FBT001
+    """A mass of 2^-130 at the largest loss counts, which a chord past its corner left out."""
+    slow = Fraction(1, 1 << power)
+    lines = [(Fraction(0), slow if monotone else 1 + slow), (1 + slow, Fraction(0)), (slow, slow)]
+    curve = isoperimetric(lines)
+    pair = finite_pair_above([curve])
+    with localcontext(Context(prec=DIGITS)) as context:
+        for t in (Fraction(1, 2), Fraction(1), Fraction(3, 2), Fraction(27, 10)):
+            found = sum(max(p - t * q, Fraction(0)) for p, q in zip(pair.p, pair.q, strict=True))
+            true = curve.profile(context.create_decimal(t.numerator) / t.denominator)
+            assert Fraction(true) <= found

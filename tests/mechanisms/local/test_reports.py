@@ -58,6 +58,7 @@ class TestUnaryEncoding(MechanismContract):
         return one_bad(UnaryEncoding, good={"epsilon": 1, "categories": 3}, bad=bad)
 
 
+@pytest.mark.slow
 class TestRappor(TestUnaryEncoding):
     """Basic RAPPOR."""
 

@@ -56,6 +56,7 @@ def four_cells(records: Sequence[int]) -> list[int]:
     return [list(records).count(cell) for cell in range(4)]
 
 
+@pytest.mark.slow
 class TestHistogramOnRecords(TestHistogram):
     """Discrete Laplace noise, on records."""
 

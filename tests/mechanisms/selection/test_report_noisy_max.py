@@ -57,6 +57,7 @@ class TestReportNoisyMax(MechanismContract):
         ]
 
 
+@pytest.mark.slow
 class TestReportNoisyMaxOnRecords(TestReportNoisyMax):
     """Laplace noise, monotone scores, carrying its query."""
 

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from mechanisms.learning.maps.fourier_features import FourierFeatures
     from mechanisms.learning.maps.gaussian_projection import GaussianProjection
     from mechanisms.learning.maps.hadamard_projection import HadamardProjection
+    from mechanisms.learning.maps.heavy_fourier_features import HeavyFourierFeatures
     from mechanisms.learning.maps.monomial_features import MonomialFeatures
     from mechanisms.learning.maps.projected_margin import (
         margin_after_projection,
@@ -142,6 +143,7 @@ _HOMES = {
     "GaussianStop": "mechanisms.learning.stops",
     "Grid": "mechanisms.learning.separators.spaces",
     "HadamardProjection": "mechanisms.learning.maps.hadamard_projection",
+    "HeavyFourierFeatures": "mechanisms.learning.maps.heavy_fourier_features",
     "Histogram": "mechanisms.noise.histogram",
     "KeslerPerceptron": "mechanisms.learning.kesler_perceptron",
     "LabelPrivateDescent": "mechanisms.learning.label_private",
@@ -250,6 +252,7 @@ __all__ = [
     "GaussianStop",
     "Grid",
     "HadamardProjection",
+    "HeavyFourierFeatures",
     "Histogram",
     "KeslerPerceptron",
     "LabelPrivateDescent",

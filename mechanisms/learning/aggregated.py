@@ -38,8 +38,9 @@ class Aggregated(Mechanism[R]):
     """Pick a candidate by votes, one a block: probabilities proportional to e^(epsilon votes / 2).
 
     Every record is in one of the blocks, drawn for it alone, uniformly. The code that votes may be
-    wrong, slow or malicious, if it cannot send anything but its vote; what raises, or is no number
-    of a candidate, does not vote.
+    wrong, slow or malicious, if it cannot send anything but its vote, and keeps nothing from one
+    vote to the next, in the records neither. What raises or exits, or is no number of a candidate,
+    does not vote; a process killed from inside, and an interrupt, are not caught.
 
     Statement: given which block each record is in, a record changes the vote of one block at most:
         one count falls by 1 and another rises by 1, so that the pick is epsilon-bounded-range under
@@ -114,11 +115,12 @@ class Aggregated(Mechanism[R]):
         """The number voted for, None if there is none."""
         try:
             found = self.vote(records)
-        except Exception:  # noqa: BLE001 - whatever it is, it must not be seen
+            number = int(found) if isinstance(found, numbers.Integral) else -1
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # noqa: BLE001 - whatever it is, an exit too, it must not be seen
             return None
-        if isinstance(found, numbers.Integral) and 0 <= int(found) < self.candidates:
-            return int(found)
-        return None
+        return number if 0 <= number < self.candidates else None
 
     def _mechanism(self) -> ExponentialMechanism[R]:
         """The exponential mechanism on the numbers of votes."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import pytest
 
 from accountant import BoundedRange, ReplaceOne
 from mechanisms import Aggregated, aggregated
@@ -51,6 +53,25 @@ class TestAggregated(MechanismContract):
 def hostile(records: Sequence[int]) -> object:
     """Wrong numbers, no numbers and errors, depending on the records."""
     return [7, "x", -1, None, 1][sum(records) % 5] if len(records) % 3 else 1 // 0
+
+
+class Unsound(int):
+    """A number that fails when it is read."""
+
+    def __int__(self) -> int:
+        """Raise."""
+        raise ValueError
+
+
+@pytest.mark.parametrize("fails", [sys.exit, lambda: Unsound(1)], ids=["exit", "unsound"])
+def test_votes_that_exit_or_cannot_be_read_do_not_vote(fails: Callable[[], object]) -> None:
+    """A block that exits, or returns a number that raises, changes the counts and nothing else."""
+
+    def vote(records: Sequence[int]) -> object:
+        return fails() if 2 in records else 0
+
+    pick = aggregated(**{**GOOD, "vote": vote})
+    assert pick._counts([2, 1, 1], np.array([0, 1, 1])).tolist() == [1, 0, 0]
 
 
 def test_one_record_moves_two_counts_by_one() -> None:

@@ -103,6 +103,7 @@ if TYPE_CHECKING:
     from mechanisms.selection.above_threshold import AboveThreshold
     from mechanisms.selection.exponential import ExponentialMechanism
     from mechanisms.selection.permute_and_flip import PermuteAndFlip
+    from mechanisms.selection.quantile import Quantile
     from mechanisms.selection.report_noisy_max import ReportNoisyMax
 
 _HOMES = {
@@ -172,6 +173,7 @@ _HOMES = {
     "Projected": "mechanisms.learning.projected",
     "PublishedCover": "mechanisms.learning.covers.published_cover",
     "PureLogisticObjective": "mechanisms.learning.pure_logistic",
+    "Quantile": "mechanisms.selection.quantile",
     "RademacherProjection": "mechanisms.learning.maps.rademacher_projection",
     "RandomDirections": "mechanisms.learning.covers.random_directions",
     "RandomizedLabels": "mechanisms.learning.label_private",
@@ -281,6 +283,7 @@ __all__ = [
     "Projected",
     "PublishedCover",
     "PureLogisticObjective",
+    "Quantile",
     "RademacherProjection",
     "RandomDirections",
     "RandomizedLabels",

@@ -25,8 +25,9 @@ def above_threshold_pair(
     """Return a finite pair that dominates AboveThreshold, in both orders of two neighbours.
 
     Queries get Laplace noise and are compared, one after the other, with a threshold that got
-    Laplace noise once; the comparisons are released until ``cutoff`` of them said "above". The
-    same holds if the gap between the first sum above and the noisy threshold is released.
+    Laplace noise once; the comparisons are released until ``cutoff`` of them said "above". With
+    cut-off 1, and only then, the same holds if the gap between the first sum above and the noisy
+    threshold is released as well.
 
     Statement: with a = sensitivity/threshold scale, b = sensitivity/query scale, c the cut-off,
         every event's mass p moves along the path of the queries at a speed of at most

@@ -296,6 +296,7 @@ KINDS: Mapping[str, Kind] = {
     "permute-and-flip": Kind(
         words="permute-and-flip", forms=(("epsilon",),), build=_permute_and_flip
     ),
+    "quantile": Kind(words="quantile", forms=(("epsilon",),), build=_exponential),
     "above-threshold": Kind(
         words="above a threshold",
         forms=(("threshold_scale", "query_scale", "sensitivity"),),

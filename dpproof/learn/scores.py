@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from accountant.errors import ParameterError
-from dpproof.learn.perceptron_classifier import class_numbers
+from dpproof.learn.linear_classifier import class_numbers
 from mechanisms import FeatureMap, FourierFeatures
 
 

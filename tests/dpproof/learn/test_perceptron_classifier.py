@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
-import warnings
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -274,28 +273,3 @@ def test_shapes_are_refused() -> None:
             digits().fit(rows, labels)
     with pytest.raises(ParameterError, match="delta"):
         digits(epsilon=None, delta=None, sigma=9).certificate()
-
-
-def test_scikit_learns_own_checks() -> None:
-    """They pass, but for those that contradict privacy, each with the reason."""
-    checks = pytest.importorskip("sklearn.utils.estimator_checks")
-    public = "classes are an argument, as labels found in the data would be released"
-    harmless = "a record that is not finite contributes nothing, as an error would tell it"
-    model = PerceptronClassifier(sigma=1e-3, classes=[0, 1, 2])
-    excused = {
-        "check_estimators_empty_data_messages": "the number of records is private, none included",
-        "check_estimators_nan_inf": harmless,
-        "check_supervised_y_no_nan": harmless,
-        "check_classifiers_classes": public,
-        "check_classifiers_train": public,
-        "check_classifiers_regression_target": public,
-    }
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        results = checks.check_estimator(model, expected_failed_checks=excused, on_fail=None)
-    failed = [one["check_name"] for one in results if one["status"] == "failed"]
-
-    assert failed == []
-    assert len(results) > 40
-    unused = set(excused) - {one["check_name"] for one in results if one["status"] == "xfail"}
-    assert unused == set()

@@ -86,7 +86,8 @@ def reserve(file: str, pipeline: str, **given: Any) -> int:  # noqa: ANN401  # a
     from dpproof.ledger.errors import AlreadySpent  # noqa: PLC0415  # as in init
 
     opened, guarantee, options = _asked(file, pipeline, given)
-    spend = opened.reserve(guarantee, **options)
+    # Whoever commits by the key alone cannot tell its run from another one.
+    spend = opened.reserve(guarantee, **options, take_over=False)
     if spend.committed:
         raise AlreadySpent(f"the key {spend.key!r} was committed before: run nothing for it again")
     click.echo(f"reserved {guarantee.describe()} for {spend.key!r}; {_left(opened)}")

@@ -109,7 +109,10 @@ def _basic(guarantee: Guarantee[Any], delta: Fraction | None, left: Costs) -> Ch
         return None
     tried = None
     for at in (_power_of_two(left[1] / 2), left[1]) if delta is None else (delta,):
-        found = Fraction(guarantee.epsilon(delta=at).upper)
+        upper = guarantee.epsilon(delta=at).upper
+        if math.isinf(upper):
+            continue
+        found = Fraction(upper)
         tried = _proved(guarantee, {"delta": at}, (found, at))
         if tried.costs[0] <= left[0]:
             break

@@ -114,12 +114,17 @@ class Ledger:
         """Add a budget that spends on a dataset, or of a principal, are charged to as well.
 
         Raises:
+            RelationMismatch: a budget about other neighbours than the ledger.
             KeyConflict: there is one already, or something was spent that it would have to count.
         """
         where = (dataset, principal)
         with self._database.transaction() as execute:
             execute(LOCK)
             number, previous, state = chain.last(execute)
+            if str(budget.relation) not in (state["relation"], str(AddRemove())):
+                raise RelationMismatch(
+                    f"the ledger is about {state['relation']} neighbours, not {budget.relation}"
+                )
             if taking.name(where) in state["budgets"]:
                 raise KeyConflict("there is such a budget already; budgets are never changed")
             if any(taking.covers(where, tuple(one)) for one in state["seen"]):
@@ -143,6 +148,7 @@ class Ledger:
         delta: Number | None = None,
         dataset: str | None = None,
         principal: str | None = None,
+        take_over: bool = True,
     ) -> Spend:
         """Take the cost of a mechanism out of every budget that it falls under, before it runs.
 
@@ -158,13 +164,15 @@ class Ledger:
                 default half of the delta that is left.
             dataset: which data it reads.
             principal: who runs it.
+            take_over: whether a pending key may be taken over; say no if whoever commits cannot
+                tell one attempt from another.
         Raises:
             BudgetExceeded: no budget is changed.
-            KeyConflict: the key stands for another guarantee.
+            KeyConflict: the key stands for another guarantee, or is pending and not taken over.
             LedgerError: the ledger is out of reach or damaged; nothing may run.
         """
         wanted = taking.wanted(guarantee, key, label, delta, (dataset, principal))
-        return self._take(wanted, commit=False)[0]
+        return self._take(wanted, commit=False, take_over=take_over)[0]
 
     def spend(
         self,
@@ -185,7 +193,7 @@ class Ledger:
             BudgetExceeded, KeyConflict, LedgerError: as ``reserve``.
         """
         wanted = taking.wanted(guarantee, key, label, delta, (dataset, principal))
-        return self._take(wanted, commit=True)[1]
+        return self._take(wanted, commit=True, take_over=True)[1]
 
     def commit(self, key: str, *, attempt: str | None = None) -> None:
         """Keep what a key has reserved, for good; to do it twice changes nothing.
@@ -294,7 +302,7 @@ class Ledger:
         """Pickle the place; the copy opens the same ledger."""
         return type(self).open, (self.place,)
 
-    def _take(self, wanted: Wanted, *, commit: bool) -> tuple[Spend, bool]:
+    def _take(self, wanted: Wanted, *, commit: bool, take_over: bool) -> tuple[Spend, bool]:
         """Return a spend, and whether it was taken now; plan outside the lock, apply inside."""
         plans: dict[str, Plan] = {}
         states = self._last_states
@@ -308,7 +316,7 @@ class Ledger:
             with self._database.transaction(durable=commit) as execute:
                 execute(LOCK)
                 number, previous, state = chain.last(execute)
-                found = taking.existing(execute, wanted)
+                found = taking.existing(execute, wanted, take_over=take_over)
                 if found == "pending" and commit:
                     taking.settle(execute, wanted.key)
                     entry = {"kind": "commit", "time": taking.now(), "key": wanted.key}

@@ -67,15 +67,16 @@ def wanted(
         _line("label", label)
     at = None if delta is None else arguments.probability(delta=delta)
     explained = guarantee.derivation.explain()
-    stated = [guarantee.describe(), str(guarantee.relation), explained, *where]
+    # What is printed is rounded and leaves curves out; what is compared is every number, exactly.
+    stated = [repr(guarantee), str(guarantee.relation), explained, *where]
     return Wanted(guarantee, key, label, at, where, digest(canonical(stated)))
 
 
-def existing(execute: Execute, asked: Wanted) -> str | None:
+def existing(execute: Execute, asked: Wanted, *, take_over: bool) -> str | None:
     """Return the status of a key that is there, taken over if it is pending; else None.
 
     Raises:
-        KeyConflict: it stands for something else.
+        KeyConflict: it stands for something else, or is pending and not to be taken over.
     """
     rows = execute("SELECT digest, status FROM spends WHERE name = :name", name=asked.key)
     if not rows:
@@ -86,6 +87,11 @@ def existing(execute: Execute, asked: Wanted) -> str | None:
             f"the key {asked.key!r} stands for another spend; every release needs a key of its own"
         )
     if status == "pending":
+        if not take_over:
+            raise KeyConflict(
+                f"the key {asked.key!r} is reserved already, by a run that may still publish: "
+                "release it first if you know that nothing was or will be published"
+            )
         execute(
             "UPDATE spends SET owner = :owner WHERE name = :name",
             owner=asked.attempt,

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, final
+from typing import Any, Final, final
 
-from dpproof.ledger import budget, chain
+from dpproof.ledger import budget, chain, taking
 from dpproof.ledger.budget import State
 from dpproof.ledger.chain import canonical, digest
 from dpproof.ledger.charge import proved_costs
 from dpproof.ledger.database import Execute
 from dpproof.ledger.errors import LedgerDamaged
 from proofs import Rejected, check_text
-from proofs.certificate import Certificate
+from proofs.certificate import Certificate, read_rational
 from proofs.errors import CertificateError
 
 
@@ -45,7 +46,7 @@ def verified(execute: Execute, head: str | None) -> Verification:
     number, last, state = chain.last(execute)
     rows = execute("SELECT number, body, hash FROM entries ORDER BY number")
     accepted = _accepted(execute)
-    replay = _Replay(accepted)
+    replay = _Replay(accepted, state["relation"])
     previous, seen = chain.START, set()
     for expected, (place, body, found) in enumerate(rows, start=1):
         if place != expected:
@@ -55,12 +56,15 @@ def verified(execute: Execute, head: str | None) -> Verification:
         previous = found
         seen.add(found)
         try:
-            replay.apply(place, json.loads(body)["entry"])
+            read = json.loads(body)
+            replay.apply(place, read["entry"])
+            if read["state"] != digest(canonical(replay.state())):
+                raise ValueError("what is left is not what the entries say")  # noqa: TRY301
         except (KeyError, TypeError, ValueError, CertificateError) as error:
             raise LedgerDamaged(f"entry {place} does not fit what is before it: {error}") from error
     if place != number or previous != last:
         raise LedgerDamaged(f"there are {len(rows)} entries, and {number} were written")
-    if canonical(replay.budgets) != canonical(state["budgets"]):
+    if canonical(replay.state()) != canonical(state):
         raise LedgerDamaged("what is left of the budgets is not what the entries say")
     rows = execute("SELECT name, status, number FROM spends")
     if {name: (status, at) for name, status, at in rows} != replay.keys:
@@ -85,10 +89,11 @@ def _accepted(execute: Execute) -> dict[str, Certificate]:
 
 @final
 class _Replay:
-    """Budgets and keys as the entries make them."""
+    """Budgets and keys as the entries make them, by the rules by which a ledger writes them."""
 
-    def __init__(self, certificates: dict[str, Certificate]) -> None:
-        self.certificates = certificates
+    def __init__(self, certificates: dict[str, Certificate], relation: str) -> None:
+        self.certificates, self.relation = certificates, relation
+        self.seen: list[list[str | None]] = []
         self.budgets: dict[str, State] = {}
         self.keys: dict[str, tuple[str, int]] = {}
         self.taken: dict[int, dict[str, Any]] = {}
@@ -98,27 +103,58 @@ class _Replay:
         """Apply one entry."""
         kind = entry["kind"]
         if kind in ("create", "limit"):
-            self.budgets.update(entry["opened"])
+            self._opened(place, entry)
         elif kind in ("reserve", "spend"):
             self._spend(place, entry)
         elif kind == "commit":
-            _, at = self.keys[entry["key"]]
-            self.keys[entry["key"]] = ("committed", at)
+            self.keys[entry["key"]] = ("committed", self._pending(entry["key"]))
         elif kind == "release":
-            at = self.keys.pop(entry["key"])[1]
+            at = self._pending(entry["key"])
+            del self.keys[entry["key"]]
             for name, taken in self.taken[at].items():
                 self.budgets[name] = budget.returned(self.budgets[name], taken)
         else:
             raise ValueError(f"no such kind: {kind}")
 
+    def state(self) -> dict[str, Any]:
+        """Return what the ledger keeps after the entries so far."""
+        return {"relation": self.relation, "budgets": self.budgets, "seen": self.seen}
+
+    def _opened(self, place: int, entry: dict[str, Any]) -> None:
+        if (entry["kind"] == "create") != (place == 1):
+            raise ValueError("a ledger is made once, by its first entry")
+        for name, found in entry["opened"].items():
+            where = taking.where(name)
+            if name in self.budgets or any(taking.covers(where, (a, b)) for a, b in self.seen):
+                raise ValueError("a budget is added that was there, or after it was spent from")
+            if found["spent"] or found["refused"]:
+                raise ValueError("a budget is added with something spent or refused")
+            self.budgets[name] = found
+
+    def _pending(self, key: str) -> int:
+        """Return the entry that reserved a key that is pending."""
+        status, at = self.keys[key]
+        if status != "pending":
+            raise ValueError("the key was committed before")
+        return at
+
     def _spend(self, place: int, entry: dict[str, Any]) -> None:
         if entry["key"] in self.keys:
             raise ValueError("the key was spent before")
+        where = (entry["dataset"], entry["principal"])
+        if set(entry["taken"]) != {
+            name for name in self.budgets if taking.covers(taking.where(name), where)
+        }:
+            raise ValueError("it is not charged to the budgets that cover it")
+        if list(where) not in self.seen:
+            self.seen.append(list(where))
         for name, taken in entry["taken"].items():
             state = self.budgets[name]
             limits = entry["limits"][name]
             if state["limits"] is None:
                 state = budget.divided(state, tuple(limits))
+            if any(one < 0 for cost in taken.values() for one in budget.numbers(cost or [])):
+                raise ValueError("a cost below 0")
             if state["limits"] != limits:
                 raise ValueError("the limits are not those of the budget")
             costs = {
@@ -145,6 +181,24 @@ class _Replay:
                 self.uncertified.append((entry["key"], found.removeprefix("none: ")))
                 continue
             claim = self.certificates[found].claim
+            if not _answers(claim, self.relation, way, self.budgets[name]["goal"]):
+                raise ValueError("the certificate is about something else")
             proved = proved_costs(claim)
             if any(paid < shown for paid, shown in zip(cost, proved, strict=True)):
                 raise ValueError("it costs more than was taken")
+
+
+_NOTIONS: Final = {
+    "basic": ("pure-dp", "approx-dp"),
+    "zcdp": ("zcdp",),
+    "gdp": ("gdp",),
+    "renyi": ("rdp",),
+}
+
+
+def _answers(claim: Mapping[str, Any], relation: str, way: str, goal: Mapping[str, str]) -> bool:
+    """Whether a claim is about the neighbours, the notion and the order of a way of spending."""
+    about = claim["relation"] == relation and claim["steps"] == 1
+    if way == "renyi":
+        about = about and read_rational(claim["points"][0][0]) == read_rational(goal["order"])
+    return about and claim["notion"] in _NOTIONS[way]

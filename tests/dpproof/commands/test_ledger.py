@@ -35,6 +35,7 @@ def test_reserve_commit_release_verify_export(tmp_path: Path, command: Command) 
     file = command.file(PIPELINE + LAPLACE)
 
     assert command.run("ledger", "reserve", place, file, "--key", "a").status == 0
+    assert command.run("ledger", "reserve", place, file, "--key", "a").status == 2
     assert "pending: a" in command.run("ledger", "status", place).out
     assert command.run("ledger", "commit", place, "--key", "a").status == 0
     assert command.run("ledger", "reserve", place, file, "--key", "a").status == 2

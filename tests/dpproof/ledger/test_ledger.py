@@ -13,6 +13,8 @@ import pytest
 
 import dpproof as dp
 from accountant.theorems.composition.compose import compose
+from dpproof.ledger import chain
+from dpproof.ledger.budget import State, opened
 from dpproof.ledger.errors import AlreadySpent, KeyConflict, LedgerDamaged, LedgerError
 from dpproof.ledger.ledger import Ledger
 from dpproof.ledger.spend import Spend
@@ -292,3 +294,80 @@ def test_export_has_everything(ledger: Ledger) -> None:
     assert exported["entries"][1]["entry"]["label"] == "counts"
     assert exported["entries"][1]["hash"] == ledger.status().head
     assert len(exported["certificates"]) == 1
+
+
+def test_a_key_is_compared_by_every_number(tmp_path: Path) -> None:
+    """A key never pays for a guarantee that is only printed alike."""
+    ledger = Ledger.create(tmp_path / "renyi", budget=dp.RDP(points=((2, 9),)))
+    ledger.reserve(dp.RDP(points=((2, 1), (3, 2), (4, 3))), key="a")
+    for other in (
+        dp.RDP(points=((2, 8), (3, 20), (4, 30))),
+        dp.RDP(points=((2, 1 + 1e-12), (3, 2), (4, 3))),
+    ):
+        with pytest.raises(KeyConflict, match="another spend"):
+            ledger.reserve(other, key="a")
+
+
+def test_a_limit_about_other_neighbours_is_refused(ledger: Ledger) -> None:
+    """A budget of replace-one would be spent by costs of add-remove, half of its own."""
+    with pytest.raises(dp.RelationMismatch):
+        ledger.limit(dp.ZCDP(rho=1, relation=dp.ReplaceOne()), principal="ann")
+
+
+def test_a_pending_key_is_left_alone_if_asked(ledger: Ledger) -> None:
+    """Two runs that only know the key cannot both commit and publish."""
+    ledger.reserve(THIRD, key="a")
+    with pytest.raises(KeyConflict, match="release it first"):
+        ledger.reserve(THIRD, key="a", take_over=False)
+
+
+def test_what_has_no_bound_at_the_delta_left_is_over_the_budget(tmp_path: Path) -> None:
+    """An infinite epsilon is a refusal."""
+    ledger = Ledger.create(tmp_path / "small", budget=dp.ApproxDP(epsilon=3, delta=1e-6))
+    noise = dp.Gaussian(sigma=1, sensitivity=dp.L2(1)).guarantee()
+    with pytest.raises(dp.BudgetExceeded, match="not bounded"):
+        ledger.spend(compose(dp.ApproxDP(epsilon=1, delta=1e-5), noise), key="a")
+
+
+def _forge(ledger: Ledger, entry: dict[str, object], change: Callable[[State], object]) -> None:
+    """Append an entry that a ledger never writes, with hashes that fit."""
+    with ledger._database.transaction() as execute:
+        number, previous, state = chain.last(execute)
+        change(state)
+        chain.append(execute, number=number + 1, previous=previous, state=state, entry=entry)
+        if entry["kind"] == "release":
+            execute("DELETE FROM spends")
+
+
+def test_entries_that_no_ledger_writes_are_found(tmp_path: Path) -> None:
+    """Appended with hashes that fit, they pass a kept head, and are refused by the rules."""
+    fresh = opened(dp.ZCDP(rho=1))
+    whole = "[null,null]"
+
+    def _reset(state: State) -> None:
+        state["budgets"][whole] = fresh
+
+    def _other(state: State) -> None:
+        state["relation"] = "zero-out"
+
+    for number, (entry, change) in enumerate(
+        (
+            ({"kind": "limit", "opened": {whole: fresh}}, _reset),
+            ({"kind": "create", "opened": {whole: fresh}}, _reset),
+            ({"kind": "release", "key": "a", "reserved": 2}, _reset_spent),
+            ({"kind": "commit", "key": "b"}, _other),
+        )
+    ):
+        ledger = Ledger.create(tmp_path / str(number), budget=dp.ZCDP(rho=1))
+        ledger.spend(THIRD, key="a")
+        if entry["kind"] == "commit":
+            ledger.reserve(THIRD, key="b")
+        head = ledger.verify().head
+        _forge(ledger, entry, change)
+        with pytest.raises(LedgerDamaged, match="does not fit"):
+            ledger.verify(head=head)
+        ledger.close()
+
+
+def _reset_spent(state: State) -> None:
+    state["budgets"]["[null,null]"]["spent"] = {"zcdp": ["0"]}

@@ -205,10 +205,17 @@ def _without_replacement(event: Event, relation: Relation) -> Result:
 def _tree(event: Event, relation: Relation) -> Result:
     """Every record is in one leaf of one tree, and in one finished node of each level above it.
 
+    That is so if no other record changes its leaf: under add-remove, where the steps after a record
+    may shift, the event does not say it, and dp-accounting refuses it too.
     A tree of n steps has floor(log2 n) + 1 levels, so that everything is one Gaussian release with
     the root of that as its sensitivity.
     """
     given, sigma = event.fields["step_counts"], event.number("noise_multiplier")
+    if isinstance(relation, AddRemove):
+        raise NotImplied(
+            f"no theorem here covers {event.name} under {relation}: a record more may move the "
+            "others to other steps; take ZeroOut(), which keeps every record's step"
+        )
     counts = given if isinstance(given, tuple) else (given,)
     steps = max(
         (Event(event.name, {"step_counts": one}).count("step_counts") for one in counts), default=0

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from accountant import ZCDP, ApproxDP, Guarantee, PureDP
-from accountant.arguments import Number
+from accountant.arguments import Number, probability
+from accountant.arithmetic.enclosure import float_down
 from accountant.errors import NotImplied, ParameterError
 from accountant.relation import AddRemove, Relation, ReplaceOne
 
@@ -46,6 +47,10 @@ def from_opendp(
         relation = found
     elif found is not None and d_in == 1 and found != relation:
         raise ParameterError("relation", relation, f"{found}, which {metric} at distance 1 means")
+    elif found is not None and not _near(d_in, found, relation):
+        raise ParameterError(
+            "d_in", d_in, f"at least the distance in {metric} of {relation} neighbours"
+        )
     measure, loss = str(measurement.output_measure), measurement.map(d_in)
     if measure.startswith("MaxDivergence"):
         return PureDP(epsilon=loss, relation=relation)
@@ -57,8 +62,17 @@ def from_opendp(
     if measure.startswith("SmoothedMaxDivergence"):
         if delta is None:
             raise ParameterError("delta", delta, f"given: {measure} is a curve")
-        return ApproxDP(epsilon=loss.epsilon(delta=float(delta)), delta=delta, relation=relation)
+        at = float_down(probability(delta=delta))
+        return ApproxDP(epsilon=loss.epsilon(delta=at), delta=delta, relation=relation)
     raise NotImplied(
         f"no notion here stands for {measure}; cast the measurement to MaxDivergence, "
         "ZeroConcentratedDivergence or Approximate(MaxDivergence)"
     )
+
+
+def _near(distance: Any, found: Relation, relation: Relation) -> bool:  # noqa: ANN401  # as d_in
+    """Whether neighbours are within a distance: to replace a record is to remove and add one."""
+    if isinstance(relation, AddRemove) and not isinstance(found, AddRemove):
+        return False  # no number of replacements adds a record
+    steps = 2 if isinstance(found, AddRemove) and not isinstance(relation, AddRemove) else 1
+    return bool(distance >= steps)

@@ -57,6 +57,11 @@ def _specified(spec: object, relation: Relation) -> Guarantee[Relation]:
     )
     hidden = _get(spec, "thresholding_delta") or 0
     part: Guarantee[Relation]
+    if noise is not None and "THRESHOLD" in name and not hidden:
+        raise NotImplied(
+            f"a specification of {name} with noise alone does not say at which delta partitions "
+            "pass the threshold; give thresholding_delta"
+        )
     if noise is not None and name.startswith("GAUSSIAN"):
         part = Gaussian(sigma=noise, sensitivity=L2(1), relation=relation).guarantee()
     elif noise is not None and name.startswith("LAPLACE"):

@@ -76,6 +76,8 @@ def test_pipeline_dp() -> None:
     assert from_pipeline_dp({"mechanism_specs": [generic]}, ADD).epsilon(delta=1e-7).upper == 1
     hidden = from_pipeline_dp([{**laplace, "thresholding_delta": 1e-8}], ADD)
     assert hidden.epsilon(delta=0).upper == float("inf")
+    with pytest.raises(dp.NotImplied, match="thresholding_delta"):
+        from_pipeline_dp([{**laplace, "mechanism_type": "Laplace Thresholding"}], ADD)
     with pytest.raises(dp.NotImplied):
         from_pipeline_dp([{"mechanism_type": "GAUSSIAN", "eps": 1.0, "delta": 0}], ADD)
     with pytest.raises(InputError):
@@ -110,6 +112,13 @@ def test_opendp(measure: str, loss: object, expected: dp.Guarantee[Any]) -> None
         from_opendp(_Measurement("AbsoluteDistance(f64)", measure, loss))
     with pytest.raises(dp.ParameterError):
         from_opendp(_Measurement("ChangeOneDistance()", measure, loss), relation=ADD)
+    for metric, near, relation in (
+        ("SymmetricDistance()", 0, ADD),
+        ("ChangeOneDistance()", 0, dp.ZeroOut()),
+        ("ChangeOneDistance()", 2, ADD),
+    ):
+        with pytest.raises(dp.ParameterError):
+            from_opendp(_Measurement(metric, measure, loss), d_in=near, relation=relation)
     with pytest.raises(dp.NotImplied):
         from_opendp(_Measurement("SymmetricDistance()", "Other", loss))
 

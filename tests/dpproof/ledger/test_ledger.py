@@ -350,14 +350,13 @@ def test_entries_that_no_ledger_writes_are_found(tmp_path: Path) -> None:
     def _other(state: State) -> None:
         state["relation"] = "zero-out"
 
-    for number, (entry, change) in enumerate(
-        (
-            ({"kind": "limit", "opened": {whole: fresh}}, _reset),
-            ({"kind": "create", "opened": {whole: fresh}}, _reset),
-            ({"kind": "release", "key": "a", "reserved": 2}, _reset_spent),
-            ({"kind": "commit", "key": "b"}, _other),
-        )
-    ):
+    forged: list[tuple[dict[str, object], Callable[[State], object]]] = [
+        ({"kind": "limit", "opened": {whole: fresh}}, _reset),
+        ({"kind": "create", "opened": {whole: fresh}}, _reset),
+        ({"kind": "release", "key": "a", "reserved": 2}, _reset_spent),
+        ({"kind": "commit", "key": "b"}, _other),
+    ]
+    for number, (entry, change) in enumerate(forged):
         ledger = Ledger.create(tmp_path / str(number), budget=dp.ZCDP(rho=1))
         ledger.spend(THIRD, key="a")
         if entry["kind"] == "commit":

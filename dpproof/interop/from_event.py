@@ -39,7 +39,14 @@ from accountant.theorems.subsampling.gaussian_sum import subsample_gaussian_sum
 from accountant.theorems.subsampling.poisson import subsample_poisson
 from accountant.theorems.subsampling.without_replacement import subsample_without_replacement
 from dpproof.interop.event import Event, read
-from mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, RandomizedResponse
+from mechanisms import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Gaussian,
+    Laplace,
+    PermuteAndFlip,
+    RandomizedResponse,
+)
 
 Result: TypeAlias = Guarantee[Relation]
 _STEPS: Final = 200  # of a bisection that ends at neighbouring floats
@@ -308,7 +315,10 @@ def _exponential(event: Event, relation: Relation) -> Result:
 
 def _permute_and_flip(event: Event, relation: Relation) -> Result:
     """Noise of scale 2/epsilon on scores of sensitivity 1: its cost is linear in their distance."""
-    return MetricDP(epsilon=event.number("epsilon"), relation=relation)
+    epsilon = event.number("epsilon")
+    if epsilon == 0:
+        return MetricDP(epsilon=0, relation=relation)
+    return PermuteAndFlip(epsilon=epsilon, relation=relation).guarantee()
 
 
 _READERS: Final[Mapping[str, Callable[[Event, Relation], Result]]] = {

@@ -34,6 +34,7 @@ from accountant.pairs.laplace import LaplacePair
 from accountant.pairs.randomized_response import RandomizedResponsePair
 from dpproof.errors import InputError
 from dpproof.interop.event import Event
+from mechanisms.selection.permute_and_flip import MECHANISM_PERMUTE_AND_FLIP
 
 
 def to_dp_event(guarantee: Guarantee[Any]) -> Any:  # noqa: ANN401  # of a library without types
@@ -152,7 +153,7 @@ def _leaf(node: Derivation, moves: int) -> Event:
         case BoundedRange(stated_epsilon=epsilon):
             return Event("ExponentialMechanismDpEvent", {"epsilon": float_up(epsilon)})
         case MetricDP(stated_epsilon=epsilon):
-            return Event("PermuteAndFlipDpEvent", {"epsilon": float_up(epsilon)})
+            return _along_paths(node.rule, epsilon, moves)
         case RDP():
             raise NotImplied(
                 "no event of dp-accounting stands for a Renyi curve at some orders: xi + rho a "
@@ -186,8 +187,17 @@ def _gaussian(squared: Fraction, moves: int) -> Event:
     return Event("GaussianDpEvent", {"noise_multiplier": float_down(moves * inverse)})
 
 
-def _laplace(pair: LaplacePair, moves: int) -> Event:
-    return Event("LaplaceDpEvent", {"noise_multiplier": float_down(moves / pair.epsilon)})
+def _along_paths(rule: str, epsilon: Fraction, moves: int) -> Event:
+    """Return the event of metric DP: other mechanisms of the notion may compose to more."""
+    if rule == MECHANISM_PERMUTE_AND_FLIP.rule:
+        return Event("PermuteAndFlipDpEvent", {"epsilon": float_up(epsilon)})
+    return _laplace(epsilon, moves)
+
+
+def _laplace(epsilon: Fraction, moves: int) -> Event:
+    if epsilon == 0:
+        return Event("NoOpDpEvent", {})
+    return Event("LaplaceDpEvent", {"noise_multiplier": float_down(moves / epsilon)})
 
 
 def _discrete_laplace(pair: DiscreteLaplacePair, moves: int) -> Event:
@@ -228,7 +238,7 @@ def _response_pair(pair: RandomizedResponsePair, _: int) -> Event:
 
 _PAIRS: Final[Mapping[type, Callable[[Any, int], Event]]] = {
     GaussianPair: lambda pair, moves: _gaussian(pair.mu_squared, moves),
-    LaplacePair: _laplace,
+    LaplacePair: lambda pair, moves: _laplace(pair.epsilon, moves),
     DiscreteLaplacePair: _discrete_laplace,
     DiscreteGaussianPair: _discrete_gaussian,
     RandomizedResponsePair: _response_pair,

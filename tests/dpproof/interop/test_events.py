@@ -196,6 +196,15 @@ def test_refusals(event: Any, relation: Any, error: type[Exception]) -> None:  #
         from_dp_event(event, relation=relation)
 
 
+def test_metric_dp_is_the_event_of_laplace_noise() -> None:
+    """The notion holds for Laplace noise, which an event of permute-and-flip does not cover."""
+    for guarantee in (dp.MetricDP(epsilon=0.5), dp.ReportNoisyMax(epsilon=0.5).guarantee()):
+        assert to_dp_event(guarantee) == dp_event.LaplaceDpEvent(2.0)
+    replaced = dp.MetricDP(epsilon=0.5, relation=REPLACE)
+    assert to_dp_event(replaced) == dp_event.LaplaceDpEvent(4.0)
+    assert exported(dp.MetricDP(epsilon=0)) == Event("NoOpDpEvent", {})
+
+
 def test_what_no_event_says_is_not_exported() -> None:
     """A disjoint group, a curve and a bounded number of runs have no event."""
     for guarantee in (

@@ -86,7 +86,6 @@ if TYPE_CHECKING:
     from mechanisms.learning.sparse_vector_stop import SparseVectorStop
     from mechanisms.learning.stops import ChooseIterate, GaussianStop, LaplaceStop, NormStop, Stop
     from mechanisms.learning.subsampled_hinge import SubsampledHinge
-    from mechanisms.local.finite_mechanism import FiniteMechanism
     from mechanisms.local.local_hashing import LocalHashing
     from mechanisms.local.randomized_response import RandomizedResponse
     from mechanisms.local.reports import Frequencies
@@ -95,9 +94,11 @@ if TYPE_CHECKING:
     from mechanisms.mechanism import Mechanism, MechanismSampler
     from mechanisms.noise.discrete_gaussian import DiscreteGaussian
     from mechanisms.noise.discrete_laplace import DiscreteLaplace
+    from mechanisms.noise.finite_mechanism import FiniteMechanism
     from mechanisms.noise.gaussian import Gaussian
     from mechanisms.noise.histogram import Histogram
     from mechanisms.noise.laplace import Laplace
+    from mechanisms.noise.truncated_laplace import TruncatedLaplace
     from mechanisms.queries.exact import ClippedSum, Count, Scores
     from mechanisms.samplers.rng import ReplayRng, SystemRng
     from mechanisms.selection.above_threshold import AboveThreshold
@@ -134,7 +135,7 @@ _HOMES = {
     "FeatureMap": "mechanisms.learning.maps.feature_map",
     "Featured": "mechanisms.learning.featured",
     "FiniteCover": "mechanisms.learning.covers.finite_cover",
-    "FiniteMechanism": "mechanisms.local.finite_mechanism",
+    "FiniteMechanism": "mechanisms.noise.finite_mechanism",
     "FollowUp": "mechanisms.combinators.chained",
     "FourierFeatures": "mechanisms.learning.maps.fourier_features",
     "Frequencies": "mechanisms.local.reports",
@@ -196,6 +197,7 @@ _HOMES = {
     "Subsets": "mechanisms.learning.separators.spaces",
     "SystemRng": "mechanisms.samplers.rng",
     "Thresholded": "mechanisms.combinators.first_above",
+    "TruncatedLaplace": "mechanisms.noise.truncated_laplace",
     "UnaryEncoding": "mechanisms.local.unary_encoding",
     "UniformChoice": "mechanisms.combinators.uniform_choice",
     "ZeroOne": "mechanisms.learning.separators.losses",
@@ -306,6 +308,7 @@ __all__ = [
     "Subsets",
     "SystemRng",
     "Thresholded",
+    "TruncatedLaplace",
     "UnaryEncoding",
     "UniformChoice",
     "ZeroOne",

@@ -40,6 +40,7 @@ from mechanisms import (
     ReportNoisyMax,
     SubsampledHinge,
     SubsetSelection,
+    TruncatedLaplace,
     UnaryEncoding,
 )
 from mechanisms.mechanism import Mechanism
@@ -126,6 +127,15 @@ def _discrete_laplace(given: ReleaseParameters) -> Mechanism[Relation]:
     sensitivity = L1(given.values["sensitivity"])
     return DiscreteLaplace(
         scale=given.values["scale"], sensitivity=sensitivity, relation=given.relation
+    )
+
+
+def _truncated_laplace(given: ReleaseParameters) -> Mechanism[Relation]:
+    return TruncatedLaplace(
+        epsilon=given.values["epsilon"],
+        delta=given.values["delta"],
+        sensitivity=L1(given.values["sensitivity"]),
+        relation=given.relation,
     )
 
 
@@ -267,6 +277,13 @@ KINDS: Mapping[str, Kind] = {
         norms=("l1",),
         whole=True,
         build=_discrete_laplace,
+    ),
+    "truncated-laplace": Kind(
+        words="bounded noise",
+        forms=(("epsilon", "delta", "sensitivity"),),
+        norms=("l1",),
+        whole=True,
+        build=_truncated_laplace,
     ),
     "randomized-response": Kind(
         words="randomized response",

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import accumulate, permutations
-from math import lcm
+from itertools import permutations
 from typing import Final, TypeAlias, final, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from accountant import arguments
 from accountant.arguments import Number
@@ -27,7 +24,7 @@ from mechanisms import parameters
 from mechanisms.mechanism import Mechanism
 from mechanisms.outputs import Outputs
 from mechanisms.queries.query import Query, require_query, whole_values
-from mechanisms.samplers.integers import uniform_below
+from mechanisms.samplers.law import from_law
 from mechanisms.samplers.rng import Rng
 
 Table: TypeAlias = tuple[tuple[Fraction, ...], ...]
@@ -142,19 +139,7 @@ class FiniteMechanism(Mechanism[R]):
             raise ParameterError(
                 "value", np.squeeze(truth).tolist(), f"one dataset, 0 to {len(self.table) - 1}"
             )
-        return np.stack([_draw(self.table[int(x)], count, rng) for x in truth])
-
-
-def _draw(law: Sequence[Fraction], count: int, rng: Rng) -> NDArray[np.int64]:
-    """Draw from a law of rationals: a uniform below their common denominator."""
-    unit = lcm(*(mass.denominator for mass in law))
-    steps = list(accumulate(int(mass * unit) for mass in law))
-    drawn = uniform_below(unit, count, rng)
-    if drawn.dtype != np.object_:
-        return np.searchsorted(np.array(steps, dtype=np.int64), drawn, side="right").astype(
-            np.int64
-        )
-    return np.array([bisect_right(steps, int(one)) for one in drawn], dtype=np.int64)
+        return np.stack([from_law(self.table[int(x)], count, rng) for x in truth])
 
 
 def _table(table: object) -> Table:

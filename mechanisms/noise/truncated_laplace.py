@@ -1,0 +1,191 @@
+"""The truncated discrete Laplace mechanism on a whole number, in exact rationals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, final, overload
+
+from accountant import arguments
+from accountant.arguments import Number
+from accountant.errors import ParameterError
+from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.provenance import applied
+from accountant.guarantees.rounding import show
+from accountant.pairs.finite_hull import smallest_pair_above
+from accountant.pairs.product import Product
+from accountant.relation import AddRemove, R, Relation
+from accountant.sensitivity import L1
+from mechanisms import parameters
+from mechanisms.mechanism import Mechanism
+from mechanisms.noise.broadcast import add_whole, repeated_values
+from mechanisms.noise.finite_mechanism import MECHANISM_FINITE
+from mechanisms.outputs import Outputs
+from mechanisms.queries.query import Query, require_query, whole_values
+from mechanisms.samplers.law import from_law
+from mechanisms.samplers.rng import Rng
+
+_MOST_UNITS: Final = 16
+_MOST_REACH: Final = 400
+_BITS: Final = 16
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class TruncatedLaplace(Mechanism[R]):
+    """Add bounded noise to ONE whole number: it never misses by more than ``reach``.
+
+    The noise has P(z) proportional to r^|z| on the whole numbers from -reach to reach, r being
+    e^(-epsilon/k) rounded up to a multiple of 2^-16 and reach the smallest at which the k outermost
+    numbers have mass at most delta; k is the whole part of the sensitivity. So it is
+    (epsilon, delta)-DP, and its pair says more: for k > 1 it has losses between -epsilon and
+    epsilon.
+
+    Statement: each order of neighbours is dominated by the finite pair whose profile is the
+        largest of those of the noise shifted by 1, ..., k, exactly in rationals.
+    Assumes: sensitivity; one shape; random bits; output alone.
+    Source: ``FiniteMechanism`` at values 0, ..., k; a shift of both values changes nothing.
+
+    Args:
+        epsilon: above every finite loss, positive; refused where reach would exceed 400.
+        delta: the mass of the infinite loss, in (0, 1/2].
+        sensitivity: L1, from 1 to 16, in units of the query.
+        relation: the neighbouring relation that ``sensitivity`` speaks of.
+        query: data -> an integer; None when the data is already that value.
+    Raises:
+        ParameterError: a parameter outside its domain; on release, a value that is not one
+            integer of size at most 2^62, which is visible and depends on the data.
+    Example:
+        >>> noise = TruncatedLaplace(epsilon=1, delta=1e-6, sensitivity=L1(1))
+        >>> noise.reach, abs(noise.release(41) - 41) <= noise.reach
+        (13, True)
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    sensitivity: L1
+    relation: R
+    query: Query | None
+
+    @overload
+    def __init__(
+        self: TruncatedLaplace[AddRemove],
+        *,
+        epsilon: Number,
+        delta: Number,
+        sensitivity: L1,
+        query: Query | None = None,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        *,
+        epsilon: Number,
+        delta: Number,
+        sensitivity: L1,
+        relation: R,
+        query: Query | None = None,
+    ) -> None: ...
+
+    def __init__(
+        self,
+        *,
+        epsilon: Number,
+        delta: Number,
+        sensitivity: L1,
+        relation: Relation = parameters.DEFAULT_RELATION,
+        query: Query | None = None,
+    ) -> None:
+        required = parameters.require_sensitivity(sensitivity, L1)
+        units = parameters.whole_part(required.value)
+        if units > _MOST_UNITS:
+            raise ParameterError("sensitivity", units, f"at most {_MOST_UNITS} whole units")
+        mass = arguments.probability(delta=delta)
+        if not 0 < mass <= Fraction(1, 2):
+            raise ParameterError("delta", float(mass), "in (0, 1/2]")
+        object.__setattr__(self, "epsilon", arguments.positive(epsilon=epsilon))
+        object.__setattr__(self, "delta", mass)
+        object.__setattr__(self, "sensitivity", required)
+        object.__setattr__(self, "relation", parameters.require_relation(relation))
+        object.__setattr__(self, "query", require_query(query))
+        _masses(self.epsilon, self.delta, units)
+
+    @property
+    def acts_on_records(self) -> bool:
+        """Whether the mechanism carries its query."""
+        return self.query is not None
+
+    @property
+    def reach(self) -> int:
+        """The largest size of the noise."""
+        return len(self.masses()) // 2
+
+    def masses(self) -> tuple[Fraction, ...]:
+        """The probabilities of the noise -reach, ..., reach.
+
+        Example:
+            >>> sum(TruncatedLaplace(epsilon=2, delta=0.01, sensitivity=L1(1)).masses())
+            Fraction(1, 1)
+        """
+        return _masses(self.epsilon, self.delta, parameters.whole_part(self.sensitivity.value))
+
+    def guarantee(self) -> DominatingPair[R]:
+        """The smallest pair above all shifts up to the sensitivity, in both directions."""
+        masses = self.masses()
+        units = parameters.whole_part(self.sensitivity.value)
+        none = Fraction(0)
+        table = tuple(
+            (none,) * shift + masses + (none,) * (units - shift) for shift in range(units + 1)
+        )
+        neighbours = tuple(
+            order for shift in range(1, units + 1) for order in ((0, shift), (shift, 0))
+        )
+        derivation = applied(
+            MECHANISM_FINITE,
+            f"discrete Laplace noise of size at most {len(masses) // 2} on one integer that moves "
+            f"by at most {units} for epsilon {show(self.epsilon)}, delta {show(self.delta)} "
+            f"({self.relation}), by its table at 0, ..., {units}",
+            assumptions=parameters.assumptions(self.sensitivity, self.relation),
+            table=table,
+            neighbours=neighbours,
+        )
+        pair = Product.of(smallest_pair_above((table[x], table[y]) for x, y in neighbours))
+        return DominatingPair(
+            forward=pair, backward=pair, relation=self.relation, derivation=derivation
+        )
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Value plus noise: integers of shape (datasets, count)."""
+        truth = whole_values(self.query, datasets)
+        if truth.ndim != 1:
+            raise ParameterError("value", truth[0].tolist(), "one integer, not an array")
+        values = repeated_values(truth, count)
+        return add_whole(values, from_law(self.masses(), values.size, rng) - self.reach)
+
+
+def _masses(epsilon: Fraction, delta: Fraction, units: int) -> tuple[Fraction, ...]:
+    """Return the law of the noise; that its statement is true does not rest on how it is chosen."""
+    numerator = math.ceil(math.exp(-min(float(epsilon / units), 700.0)) * 2**_BITS)
+    ratio = Fraction(numerator, 2**_BITS)
+    powers = [Fraction(1)]
+    total = Fraction(1)
+    while ratio < 1 and len(powers) <= _MOST_REACH:
+        powers.append(powers[-1] * ratio)
+        total += 2 * powers[-1]
+        if 2 * len(powers) - 1 > units and _outermost(powers, units) <= delta * total:
+            return tuple(one / total for one in (*reversed(powers), *powers[1:]))
+    raise ParameterError(
+        "epsilon",
+        float(epsilon),
+        f"at least what noise of size at most {_MOST_REACH} attains at this delta",
+        "DiscreteLaplace has no such limit",
+    )
+
+
+def _outermost(powers: Sequence[Fraction], units: int) -> Fraction:
+    """Return the sum of the first ``units`` weights from one end."""
+    weights = (*reversed(powers), *powers[1:])
+    return sum(weights[:units], Fraction(0))

@@ -103,6 +103,7 @@ if TYPE_CHECKING:
     from mechanisms.samplers.rng import ReplayRng, SystemRng
     from mechanisms.selection.above_threshold import AboveThreshold
     from mechanisms.selection.exponential import ExponentialMechanism
+    from mechanisms.selection.partition_selection import PartitionSelection
     from mechanisms.selection.permute_and_flip import PermuteAndFlip
     from mechanisms.selection.quantile import Quantile
     from mechanisms.selection.report_noisy_max import ReportNoisyMax
@@ -167,6 +168,7 @@ _HOMES = {
     "OneVsRest": "mechanisms.learning.one_vs_rest",
     "Parities": "mechanisms.learning.separators.spaces",
     "ParityLoss": "mechanisms.learning.separators.losses",
+    "PartitionSelection": "mechanisms.selection.partition_selection",
     "PerceptronPlan": "mechanisms.learning.planning.perceptron_plan",
     "PermuteAndFlip": "mechanisms.selection.permute_and_flip",
     "PhasedHinge": "mechanisms.learning.phased_hinge",
@@ -278,6 +280,7 @@ __all__ = [
     "OneVsRest",
     "Parities",
     "ParityLoss",
+    "PartitionSelection",
     "PerceptronPlan",
     "PermuteAndFlip",
     "PhasedHinge",

@@ -288,6 +288,7 @@ _PLAIN = [
     "mechanism/discrete-gaussian-zcdp",
     "mechanism/randomized-response",
     "mechanism/finite",
+    "mechanism/partition-selection",
     "mechanism/local-report",
     "mechanism/histogram",
     "mechanism/exponential",

@@ -11,7 +11,7 @@ from accountant.guarantees.theorem import Theorem
 from accountant.run_counts.law import RunLaw
 
 Rows: TypeAlias = tuple[tuple[Fraction | int, ...], ...]
-Parameter: TypeAlias = Fraction | int | str | bool | RunLaw | Rows
+Parameter: TypeAlias = Fraction | int | str | bool | RunLaw | Rows | tuple[Fraction, ...]
 
 
 @final

@@ -35,6 +35,7 @@ from mechanisms import (
     MeanHalfspace,
     NoisyHinge,
     OneVsRest,
+    PartitionSelection,
     PermuteAndFlip,
     RandomizedResponse,
     ReportNoisyMax,
@@ -184,6 +185,15 @@ def _permute_and_flip(given: ReleaseParameters) -> Mechanism[Relation]:
     return PermuteAndFlip(epsilon=given.values["epsilon"], relation=given.relation)
 
 
+def _partition_selection(given: ReleaseParameters) -> Mechanism[Relation]:
+    return PartitionSelection(
+        epsilon=given.values["epsilon"],
+        delta=given.values["delta"],
+        contributions=int(given.values["contributions"]),
+        relation=given.relation,
+    )
+
+
 def _above_threshold(given: ReleaseParameters) -> Mechanism[Relation]:
     return AboveThreshold(
         threshold_scale=given.values["threshold_scale"],
@@ -314,6 +324,12 @@ KINDS: Mapping[str, Kind] = {
         words="permute-and-flip", forms=(("epsilon",),), build=_permute_and_flip
     ),
     "quantile": Kind(words="quantile", forms=(("epsilon",),), build=_exponential),
+    "partition-selection": Kind(
+        words="partition selection",
+        forms=(("epsilon", "delta"),),
+        defaults={"contributions": Fraction(1)},
+        build=_partition_selection,
+    ),
     "above-threshold": Kind(
         words="above a threshold",
         forms=(("threshold_scale", "query_scale", "sensitivity"),),

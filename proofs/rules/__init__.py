@@ -25,6 +25,7 @@ from proofs.rules import (
     lower_power,
     mechanisms,
     objective_perturbation,
+    partition_selection,
     restrict,
     select,
     select_best_of_runs,
@@ -88,6 +89,7 @@ RULE_SETS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
             "mechanism/histogram": mechanisms.histogram,
             "mechanism/local-report": local_report.local_report,
             "mechanism/finite": finite_mechanism.finite,
+            "mechanism/partition-selection": partition_selection.partition_selection,
             "hockey-stick/lattice": hockey_stick.lattice,
         },
         "curves": {

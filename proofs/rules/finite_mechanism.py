@@ -35,11 +35,11 @@ def finite(step: Application) -> tuple[str, ...]:
         each = len(table[0]) * (4 + bits // (32 * len(table[0])))
         step.budget.spend(corners_work(pair) + (len(pair.p) + 1) * len(ordered) * each)
         for x, y in ordered:
-            _compare(table[x], table[y], pair.corners(), pair.infinite)
+            compare(table[x], table[y], pair.corners(), pair.infinite)
     return (_words(table, neighbours),)
 
 
-def _compare(
+def compare(
     p: Sequence[Fraction],
     q: Sequence[Fraction],
     corners: Sequence[tuple[Fraction, Fraction]],

@@ -49,6 +49,7 @@ from mechanisms import (
     Histogram,
     LogisticObjective,
     MilpOracle,
+    PartitionSelection,
     PermuteAndFlip,
     ReportNoisyMax,
     SeparatorPerturbation,
@@ -91,7 +92,8 @@ VERDICTS: Final = {
     "sensitivity": r"mov(es|ing) by at most .* between",
     "few cells": r"at most \d+ of which move, each by at most \d+, between",
     "one shape": r"numbers, as long for every dataset|the same for all datasets, each score",
-    "random bits": r"noise .*, drawn anew for every coordinate|with probability (e\^|proportional)",
+    "random bits": r"noise .*, drawn anew for every coordinate|"
+    r"with probability (e\^|proportional|0 if)",
     "output alone": r"of the .*sum alone .* and nothing else|"
     r"(drew|randomness,|largest|that was|were above) and nothing else",
     "monotone scores": r"no two (scores|queries) that move in opposite directions",
@@ -147,6 +149,7 @@ EXAMPLES: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
     "contributions": lambda: Gaussian(sigma=2, sensitivity=L2Contribution(1)).guarantee(),
     "choice": lambda: ExponentialMechanism(epsilon=1, sensitivity=LInf(1)).guarantee(),
     "table": lambda: FiniteMechanism([[0.75, 0.25], [0.5, 0.5]]).guarantee(),
+    "partitions": lambda: PartitionSelection(epsilon=2, delta=1e-7).guarantee(),
     "counts": lambda: Histogram(scale=3, noise="laplace").guarantee(),
     "bits": lambda: UnaryEncoding(epsilon=1, categories=3).guarantee(),
     "largest": lambda: compose(*(m(epsilon=1).guarantee() for m in NOISY)),

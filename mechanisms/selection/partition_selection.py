@@ -1,0 +1,222 @@
+"""Partition selection: which keys may be published, by how many records have each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import islice, pairwise
+from math import floor
+from typing import Final, final, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant import arguments
+from accountant.arguments import Number
+from accountant.errors import ParameterError
+from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.provenance import applied
+from accountant.guarantees.rounding import show
+from accountant.guarantees.theorem import Theorem
+from accountant.pairs.finite_hull import smallest_pair_above
+from accountant.pairs.product import Factor, Product
+from accountant.relation import AddRemove, R, Relation
+from accountant.sensitivity import L1
+from accountant.side_conditions import FEW_CELLS
+from mechanisms import parameters
+from mechanisms.mechanism import Mechanism
+from mechanisms.outputs import Outputs
+from mechanisms.queries.query import Query, require_query, whole_values
+from mechanisms.samplers.enclosure import exp_minus
+from mechanisms.samplers.integers import uniform_below
+from mechanisms.samplers.rng import Rng
+
+_BITS: Final = 128  # Of the probabilities.
+_LONGEST: Final = 2_000
+_BELOW: Final = 1 - Fraction(
+    1, 2**30
+)  # So that delta's rounding in floats stays below what is asked.
+
+MECHANISM_PARTITION_SELECTION: Final = Theorem(
+    rule="mechanism/partition-selection",
+    source="the class's docstring",
+)
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class PartitionSelection(Mechanism[R]):
+    """Say of each partition if it may be published: with probability pi(n) if n records have it.
+
+    pi(0) = 0, so that partitions nobody has are never published and need not be listed, and
+    pi(n + 1) = min(e^E pi(n) + D, 1 - e^-E (1 - pi(n) - D), 1), rounded down to 128 bits: the most
+    that (E, D)-DP of one partition allows. E = epsilon/K and D = delta/K (1 - 2^-30), K =
+    contributions, or 2 contributions under replace-one.
+
+    Statement: neighbours differ in K counts at most, each by 1, and are dominated in both orders by
+        K independent copies of the smallest finite pair above all (Bernoulli(pi(n + 1)),
+        Bernoulli(pi(n))) and their exchanges; hence it is (epsilon, delta)-DP.
+    Proof: the partitions' coins are independent, those whose counts agree have one law, and the
+        pair dominates each of the others; products keep domination. The terms of the recursion are
+        the inequalities of (E, D)-DP for the two events, which rounding pi(n + 1) down keeps.
+    Assumes: few cells; one shape; random bits; output alone.
+    Source: Desfontaines, Voss, Gipson & Mandayam (arXiv:2006.03684), for the recursion.
+
+    Args:
+        epsilon: nats, above 0: of the whole.
+        delta: in (0, 1), of the whole.
+        contributions: how many partitions one record has at most (``keys`` enforces it).
+        relation: the neighbouring relation.
+        query: data -> how many records have each partition, integers from 0; None when the data is
+            already those counts.
+    Raises:
+        ParameterError: a parameter outside its domain, or so small that counts up to 2000 are never
+            surely published; on release, counts that are not integers from 0.
+    Example:
+        >>> chosen = PartitionSelection(epsilon=1, delta=1e-6)
+        >>> chosen.release([0, 1000]).tolist()
+        [0, 1]
+        >>> chosen.keys([["here"]] * 100)
+        ('here',)
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    contributions: int
+    relation: R
+    query: Query | None
+    kept: tuple[Fraction, ...]
+
+    @overload
+    def __init__(
+        self: PartitionSelection[AddRemove],
+        *,
+        epsilon: Number,
+        delta: Number,
+        contributions: int = 1,
+        query: Query | None = None,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        *,
+        epsilon: Number,
+        delta: Number,
+        contributions: int = 1,
+        relation: R,
+        query: Query | None = None,
+    ) -> None: ...
+
+    def __init__(
+        self,
+        *,
+        epsilon: Number,
+        delta: Number,
+        contributions: int = 1,
+        relation: Relation = parameters.DEFAULT_RELATION,
+        query: Query | None = None,
+    ) -> None:
+        object.__setattr__(self, "relation", parameters.require_relation(relation))
+        object.__setattr__(self, "epsilon", arguments.positive(epsilon=epsilon))
+        object.__setattr__(self, "delta", arguments.positive(delta=delta))
+        if self.delta >= 1:
+            raise ParameterError("delta", delta, "must be above 0 and below 1")
+        object.__setattr__(self, "contributions", arguments.count(contributions=contributions))
+        object.__setattr__(self, "query", require_query(query))
+        kept = _kept(self.epsilon / self.cells, self.delta * _BELOW / self.cells)
+        object.__setattr__(self, "kept", kept)
+
+    @property
+    def cells(self) -> int:
+        """How many counts move between neighbours, at most."""
+        return self.contributions * (2 if self.relation.symmetric else 1)
+
+    @property
+    def acts_on_records(self) -> bool:
+        """Whether the mechanism carries its query."""
+        return self.query is not None
+
+    def guarantee(self) -> DominatingPair[R]:
+        """Independent coins of the partitions whose counts move, the same in both directions."""
+        derivation = applied(
+            MECHANISM_PARTITION_SELECTION,
+            f"partitions published by coins, {self.cells} of whose counts move by 1, "
+            f"{show(self.epsilon)} and {show(self.delta)} split among them ({self.relation})",
+            assumptions=(
+                FEW_CELLS(cells=self.cells, largest=1, relation=self.relation),
+                *parameters.assumptions(L1(1), self.relation)[1:],
+            ),
+            kept=self.kept,
+            cells=self.cells,
+        )
+        laws = [
+            ((high, 1 - high), (low, 1 - low)) for low, high in pairwise((Fraction(0), *self.kept))
+        ]
+        pair = smallest_pair_above([*laws, *((q, p) for p, q in laws)])
+        product = Product((Factor(pair, self.cells),))
+        return DominatingPair(
+            forward=product, backward=product, relation=self.relation, derivation=derivation
+        )
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """1 where a partition may be published: int64 of shape (datasets, count, partitions)."""
+        counts = whole_values(self.query, datasets)
+        if counts.ndim != 2 or (counts < 0).any():
+            raise ParameterError("counts", counts.tolist(), "a list of integers, each at least 0")
+        return np.stack([self._coins(row, count, rng) for row in counts])
+
+    def keys(self, records: Iterable[Iterable[str]], *, rng: Rng | None = None) -> tuple[str, ...]:
+        """Publish keys, in alphabetical order, without a list of the possible ones.
+
+        This is one ``release`` on the counts of all keys there could be.
+
+        Args:
+            records: the keys of each; of more than ``contributions`` the first ones count.
+            rng: as for ``release``.
+        """
+        counts = Counter(
+            key for one in records for key in islice(dict.fromkeys(one), self.contributions)
+        )
+        names = sorted(counts)
+        if not names:
+            return ()
+        plain = PartitionSelection(
+            epsilon=self.epsilon,
+            delta=self.delta,
+            contributions=self.contributions,
+            relation=self.relation,
+        )
+        said = np.asarray(plain.release([counts[key] for key in names], rng=rng))
+        return tuple(key for key, kept in zip(names, said.tolist(), strict=True) if kept)
+
+    def _coins(self, counts: NDArray[np.int64], count: int, rng: Rng) -> NDArray[np.int64]:
+        """Throw the coins of all partitions."""
+        levels = np.minimum(counts, len(self.kept))
+        steps = np.array([0, *(int(one * 2**_BITS) for one in self.kept)], dtype=np.object_)
+        uniform = np.asarray(uniform_below(2**_BITS, count * len(levels), rng), dtype=np.object_)
+        return (uniform.reshape(count, len(levels)) < steps[levels]).astype(np.int64)
+
+
+def _kept(epsilon: Fraction, delta: Fraction) -> tuple[Fraction, ...]:
+    """Return pi(1), pi(2), ... up to the first that is 1, each rounded down."""
+    unit = 2 ** (2 * _BITS)
+    falling = Fraction(exp_minus(epsilon)(2 * _BITS)[1], unit)  # At or above e^-epsilon.
+    found: list[Fraction] = []
+    last = Fraction(0)
+    while last < 1 and len(found) < _LONGEST:
+        most = min(last / falling + delta, 1 - falling * (1 - last - delta), Fraction(1))
+        if floor(most * 2**_BITS) <= last * 2**_BITS:
+            break
+        last = Fraction(floor(most * 2**_BITS), 2**_BITS)
+        found.append(last)
+    if last < 1:
+        raise ParameterError(
+            "epsilon",
+            float(epsilon),
+            f"must be larger, or delta: even {_LONGEST} records would not surely be enough",
+            "the budget of one partition is what was given over contributions",
+        )
+    return tuple(found)

@@ -1,0 +1,62 @@
+"""Partition selection: a coin for each partition, by its count."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+
+from proofs.certificate import read_rational
+from proofs.contents import openable
+from proofs.errors import CertificateError, RefusedError
+from proofs.logic.rule import Application
+from proofs.logic.statement import Pairs
+from proofs.pairs.finite import FinitePair
+from proofs.rules.finite_mechanism import compare
+from proofs.rules.prices import corners_work
+
+
+def partition_selection(step: Application) -> tuple[str, ...]:
+    """Coins of the partitions whose counts move: one finite pair above all of them, as many times.
+
+    Counts move by 1, so a coin's laws are those of two consecutive numbers, in either order; the
+    profile of two laws is convex in t, and that of a finite pair linear between its corners.
+    """
+    step.axiom()
+    cells, kept = step.witness.whole("cells"), _kept(step)
+    claim = step.concludes(Pairs)
+    for product in (claim.forward, claim.backward):
+        if len(product) != 1 or product[0][1] != cells:
+            raise RefusedError(f"the rule concludes one finite pair, {cells} times, in each order")
+        pair = product[0][0]
+        if not isinstance(pair, FinitePair):
+            raise RefusedError("the rule concludes finite pairs")
+        each = 16 + sum(one.denominator.bit_length() for one in kept) // (16 * len(kept))
+        step.budget.spend(corners_work(pair) + 2 * (len(pair.p) + 1) * len(kept) * each)
+        for low, high in pairwise((Fraction(0), *kept)):
+            few, many = (low, 1 - low), (high, 1 - high)
+            compare(many, few, pair.corners(), pair.infinite)
+            compare(few, many, pair.corners(), pair.infinite)
+    listed = openable(", ".join(map(str, kept)))
+    query = (
+        "computes from the data a list of whole numbers, as long for every dataset, "
+        f"none of them negative, at most {cells} of which move, each by at most 1, between "
+        f"{step.conclusion.relation} neighbours"
+    )
+    released = (
+        "and releases for each number n of the list the outcome of a coin, heads with probability "
+        f"0 if n = 0, and else with the n-th, the last if there are fewer, of {listed}, "
+        "by draws that are independent of the data, of each other and of all other randomness, and "
+        "nothing else"
+    )
+    return (f"{query}, {released}",)
+
+
+def _kept(step: Application) -> list[Fraction]:
+    """Read the probabilities at 1, 2, ... records; the last holds for all larger numbers."""
+    try:
+        kept = [read_rational(one) for one in step.witness.items("kept")]
+    except CertificateError as error:
+        raise RefusedError(f"the probabilities: {error}") from None
+    if not kept or min(kept) < 0 or max(kept) > 1:
+        raise RefusedError("the probabilities must be at least one, each from 0 to 1")
+    return kept

@@ -1,0 +1,111 @@
+"""Partition selection."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from accountant.relation import AddRemove, Relation, ReplaceOne
+from mechanisms import PartitionSelection, ReplayRng
+from tests.contracts.mechanism_contract import NOT_POSITIVE, MechanismContract, one_bad
+
+
+@pytest.mark.slow
+class TestPartitionSelection(MechanismContract):
+    """On counts."""
+
+    def mechanism(self) -> PartitionSelection[AddRemove]:
+        """One partition a record."""
+        return PartitionSelection(epsilon=1.5, delta=1e-7)
+
+    def data(self) -> object:
+        """Counts around one half."""
+        return [0, 10, 11]
+
+    def neighbour(self) -> object:
+        """A record less."""
+        return [0, 10, 10]
+
+    def increasing_noise(self) -> Sequence[PartitionSelection[AddRemove]]:
+        """Epsilon from 3 down to 1/2."""
+        return [PartitionSelection(epsilon=e, delta=1e-7) for e in (3, 1, 0.5)]
+
+    def invalid(self) -> Sequence[Callable[[], object]]:
+        """One bad argument each."""
+        bad: dict[str, Sequence[Any]] = {
+            "epsilon": (*NOT_POSITIVE, 1e-9),
+            "delta": (*NOT_POSITIVE, 1, 2, 1e-60),
+            "contributions": (0, 1.5, None),
+            "relation": (AddRemove, None),
+            "query": ([1, 2],),
+        }
+        return one_bad(PartitionSelection, good={"epsilon": 1, "delta": 1e-6}, bad=bad)
+
+
+@pytest.mark.parametrize("relation", [AddRemove(), ReplaceOne()])
+def test_no_neighbours_refute_it_and_some_attain_it(relation: Relation) -> None:
+    """All neighbouring tables of two partitions obey the statement; add-remove ones attain it."""
+    mechanism = PartitionSelection(epsilon=2, delta=0.02, relation=relation)
+    kept = [0.0, *map(float, mechanism.kept), 1.0]
+    tables = list(itertools.product(range(len(kept)), repeat=2))
+    symmetric = relation.symmetric
+    for ratio in (0.0, 0.5, 1.0, 2.0):
+        stated, worst = mechanism.guarantee().delta(epsilon=ratio).upper, 0.0
+        for a, b in itertools.product(tables, repeat=2):
+            moves = sorted(x - y for x, y in zip(a, b, strict=True))
+            if moves in ([0, 1], [-1, 0]) or (symmetric and moves == [-1, 1]):
+                total = 0.0
+                for bits in itertools.product((0, 1), repeat=2):
+                    p, q = (
+                        math.prod(
+                            [
+                                kept[n] if bit else 1 - kept[n]
+                                for n, bit in zip(t, bits, strict=True)
+                            ]
+                        )
+                        for t in (a, b)
+                    )
+                    total += max(p - math.exp(ratio) * q, 0)
+                worst = max(worst, total)
+        assert worst <= stated + 1e-12
+        if not symmetric:
+            assert worst == pytest.approx(stated, abs=1e-9)
+    assert mechanism.guarantee().delta(epsilon=2).upper <= 0.02
+
+
+def test_follows_the_published_recursion() -> None:
+    """Against the recursion in floats; a budget for two partitions is split in halves."""
+    kept, last = PartitionSelection(epsilon=1, delta=1e-5).kept, 0.0
+    for one in kept:
+        last = min(math.exp(1) * last + 1e-5, 1 - math.exp(-1) * (1 - last - 1e-5), 1)
+        assert float(one) == pytest.approx(last, rel=1e-8)
+    assert kept[-1] == 1
+    split = PartitionSelection(epsilon=2, delta=2e-5, contributions=2)
+    assert split.kept == kept
+    assert split.guarantee().epsilon(delta=2e-5).upper <= 2
+
+
+def test_outputs_follow_the_law() -> None:
+    """Frequencies lie within five and a half deviations, wrongly refused less than once in 10^7."""
+    mechanism = PartitionSelection(epsilon=1, delta=0.05)
+    counts = [0, 1, 2, 3, 500]
+    drawn = mechanism.release_many(counts, 20_000, rng=ReplayRng(3)).mean(axis=0)
+    law = np.array([0, *map(float, mechanism.kept[:3]), 1])
+
+    assert (np.abs(drawn - law) <= 5.5 * np.sqrt(law * (1 - law) / 20_000)).all()
+
+
+def test_keys_need_no_list_and_bound_what_a_record_has() -> None:
+    """Keys of many records come out, those beyond the first contributions and of one do not."""
+    mechanism = PartitionSelection(epsilon=1, delta=1e-6)
+    records = [["b", "b", "a"]] * 60 + [["c", "a"]] * 60
+
+    assert mechanism.keys(records) == ("b", "c")
+    assert mechanism.keys([]) == ()
+    assert Fraction(1, 10**7) < mechanism.kept[0] < Fraction(1, 10**6)

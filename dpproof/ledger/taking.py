@@ -265,8 +265,12 @@ def where(label: str) -> Where:
 
 
 def covers(place: Where, other: Where) -> bool:
-    """Whether a budget counts what is spent on a dataset by a principal."""
-    return all(mine is None or mine == theirs for mine, theirs in zip(place, other, strict=True))
+    """Whether a budget counts what is spent on a dataset by a principal.
+
+    What does not say its dataset may read any; what does not say its principal may be of any.
+    """
+    pairs = zip(place, other, strict=True)
+    return all(mine is None or theirs is None or mine == theirs for mine, theirs in pairs)
 
 
 def now() -> str:

@@ -308,6 +308,13 @@ def test_a_key_is_compared_by_every_number(tmp_path: Path) -> None:
             ledger.reserve(other, key="a")
 
 
+def test_what_does_not_say_its_dataset_is_charged_to_all(ledger: Ledger) -> None:
+    """It may read any of them, so that every budget of a dataset counts it."""
+    ledger.limit(dp.ZCDP(rho=0.1), dataset="x")
+    with pytest.raises(dp.BudgetExceeded, match="of dataset x"):
+        ledger.reserve(THIRD, key="a")
+
+
 def test_a_limit_about_other_neighbours_is_refused(ledger: Ledger) -> None:
     """A budget of replace-one would be spent by costs of add-remove, half of its own."""
     with pytest.raises(dp.RelationMismatch):

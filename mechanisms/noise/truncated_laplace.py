@@ -60,7 +60,7 @@ class TruncatedLaplace(Mechanism[R]):
     Example:
         >>> noise = TruncatedLaplace(epsilon=1, delta=1e-6, sensitivity=L1(1))
         >>> noise.reach, abs(noise.release(41) - 41) <= noise.reach
-        (13, True)
+        (14, True)
     """
 
     epsilon: Fraction

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import final
 
@@ -123,7 +123,7 @@ def spend(pipeline: Pipeline, step: Step = lambda _: None) -> Budget:
 def _one_run(stage: Stage, pipeline: Pipeline) -> Bound | None:
     if stage.runs is None:
         return None
-    return stage.once(pipeline.relation).guarantee().epsilon(delta=pipeline.delta)
+    return replace(stage, runs=None).guarantee(pipeline.relation).epsilon(delta=pipeline.delta)
 
 
 def total(guarantees: Sequence[Guarantee[Relation]]) -> Guarantee[Relation]:

@@ -76,20 +76,12 @@ class Stage:
         Raises:
             PrivacyError: a mechanism or a combination of them is refused.
         """
-        once = self.once(relation)
-        return once if self.runs is None else once.select(self.runs)
-
-    def once(self, relation: Relation) -> Mechanism[Relation]:
-        """Return the mechanism of one run of the stage.
-
-        Raises:
-            PrivacyError: a mechanism or a combination of them is refused.
-        """
         releases = [release.build(relation) for release in self.releases]
         parts = [*releases, *(stage.build(relation) for stage in self.stages)]
         joint = parts[0] if len(parts) == 1 else compose(*parts)
         sampled = joint if self.sampling is None else joint.subsample(self.sampling)
-        return sampled if self.count == 1 else sampled.repeat(self.count)
+        once = sampled if self.count == 1 else sampled.repeat(self.count)
+        return once if self.runs is None else once.select(self.runs)
 
     def guarantee(self, relation: Relation) -> Guarantee[Relation]:
         """Return the guarantee of the stage, all its runs included.

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from accountant import ZCDP, group
 from accountant.sampling.schemes import Poisson
 from accountant.sensitivity import L1, L2
 from mechanisms import Gaussian, Laplace, compose
@@ -155,3 +156,13 @@ def test_there_are_examples_of_every_kind() -> None:
     for word in ("gaussian", "laplace", "histogram", "discrete-laplace", "exponential"):
         assert f'mechanism = "{word}"' in text
     assert "[[stage.release]]" in text
+
+
+def test_one_run_protects_the_group_that_the_pipeline_protects(command: Command) -> None:
+    """What one run of a selection costs is said of as many records as what all of it costs."""
+    stage = '[[stage]]\nname = "pick"\nmechanism = "stated"\nrho = 0.01\n'
+    text = PIPELINE + "protect = 2\n" + stage + 'select = { runs = "geometric", gamma = 0.5 }\n'
+
+    found = command.budget(text, "--json").json["stages"][0]["one_run"]["upper"]
+
+    assert found == group(ZCDP(rho=0.01), size=2).epsilon(delta=1e-6).upper

@@ -92,6 +92,7 @@ if TYPE_CHECKING:
     from mechanisms.local.subset_selection import SubsetSelection
     from mechanisms.local.unary_encoding import Rappor, UnaryEncoding
     from mechanisms.mechanism import Mechanism, MechanismSampler
+    from mechanisms.noise.canonical_noise import CanonicalNoise
     from mechanisms.noise.discrete_gaussian import DiscreteGaussian
     from mechanisms.noise.discrete_laplace import DiscreteLaplace
     from mechanisms.noise.finite_mechanism import FiniteMechanism
@@ -114,6 +115,7 @@ _HOMES = {
     "BatchPerceptron": "mechanisms.learning.batch_perceptron",
     "Boosted": "mechanisms.learning.boosted",
     "CandidateExponential": "mechanisms.learning.candidate_exponential",
+    "CanonicalNoise": "mechanisms.noise.canonical_noise",
     "Chained": "mechanisms.combinators.chained",
     "ChooseIterate": "mechanisms.learning.stops",
     "CircleExponential": "mechanisms.learning.circle_exponential",
@@ -226,6 +228,7 @@ __all__ = [
     "BatchPerceptron",
     "Boosted",
     "CandidateExponential",
+    "CanonicalNoise",
     "Chained",
     "ChooseIterate",
     "CircleExponential",

@@ -22,6 +22,7 @@ from dpproof.pipeline.stated import Stated
 from mechanisms import (
     AboveThreshold,
     BatchPerceptron,
+    CanonicalNoise,
     ClassMeans,
     DiscreteGaussian,
     DiscreteLaplace,
@@ -131,13 +132,14 @@ def _discrete_laplace(given: ReleaseParameters) -> Mechanism[Relation]:
     )
 
 
-def _truncated_laplace(given: ReleaseParameters) -> Mechanism[Relation]:
-    return TruncatedLaplace(
-        epsilon=given.values["epsilon"],
-        delta=given.values["delta"],
-        sensitivity=L1(given.values["sensitivity"]),
-        relation=given.relation,
-    )
+def _bounded(build: Callable[..., Mechanism[Relation]]) -> Callable[..., Mechanism[Relation]]:
+    """Return what builds bounded noise on one integer."""
+
+    def noise(given: ReleaseParameters) -> Mechanism[Relation]:
+        values = {**given.values, "sensitivity": L1(given.values["sensitivity"])}
+        return build(**values, relation=given.relation)
+
+    return noise
 
 
 def _randomized_response(given: ReleaseParameters) -> Mechanism[Relation]:
@@ -293,7 +295,14 @@ KINDS: Mapping[str, Kind] = {
         forms=(("epsilon", "delta", "sensitivity"),),
         norms=("l1",),
         whole=True,
-        build=_truncated_laplace,
+        build=_bounded(TruncatedLaplace),
+    ),
+    "canonical-noise": Kind(
+        words="canonical noise",
+        forms=(("epsilon", "delta", "sensitivity"),),
+        norms=("l1",),
+        whole=True,
+        build=_bounded(CanonicalNoise),
     ),
     "randomized-response": Kind(
         words="randomized response",

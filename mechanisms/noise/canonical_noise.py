@@ -1,0 +1,169 @@
+"""Canonical noise for (epsilon, delta): whole numbers, in exact rationals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import Final, final, overload
+
+from accountant import arguments
+from accountant.arguments import Number
+from accountant.errors import ParameterError
+from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.provenance import applied
+from accountant.guarantees.rounding import show
+from accountant.pairs.finite_hull import smallest_pair_above
+from accountant.pairs.product import Product
+from accountant.relation import AddRemove, R, Relation
+from accountant.sensitivity import L1
+from mechanisms import parameters
+from mechanisms.mechanism import Mechanism
+from mechanisms.noise.broadcast import add_whole, repeated_values
+from mechanisms.noise.finite_mechanism import MECHANISM_FINITE
+from mechanisms.outputs import Outputs
+from mechanisms.queries.query import Query, require_query, whole_values
+from mechanisms.samplers.integers import uniform_below
+from mechanisms.samplers.law import from_law
+from mechanisms.samplers.rng import Rng
+
+_MOST_UNITS: Final = 2**40
+_MOST_STEPS: Final = 400
+_BITS: Final = 16
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class CanonicalNoise(Mechanism[R]):
+    """Add noise to ONE whole number that spends epsilon and delta whole: the integer Tulap.
+
+    The noise is k K + U: k the whole part of the sensitivity, U uniform on the k whole numbers from
+    -floor(k/2), and K symmetric with P[K < 0] = c = (1 - delta)/(1 + E) and
+    P[K < -j - 1] = max(0, P[K < -j] - delta)/E; E is e^epsilon rounded down to a multiple of 2^-16.
+
+    Statement: each order of neighbours is dominated by the laws of K and K + 1, which a value that
+        moves by k attains. Their profile equals that of (ln E, delta)-DP from loss -ln E to ln E;
+        beyond it is at most that, as the outermost number of K may have less mass than delta.
+    Assumes: sensitivity; one shape; random bits; output alone.
+    Source: proofs/theory/canonical.md; the recursion is that of Awan and Vadhan, arXiv:2108.04303.
+
+    Args:
+        epsilon: positive; refused where K would exceed 400.
+        delta: in (0, 1/2].
+        sensitivity: L1, from 1 to 2^40, in units of the query.
+        relation: the neighbouring relation that ``sensitivity`` speaks of.
+        query: data -> an integer; None when the data is already that value.
+    Raises:
+        ParameterError: a parameter outside its domain; on release, a value that is not one
+            integer of size at most 2^62, which is visible and depends on the data.
+    Example:
+        >>> noise = CanonicalNoise(epsilon=1, delta=0.01, sensitivity=L1(1))
+        >>> round(noise.guarantee().delta(epsilon=1).upper, 4)
+        0.01
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    sensitivity: L1
+    relation: R
+    query: Query | None
+
+    @overload
+    def __init__(
+        self: CanonicalNoise[AddRemove],
+        *,
+        epsilon: Number,
+        delta: Number,
+        sensitivity: L1,
+        query: Query | None = None,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        *,
+        epsilon: Number,
+        delta: Number,
+        sensitivity: L1,
+        relation: R,
+        query: Query | None = None,
+    ) -> None: ...
+
+    def __init__(
+        self,
+        *,
+        epsilon: Number,
+        delta: Number,
+        sensitivity: L1,
+        relation: Relation = parameters.DEFAULT_RELATION,
+        query: Query | None = None,
+    ) -> None:
+        required = parameters.require_sensitivity(sensitivity, L1)
+        if parameters.whole_part(required.value) > _MOST_UNITS:
+            raise ParameterError("sensitivity", float(required.value), "at most 2^40")
+        mass = arguments.probability(delta=delta)
+        if not 0 < mass <= Fraction(1, 2):
+            raise ParameterError("delta", float(mass), "in (0, 1/2]")
+        object.__setattr__(self, "epsilon", arguments.positive(epsilon=epsilon))
+        object.__setattr__(self, "delta", mass)
+        object.__setattr__(self, "sensitivity", required)
+        object.__setattr__(self, "relation", parameters.require_relation(relation))
+        object.__setattr__(self, "query", require_query(query))
+        self.masses()
+
+    @property
+    def acts_on_records(self) -> bool:
+        """Whether the mechanism carries its query."""
+        return self.query is not None
+
+    def masses(self) -> tuple[Fraction, ...]:
+        """The probabilities of K, symmetric about the middle one.
+
+        Example:
+            >>> sum(CanonicalNoise(epsilon=2, delta=0.01, sensitivity=L1(1)).masses())
+            Fraction(1, 1)
+        """
+        ratio = Fraction(math.floor(math.exp(min(float(self.epsilon), 700.0)) * 2**_BITS), 2**_BITS)
+        below = [(1 - self.delta) / (1 + ratio)]
+        while below[-1] > 0 and len(below) <= _MOST_STEPS:
+            below.append(max(Fraction(0), below[-1] - self.delta) / ratio)
+        if below[-1] > 0 or ratio <= 1:
+            raise ParameterError(
+                "epsilon",
+                float(self.epsilon),
+                f"at least what {_MOST_STEPS} steps attain at this delta",
+                "DiscreteLaplace has no such limit",
+            )
+        half = [more - less for more, less in pairwise(below)]
+        return (*reversed(half), 1 - 2 * below[0], *half)
+
+    def guarantee(self) -> DominatingPair[R]:
+        """The pair of K and K + 1, in both directions."""
+        none, masses = (Fraction(0),), self.masses()
+        table = (masses + none, none + masses)
+        derivation = applied(
+            MECHANISM_FINITE,
+            f"canonical noise for epsilon {show(self.epsilon)}, delta {show(self.delta)} on one "
+            f"integer that moves by at most {parameters.whole_part(self.sensitivity.value)} "
+            f"({self.relation}), by the table of its steps moved by 0 and 1",
+            assumptions=parameters.assumptions(self.sensitivity, self.relation),
+            table=table,
+            neighbours=((0, 1), (1, 0)),
+        )
+        pair = Product.of(smallest_pair_above([table, table[::-1]]))
+        return DominatingPair(
+            forward=pair, backward=pair, relation=self.relation, derivation=derivation
+        )
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Value plus noise: integers of shape (datasets, count)."""
+        truth = whole_values(self.query, datasets)
+        if truth.ndim != 1:
+            raise ParameterError("value", truth[0].tolist(), "one integer, not an array")
+        values, masses = repeated_values(truth, count), self.masses()
+        units = parameters.whole_part(self.sensitivity.value)
+        steps = from_law(masses, values.size, rng) - len(masses) // 2
+        inside = uniform_below(units, values.size, rng) - units // 2
+        return add_whole(values, units * steps + inside)

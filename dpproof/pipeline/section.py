@@ -16,6 +16,7 @@ from accountant.errors import ParameterError
 from dpproof.errors import InputError
 
 LONGEST_SHOWN = 40
+MOST_LISTED = 12  # Words that are all listed beside the nearest one.
 RATIO = re.compile(r"(\d{1,18})/(\d{1,18})")
 
 
@@ -128,7 +129,10 @@ class Section:
         value = self.text(key, expected)
         if value not in names:
             hint = nearest(value, names)
-            raise self.refuse(key, f"expected {expected}, got {quoted(value)}{hint}")
+            listing = (
+                "unknown" if hint and len(names) > MOST_LISTED else f"expected {expected}, got"
+            )
+            raise self.refuse(key, f"{listing} {quoted(value)}{hint}")
         return value
 
     def table(self, key: str, expected: str) -> Section:

@@ -130,7 +130,7 @@ CASES: dict[str, tuple[str, str]] = {
     ),
     "unknown mechanism": (
         _stage('mechanism = "gausian"'),
-        f'stage "s": mechanism: expected {KINDS}, got "gausian"; did you mean "gaussian"?',
+        'stage "s": mechanism: unknown "gausian"; did you mean "gaussian"?',
     ),
     "unknown key in a stage": (
         _number("noise_multiplyer", "1"),

@@ -69,7 +69,7 @@ class AboveThreshold(Mechanism[R]):
         cutoff: after how many queries above the threshold to stop.
         monotone: claim that no two queries move in opposite directions between neighbours, as of
             counts. Meaningless under replace-one, where it is refused.
-        threshold: public, in the queries' unit, exactly a binary64 number.
+        threshold: public, in the queries' unit, a binary64 number of at most 2^1023 in size.
         relation: the neighbouring relation that ``sensitivity`` speaks of.
         query: data -> the values of all queries; None when the data is already the values.
     Raises:
@@ -199,7 +199,8 @@ def _binary64(threshold: Number) -> Fraction:
     """Return a threshold that binary64 holds exactly, as it does the queries' values."""
     exact = arguments.real(threshold=threshold)
     if not -(2**1023) <= exact <= 2**1023 or Fraction(float(exact)) != exact:
-        raise ParameterError("threshold", threshold, "exactly a binary64 number", "use its float")
+        allowed = "exactly a binary64 number of at most 2^1023 in size"
+        raise ParameterError("threshold", threshold, allowed, "use the nearest one")
     return exact
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import reprlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -54,6 +55,11 @@ class Certificate:
     """
 
     steps: tuple[Step, ...]
+
+    def __repr__(self) -> str:
+        """Return one line: how many steps there are, and the claim, long numbers cut."""
+        claim = reprlib.repr(dict(self.claim)) if self.steps else "nothing"
+        return f"<Certificate of {len(self.steps)} steps, claims {claim}>"
 
     @property
     def claim(self) -> Mapping[str, Json]:

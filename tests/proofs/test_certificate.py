@@ -235,3 +235,16 @@ def test_a_certificate_is_small_whatever_its_count() -> None:
     step = Step(rule="r", premises=(), witness={"count": 10**7}, conclusion={})
 
     assert len(Certificate((step,)).to_json()) < 300
+
+
+def test_a_certificate_shows_itself_in_one_line() -> None:
+    """However many steps and digits it has; one without steps too."""
+    step = Step(
+        rule="r", conclusion={"notion": "pure-dp", "epsilon": "9" * 900}, premises=(), witness={}
+    )
+    shown = repr(Certificate((step,) * 50))
+
+    assert shown.startswith("<Certificate of 50 steps, claims {")
+    assert "pure-dp" in shown
+    assert len(shown) < 200
+    assert repr(Certificate(())) == "<Certificate of 0 steps, claims nothing>"

@@ -43,7 +43,7 @@ class LinearScores:
         return rows
 
     def __call__(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Shape (rows, classes)."""
+        """Return the scores, shape (rows, classes)."""
         mapped = rows if self.map is None else self.map.apply(rows)
         return np.asarray(mapped @ self.weights.T + self.offsets)
 

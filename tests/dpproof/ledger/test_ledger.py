@@ -25,7 +25,7 @@ SGD = dp.Gaussian(sigma=2, sensitivity=dp.L2(1)).subsample(dp.Poisson(sampling_r
 
 @pytest.fixture
 def ledger(tmp_path: Path) -> Ledger:
-    """A ledger of 1-zCDP."""
+    """Return a new ledger whose budget is 1-zCDP."""
     return Ledger.create(tmp_path / "ledger", budget=dp.ZCDP(rho=1))
 
 

@@ -27,7 +27,7 @@ class TestAggregated(MechanismContract):
     """Two blocks, three candidates."""
 
     def mechanism(self) -> Aggregated[Any]:
-        """At epsilon 1."""
+        """Return the mechanism at epsilon 1."""
         return aggregated(**GOOD)
 
     def data(self) -> list[int]:

@@ -22,7 +22,7 @@ class TestCandidateExponential(MechanismContract):
     """Four directions in the plane."""
 
     def mechanism(self) -> CandidateExponential[AddRemove]:
-        """At epsilon 1."""
+        """Return the mechanism at epsilon 1."""
         return CandidateExponential(**GOOD)
 
     def data(self) -> Records:

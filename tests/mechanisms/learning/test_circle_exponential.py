@@ -22,7 +22,7 @@ class TestCircleExponential(MechanismContract):
     """Of 4096 directions."""
 
     def mechanism(self) -> CircleExponential[AddRemove]:
-        """At epsilon 1."""
+        """Return the mechanism at epsilon 1."""
         return CircleExponential(**GOOD)
 
     def data(self) -> Records:

@@ -19,7 +19,7 @@ class TestEnumeratedExponential(MechanismContract):
     """Three signs."""
 
     def mechanism(self) -> EnumeratedExponential[AddRemove]:
-        """At epsilon 1."""
+        """Return the mechanism at epsilon 1."""
         return EnumeratedExponential(**GOOD)
 
     def data(self) -> Records:

@@ -43,7 +43,7 @@ class TestExponentialHalfspaces(MechanismContract):
     """Four directions of the plane, under add-remove."""
 
     def mechanism(self) -> ExponentialHalfspaces[AddRemove]:
-        """At epsilon 1."""
+        """Return the mechanism at epsilon 1."""
         return ExponentialHalfspaces(**GOOD, relation=AddRemove())
 
     def data(self) -> Records:

@@ -20,7 +20,7 @@ class TestExponentialNetworks(MechanismContract):
     """Three hidden units, under add-remove."""
 
     def mechanism(self) -> ExponentialNetworks[AddRemove]:
-        """At epsilon 1."""
+        """Return the mechanism at epsilon 1."""
         return ExponentialNetworks(**GOOD, relation=AddRemove())
 
     def data(self) -> Records:

@@ -61,11 +61,11 @@ class TestLabelPrivateHalfspaces(LabelPrivateContract):
     """Among sixteen directions."""
 
     def mechanism(self) -> LabelPrivateHalfspaces:
-        """At epsilon 1."""
+        """Return the mechanism at epsilon 1."""
         return LEARNER
 
     def increasing_noise(self) -> Sequence[LabelPrivateHalfspaces]:
-        """From epsilon 4 to 1/4."""
+        """Return mechanisms with epsilon from 4 down to 1/4."""
         return [replace(self.mechanism(), epsilon=epsilon) for epsilon in (4, 1, 0.25)]
 
     def invalid(self) -> Sequence[Callable[[], object]]:
@@ -96,11 +96,11 @@ class TestRandomizedLabels(LabelPrivateContract):
     """An answer for every record."""
 
     def mechanism(self) -> RandomizedLabels:
-        """At epsilon 1."""
+        """Return the mechanism at epsilon 1."""
         return RandomizedLabels(epsilon=1)
 
     def increasing_noise(self) -> Sequence[RandomizedLabels]:
-        """From epsilon 4 to 1/4."""
+        """Return mechanisms with epsilon from 4 down to 1/4."""
         return [RandomizedLabels(epsilon=epsilon) for epsilon in (4, 1, 0.25)]
 
     def invalid(self) -> Sequence[Callable[[], object]]:

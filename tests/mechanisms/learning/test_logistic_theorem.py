@@ -17,7 +17,7 @@ def gaussian(mu: float, epsilon: float) -> float:
 
 
 def floored(mu: float, epsilon: float, floor: float) -> float:
-    """The bound of Lemma 3."""
+    """Return the bound of Lemma 3 on delta."""
     if epsilon >= floor:
         return gaussian(mu, epsilon)
     return 1 - float(np.exp(epsilon - floor)) * (1 - gaussian(mu, floor))

@@ -20,7 +20,7 @@ class TestPureLogisticObjective(MechanismContract):
     """Two features, norm 1."""
 
     def mechanism(self) -> PureLogisticObjective[Any]:
-        """At epsilon 1."""
+        """Return the mechanism at epsilon 1."""
         return LogisticObjective.pure(**GOOD)
 
     def data(self) -> Records:

@@ -42,7 +42,7 @@ class TestSeparatorPerturbation(MechanismContract):
     """Three signs, cube-norm noise."""
 
     def mechanism(self) -> SeparatorPerturbation[AddRemove]:
-        """At epsilon 1."""
+        """Return the mechanism at epsilon 1."""
         return SeparatorPerturbation(**GOOD)
 
     def data(self) -> Records:

@@ -49,7 +49,7 @@ class TestUnaryEncoding(MechanismContract):
         return 3
 
     def increasing_noise(self) -> Sequence[Mechanism[AddRemove]]:
-        """Epsilon from 3 down."""
+        """Return mechanisms with epsilon from 3 down."""
         return [UnaryEncoding(epsilon=e, categories=4) for e in (3, 1, 0.1)]
 
     def invalid(self) -> Sequence[Callable[[], object]]:
@@ -90,7 +90,7 @@ class TestLocalHashing(TestUnaryEncoding):
         return LocalHashing(epsilon=1, categories=12, cells=5)
 
     def increasing_noise(self) -> Sequence[Mechanism[AddRemove]]:
-        """Epsilon from 3 down."""
+        """Return mechanisms with epsilon from 3 down."""
         return [LocalHashing(epsilon=e, categories=9, cells=5) for e in (3, 1, 0.1)]
 
     def invalid(self) -> Sequence[Callable[[], object]]:
@@ -107,7 +107,7 @@ class TestSubsetSelection(TestUnaryEncoding):
         return SubsetSelection(epsilon=1, categories=6, size=2)
 
     def increasing_noise(self) -> Sequence[Mechanism[AddRemove]]:
-        """Epsilon from 3 down."""
+        """Return mechanisms with epsilon from 3 down."""
         return [SubsetSelection(epsilon=e, categories=6, size=2) for e in (3, 1, 0.1)]
 
     def invalid(self) -> Sequence[Callable[[], object]]:

@@ -16,7 +16,7 @@ from mechanisms.samplers.uniform import LazyUniform
 
 
 def rng(seed: int) -> Rng:
-    """A generator's words."""
+    """Return random words of a seeded generator."""
     return GeneratorRng(np.random.default_rng(seed))
 
 

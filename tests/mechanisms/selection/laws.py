@@ -15,7 +15,7 @@ EPSILONS = (0.0, 0.25, 0.75, 1.25)
 
 
 def laplace_cdf(x: ArrayLike) -> Law:
-    """P(Lap(1) <= x)."""
+    """Return P(Lap(1) <= x)."""
     value = np.asarray(x, dtype=np.float64)
     tail = 0.5 * np.exp(-np.abs(value))
     return np.asarray(np.where(value < 0, tail, 1 - tail))

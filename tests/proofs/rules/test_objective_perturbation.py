@@ -33,7 +33,7 @@ def choice(noise: str, scale: str, **more: object) -> dict[str, object]:
 
 
 def near(delta: str) -> dict[str, object]:
-    """(1/2, delta)-DP."""
+    """Return the statement (1/2, delta)-DP."""
     return dict(said("approx-dp", epsilon="1/2", delta=delta))
 
 

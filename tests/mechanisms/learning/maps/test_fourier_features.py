@@ -21,11 +21,11 @@ class TestFourierFeatures(MapContract):
     norm: float | None = 4
 
     def map(self, features: int = 37) -> FourierFeatures:
-        """Seed 3."""
+        """Return the map of seed 3."""
         return FourierFeatures(features=features, frequencies=21, width=1.5, seed=3, norm=self.norm)
 
     def other(self) -> FourierFeatures:
-        """Seed 4."""
+        """Return the map of seed 4."""
         return FourierFeatures(features=37, frequencies=21, width=1.5, seed=4, norm=self.norm)
 
     def invalid(self) -> Sequence[Callable[[], object]]:

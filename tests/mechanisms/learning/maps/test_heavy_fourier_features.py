@@ -21,13 +21,13 @@ class TestHeavyFourierFeatures(MapContract):
     kernel = "laplacian"
 
     def map(self, features: int = 37) -> HeavyFourierFeatures:
-        """Seed 3."""
+        """Return the map of seed 3."""
         return HeavyFourierFeatures(
             features=features, frequencies=21, width=1.5, seed=3, kernel=self.kernel
         )
 
     def other(self) -> HeavyFourierFeatures:
-        """Seed 4."""
+        """Return the map of seed 4."""
         return HeavyFourierFeatures(
             features=37, frequencies=21, width=1.5, seed=4, kernel=self.kernel
         )

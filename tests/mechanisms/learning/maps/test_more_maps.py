@@ -31,12 +31,12 @@ class TestGaussianProjection(MapContract):
     kind: Any = GaussianProjection
 
     def map(self, features: int = 37) -> FeatureMap:
-        """Seed 3."""
+        """Return the map of seed 3."""
         plan: FeatureMap = self.kind(features=features, dimension=6, seed=3)
         return plan
 
     def other(self) -> FeatureMap:
-        """Seed 4."""
+        """Return the map of seed 4."""
         plan: FeatureMap = self.kind(features=37, dimension=6, seed=4)
         return plan
 

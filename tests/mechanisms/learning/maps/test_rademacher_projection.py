@@ -19,11 +19,11 @@ class TestRademacherProjection(MapContract):
     """To six dimensions."""
 
     def map(self, features: int = 37) -> RademacherProjection:
-        """Seed 3."""
+        """Return the map of seed 3."""
         return RademacherProjection(features=features, dimension=6, seed=3)
 
     def other(self) -> RademacherProjection:
-        """Seed 4."""
+        """Return the map of seed 4."""
         return RademacherProjection(features=37, dimension=6, seed=4)
 
     def invalid(self) -> Sequence[Callable[[], object]]:

@@ -18,11 +18,11 @@ class TestSignProjection(MapContract):
     """To six dimensions."""
 
     def map(self, features: int = 37) -> SignProjection:
-        """Seed 3."""
+        """Return the map of seed 3."""
         return SignProjection(features=features, dimension=6, seed=3)
 
     def other(self) -> SignProjection:
-        """Seed 4."""
+        """Return the map of seed 4."""
         return SignProjection(features=37, dimension=6, seed=4)
 
     def invalid(self) -> Sequence[Callable[[], object]]:

@@ -99,6 +99,7 @@ if TYPE_CHECKING:
     from mechanisms.noise.gaussian import Gaussian
     from mechanisms.noise.histogram import Histogram
     from mechanisms.noise.laplace import Laplace
+    from mechanisms.noise.staircase import Staircase
     from mechanisms.noise.truncated_laplace import TruncatedLaplace
     from mechanisms.queries.exact import ClippedSum, Count, Scores
     from mechanisms.samplers.rng import ReplayRng, SystemRng
@@ -194,6 +195,7 @@ _HOMES = {
     "SeparatorPerturbation": "mechanisms.learning.separators.separator_perturbation",
     "SignProjection": "mechanisms.learning.maps.sign_projection",
     "SparseVectorStop": "mechanisms.learning.sparse_vector_stop",
+    "Staircase": "mechanisms.noise.staircase",
     "Stop": "mechanisms.learning.stops",
     "Subsampled": "mechanisms.combinators.subsampled",
     "SubsampledHinge": "mechanisms.learning.subsampled_hinge",
@@ -307,6 +309,7 @@ __all__ = [
     "SeparatorPerturbation",
     "SignProjection",
     "SparseVectorStop",
+    "Staircase",
     "Stop",
     "Subsampled",
     "SubsampledHinge",

@@ -1,4 +1,4 @@
-"""Geometric whole numbers with ratio e^(-1/scale)."""
+"""Geometric whole numbers with ratio e^(-1/scale), or a rational one."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Final
 import numpy as np
 
 from accountant import arguments
+from accountant.errors import ParameterError
 from mechanisms.samplers import margins, sampler_arguments
 from mechanisms.samplers.arrays import Integers, first_accepted, multiply_add, patched
-from mechanisms.samplers.coins import bernoulli_exp_near
+from mechanisms.samplers.coins import bernoulli, bernoulli_exp_near
 from mechanisms.samplers.enclosure import exp_minus
 from mechanisms.samplers.integers import uniform_below
 from mechanisms.samplers.rng import Rng
@@ -53,6 +54,42 @@ def geometric(scale: arguments.Number, size: int, rng: Rng) -> Integers:
     base = exact.numerator // exact.denominator
     low = first_accepted(count, lambda n: _low_digit(exact, base, n, rng), rate=_ACCEPTED)
     return multiply_add(base, _floor_of_exponential(exact / base, count, rng), low)
+
+
+def geometric_ratio(ratio: Fraction, size: int, rng: Rng) -> Integers:
+    """Draw ``size`` independent geometric numbers of a rational ratio.
+
+    Law: P(k) = (1 - r) r^k for k = 0, 1, ...
+    Proof: let m = 2^i be the least power with r^m <= 1/2. The law of k = m Q + sum over j < i of
+        2^j B_j is a product of powers of r, so all are independent: B_j is 1 with probability
+        r^(2^j)/(1 + r^(2^j)), and Q is geometric of ratio r^m, the number of coins of that
+        probability before the first that fails.
+
+    Args:
+        ratio: in [0, 1), exact; its 2^i-th power is computed, about 1/(1 - ratio) times as long.
+        size: number of draws.
+        rng: source of words.
+    Returns:
+        shape (size,), int64.
+    Raises:
+        ParameterError: ratio outside its domain, or size not a whole number.
+    Example:
+        >>> from mechanisms.samplers.rng import ReplayRng
+        >>> geometric_ratio(Fraction(0), 3, ReplayRng(1))
+        array([0, 0, 0])
+    """
+    power, place = arguments.probability(ratio=ratio), 1
+    if power == 1:
+        raise ParameterError("ratio", ratio, "at least 0 and less than 1")
+    found = np.zeros(arguments.whole(size=size), dtype=np.int64)
+    while 2 * power > 1:
+        found[bernoulli(power / (1 + power), len(found), rng)] += place
+        power, place = power * power, 2 * place
+    alive = np.arange(len(found))
+    while len(alive):
+        alive = alive[bernoulli(power, len(alive), rng)]
+        found[alive] += place
+    return found
 
 
 def _low_digit(scale: Fraction, base: int, proposals: int, rng: Rng) -> Integers:

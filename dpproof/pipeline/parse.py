@@ -13,11 +13,12 @@ from pathlib import Path
 from accountant.relation import RELATIONS, Relation, ReplaceLabel
 from accountant.sampling.schemes import Poisson, SamplingScheme, WithoutReplacement
 from dpproof.errors import InputError, placed
+from dpproof.pipeline.kinds.kind import Kind
 from dpproof.pipeline.parameters import PARAMETERS
 from dpproof.pipeline.pipeline import Pipeline, Release, Stage
 from dpproof.pipeline.section import COUNT, INSIDE, POSITIVE, WHOLE, Section, listed, quoted
 from dpproof.pipeline.selection import A_SELECTION, selection
-from dpproof.pipeline.vocabulary import KINDS, Kind
+from dpproof.pipeline.vocabulary import KINDS
 
 LARGEST_FILE = 1 << 24
 STAGE_KEYS = ("name", "sampling", "count", "epochs", "select")

@@ -14,7 +14,7 @@ from accountant.sampling.schemes import Poisson, SamplingScheme, WithoutReplacem
 from accountant.theorems.composition.compose import compose as compose_guarantees
 from accountant.theorems.composition.compose import self_compose
 from accountant.theorems.group.group import group
-from dpproof.pipeline.vocabulary import Kind, ReleaseParameters
+from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters
 from mechanisms import compose
 from mechanisms.mechanism import Mechanism
 

@@ -7,9 +7,9 @@ from fractions import Fraction
 from accountant.guarantees.derivation import Derivation
 from accountant.relation import AddRemove, Relation, ReplaceLabel, ReplaceOne, ZeroOut
 from accountant.sampling.schemes import Poisson, SamplingScheme, WithoutReplacement
+from dpproof.pipeline.kinds.kind import NORM_WORDS
 from dpproof.pipeline.parameters import PARAMETERS
 from dpproof.pipeline.pipeline import Release, Stage
-from dpproof.pipeline.vocabulary import NORM_WORDS
 from dpproof.reports.rounding import grouped
 
 NEIGHBOURS: dict[type[Relation], str] = {

@@ -1,0 +1,1 @@
+"""The mechanisms that pipeline files can name, a family a file."""

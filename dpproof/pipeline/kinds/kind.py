@@ -1,0 +1,60 @@
+"""What a word of a pipeline file stands for: its parameters, and what it builds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import final
+
+from accountant.relation import Relation
+from mechanisms.mechanism import Mechanism
+
+NORM_WORDS: Mapping[str, str] = {
+    "l1": "L1 sensitivity",
+    "l2": "L2 sensitivity",
+    "linf": "largest change of a query",
+}
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseParameters:
+    """What a stage gives to build one mechanism: one form's numbers, a norm, the relation."""
+
+    values: Mapping[str, Fraction]
+    norm: str
+    relation: Relation
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """A mechanism that a pipeline file can name.
+
+    Attributes:
+        words: how a person calls it.
+        forms: alternative sets of parameters, any one of which says everything.
+        defaults: parameters that may be left out, and what they then are.
+        norms: of the sensitivities it can use; a plain number is in the first of them.
+        whole: whether the query's values are whole numbers, and with them its L1 sensitivity.
+        build: the mechanism, from what one stage gives.
+    """
+
+    words: str
+    forms: tuple[tuple[str, ...], ...]
+    defaults: Mapping[str, Fraction] = field(default_factory=dict)
+    norms: tuple[str, ...] = ()
+    whole: bool = False
+    build: Callable[[ReleaseParameters], Mechanism[Relation]]
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Every parameter of every form, each once."""
+        names = [name for form in self.forms for name in form]
+        return tuple(dict.fromkeys([*names, *self.defaults]))
+
+    @property
+    def usage(self) -> str:
+        """The forms as a person would list them."""
+        return ", or ".join(" and ".join(form) for form in self.forms)

@@ -1,0 +1,49 @@
+"""Words for reports that each person makes of one category."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+
+from accountant.relation import Relation
+from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters
+from mechanisms import LocalHashing, RandomizedResponse, SubsetSelection, UnaryEncoding
+from mechanisms.mechanism import Mechanism
+
+
+def _randomized_response(given: ReleaseParameters) -> Mechanism[Relation]:
+    categories = int(given.values["categories"])
+    return RandomizedResponse(
+        epsilon=given.values["epsilon"], categories=categories, relation=given.relation
+    )
+
+
+def _local(build: Callable[..., Mechanism[Relation]]) -> Callable[..., Mechanism[Relation]]:
+    """Return what builds a local report of one category."""
+
+    def report(given: ReleaseParameters) -> Mechanism[Relation]:
+        categories = int(given.values["categories"])
+        return build(
+            epsilon=given.values["epsilon"], categories=categories, relation=given.relation
+        )
+
+    return report
+
+
+KINDS: Mapping[str, Kind] = {
+    "randomized-response": Kind(
+        words="randomized response",
+        forms=(("epsilon",),),
+        defaults={"categories": Fraction(2)},
+        build=_randomized_response,
+    ),
+    "unary-encoding": Kind(
+        words="unary encoding", forms=(("epsilon", "categories"),), build=_local(UnaryEncoding)
+    ),
+    "local-hashing": Kind(
+        words="local hashing", forms=(("epsilon", "categories"),), build=_local(LocalHashing)
+    ),
+    "subset-selection": Kind(
+        words="subset selection", forms=(("epsilon", "categories"),), build=_local(SubsetSelection)
+    ),
+}

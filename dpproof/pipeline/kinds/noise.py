@@ -1,0 +1,125 @@
+"""Words for noise on numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+
+from accountant.errors import ParameterError
+from accountant.relation import Relation
+from accountant.sensitivity import L1, L2, L2Contribution
+from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters
+from mechanisms import (
+    CanonicalNoise,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Gaussian,
+    Histogram,
+    Laplace,
+    TruncatedLaplace,
+)
+from mechanisms.mechanism import Mechanism
+
+NORMS: Mapping[str, type[L1 | L2]] = {"l1": L1, "l2": L2}
+
+
+def _gaussian(given: ReleaseParameters) -> Mechanism[Relation]:
+    if "noise_multiplier" in given.values:
+        multiplier = given.values["noise_multiplier"]
+        try:
+            return Gaussian(sigma=multiplier, sensitivity=L2(1), relation=given.relation)
+        except ParameterError as refusal:  # by the file's name for it
+            allowed = refusal.allowed
+            raise ParameterError("noise_multiplier", multiplier, allowed) from refusal
+    if "contribution" in given.values:
+        moves: L2 | L2Contribution = L2Contribution(given.values["contribution"])
+    else:
+        moves = L2(given.values["sensitivity"])
+    return Gaussian(sigma=given.values["sigma"], sensitivity=moves, relation=given.relation)
+
+
+def _laplace(given: ReleaseParameters) -> Mechanism[Relation]:
+    sensitivity = L1(given.values["sensitivity"])
+    return Laplace(scale=given.values["scale"], sensitivity=sensitivity, relation=given.relation)
+
+
+def _discrete_gaussian(given: ReleaseParameters) -> Mechanism[Relation]:
+    sensitivity = NORMS[given.norm](given.values["sensitivity"])
+    return DiscreteGaussian(
+        sigma=given.values["sigma"], sensitivity=sensitivity, relation=given.relation
+    )
+
+
+def _discrete_laplace(given: ReleaseParameters) -> Mechanism[Relation]:
+    sensitivity = L1(given.values["sensitivity"])
+    return DiscreteLaplace(
+        scale=given.values["scale"], sensitivity=sensitivity, relation=given.relation
+    )
+
+
+def _bounded(build: Callable[..., Mechanism[Relation]]) -> Callable[..., Mechanism[Relation]]:
+    """Return what builds bounded noise on one integer."""
+
+    def noise(given: ReleaseParameters) -> Mechanism[Relation]:
+        values = {**given.values, "sensitivity": L1(given.values["sensitivity"])}
+        return build(**values, relation=given.relation)
+
+    return noise
+
+
+def _histogram(given: ReleaseParameters) -> Mechanism[Relation]:
+    gaussian = "sigma" in given.values
+    return Histogram(
+        scale=given.values["sigma" if gaussian else "scale"],
+        noise="gaussian" if gaussian else "laplace",
+        contributions=int(given.values["contributions"]),
+        largest=int(given.values["largest"]),
+        relation=given.relation,
+    )
+
+
+KINDS: Mapping[str, Kind] = {
+    "gaussian": Kind(
+        words="Gaussian noise",
+        forms=(("noise_multiplier",), ("sigma", "sensitivity"), ("sigma", "contribution")),
+        norms=("l2",),
+        build=_gaussian,
+    ),
+    "laplace": Kind(
+        words="Laplace noise", forms=(("scale", "sensitivity"),), norms=("l1",), build=_laplace
+    ),
+    "discrete-gaussian": Kind(
+        words="discrete Gaussian noise",
+        forms=(("sigma", "sensitivity"),),
+        norms=("l1", "l2"),
+        whole=True,
+        build=_discrete_gaussian,
+    ),
+    "discrete-laplace": Kind(
+        words="discrete Laplace noise",
+        forms=(("scale", "sensitivity"),),
+        norms=("l1",),
+        whole=True,
+        build=_discrete_laplace,
+    ),
+    "truncated-laplace": Kind(
+        words="bounded noise",
+        forms=(("epsilon", "delta", "sensitivity"),),
+        norms=("l1",),
+        whole=True,
+        build=_bounded(TruncatedLaplace),
+    ),
+    "canonical-noise": Kind(
+        words="canonical noise",
+        forms=(("epsilon", "delta", "sensitivity"),),
+        norms=("l1",),
+        whole=True,
+        build=_bounded(CanonicalNoise),
+    ),
+    "histogram": Kind(
+        words="integer noise on counts",
+        forms=(("sigma",), ("scale",)),
+        defaults={"contributions": Fraction(1), "largest": Fraction(1)},
+        build=_histogram,
+    ),
+}

@@ -1,0 +1,77 @@
+"""Words for choices: the best of several, or what passes a threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+from accountant.relation import Relation
+from accountant.sensitivity import LInf
+from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters
+from mechanisms import (
+    AboveThreshold,
+    ExponentialMechanism,
+    PartitionSelection,
+    PermuteAndFlip,
+    ReportNoisyMax,
+)
+from mechanisms.mechanism import Mechanism
+
+
+def _exponential(given: ReleaseParameters) -> Mechanism[Relation]:
+    # The scores' own sensitivity scales them and costs nothing: epsilon says it all.
+    return ExponentialMechanism(
+        epsilon=given.values["epsilon"], sensitivity=LInf(1), relation=given.relation
+    )
+
+
+def _report_noisy_max(given: ReleaseParameters) -> Mechanism[Relation]:
+    return ReportNoisyMax(epsilon=given.values["epsilon"], relation=given.relation)
+
+
+def _permute_and_flip(given: ReleaseParameters) -> Mechanism[Relation]:
+    return PermuteAndFlip(epsilon=given.values["epsilon"], relation=given.relation)
+
+
+def _partition_selection(given: ReleaseParameters) -> Mechanism[Relation]:
+    return PartitionSelection(
+        epsilon=given.values["epsilon"],
+        delta=given.values["delta"],
+        contributions=int(given.values["contributions"]),
+        relation=given.relation,
+    )
+
+
+def _above_threshold(given: ReleaseParameters) -> Mechanism[Relation]:
+    return AboveThreshold(
+        threshold_scale=given.values["threshold_scale"],
+        query_scale=given.values["query_scale"],
+        sensitivity=LInf(given.values["sensitivity"]),
+        cutoff=int(given.values["cutoff"]),
+        relation=given.relation,
+    )
+
+
+KINDS: Mapping[str, Kind] = {
+    "exponential": Kind(words="exponential mechanism", forms=(("epsilon",),), build=_exponential),
+    "quantile": Kind(words="quantile", forms=(("epsilon",),), build=_exponential),
+    "report-noisy-max": Kind(
+        words="report noisy max", forms=(("epsilon",),), build=_report_noisy_max
+    ),
+    "permute-and-flip": Kind(
+        words="permute-and-flip", forms=(("epsilon",),), build=_permute_and_flip
+    ),
+    "partition-selection": Kind(
+        words="partition selection",
+        forms=(("epsilon", "delta"),),
+        defaults={"contributions": Fraction(1)},
+        build=_partition_selection,
+    ),
+    "above-threshold": Kind(
+        words="above a threshold",
+        forms=(("threshold_scale", "query_scale", "sensitivity"),),
+        defaults={"cutoff": Fraction(1)},
+        norms=("linf",),
+        build=_above_threshold,
+    ),
+}

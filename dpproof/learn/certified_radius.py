@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from accountant.errors import ParameterError
 from dpproof.learn.fourier_radius import fourier_radii
 from dpproof.learn.matrix_norm import lengths, slack
-from dpproof.learn.scores import LinearScores, class_of, scores_of
+from dpproof.learn.projected_radius import projected_radii
+from dpproof.learn.scores import LinearScores, Projection, class_of, scores_of
 from mechanisms import FourierFeatures
 
 NORMS: Final = ("l2", "linf")
@@ -40,7 +41,9 @@ def certify_radius(
 
     Args:
         model: a fitted linear classifier with ``coef_``, ``intercept_`` and ``classes_``, such as
-            ``PerceptronClassifier``, without a map or with ``FourierFeatures``.
+            ``PerceptronClassifier``, without a map, with ``FourierFeatures`` or with one of the
+            random projections (``SignProjection``, ``GaussianProjection``,
+            ``RademacherProjection``, ``HadamardProjection``).
         X: shape (rows, features).
         y: the labels to be kept; None takes the predicted ones.
         norm: ``"l2"`` or ``"linf"``, in which rows are moved.
@@ -67,6 +70,8 @@ def certify_radius(
     if isinstance(scores.map, FourierFeatures):
         radii = fourier_radii(scores, scores.map, inside, kept, curvature=curvature)
         radii = radii if norm == "l2" else radii / np.sqrt(rows.shape[1]) * (1 - slack(4))
+    elif isinstance(scores.map, Projection):
+        radii = projected_radii(scores, scores.map, inside, kept, norm)
     else:
         radii = _linear(scores, inside, kept, norm)
     return np.where(finite & (kept >= 0), radii, 0.0)

@@ -13,7 +13,7 @@ from accountant.arguments import Number
 from accountant.errors import ParameterError
 from dpproof.learn.certified_radius import NORMS, certify_radius
 from dpproof.learn.matrix_norm import slack
-from dpproof.learn.scores import LinearScores, class_of, scores_of
+from dpproof.learn.scores import LinearScores, Projection, class_of, scores_of
 from mechanisms import FourierFeatures
 
 # Heuristic: all steps together may cross the ball of the attack this many times.
@@ -152,6 +152,8 @@ def _downhill(
         away = np.where(between[labels] > 0, gaps / between[labels], np.inf)
     rivals = away.argmin(axis=1)
     uphill = scores.weights[labels] - scores.weights[rivals]
+    if isinstance(scores.map, Projection):
+        return np.asarray(-scores.map.back(uphill))
     if not isinstance(scores.map, FourierFeatures):
         return np.asarray(-uphill)
     mapped, count = scores.map.apply(rows), scores.map.frequencies

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from accountant.errors import ParameterError
 from dpproof.learn.linear_classifier import class_numbers
-from mechanisms import FeatureMap, FourierFeatures
+from mechanisms import (
+    FeatureMap,
+    FourierFeatures,
+    GaussianProjection,
+    HadamardProjection,
+    RademacherProjection,
+    SignProjection,
+)
+
+Projection: TypeAlias = (
+    SignProjection | GaussianProjection | RademacherProjection | HadamardProjection
+)
+"""A map that multiplies rows by a matrix, after and before scaling of which all is known."""
 
 
 @final
@@ -55,8 +67,9 @@ def scores_of(model: Any) -> LinearScores:  # noqa: ANN401  # any fitted linear 
         ParameterError: no linear classifier that is fitted, or one with another map.
     """
     plan = getattr(model, "map_", None)
-    if plan is not None and not isinstance(plan, FourierFeatures):
-        raise ParameterError("model", plan, "without a map, or with FourierFeatures")
+    if plan is not None and not isinstance(plan, FourierFeatures | Projection):
+        allowed = "without a map, or with FourierFeatures or a random projection"
+        raise ParameterError("model", plan, allowed)
     if not all(hasattr(model, name) for name in ("coef_", "intercept_", "classes_", "predict")):
         raise ParameterError("model", model, "a fitted linear classifier")
     weights = np.atleast_2d(np.asarray(model.coef_, dtype=np.float64))

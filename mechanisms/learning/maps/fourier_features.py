@@ -20,6 +20,7 @@ from mechanisms.learning.grid import (
     WIDEST,
     Vectors,
     clipped_rows,
+    displacement,
     unit_rows,
 )
 from mechanisms.learning.maps.feature_map import FeatureMap, checked_seed, checked_width
@@ -112,15 +113,8 @@ class FourierFeatures(FeatureMap):
 
     @property
     def rounding(self) -> float:
-        """Bound of the distance of ``clipped`` rows from exactly clipped ones, in data units.
-
-        Proof: with d features a coordinate is moved by at most 2 units of 2^-24 by truncation and
-            shortening. The row that is scaled keeps K = (62 - bits of d) // 2 bits of its largest
-            coordinate, so its direction and its length move by at most 2 sqrt(d) 2^(1 - K) each.
-        """
-        kept = (62 - self.features.bit_length()) // 2
-        unit = 3 * 2.0**-RECORD_BITS + 4 * 2.0 ** (1 - kept)
-        return math.sqrt(self.features) * unit * float(self.unit)
+        """Bound of the distance of ``clipped`` rows from exactly clipped ones, in data units."""
+        return displacement(self.features) * float(self.unit)
 
     def _apply(self, rows: Vectors) -> Vectors:
         steps, bits = _turns(self)

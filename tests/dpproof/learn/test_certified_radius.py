@@ -11,7 +11,7 @@ import pytest
 from accountant.errors import ParameterError
 from dpproof.learn import certify_radius
 from dpproof.learn.fourier_radius import shares_of_length
-from mechanisms import FourierFeatures, SignProjection
+from mechanisms import FourierFeatures, MonomialFeatures
 
 
 def model(
@@ -158,6 +158,6 @@ def test_refusals() -> None:
         certify_radius(SimpleNamespace(), [[1.0]])
     with pytest.raises(ParameterError, match="finite"):
         certify_radius(model([np.nan]), [[1.0]])
-    projection = SignProjection(features=3, dimension=1, seed=1)
-    with pytest.raises(ParameterError, match="FourierFeatures"):
-        certify_radius(model([1.0], plan=projection), [[1.0, 1.0, 1.0]])
+    monomials = MonomialFeatures(features=1, degree=1)
+    with pytest.raises(ParameterError, match="FourierFeatures or a random projection"):
+        certify_radius(model([1.0, 1.0], plan=monomials), [[1.0]])

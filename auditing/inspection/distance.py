@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Mapping, Set as AbstractSet
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, final

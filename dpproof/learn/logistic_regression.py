@@ -9,8 +9,7 @@ from typing import Any, Final, Self, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from accountant import AddRemove, Guarantee, ReplaceLabel, ReplaceOne
-from accountant import arguments as check
+from accountant import AddRemove, Guarantee, ReplaceLabel, ReplaceOne, arguments as check
 from accountant.arguments import Number
 from accountant.relation import Relation
 from dpproof.learn.linear_classifier import LinearClassifier

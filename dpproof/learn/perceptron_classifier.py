@@ -8,8 +8,7 @@ from typing import Any, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant import AddRemove, Guarantee, WithoutReplacement
-from accountant import arguments as check
+from accountant import AddRemove, Guarantee, WithoutReplacement, arguments as check
 from accountant.arguments import Number
 from accountant.errors import ParameterError
 from accountant.relation import Relation

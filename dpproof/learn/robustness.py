@@ -7,8 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from accountant import Bound
-from accountant import arguments as check
+from accountant import Bound, arguments as check
 from accountant.arguments import Number
 from accountant.errors import ParameterError
 from dpproof.learn.certified_radius import NORMS, certify_radius

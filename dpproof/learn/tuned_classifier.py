@@ -19,9 +19,9 @@ from accountant import (
     Guarantee,
     SelectionPlan,
     TruncatedNegativeBinomial,
+    arguments as check,
     plan_selection,
 )
-from accountant import arguments as check
 from accountant.arguments import Number
 from accountant.errors import ParameterError
 from accountant.guarantees.rounding import sqrt_up

@@ -11,8 +11,7 @@ from accountant.guarantees.guarantee import Guarantee
 from accountant.relation import Relation
 from accountant.run_counts.law import RunLaw
 from accountant.sampling.schemes import Poisson, SamplingScheme, WithoutReplacement
-from accountant.theorems.composition.compose import compose as compose_guarantees
-from accountant.theorems.composition.compose import self_compose
+from accountant.theorems.composition.compose import compose as compose_guarantees, self_compose
 from accountant.theorems.group.group import group
 from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters
 from mechanisms import compose

@@ -23,8 +23,7 @@ from mechanisms.learning.kesler_perceptron import MOST_CLASSES
 from mechanisms.learning.records import GridRecords, class_numbers, on_grid
 from mechanisms.learning.sum_learner import checked
 from mechanisms.mechanism import Mechanism
-from mechanisms.noise.broadcast import on_grid as in_data_units
-from mechanisms.noise.broadcast import repeated_values
+from mechanisms.noise.broadcast import on_grid as in_data_units, repeated_values
 from mechanisms.noise.gaussian import Gaussian
 from mechanisms.outputs import Outputs
 from mechanisms.samplers import default_granularity, gaussian_rounded

@@ -13,8 +13,7 @@ from accountant.sampling.schemes import WithoutReplacement
 from mechanisms.learning.batches import scheme_of
 from mechanisms.learning.bounded_updates import NoisySums
 from mechanisms.learning.stops import Stop
-from mechanisms.learning.sum_learner import SumLearner
-from mechanisms.learning.sum_learner import checked as shared
+from mechanisms.learning.sum_learner import SumLearner, checked as shared
 
 # Only utility depends on it: no product of a record and a state reaches this many times the norm.
 _UNREACHABLE = 2

@@ -23,8 +23,7 @@ from mechanisms.outputs import Outputs
 from mechanisms.queries.query import Query, real_values, require_query
 from mechanisms.samplers import default_granularity, laplace_rounded
 from mechanisms.samplers.rng import Rng
-from mechanisms.samplers.sampler_arguments import granularity as power_of_two
-from mechanisms.samplers.sampler_arguments import scale as noise_scale
+from mechanisms.samplers.sampler_arguments import granularity as power_of_two, scale as noise_scale
 
 MECHANISM_LAPLACE: Final = Theorem(
     rule="mechanism/laplace",

@@ -10,9 +10,11 @@ the draws and, in ``rounded``, on the values; timing is outside the stated laws.
 """
 
 from mechanisms.samplers.categorical import categorical_exp as categorical_exp
-from mechanisms.samplers.coins import bernoulli as bernoulli
-from mechanisms.samplers.coins import bernoulli_exp as bernoulli_exp
-from mechanisms.samplers.coins import bernoulli_exp_ratios as bernoulli_exp_ratios
+from mechanisms.samplers.coins import (
+    bernoulli as bernoulli,
+    bernoulli_exp as bernoulli_exp,
+    bernoulli_exp_ratios as bernoulli_exp_ratios,
+)
 from mechanisms.samplers.cube_norm import discrete_cube_norm as discrete_cube_norm
 from mechanisms.samplers.discrete_gaussian import discrete_gaussian as discrete_gaussian
 from mechanisms.samplers.discrete_laplace import discrete_laplace as discrete_laplace
@@ -24,5 +26,7 @@ from mechanisms.samplers.randomized_response import randomized_response as rando
 from mechanisms.samplers.rounded import default_granularity as default_granularity
 from mechanisms.samplers.run_count import run_count as run_count
 from mechanisms.samplers.spherical_rounded import spherical_rounded as spherical_rounded
-from mechanisms.samplers.subset import poisson_mask as poisson_mask
-from mechanisms.samplers.subset import subset_without_replacement as subset_without_replacement
+from mechanisms.samplers.subset import (
+    poisson_mask as poisson_mask,
+    subset_without_replacement as subset_without_replacement,
+)

@@ -22,8 +22,7 @@ from proofs.pairs.randomized_response import RandomizedResponsePair
 from proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
 from proofs.sampled.sampled import TABLES, SampledPair
 from proofs.sampled.table import Hint, read_beyond, read_table
-from proofs.sums.lattice import cells
-from proofs.sums.lattice import making_work as lattice_making_work
+from proofs.sums.lattice import cells, making_work as lattice_making_work
 from proofs.sums.residues import making_work, value_work
 
 KINDS: dict[type[Pair], str] = {

@@ -7,8 +7,7 @@ import operator
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from accountant.bound import Bound
 from accountant.errors import NotCertified

@@ -30,6 +30,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     ),
     "accountant": (
         "errors",
+        "public_names",
         "side_conditions",
         "arguments",
         "bound",

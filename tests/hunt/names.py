@@ -13,11 +13,12 @@ import mechanisms
 import proofs
 from accountant.pairs.finite import FinitePair
 from accountant.pairs.product import Product
+from accountant.public_names import homes_of
 from accountant.theorems.subsampling.poisson import subsample_poisson
 from accountant.theorems.subsampling.without_replacement import subsample_without_replacement
 
 NAMES: dict[str, Any] = {
-    **{name: getattr(accountant, name) for name in accountant.__all__},
+    **{name: getattr(accountant, name) for name in homes_of("accountant")},
     "accountant": accountant,
     "auditing": auditing,
     "mechanisms": mechanisms,

@@ -8,8 +8,7 @@ from fractions import Fraction
 from typing import final
 
 import flint
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from accountant import answers
 from accountant.engine import profile

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import mechanisms
+from accountant.public_names import homes_of
 from mechanisms import Mechanism
 
 HERE = Path(__file__).parent
@@ -49,10 +50,8 @@ def test_every_mechanism_is_final_and_frozen() -> None:
 
 
 def test_public_names_are_listed() -> None:
-    """__all__ is sorted and covers every exported mechanism."""
-    assert sorted(mechanisms.__all__) == list(mechanisms.__all__)
-    for mechanism in final_mechanisms():
-        assert mechanism.__name__ in mechanisms.__all__
+    """Every final mechanism has a public name."""
+    assert {mechanism.__name__ for mechanism in final_mechanisms()} <= {*homes_of("mechanisms")}
 
 
 def test_import_is_fast() -> None:

@@ -13,6 +13,7 @@ import pytest
 
 import mechanisms
 from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.public_names import homes_of
 from accountant.relation import AddRemove
 from accountant.sensitivity import L1
 from mechanisms import Laplace, Mechanism
@@ -31,7 +32,7 @@ def contracts() -> Iterator[type[MechanismContract]]:
 
 def test_every_mechanism_has_the_contract() -> None:
     """Each mechanism that is exported, and each that a combinator makes, is audited."""
-    public = (getattr(mechanisms, name) for name in mechanisms.__all__)
+    public = (getattr(mechanisms, name) for name in homes_of("mechanisms"))
     exported = {item for item in public if inspect.isclass(item)}
     wanted = {item for item in exported if issubclass(item, Mechanism)} - {Mechanism}
     audited = {type(contract().mechanism()) for contract in contracts()}

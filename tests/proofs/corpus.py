@@ -37,8 +37,8 @@ from mechanisms import (
     Gaussian,
     Laplace,
     RandomizedResponse,
+    compose as mechanism_compose,
 )
-from mechanisms import compose as mechanism_compose
 
 FOLDER = Path(__file__).parent / "certificates" / "v1"
 NEIGHBOURS = ReplaceOne()

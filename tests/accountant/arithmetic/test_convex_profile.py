@@ -8,8 +8,7 @@ from typing import final
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from accountant.arithmetic import convex_profile
 from accountant.arithmetic.atoms import Atoms

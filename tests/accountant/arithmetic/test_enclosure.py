@@ -7,8 +7,7 @@ from fractions import Fraction
 
 import mpmath
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from accountant.arithmetic.enclosure import (
     Enclosure,

@@ -8,8 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from accountant.calibration.calibrate import Calibrated, calibrate
 from accountant.errors import CalibrationError, NoBracket, ParameterError

@@ -40,8 +40,13 @@ from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.theorem import Theorem
 from accountant.theorems.composition.gdp import COMPOSE_GDP
 from accountant.theorems.conversion.profile_to_trade_off import profile_to_trade_off
-from mechanisms import DiscreteGaussian, Gaussian, Laplace, RandomizedResponse
-from mechanisms import compose as mechanism_compose
+from mechanisms import (
+    DiscreteGaussian,
+    Gaussian,
+    Laplace,
+    RandomizedResponse,
+    compose as mechanism_compose,
+)
 from proofs import Certificate, Rejected, VerifiedUnder
 from tests.proofs.corpus import COMPUTATIONS, DELTA, training, two_releases
 

@@ -8,8 +8,7 @@ from fractions import Fraction
 
 import mpmath
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from accountant.bound import Bound
 from accountant.guarantees.rounding import (

@@ -5,8 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mechanisms.learning.grid import RECORD_BITS, STATE_BITS, clipped_rows, unit_rows
-from mechanisms.learning.grid import Vectors as Rows
+from mechanisms.learning.grid import (
+    RECORD_BITS,
+    STATE_BITS,
+    Vectors as Rows,
+    clipped_rows,
+    unit_rows,
+)
 
 
 def squared(rows: Rows) -> list[int]:

@@ -11,8 +11,7 @@ from typing import Any
 import mpmath
 import pytest
 from flint import arb, ctx
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from proofs.balls.gaussian_smoothing import Tent
 

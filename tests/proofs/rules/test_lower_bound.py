@@ -34,9 +34,9 @@ from tests.proofs.rules.test_sampled import (
     FINE,
     REMOVED,
     drawn,
+    side as points,
     table,
 )
-from tests.proofs.rules.test_sampled import side as points
 from tests.proofs.support import Case, Object, certificate, factor, gaussian, stated
 
 UP, DOWN = "1/100000000", "-1/100000000"

@@ -21,8 +21,7 @@ from proofs.rules import select_best_of_runs
 from tests.proofs.rules.test_dominate import finite
 from tests.proofs.rules.test_select import BASE, EDGE, FEW, GEOMETRIC, TILTED, TWO
 from tests.proofs.support import Case, Object, gaussian, pairs, said
-from tests.proofs.test_selection import Runs as Masses
-from tests.proofs.test_selection import drawn_masses, halved, worst_of_all_orders
+from tests.proofs.test_selection import Runs as Masses, drawn_masses, halved, worst_of_all_orders
 
 TOLD = finite(["1/2", "1/2", "0"], ["0", "1/2", "1/2"])
 LESS = finite(["1/9", "8/9", "0"], ["0", "8/9", "1/9"])

@@ -10,15 +10,13 @@ from typing import Any
 import mpmath
 import pytest
 from flint import acb, arb, ctx
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.laplace import LaplacePair
 from accountant.pairs.product import Factor, Product
 from accountant.pairs.randomized_response import RandomizedResponsePair
-from accountant.subsampling.subsampled import Direction as Way
-from accountant.subsampling.subsampled import SubsampledPair
+from accountant.subsampling.subsampled import Direction as Way, SubsampledPair
 from proofs import Rejected
 from proofs.balls.arithmetic import ball
 from proofs.certificate import show_rational

@@ -28,8 +28,13 @@ from accountant import (
     select,
     self_compose,
 )
-from mechanisms import DiscreteGaussian, Gaussian, Laplace, RandomizedResponse
-from mechanisms import compose as mechanism_compose
+from mechanisms import (
+    DiscreteGaussian,
+    Gaussian,
+    Laplace,
+    RandomizedResponse,
+    compose as mechanism_compose,
+)
 from proofs import Certificate, Rejected, Verified
 from tests.proofs.corpus import COMPUTATIONS, DELTA, two_releases
 

@@ -21,9 +21,9 @@ from accountant import (
     Poisson,
     ReplaceOne,
     WithoutReplacement,
+    compose as compose_guarantees,
     convert,
 )
-from accountant import compose as compose_guarantees
 from accountant.certificates.hockey_stick.sampling_tables import subject
 from accountant.certificates.single_number.gdp_from_profile import _wide, smallest_mu
 from accountant.certificates.single_number.gdp_zcdp import needs_points

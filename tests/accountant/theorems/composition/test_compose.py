@@ -6,8 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from accountant.errors import NotCertified, NotImplied, ParameterError, RelationMismatch
 from accountant.guarantees.approx_dp import ApproxDP

@@ -8,8 +8,7 @@ from typing import Any
 
 import mpmath
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy import special
 
 from accountant.errors import NotImplied, ParameterError

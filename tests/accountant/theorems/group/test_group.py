@@ -6,8 +6,7 @@ import math
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from accountant.errors import NotImplied, ParameterError, RelationMismatch
 from accountant.guarantees.approx_dp import ApproxDP

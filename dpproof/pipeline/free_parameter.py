@@ -117,5 +117,5 @@ def _completed_release(table: Document, name: str) -> Document:
     if kind is None or name in table:
         return table
     given = {key for key in kind.parameters if key in table} - set(kind.defaults)
-    fits = any(name in form and {*given, name} == set(form) for form in kind.forms)
-    return {**table, name: 1} if fits else table
+    known = name in kind.parameters and name not in kind.defaults
+    return {**table, name: 1} if known and kind.complete({*given, name}) else table

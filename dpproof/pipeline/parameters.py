@@ -62,6 +62,18 @@ PARAMETERS: Mapping[str, Parameter] = {
     "regulariser": Parameter(rule=POSITIVE, more_is_private=None, words="regulariser"),
     "norm": Parameter(rule=POSITIVE, more_is_private=None, words="rows of norm at most"),
     "steps": Parameter(rule=COUNT, more_is_private=False, whole=True, words="steps"),
+    "stop_scale": Parameter(
+        rule=POSITIVE, more_is_private=True, words="scale of the stopping test's noise"
+    ),
+    "stop_sigma": Parameter(
+        rule=POSITIVE, more_is_private=True, words="sigma of the stopping test's noise"
+    ),
+    "choice_epsilon": Parameter(
+        rule=POSITIVE, more_is_private=False, words="epsilon of the choice of a state"
+    ),
+    "batch_size": Parameter(
+        rule=COUNT, more_is_private=False, whole=True, words="records in the batch of each step"
+    ),
     "batch_rate": Parameter(rule=RATE, more_is_private=False, words="sampling rate of each step"),
     "count": Parameter(rule=COUNT, more_is_private=False, whole=True, words="count"),
 }

@@ -13,7 +13,7 @@ from pathlib import Path
 from accountant.relation import RELATIONS, Relation, ReplaceLabel
 from accountant.sampling.schemes import Poisson, SamplingScheme, WithoutReplacement
 from dpproof.errors import InputError, placed
-from dpproof.pipeline.kinds.kind import Kind
+from dpproof.pipeline.kinds.kind import Kind, in_words
 from dpproof.pipeline.parameters import PARAMETERS
 from dpproof.pipeline.pipeline import Pipeline, Release, Stage
 from dpproof.pipeline.section import COUNT, INSIDE, POSITIVE, WHOLE, Section, listed, quoted
@@ -254,15 +254,28 @@ def _form(section: Section, kind: Kind, takes: str) -> tuple[str, ...]:
     """Return the names to read: of the form that the table uses, and of defaults it sets."""
     present = [key for key in kind.parameters if key in section.values]
     given = [key for key in present if key not in kind.defaults]
-    forms = [form for form in kind.forms if set(given) <= set(form)]
+    stated = [key for key in given if key not in kind.added]
+    forms = [form for form in kind.forms if set(stated) <= set(form)]
     if not forms:
-        raise section.refuse(given[0], f"expected either {kind.usage}, not both")
-    form = forms[0]
-    missing = [key for key in form if key not in given]
-    if missing:
-        expected = PARAMETERS[missing[0]].rule.expected
-        raise section.refuse(missing[0], f"missing; expected {expected} ({takes})")
+        raise section.refuse(stated[0], f"expected either {kind.usage}, not both")
+    form, takes = _whole(section, forms[0], takes), f"{takes}; beside it, it takes "
+    for either in kind.additions:
+        used = [group for group in either if set(group) & set(given)]
+        if len(used) > 1:
+            problem = f"expected either {in_words(either)}, not both"
+            raise section.refuse(next(key for key in used[1] if key in given), problem)
+        if used:
+            form += _whole(section, used[0], f"{takes}{in_words(either)}")
     return (*form, *(key for key in present if key in kind.defaults))
+
+
+def _whole(section: Section, names: tuple[str, ...], takes: str) -> tuple[str, ...]:
+    """Return the names of some parameters, all of which the table has to give."""
+    for name in names:
+        if name not in section.values:
+            expected = PARAMETERS[name].rule.expected
+            raise section.refuse(name, f"missing; expected {expected} ({takes})")
+    return names
 
 
 def _sampling(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import final
@@ -36,6 +36,7 @@ class Kind:
         words: how a person calls it.
         forms: alternative sets of parameters, any one of which says everything.
         defaults: parameters that may be left out, and what they then are.
+        additions: sets of alternatives beside the form, of each of which one may be given, whole.
         norms: of the sensitivities it can use; a plain number is in the first of them.
         whole: whether the query's values are whole numbers, and with them its L1 sensitivity.
         build: the mechanism, from what one stage gives.
@@ -44,6 +45,7 @@ class Kind:
     words: str
     forms: tuple[tuple[str, ...], ...]
     defaults: Mapping[str, Fraction] = field(default_factory=dict)
+    additions: tuple[tuple[tuple[str, ...], ...], ...] = ()
     norms: tuple[str, ...] = ()
     whole: bool = False
     build: Callable[[ReleaseParameters], Mechanism[Relation]]
@@ -52,9 +54,30 @@ class Kind:
     def parameters(self) -> tuple[str, ...]:
         """Every parameter of every form, each once."""
         names = [name for form in self.forms for name in form]
-        return tuple(dict.fromkeys([*names, *self.defaults]))
+        return tuple(dict.fromkeys([*names, *self.defaults, *self.added]))
+
+    @property
+    def added(self) -> tuple[str, ...]:
+        """Every parameter of every addition."""
+        return tuple(name for either in self.additions for group in either for name in group)
+
+    def complete(self, names: Collection[str]) -> bool:
+        """Whether names, none of them with a default, are a form and whole additions."""
+        whole = [group for either in self.additions for group in either if set(group) <= set(names)]
+        rest = set(names) - {name for group in whole for name in group}
+        return any(rest == set(form) for form in self.forms)
 
     @property
     def usage(self) -> str:
         """The forms as a person would list them."""
-        return ", or ".join(" and ".join(form) for form in self.forms)
+        return in_words(self.forms)
+
+
+def in_words(alternatives: Iterable[tuple[str, ...]]) -> str:
+    """Alternative sets of parameters as a person would list them.
+
+    Example:
+        >>> in_words([("sigma",), ("scale", "sensitivity")])
+        'sigma, or scale and sensitivity'
+    """
+    return ", or ".join(" and ".join(names) for names in alternatives)

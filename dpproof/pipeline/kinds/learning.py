@@ -6,20 +6,31 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from accountant.relation import Relation
+from accountant.errors import ParameterError
+from accountant.relation import Relation, ReplaceOne
+from accountant.sampling.schemes import WithoutReplacement
 from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters
 from dpproof.pipeline.parameters import PARAMETERS
 from mechanisms import (
     BatchPerceptron,
+    ChooseIterate,
     ClassMeans,
+    GaussianStop,
     KeslerPerceptron,
+    LaplaceStop,
     LogisticObjective,
     MeanHalfspace,
     NoisyHinge,
     OneVsRest,
+    SparseVectorStop,
     SubsampledHinge,
 )
 from mechanisms.mechanism import Mechanism
+
+# NormStop costs nothing, so a file need not say it.
+_STOPS = (("stop_scale",), ("stop_sigma",), ("threshold_scale", "query_scale"), ("choice_epsilon",))
+_STOP_NAMES = tuple(name for names in _STOPS for name in names)
+_FIXED_SIZE = (("batch_size", "population_size"),)
 
 
 def _learner(
@@ -28,6 +39,7 @@ def _learner(
     needed: tuple[str, ...],
     *,
     free: Mapping[str, int] | None = None,
+    additions: tuple[tuple[tuple[str, ...], ...], ...] = (),
     **defaults: int,
 ) -> Kind:
     """A learner; what decides which records contribute, such as a margin, costs nothing.
@@ -37,18 +49,53 @@ def _learner(
         build: the learner, from its parameters by their names and its relation.
         needed: parameters without a default.
         free: arguments that cost nothing, with any value.
+        additions: as for ``Kind``.
         defaults: the other parameters.
     """
 
     def built(given: ReleaseParameters) -> Mechanism[Relation]:
         values = {
-            "rate" if name == "batch_rate" else name: int(x) if PARAMETERS[name].whole else x
+            name: int(x) if PARAMETERS[name].whole else x
             for name, x in given.values.items()
+            if name not in (*_STOP_NAMES, "batch_rate", "batch_size", "population_size")
         }
+        values.update(_batches(given), **_stop(given.values))
         return build(**values, **(free or {}), relation=given.relation)
 
     others = {name: Fraction(value) for name, value in defaults.items()}
-    return Kind(words=words, forms=(needed,), defaults=others, build=built)
+    return Kind(words=words, forms=(needed,), defaults=others, additions=additions, build=built)
+
+
+def _stop(given: Mapping[str, Fraction]) -> dict[str, Any]:
+    """The rule by which a run ends, with any threshold, as thresholds cost nothing."""
+    if "stop_scale" in given:
+        return {"stop": LaplaceStop(scale=given["stop_scale"], below=0)}
+    if "stop_sigma" in given:
+        return {"stop": GaussianStop(sigma=given["stop_sigma"], below=0)}
+    if "choice_epsilon" in given:
+        return {"stop": ChooseIterate(epsilon=given["choice_epsilon"])}
+    if "threshold_scale" not in given:
+        return {}
+    scales = {name: given[name] for name in ("threshold_scale", "query_scale")}
+    return {"stop": SparseVectorStop(**scales, below=0)}
+
+
+def _batches(given: ReleaseParameters) -> dict[str, Any]:
+    """The samples of the steps: of a fixed size, or of a rate.
+
+    Raises:
+        ParameterError: both, or a fixed size where the number of records is private.
+    """
+    rate = given.values.get("batch_rate")
+    if "batch_size" not in given.values:
+        return {} if rate is None else {"rate": rate}
+    size, population = (int(given.values[name]) for name in ("batch_size", "population_size"))
+    if rate != 1:
+        raise ParameterError("batch_rate", rate, "left out with batch_size", "the size is fixed")
+    if not isinstance(given.relation, ReplaceOne):
+        allowed = f"left out under {given.relation}"
+        raise ParameterError("batch_size", size, allowed, 'it is for relation = "replace-one"')
+    return {"batch": WithoutReplacement(sample_size=size, population_size=population)}
 
 
 def _perceptron(*, classes: int, **shared: Any) -> Mechanism[Relation]:  # noqa: ANN401
@@ -72,13 +119,20 @@ def _logistic(given: ReleaseParameters) -> Mechanism[Relation]:
 
 KINDS: Mapping[str, Kind] = {
     "perceptron": _learner(
-        "perceptron", _perceptron, ("sigma", "steps"), classes=2, norm=1, batch_rate=1
+        "perceptron",
+        _perceptron,
+        ("sigma", "steps"),
+        additions=(_STOPS, _FIXED_SIZE),
+        classes=2,
+        norm=1,
+        batch_rate=1,
     ),
     "kesler-perceptron": _learner(
         "Kesler's perceptron",
         KeslerPerceptron,
         ("sigma", "steps", "classes"),
         free={"margin": 0},
+        additions=(_STOPS, _FIXED_SIZE),
         norm=1,
         batch_rate=1,
     ),
@@ -86,6 +140,7 @@ KINDS: Mapping[str, Kind] = {
         "a perceptron for every class",
         _one_vs_rest,
         ("sigma", "steps", "classes"),
+        additions=(_STOPS, _FIXED_SIZE),
         norm=1,
         batch_rate=1,
     ),
@@ -94,6 +149,7 @@ KINDS: Mapping[str, Kind] = {
         SubsampledHinge,
         ("sigma", "steps"),
         free={"learning_rate": 1},
+        additions=(_FIXED_SIZE,),
         norm=1,
         batch_rate=1,
     ),

@@ -7,17 +7,23 @@ from typing import Any
 
 import pytest
 
-from accountant import AddRemove, ReplaceOne
+from accountant import AddRemove, ReplaceOne, WithoutReplacement
 from dpproof.errors import InputError
+from dpproof.pipeline.free_parameter import completed
 from dpproof.pipeline.parse import parse
 from dpproof.pipeline.pipeline import Pipeline
 from mechanisms import (
     BatchPerceptron,
+    ChooseIterate,
     ClassMeans,
+    GaussianStop,
     KeslerPerceptron,
+    LaplaceStop,
     MeanHalfspace,
     NoisyHinge,
+    NormStop,
     OneVsRest,
+    SparseVectorStop,
     SubsampledHinge,
 )
 
@@ -69,6 +75,73 @@ def test_a_kind_prices_its_learner(kind: str, lines: str, learner: Any) -> None:
     assert stage.guarantee(AddRemove()) == learner.guarantee()
 
 
+STOPS = [
+    ("stop_scale = 5", LaplaceStop(scale=5, below=7)),
+    ("stop_sigma = 12", GaussianStop(sigma=12, below=7)),
+    (
+        "threshold_scale = 20\nquery_scale = 40",
+        SparseVectorStop(threshold_scale=20, query_scale=40, below=7),
+    ),
+    ("choice_epsilon = 0.1", ChooseIterate(epsilon=0.1)),
+    ("", NormStop(below=7)),
+]
+
+
+@pytest.mark.parametrize("relation", [AddRemove(), ReplaceOne()], ids=str)
+@pytest.mark.parametrize(("lines", "stop"), STOPS)
+def test_a_stop_is_priced_as_that_of_the_learner(
+    lines: str,
+    stop: Any,  # noqa: ANN401
+    relation: Any,  # noqa: ANN401
+) -> None:
+    """For all three perceptrons, whatever the threshold; all steps see all records here."""
+    shared: dict[str, Any] = {"margin": 0.1, "stop": stop, "relation": relation, **STEPS}
+    two = BatchPerceptron(**shared)
+    for kind, more, learner in (
+        ("perceptron", "", two),
+        ("kesler-perceptron", "classes = 4\n", KeslerPerceptron(classes=4, **shared)),
+        ("one-vs-rest", "classes = 4\n", OneVsRest(base=two, classes=4)),
+    ):
+        (stage,) = pipeline(kind, LINES + more + lines, relation.name).stages
+
+        assert stage.guarantee(relation) == learner.guarantee()
+
+
+def test_a_stop_beside_samples_and_fixed_size_batches() -> None:
+    """Poisson samples under add-remove, subsets of a fixed size under replace-one, with a test."""
+    text = "batch_rate = 0.25\nstop_sigma = 12\n"
+    sampled = BatchPerceptron(margin=0, stop=GaussianStop(sigma=12, below=0), rate=0.25, **STEPS)
+    fixed: dict[str, Any] = {
+        **STEPS,
+        "batch": WithoutReplacement(sample_size=10, population_size=200),
+        "relation": ReplaceOne(),
+    }
+    tested = BatchPerceptron(margin=0, stop=GaussianStop(sigma=12, below=0), **fixed)
+    sizes = "batch_size = 10\npopulation_size = 200\n"
+
+    (stage,) = pipeline("perceptron", LINES + text).stages
+    assert stage.guarantee(AddRemove()) == sampled.guarantee()
+    (stage,) = pipeline("perceptron", f"{LINES}{sizes}stop_sigma = 12", "replace-one").stages
+    assert stage.guarantee(ReplaceOne()) == tested.guarantee()
+    (stage,) = pipeline("subsampled-hinge", LINES + sizes, "replace-one").stages
+    assert stage.guarantee(ReplaceOne()) == SubsampledHinge(learning_rate=0.1, **fixed).guarantee()
+
+
+def test_the_noise_of_a_test_can_be_solved_for() -> None:
+    """A number that is left out is completed, beside the others of its group alone."""
+    table = {"name": "learner", "mechanism": "perceptron", "sigma": 8, "steps": 30}
+
+    def stage(**more: object) -> Any:  # noqa: ANN401
+        return {"stage": [{**table, **more}]}
+
+    assert completed(stage(), "learner", "stop_sigma") == stage(stop_sigma=1)
+    scales = {"query_scale": 3, "threshold_scale": 1}
+    assert completed(stage(query_scale=3), "learner", "threshold_scale") == stage(**scales)
+    assert completed(stage(), "learner", "threshold_scale") == stage()
+    assert completed(stage(), "learner", "batch_rate") == stage()
+    assert completed({"stage": [{**table, "sigma": 8}]}, "learner", "sigma") == stage()
+
+
 def test_the_relation_reaches_the_learner() -> None:
     """Under replace-one the mean costs twice as much, means of classes by their own rule."""
     for kind, lines, learner in (
@@ -92,6 +165,20 @@ def test_the_relation_reaches_the_learner() -> None:
         ("noisy-hinge", MORE, "batch_rate: not a parameter"),
         ("mean-halfspace", "sigma = 0", "sigma: expected"),
         ("class-means", "sigma = 1", "count_sigma: missing"),
+        ("perceptron", LINES + "stop_scale = 1\nstop_sigma = 1", "stop_sigma: expected either"),
+        ("perceptron", LINES + "query_scale = 1", "threshold_scale: missing; expected"),
+        ("perceptron", LINES + "batch_size = 3", "population_size: missing"),
+        (
+            "perceptron",
+            LINES + "batch_size = 3\npopulation_size = 9",
+            "batch_size must be left out",
+        ),
+        ("subsampled-hinge", LINES + "stop_scale = 1", "stop_scale: not a parameter"),
+        (
+            "perceptron",
+            MORE + "batch_size = 3\npopulation_size = 9",
+            "batch_rate must be left out with batch_size",
+        ),
     ],
 )
 def test_refusals(kind: str, lines: str, text: str) -> None:

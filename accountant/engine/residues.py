@@ -9,8 +9,9 @@ so has any product of them. Inverting the transform of each term,
 
 (the transform of a term with u <= 0 closes on the right, where it is analytic, and is 0).
 The terms are few while the counts are small or eps is near the largest loss: just where the
-contour needs many nodes. Weights of both signs cancel as counts grow; the error below is
-relative to the sum of absolute terms, so a wide bracket says so.
+contour needs many nodes. Weights of both signs cancel as counts grow, and where nearly equal
+exponents are merged; the error below is relative to the sum of the absolute terms before they
+were merged, so a wide bracket says so.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ class ExponentialSum:
     Attributes:
         exponents: shape (t,), nats.
         weights: shape (t, j).
+        sizes: shape (t, j), the sums of the absolute values that were merged into each weight.
         size: sum of counts times largest exponents: bounds what rounding moves an exponent by.
         moved: what merging nearly equal exponents has moved one by, at most.
         wobble: sum of counts times the largest relative errors of weights, in units of u.
@@ -47,6 +49,7 @@ class ExponentialSum:
 
     exponents: Reals
     weights: Reals
+    sizes: Reals
     size: float
     moved: float
     wobble: float
@@ -66,9 +69,9 @@ class ExponentialSum:
         )
         with np.errstate(over="ignore", invalid="ignore"):
             value = np.einsum("etj,tj->e", terms, self.weights)
-            size = np.einsum("etj,tj->e", terms, np.abs(self.weights))
+            size = np.einsum("etj,tj->e", terms, self.sizes)
             moved = np.einsum(
-                "etj,tj->e", (slopes + blur[..., None]) * inside[..., None], np.abs(self.weights)
+                "etj,tj->e", (slopes + blur[..., None]) * inside[..., None], self.sizes
             )
             error = rounding * size + 4.0 * blur[:, 0] * moved
             error += _UNDERFLOW * terms.sum(axis=(1, 2))
@@ -114,7 +117,7 @@ def exponential_sum(product: Product) -> ExponentialSum | None:
     It exists if every pair has one, and is used if the terms are few.
     """
     exponents: Reals = np.zeros(1)
-    weights: Reals = np.ones((1, 1))
+    both: Reals = np.ones((2, 1, 1))
     size = moved = wobble = 0.0
     for factor in product.factors:
         one = factor.pair.exponentials()
@@ -124,9 +127,9 @@ def exponential_sum(product: Product) -> ExponentialSum | None:
             with np.errstate(
                 over="ignore", invalid="ignore"
             ):  # asked below whether they are finite
-                exponents, weights, shift = _times(exponents, weights, one)
+                exponents, both, shift = _times(exponents, both, one)
             moved += shift
-            if exponents.size > _MAX_TERMS or weights.shape[1] > _MAX_DEGREE:
+            if exponents.size > _MAX_TERMS or both.shape[2] > _MAX_DEGREE:
                 return None
         size += factor.count * float(np.abs(one.exponents).max())
         sizes = np.abs(one.weights)
@@ -135,23 +138,27 @@ def exponential_sum(product: Product) -> ExponentialSum | None:
         if size > _MAX_SIZE:
             return None
         wobble += factor.count * (16.0 + 8.0 * (float(logs) + largest))
-    if not np.isfinite(weights).all():
+    if not np.isfinite(both).all():
         return None
-    return ExponentialSum(exponents, weights, size, moved, wobble)
+    return ExponentialSum(exponents, both[0], both[1], size, moved, wobble)
 
 
-def _times(exponents: Reals, weights: Reals, one: Exponentials) -> tuple[Reals, Reals, float]:
-    """Multiply by one pair's terms and merge equal exponents; return how far one moved at most."""
-    degrees = weights.shape[1] + one.weights.shape[1] - 1
+def _times(exponents: Reals, both: Reals, one: Exponentials) -> tuple[Reals, Reals, float]:
+    """Multiply by one pair's terms and merge equal exponents; return how far one moved at most.
+
+    Weights and the sums of their absolute values, shape (2, t, j), are multiplied alike.
+    """
+    width = both.shape[2]
+    degrees = width + one.weights.shape[1] - 1
     sums = (exponents[:, None] + one.exponents).ravel()
-    products = np.zeros((exponents.size, one.exponents.size, degrees))
+    others = np.stack([one.weights, np.abs(one.weights)])
+    products = np.zeros((2, exponents.size, one.exponents.size, degrees))
     for j in range(one.weights.shape[1]):
-        products[:, :, j : j + weights.shape[1]] += (
-            weights[:, None, :] * one.weights[None, :, j, None]
-        )
+        products[..., j : j + width] += both[:, :, None, :] * others[:, None, :, j, None]
     span = float(np.abs(sums).max(initial=0.0)) + 1e-300
     keys = np.rint(sums / span * 2.0**40)
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-    merged = np.zeros((first.size, degrees))
-    np.add.at(merged, inverse, products.reshape(-1, degrees))
+    merged = np.zeros((2, first.size, degrees))
+    for total, part in zip(merged, products, strict=True):
+        np.add.at(total, inverse, part.reshape(-1, degrees))
     return sums[first], merged, float(np.abs(sums[first][inverse] - sums).max())

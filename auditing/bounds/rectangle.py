@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
+import numpy as np
+
 from accountant import arguments
 from accountant.arguments import Number
 from accountant.guarantees.rounding import floats_around
 from auditing.bounds.event_bound import LARGEST_EPSILON, EventBound, significance_of
-from auditing.counts.binomial import exp_up, lower_limit, tail_up, upper_limit
+from auditing.counts.binomial import complement_up, exp_up, lower_limit, tail_up, upper_limit
 from auditing.counts.counts import EventCounts
 
 
@@ -63,10 +65,11 @@ def _crossing(counts: EventCounts, epsilon: float, delta: float) -> float:
     slope = exp_up(epsilon)
 
     def tails(q: float) -> tuple[float, float]:
-        p = min(1.0, slope * q + delta)
+        p = min(1.0, (slope * q + delta) * (1 + 4e-16))
         misses = counts.other_trials - counts.other_hits
         above = float(tail_up(counts.hits, counts.trials, p))
-        return above, float(tail_up(misses, counts.other_trials, 1.0 - q))
+        unhit = complement_up(np.asarray(q))
+        return above, float(tail_up(misses, counts.other_trials, unhit))
 
     low, high = 0.0, 1.0
     best = 1.0

@@ -19,6 +19,7 @@ from auditing.counts.counts import BinCounts
 ORDERS = (1.01, 1.25, 1.5, 2, 3, 4, 8)
 
 _MARGIN = 1e-12
+_ROUNDING = 2.0**-50
 _ROUNDS = 200
 _STILL = 1e-7
 
@@ -36,8 +37,8 @@ class RenyiBins:
         v_i = (a - 1) r_i^a, over the p and q within their limits that sum to 1.
     Source: van Erven & Harremoes (arXiv:1206.2459), Theorem 9, for the divergence of the bins.
     Proof: p^a q^(1-a) is convex and homogeneous, so it is above its tangent plane where p = r q,
-        which is u p - v q. The two sums are linear, so their extremes are found by filling the
-        cheapest bins first. Whatever r is, the bound holds; it depends on the data here.
+        which is u p - v q. The two sums are linear, so their extremes are those of their duals.
+        Whatever r is, the bound holds; it depends on the data here.
     Search: r is the ratio of the least favourable pair, which is p_i = t q_i and q_i = s p_i, each
         as far as its limits allow; that pair minimises the divergence of every order, so the
         bound is then the minimum itself.
@@ -130,8 +131,13 @@ def _filled(shape: Floats, low: Floats, high: Floats) -> Floats:
 
 
 def _cheapest(prices: Floats, low: Floats, high: Floats) -> float:
-    """Minimise sum of price times probability over probabilities within limits that sum to 1."""
-    order = np.argsort(prices)
-    room = (high - low)[order]
-    left = np.maximum(1.0 - low.sum() - np.concatenate([[0.0], np.cumsum(room)[:-1]]), 0.0)
-    return float(prices @ low + prices[order] @ np.minimum(room, left))
+    """Bound from below the sum of price times probability, within limits and of sum 1.
+
+    For every level c it is at least c + sum min((price - c) low, (price - c) high), which is the
+    minimum at the price of the bin that is filled in part. Each of the prices is tried, and what
+    the terms lose to rounding is subtracted, so that no dear bin gets mass that rounding left over.
+    """
+    excess = prices - prices[:, None]
+    terms = np.minimum(excess * low, excess * high)
+    lost = _ROUNDING * prices.size * (np.abs(prices) + np.abs(terms).sum(axis=1))
+    return float(np.max(prices + terms.sum(axis=1) - lost))

@@ -12,7 +12,15 @@ from accountant import arguments
 from accountant.arguments import Number
 from accountant.guarantees.rounding import floats_around
 from auditing.bounds.event_bound import LARGEST_EPSILON, EventBound, significance_of
-from auditing.counts.binomial import Floats, exp_up, lower_limit, masses_up, tail_up, upper_limit
+from auditing.counts.binomial import (
+    Floats,
+    complement_up,
+    exp_up,
+    lower_limit,
+    masses_up,
+    tail_up,
+    upper_limit,
+)
 from auditing.counts.counts import EventCounts
 
 _CELLS = 64
@@ -136,4 +144,4 @@ def _between(n: int, q: Floats, starts: Floats) -> Floats:
 
 def _below(n: int, q: Floats, k: Floats) -> Floats:
     """Return Pr(Bin(n, q) < k)."""
-    return tail_up(n - k + 1, n, 1.0 - q)
+    return tail_up(n - k + 1, n, complement_up(q))

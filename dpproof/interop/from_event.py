@@ -107,10 +107,19 @@ _REASONS: Final[Mapping[str, str]] = {
 
 
 def _randomized_response(event: Event, relation: Relation) -> Result:
-    """The answer is kept with probability 1 - p, else uniform: ratio 1 + k (1 - p)/p."""
+    """The answer is kept with probability 1 - p, else uniform: ratio 1 + k (1 - p)/p.
+
+    Under add-remove no answer may be there, which the event does not describe; dp-accounting
+    refuses it too.
+    """
     noise, buckets = event.number("noise_parameter"), event.count("num_buckets")
     if not 0 <= noise <= 1 or buckets < 1:
         raise ParameterError("noise_parameter", event.fields, "in [0, 1], of at least 1 bucket")
+    if isinstance(relation, AddRemove):
+        raise NotImplied(
+            f"no theorem here covers {event.name} under {relation}: without a record there is no "
+            "answer; take ReplaceOne() or ZeroOut(), under which every record has one"
+        )
     if noise == 1 or buckets == 1:
         return _no_op(event, relation)
     if noise == 0:

@@ -32,6 +32,7 @@ from accountant.pairs.discrete_laplace import DiscreteLaplacePair
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.laplace import LaplacePair
 from accountant.pairs.randomized_response import RandomizedResponsePair
+from accountant.run_counts.law import LAW_ERROR
 from dpproof.errors import InputError
 from dpproof.interop.event import Event
 from mechanisms.selection.permute_and_flip import MECHANISM_PERMUTE_AND_FLIP
@@ -125,11 +126,13 @@ def _sampled(rate: object, inner: Event) -> Event:
 
 
 def _selected(runs: object, inner: Event) -> Event:
+    """Return a selection that costs no less: its bound grows with the shape and with the mean."""
     if isinstance(runs, PoissonRuns):
         mean, shape = float_up(runs.rate), math.inf
     elif isinstance(runs, TruncatedNegativeBinomial) and runs.eta >= 0:
-        mean, shape = runs.mean, float(runs.eta)
-        mean = float_up(1 / runs.gamma) if runs.eta == 1 else mean
+        shape = float_up(runs.eta)
+        law = TruncatedNegativeBinomial(eta=shape, gamma=runs.gamma)
+        mean = float_up(1 / runs.gamma if runs.eta == 1 else Fraction(law.mean * (1 + LAW_ERROR)))
     else:
         raise NotImplied(f"no event of dp-accounting stands for a selection from {runs}")
     return Event("RepeatAndSelectDpEvent", {"event": inner, "mean": mean, "shape": shape})
@@ -142,12 +145,11 @@ def _leaf(node: Derivation, moves: int) -> Event:
         case GDP(mu_squared=squared):
             return _gaussian(squared, moves)
         case PureDP(stated_epsilon=epsilon):
-            return _response(epsilon, 2)
+            return _response(epsilon, 2, moves)
         case ApproxDP(stated_epsilon=epsilon, stated_delta=delta):
             if delta == 1:
                 return Event("NonPrivateDpEvent", {})
-            fields = {"epsilon": float_up(epsilon), "delta": float_up(delta)}
-            return Event("EpsilonDeltaDpEvent", fields)
+            return _approximate(epsilon, delta)
         case ZCDP(rho=rho):
             return Event("ZCDpEvent", {"rho": float_up(rho), "xi": 0.0})
         case BoundedRange(stated_epsilon=epsilon):
@@ -222,18 +224,28 @@ def _halved(shift: int, moves: int) -> int:
     return -(-shift // moves)
 
 
-def _response(epsilon: Fraction, categories: int) -> Event:
-    """Return randomised response that answers uniformly with chance k / (e^epsilon + k - 1)."""
+def _approximate(epsilon: Fraction, delta: Fraction) -> Event:
+    return Event("EpsilonDeltaDpEvent", {"epsilon": float_up(epsilon), "delta": float_up(delta)})
+
+
+def _response(epsilon: Fraction, categories: int, moves: int) -> Event:
+    """Return randomised response that answers uniformly with chance k / (e^epsilon + k - 1).
+
+    Only under replace-one: under zero-out the event compares an answer with a uniform one, which
+    costs less than epsilon, and under add-remove it is refused. There pure DP alone is stated.
+    """
     if epsilon == 0:
         return Event("NoOpDpEvent", {})
+    if moves == 1:
+        return _approximate(epsilon, Fraction(0))
     noise = float_down(categories / (exp_up(epsilon) + categories - 1))
     return Event("RandomizedResponseDpEvent", {"noise_parameter": noise, "num_buckets": categories})
 
 
-def _response_pair(pair: RandomizedResponsePair, _: int) -> Event:
+def _response_pair(pair: RandomizedResponsePair, moves: int) -> Event:
     if pair.infinite:
         raise NotImplied("no event of dp-accounting stands for a response that fails")
-    return _response(pair.epsilon, pair.categories)
+    return _response(pair.epsilon, pair.categories, moves)
 
 
 _PAIRS: Final[Mapping[type, Callable[[Any, int], Event]]] = {

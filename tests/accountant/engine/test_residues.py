@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import flint
+import mpmath
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from accountant.engine.residues import _kernels, exponential_sum
 from accountant.pairs.finite import FinitePair
@@ -94,6 +98,78 @@ def test_merging_is_accounted_for() -> None:
     closed = pair.profile(np.array([0.1]))
     assert np.exp(low[0]) <= closed[1][0]
     assert closed[0][0] <= np.exp(high[0])
+
+
+MP = mpmath.mp.clone()
+MP.dps = 450
+SIZES = st.one_of(
+    st.integers(0, 300).map(lambda k: Fraction(1, 2**k)), st.fractions(Fraction(1, 8), 4)
+)
+LAWS = st.lists(st.integers(1, 9), min_size=2, max_size=3)
+PAIRS = st.one_of(
+    SIZES.map(lambda size: LaplacePair(epsilon=size)),
+    SIZES.map(lambda size: LogisticPair(epsilon=size)),
+    LAWS.map(
+        lambda law: FinitePair(
+            p=tuple(Fraction(one, sum(law)) for one in law),
+            q=tuple(Fraction(one, sum(law)) for one in law[::-1]),
+        )
+    ),
+)
+
+
+def terms_of(pair: Pair) -> list[tuple[Any, tuple[Any, Any]]]:
+    """Exponents of one pair, each with its weights of 1 and of 1/z, from the formulas of M."""
+    if isinstance(pair, FinitePair):
+        both = [
+            (MP.mpf(p.numerator) / p.denominator, MP.mpf(q.numerator) / q.denominator)
+            for p, q in zip(pair.p, pair.q, strict=True)
+        ]
+        return [(MP.log(p / q), (MP.sqrt(p * q), 0)) for p, q in both]
+    assert isinstance(pair, LaplacePair | LogisticPair)
+    a = MP.mpf(pair.epsilon.numerator) / pair.epsilon.denominator
+    if isinstance(pair, LogisticPair):
+        weight = 1 / (4 * MP.sinh(a / 2))
+        return [(a, (0, weight)), (-a, (0, -weight))]
+    scale = MP.exp(-a / 2) / 2
+    return [(a, (scale, scale / 2)), (-a, (scale, -scale / 2))]
+
+
+def true_delta(pairs: list[Pair], epsilon: Fraction) -> Any:  # noqa: ANN401 -- mpmath's numbers
+    """Invert every term of the product at 450 digits, none merged with another."""
+    at = MP.mpf(epsilon.numerator) / epsilon.denominator
+    terms: list[tuple[Any, tuple[Any, ...]]] = [(MP.mpf(0), (MP.mpf(1),))]
+    for pair in pairs:
+        terms = [
+            (a + b, tuple(f * y + g * x for f, g in zip((*w, 0), (0, *w), strict=True)))
+            for a, w in terms
+            for b, (y, x) in terms_of(pair)
+        ]
+    total = MP.mpf(0)
+    for a, weights in terms:
+        u = a - at
+        for j, weight in enumerate(weights if u > 0 else ()):
+            total += weight * sum(
+                u ** (2 * i + 1 + j) / (MP.mpf(4) ** i * MP.factorial(2 * i + 1 + j))
+                for i in range(90)
+            )
+    return MP.exp(at / 2) * total
+
+
+@settings(max_examples=60)
+@given(
+    pairs=st.lists(PAIRS, min_size=1, max_size=3),
+    epsilon=st.fractions(0, 3, max_denominator=8),
+)
+def test_brackets_hold_the_truth_whatever_cancels(pairs: list[Pair], epsilon: Fraction) -> None:
+    """Weights of exponents next to one another cancel, down to 0, and the bracket says so."""
+    exact = exponential_sum(Product.of(*pairs))
+    assert exact is not None
+    low, high = exact.log_profile(np.array([float(epsilon)]))
+    truth = true_delta(pairs, epsilon)
+    slack = MP.mpf(10) ** -80
+    assert MP.exp(float(low[0])) <= truth + slack
+    assert truth <= MP.exp(float(high[0])) + slack
 
 
 @pytest.mark.parametrize("degrees", [1, 2, 3, 40, 151])

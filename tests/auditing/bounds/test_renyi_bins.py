@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import optimize, stats
 
 from accountant.errors import ParameterError
 from auditing import BinCounts, EventCounts, PrefixCounts, RenyiBins, RenyiEvent
-from auditing.bounds.renyi_bins import ORDERS, _Limits
+from auditing.bounds.renyi_bins import ORDERS, _cheapest, _Limits
 
 BOUND = RenyiBins(significance=0.05)
 Floats = NDArray[np.float64]
@@ -146,3 +149,46 @@ def test_refuses_what_is_no_order() -> None:
         BOUND.rdp(BinCounts((1, 2), (2, 1)), order=1)
     with pytest.raises(ParameterError):
         BOUND.rho(BinCounts((1, 2), (2, 1)), orders=())
+
+
+def exactly_cheapest(prices: list[float], low: list[float], high: list[float]) -> Fraction:
+    """Fill the cheapest bins first, in rationals."""
+    left = 1 - sum(map(Fraction, low), Fraction(0))
+    total = Fraction(0)
+    for price, least, most in sorted(zip(prices, low, high, strict=True)):
+        more = min(max(left, Fraction(0)), Fraction(most) - Fraction(least))
+        total += Fraction(price) * (Fraction(least) + more)
+        left -= more
+    return total
+
+
+@given(
+    rare=st.lists(st.integers(0, 30), min_size=1, max_size=3),
+    others=st.lists(st.integers(0, 30), min_size=1, max_size=3),
+    trials=st.integers(200, 10**13),
+    order=st.sampled_from([1.25, 2.0, 8.0, 64.0]),
+)
+def test_no_price_is_rounded_to_a_dearer_total(
+    rare: list[int], others: list[int], trials: int, order: float
+) -> None:
+    """The bound is at most the exact minimum, however dear a bin that rounding may fill is."""
+    size = min(len(rare), len(others))
+    hits = (*rare[:size], trials - sum(rare[:size]))
+    limits = BOUND._limits(BinCounts(hits, (*others[:size], trials - sum(others[:size]))))
+    prices = order * limits.ratios() ** (order - 1)
+    ends = limits.low.tolist(), limits.high.tolist()
+    if np.isfinite(prices).all():
+        exact = exactly_cheapest(prices.tolist(), *ends)
+        found = Fraction(_cheapest(prices, limits.low, limits.high))
+        assert found <= exact
+        assert found >= exact * (1 - Fraction(1, 10**6))
+        dear = exactly_cheapest((-prices).tolist(), *ends)
+        assert Fraction(_cheapest(-prices, limits.low, limits.high)) <= dear
+
+
+def test_a_dear_bin_gets_no_mass_that_rounding_left() -> None:
+    """Eight million trials, of which ten and twenty fell into the two bins that cost most."""
+    limits = BOUND._limits(BinCounts((10, 20, 7999970), (3, 2, 7999995)))
+    prices = 64 * limits.ratios() ** 63
+    exact = exactly_cheapest(prices.tolist(), limits.low.tolist(), limits.high.tolist())
+    assert Fraction(_cheapest(prices, limits.low, limits.high)) <= exact

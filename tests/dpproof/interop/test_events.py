@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import math
+from fractions import Fraction
 from typing import Any
 
+import mpmath
 import pytest
 from dp_accounting import NeighboringRelation, dp_event
 from dp_accounting.pld import PLDAccountant
 from dp_accounting.rdp import RdpAccountant
+from hypothesis import given
+from hypothesis import strategies as st
 
 import dpproof as dp
 from accountant.relation import Relation
@@ -183,6 +187,7 @@ def test_named_tuples_and_json_are_read() -> None:
         (dp_event.GaussianDpEvent(float("nan")), ADD, dp.ParameterError),
         (dp_event.GaussianDpEvent(-1.0), ADD, dp.ParameterError),
         (dp_event.RandomizedResponseDpEvent(1.5, 2), REPLACE, dp.ParameterError),
+        (HALF, ADD, dp.NotImplied),
         (dp_event.RepeatAndSelectDpEvent(GAUSSIAN, 0.5, 0.5), ADD, dp.NotImplied),
         ({"class_name": "GaussianDpEvent"}, ADD, InputError),
         ({"class_name": "GaussianDpEvent", "noise_multiplier": 1.0, "x": 1}, ADD, InputError),
@@ -203,6 +208,33 @@ def test_metric_dp_is_the_event_of_laplace_noise() -> None:
     replaced = dp.MetricDP(epsilon=0.5, relation=REPLACE)
     assert to_dp_event(replaced) == dp_event.LaplaceDpEvent(4.0)
     assert exported(dp.MetricDP(epsilon=0)) == Event("NoOpDpEvent", {})
+
+
+def test_pure_dp_is_randomised_response_under_replace_one_alone() -> None:
+    """Under zero-out the library reads that event as less than epsilon, and refuses it else."""
+    replaced = to_dp_event(dp.PureDP(epsilon=1, relation=REPLACE))
+    cheap = PLDAccountant(RELATIONS[ZERO]).compose(replaced)
+    pair = dp.RandomizedResponse(epsilon=1, categories=3, relation=ZERO).guarantee()
+
+    assert cheap.get_epsilon(1e-9) < 0.7
+    for guarantee in (dp.PureDP(epsilon=1, relation=ZERO), dp.PureDP(epsilon=1), pair):
+        assert exported(guarantee) == Event("EpsilonDeltaDpEvent", {"epsilon": 1.0, "delta": 0.0})
+
+
+@given(eta=st.fractions(0, 5, max_denominator=10**20), gamma=st.fractions(Fraction(1, 100), 0.99))
+def test_selections_are_exported_with_no_fewer_runs(eta: Fraction, gamma: Fraction) -> None:
+    """Shape and mean are rounded up, the mean of the rounded shape, against sixty digits."""
+    runs = dp.TruncatedNegativeBinomial(eta=eta, gamma=gamma)
+    fields = exported(dp.select(dp.GDP(mu=1), runs)).fields
+    with mpmath.workdps(60):
+        shape = mpmath.mpf(fields["shape"])
+        g = mpmath.mpf(gamma.numerator) / gamma.denominator
+        mean = (1 - g) / g / -mpmath.log(g)
+        if shape:
+            mean = shape * (1 - g) / (g * (1 - g**shape))
+        assert Fraction(fields["shape"]) >= eta
+        assert fields["mean"] >= mean
+        assert fields["mean"] <= mean * (1 + mpmath.mpf(10) ** -9)
 
 
 def test_what_no_event_says_is_not_exported() -> None:

@@ -9,8 +9,7 @@ import flint
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from accountant.engine.residues import _kernels, exponential_sum
 from accountant.pairs.finite import FinitePair

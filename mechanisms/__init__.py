@@ -139,6 +139,7 @@ if TYPE_CHECKING:
     from mechanisms.noise.gaussian import Gaussian as Gaussian
     from mechanisms.noise.histogram import Histogram as Histogram
     from mechanisms.noise.laplace import Laplace as Laplace
+    from mechanisms.noise.skellam import Skellam as Skellam
     from mechanisms.noise.staircase import Staircase as Staircase
     from mechanisms.noise.truncated_laplace import TruncatedLaplace as TruncatedLaplace
     from mechanisms.queries.exact import ClippedSum as ClippedSum, Count as Count, Scores as Scores

@@ -75,6 +75,19 @@ def whole_part(sensitivity: Fraction) -> int:
     return units
 
 
+def units(sensitivity: Sensitivity) -> int:
+    """The whole part of k, or for L2 that of the square, of an integer query.
+
+    Raises:
+        ParameterError: below 1; such a query never moves.
+    Example:
+        >>> units(L1(2.5)), units(L2(1.5))
+        (2, 2)
+    """
+    value = sensitivity.value
+    return whole_part(value**2 if isinstance(sensitivity, L2) else value)
+
+
 def assumptions(sensitivity: Sensitivity, relation: Relation) -> tuple[str, ...]:
     """What a noise mechanism's guarantee takes for granted.
 

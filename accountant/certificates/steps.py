@@ -289,6 +289,7 @@ _PLAIN = [
     "mechanism/randomized-response",
     "mechanism/finite",
     "mechanism/partition-selection",
+    "mechanism/skellam",
     "mechanism/local-report",
     "mechanism/histogram",
     "mechanism/exponential",

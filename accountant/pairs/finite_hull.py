@@ -32,6 +32,20 @@ def smallest_pair_above(pairs: Iterable[tuple[Law, Law]]) -> FinitePair:
         for k in order:
             x, y = x + q[k], y + p[k]
             points.add((x, y))
+    return pair_above_points(points)
+
+
+def pair_above_points(points: Iterable[tuple[Fraction, Fraction]]) -> FinitePair:
+    """Return the finite pair whose events reach the concave hull of some points (Q(S), P(S)).
+
+    Statement: a pair one of whose best events has these masses, or less under P, or more under Q,
+        at every corner of its trade-off, is dominated by it.
+    Source: as above; the hull does not fall, so a point moved to smaller masses under Q raises it.
+    Rounds: nothing.
+
+    Args:
+        points: masses from 0 to 1, among them (1, 1) and (0, y) for some y.
+    """
     hull: list[tuple[Fraction, Fraction]] = []
     for point in sorted(points):
         while hull and hull[-1][0] == point[0]:

@@ -32,6 +32,7 @@ PARAMETERS: Mapping[str, Parameter] = {
     "noise_multiplier": Parameter(rule=POSITIVE, more_is_private=True, words="noise multiplier"),
     "sigma": Parameter(rule=POSITIVE, more_is_private=True, words="sigma"),
     "scale": Parameter(rule=POSITIVE, more_is_private=True, words="scale"),
+    "variance": Parameter(rule=POSITIVE, more_is_private=True, words="variance"),
     "threshold_scale": Parameter(
         rule=POSITIVE, more_is_private=True, words="scale of the threshold's noise"
     ),

@@ -16,7 +16,7 @@ from accountant.guarantees.zcdp import ZCDP
 from accountant.pairs.discrete_gaussian import DiscreteGaussianPair
 from accountant.pairs.product import Factor, Product
 from accountant.relation import AddRemove, R, Relation
-from accountant.sensitivity import L1, L2, Sensitivity
+from accountant.sensitivity import L1, L2
 from mechanisms import parameters
 from mechanisms.mechanism import Mechanism
 from mechanisms.noise.broadcast import add_whole, repeated_values
@@ -102,7 +102,7 @@ class DiscreteGaussian(Mechanism[R]):
         query: Query | None = None,
     ) -> None:
         required = parameters.require_sensitivity(sensitivity, L1, L2)
-        _units(required)
+        parameters.units(required)
         object.__setattr__(self, "sigma", noise_scale(sigma=sigma))
         object.__setattr__(self, "sensitivity", required)
         object.__setattr__(self, "relation", parameters.require_relation(relation))
@@ -115,7 +115,7 @@ class DiscreteGaussian(Mechanism[R]):
 
     def guarantee(self) -> DominatingPair[R] | ZCDP[R]:
         """A dominating pair for L1, and for L2 below 2; zCDP for a larger L2 sensitivity."""
-        units = _units(self.sensitivity)
+        units = parameters.units(self.sensitivity)
         variance = self.sigma**2
         if isinstance(self.sensitivity, L1):
             factor = Factor(DiscreteGaussianPair(sigma_squared=variance, shift=units), 1)
@@ -143,7 +143,7 @@ class DiscreteGaussian(Mechanism[R]):
             f"({self.relation})",
             assumptions=parameters.assumptions(self.sensitivity, self.relation),
             sigma=self.sigma,
-            units=_units(self.sensitivity),
+            units=parameters.units(self.sensitivity),
             norm=norm,
         )
         pair = Product((factor,))
@@ -155,9 +155,3 @@ class DiscreteGaussian(Mechanism[R]):
         """Value plus noise: integers of shape (datasets, count, ...)."""
         values = repeated_values(whole_values(self.query, datasets), count)
         return add_whole(values, discrete_gaussian(self.sigma**2, values.size, rng))
-
-
-def _units(sensitivity: Sensitivity) -> int:
-    """Return floor(k) for L1(k), and the floor of the square for L2."""
-    value = sensitivity.value
-    return parameters.whole_part(value if isinstance(sensitivity, L1) else value**2)

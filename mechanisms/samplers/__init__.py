@@ -25,6 +25,7 @@ from mechanisms.samplers.laplace_rounded import laplace_rounded as laplace_round
 from mechanisms.samplers.randomized_response import randomized_response as randomized_response
 from mechanisms.samplers.rounded import default_granularity as default_granularity
 from mechanisms.samplers.run_count import run_count as run_count
+from mechanisms.samplers.skellam import skellam as skellam
 from mechanisms.samplers.spherical_rounded import spherical_rounded as spherical_rounded
 from mechanisms.samplers.subset import (
     poisson_mask as poisson_mask,

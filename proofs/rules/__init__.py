@@ -31,6 +31,7 @@ from proofs.rules import (
     select_best_of_runs,
     select_shifted_mixture,
     select_threshold,
+    skellam,
     subsample,
 )
 from proofs.rules.mechanisms import stated
@@ -90,6 +91,7 @@ RULE_SETS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
             "mechanism/local-report": local_report.local_report,
             "mechanism/finite": finite_mechanism.finite,
             "mechanism/partition-selection": partition_selection.partition_selection,
+            "mechanism/skellam": skellam.skellam,
             "hockey-stick/lattice": hockey_stick.lattice,
         },
         "curves": {

@@ -87,3 +87,10 @@ def alone(product: Product, verb: str) -> FinitePair:
     if len(product) == 1 and isinstance(product[0][0], FinitePair) and product[0][1] == 1:
         return product[0][0]
     raise RefusedError(f"the rule {verb} one finite pair, once, in each direction")
+
+
+def copied(product: Product, copies: int) -> FinitePair:
+    """Return the finite pair that a product consists of, so many times; refuse other products."""
+    if len(product) == 1 and isinstance(product[0][0], FinitePair) and product[0][1] == copies:
+        return product[0][0]
+    raise RefusedError(f"the rule concludes one finite pair, {copies} times, in each order")

@@ -32,7 +32,7 @@ def gaussian(step: Application) -> tuple[str, ...]:
     sensitivity, sigma = step.witness.positive("sensitivity"), step.witness.positive("sigma")
     step.expect(GDP((sensitivity / sigma) ** 2))
     noise = f"Gaussian noise of mean 0 and standard deviation {exact(sigma)}"
-    return _adds(step, noise, f"{exact(sensitivity)} in L2 norm")
+    return adds(step, noise, f"{exact(sensitivity)} in L2 norm")
 
 
 def laplace(step: Application) -> tuple[str, ...]:
@@ -44,7 +44,7 @@ def laplace(step: Application) -> tuple[str, ...]:
     sensitivity, scale = step.witness.positive("sensitivity"), step.witness.positive("scale")
     step.expect(_both(LaplacePair(sensitivity / scale)))
     noise = f"Laplace noise of scale {exact(scale)}, of density proportional to e^(-|x|/scale)"
-    return _adds(step, noise, f"{exact(sensitivity)} in L1 norm")
+    return adds(step, noise, f"{exact(sensitivity)} in L1 norm")
 
 
 def discrete_laplace(step: Application) -> tuple[str, ...]:
@@ -56,7 +56,7 @@ def discrete_laplace(step: Application) -> tuple[str, ...]:
     scale, shift = step.witness.positive("scale"), step.witness.whole("shift")
     step.expect(_both(DiscreteLaplacePair(scale, shift)))
     noise = f"discrete Laplace noise of scale {exact(scale)}, {_LAPLACE}"
-    return _adds(step, noise, f"{shift} in L1 norm", "whole ")
+    return adds(step, noise, f"{shift} in L1 norm", "whole ")
 
 
 def discrete_gaussian(step: Application) -> tuple[str, ...]:
@@ -76,7 +76,7 @@ def discrete_gaussian(step: Application) -> tuple[str, ...]:
         raise RefusedError("the rule wants norm L1, or L2 with a squared sensitivity of at most 3")
     noise = _discrete_gaussian(variance)
     moved = f"{units} in squared L2 norm" if norm == "L2" else f"{units} in L1 norm"
-    return _adds(step, noise, moved, "whole ")
+    return adds(step, noise, moved, "whole ")
 
 
 def discrete_gaussian_zcdp(step: Application) -> tuple[str, ...]:
@@ -89,7 +89,7 @@ def discrete_gaussian_zcdp(step: Application) -> tuple[str, ...]:
     units = step.witness.whole("units")
     step.expect(ZCDP(units / (2 * variance)))
     noise = _discrete_gaussian(variance)
-    return _adds(step, noise, f"{units} in squared L2 norm", "whole ")
+    return adds(step, noise, f"{units} in squared L2 norm", "whole ")
 
 
 def histogram(step: Application) -> tuple[str, ...]:
@@ -109,7 +109,7 @@ def histogram(step: Application) -> tuple[str, ...]:
     else:
         raise RefusedError("the rule knows gaussian and laplace noise")
     moves = f"at most {cells} of which move, each by at most {largest},"
-    return _adds(step, added, moves, "whole ")
+    return adds(step, added, moves, "whole ")
 
 
 def randomized_response(step: Application) -> tuple[str, ...]:
@@ -221,7 +221,7 @@ def _both(pair: Pair, count: int = 1) -> Pairs:
     return Pairs(product, product)
 
 
-def _adds(step: Application, noise: str, moves: str, kind: str = "") -> tuple[str, ...]:
+def adds(step: Application, noise: str, moves: str, kind: str = "") -> tuple[str, ...]:
     """Say what a noise mechanism assumes: its sensitivity, its sampler, what it releases."""
     how = moves if moves.startswith("at most") else f"that moves by at most {moves}"
     between = f"between {step.conclusion.relation} neighbours"

@@ -10,8 +10,8 @@ from proofs.contents import openable
 from proofs.errors import CertificateError, RefusedError
 from proofs.logic.rule import Application
 from proofs.logic.statement import Pairs
-from proofs.pairs.finite import FinitePair
 from proofs.rules.finite_mechanism import compare
+from proofs.rules.finite_pair import copied
 from proofs.rules.prices import corners_work
 
 
@@ -25,11 +25,7 @@ def partition_selection(step: Application) -> tuple[str, ...]:
     cells, kept = step.witness.whole("cells"), _kept(step)
     claim = step.concludes(Pairs)
     for product in (claim.forward, claim.backward):
-        if len(product) != 1 or product[0][1] != cells:
-            raise RefusedError(f"the rule concludes one finite pair, {cells} times, in each order")
-        pair = product[0][0]
-        if not isinstance(pair, FinitePair):
-            raise RefusedError("the rule concludes finite pairs")
+        pair = copied(product, cells)
         each = 16 + sum(one.denominator.bit_length() for one in kept) // (16 * len(kept))
         step.budget.spend(corners_work(pair) + 2 * (len(pair.p) + 1) * len(kept) * each)
         for low, high in pairwise((Fraction(0), *kept)):

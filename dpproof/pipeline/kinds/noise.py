@@ -16,6 +16,8 @@ from mechanisms import (
     Gaussian,
     Histogram,
     Laplace,
+    Skellam,
+    Staircase,
     TruncatedLaplace,
 )
 from mechanisms.mechanism import Mechanism
@@ -50,6 +52,13 @@ def _discrete_gaussian(given: ReleaseParameters) -> Mechanism[Relation]:
     )
 
 
+def _skellam(given: ReleaseParameters) -> Mechanism[Relation]:
+    sensitivity = NORMS[given.norm](given.values["sensitivity"])
+    return Skellam(
+        variance=given.values["variance"], sensitivity=sensitivity, relation=given.relation
+    )
+
+
 def _discrete_laplace(given: ReleaseParameters) -> Mechanism[Relation]:
     sensitivity = L1(given.values["sensitivity"])
     return DiscreteLaplace(
@@ -57,8 +66,8 @@ def _discrete_laplace(given: ReleaseParameters) -> Mechanism[Relation]:
     )
 
 
-def _bounded(build: Callable[..., Mechanism[Relation]]) -> Callable[..., Mechanism[Relation]]:
-    """Return what builds bounded noise on one integer."""
+def _on_integer(build: Callable[..., Mechanism[Relation]]) -> Callable[..., Mechanism[Relation]]:
+    """Return what builds noise on one integer."""
 
     def noise(given: ReleaseParameters) -> Mechanism[Relation]:
         values = {**given.values, "sensitivity": L1(given.values["sensitivity"])}
@@ -107,14 +116,28 @@ KINDS: Mapping[str, Kind] = {
         forms=(("epsilon", "delta", "sensitivity"),),
         norms=("l1",),
         whole=True,
-        build=_bounded(TruncatedLaplace),
+        build=_on_integer(TruncatedLaplace),
     ),
     "canonical-noise": Kind(
         words="canonical noise",
         forms=(("epsilon", "delta", "sensitivity"),),
         norms=("l1",),
         whole=True,
-        build=_bounded(CanonicalNoise),
+        build=_on_integer(CanonicalNoise),
+    ),
+    "staircase": Kind(
+        words="staircase noise",
+        forms=(("epsilon", "sensitivity"),),
+        norms=("l1",),
+        whole=True,
+        build=_on_integer(Staircase),
+    ),
+    "skellam": Kind(
+        words="Skellam noise",
+        forms=(("variance", "sensitivity"),),
+        norms=("l1", "l2"),
+        whole=True,
+        build=_skellam,
     ),
     "histogram": Kind(
         words="integer noise on counts",

@@ -1,0 +1,138 @@
+"""Skellam noise on whole numbers, as federated sums use it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, final, overload
+
+from accountant.arguments import Number
+from accountant.errors import ParameterError
+from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.provenance import applied
+from accountant.guarantees.rounding import show
+from accountant.guarantees.theorem import Theorem
+from accountant.pairs.product import Factor, Product
+from accountant.pairs.skellam import skellam_pair
+from accountant.relation import AddRemove, R, Relation
+from accountant.sensitivity import L1, L2
+from mechanisms import parameters
+from mechanisms.mechanism import Mechanism
+from mechanisms.noise.broadcast import add_whole, repeated_values
+from mechanisms.outputs import Outputs
+from mechanisms.queries.query import Query, require_query, whole_values
+from mechanisms.samplers.rng import Rng
+from mechanisms.samplers.skellam import require_variance, skellam
+
+MECHANISM_SKELLAM: Final = Theorem(
+    rule="mechanism/skellam",
+    source="docs/shift-lemma.md, Corollaries 1 and 2",
+)
+_MOST_UNITS: Final = 2**14
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class Skellam(Mechanism[R]):
+    """Add independent Skellam noise to every coordinate of an integer query.
+
+    The noise is the difference of two independent Poisson numbers of mean variance/2, so that the
+    sum of Skellam noises of several parties is Skellam noise of the sum of their variances.
+
+    Statement: L1 sensitivity k: dominated, in any dimension, by one variable shifted by floor(k).
+        L2 sensitivity Delta, m = floor(Delta^2) <= 3: by m independent shifts by 1, with equality
+        when m coordinates move. What is stated is a finite pair above those, whose epsilon is
+        above theirs by at most a few millionths.
+    Assumes: sensitivity; one shape; random bits; output alone.
+    Source: docs/shift-lemma.md, as the law is log-concave: a convolution of Poisson laws; the
+        mechanism is that of Agarwal, Kairouz & Liu (arXiv:2110.04995), whose Renyi bound of large
+        L2 sensitivities is not used.
+
+    Args:
+        variance: of the noise, in [2^-20, 2^20].
+        sensitivity: L1, from 1 to 2^14, or L2, from 1 to below 2; whole parts are taken of k and of
+            Delta^2, as for ``DiscreteGaussian``, which serves larger ones.
+        relation: the neighbouring relation that ``sensitivity`` speaks of.
+        query: data -> an integer or integer array; None when the data is already that value.
+    Raises:
+        ParameterError: a parameter outside its domain; on release, a value that is not an
+            integer of size at most 2^62, which is visible and depends on the data.
+    Example:
+        >>> noise = Skellam(variance=100, sensitivity=L1(1))
+        >>> round(noise.repeat(100).guarantee().epsilon(delta=1e-6).upper, 3)
+        4.885
+    """
+
+    variance: Fraction
+    sensitivity: L1 | L2
+    relation: R
+    query: Query | None
+
+    @overload
+    def __init__(
+        self: Skellam[AddRemove],
+        *,
+        variance: Number,
+        sensitivity: L1 | L2,
+        query: Query | None = None,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        *,
+        variance: Number,
+        sensitivity: L1 | L2,
+        relation: R,
+        query: Query | None = None,
+    ) -> None: ...
+
+    def __init__(
+        self,
+        *,
+        variance: Number,
+        sensitivity: L1 | L2,
+        relation: Relation = parameters.DEFAULT_RELATION,
+        query: Query | None = None,
+    ) -> None:
+        required = parameters.require_sensitivity(sensitivity, L1, L2)
+        units = parameters.units(required)
+        if isinstance(required, L2) and units > 3:
+            hint = "for larger L2 sensitivities DiscreteGaussian has a guarantee"
+            raise ParameterError("sensitivity", required, "L1, or L2 of at most 1.99", hint)
+        if units > _MOST_UNITS:
+            raise ParameterError("sensitivity", float(required.value), "at most 2^14")
+        object.__setattr__(self, "variance", require_variance(variance))
+        object.__setattr__(self, "sensitivity", required)
+        object.__setattr__(self, "relation", parameters.require_relation(relation))
+        object.__setattr__(self, "query", require_query(query))
+
+    @property
+    def acts_on_records(self) -> bool:
+        """Whether the mechanism carries its query."""
+        return self.query is not None
+
+    def guarantee(self) -> DominatingPair[R]:
+        """The finite pair above the shifts, in both directions."""
+        units, norm = parameters.units(self.sensitivity), type(self.sensitivity).__name__
+        shift, copies = (units, 1) if norm == "L1" else (1, units)
+        derivation = applied(
+            MECHANISM_SKELLAM,
+            f"Skellam noise of variance {show(self.variance)} on an integer query of {norm} "
+            f"sensitivity {show(self.sensitivity.value)} is dominated by a finite pair above its "
+            f"shift by {shift}, {copies} of them ({self.relation})",
+            assumptions=parameters.assumptions(self.sensitivity, self.relation),
+            variance=self.variance,
+            units=units,
+            norm=norm,
+        )
+        pair = Product((Factor(skellam_pair(variance=self.variance, shift=shift), copies),))
+        return DominatingPair(
+            forward=pair, backward=pair, relation=self.relation, derivation=derivation
+        )
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Value plus noise: integers of shape (datasets, count, ...)."""
+        values = repeated_values(whole_values(self.query, datasets), count)
+        return add_whole(values, skellam(self.variance, values.size, rng))

@@ -1,0 +1,100 @@
+"""Skellam noise: the difference of two independent Poisson numbers of one mean."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from fractions import Fraction
+from functools import lru_cache
+from itertools import accumulate
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant import arguments
+from accountant.arithmetic.skellam import skellam_masses
+from accountant.errors import ParameterError
+from mechanisms.samplers.arrays import Integers
+from mechanisms.samplers.rng import Rng
+from mechanisms.samplers.uniform import WORD, LazyUniform
+
+LARGEST_VARIANCE: Final = 2**20
+LEAST_VARIANCE: Final = Fraction(1, 2**20)
+
+
+def skellam(variance: arguments.Number, size: int, rng: Rng) -> Integers:
+    """Draw ``size`` independent Skellam numbers of a variance.
+
+    Law: P(x) = e^-v I_|x|(v) for every integer x, v the variance.
+    Proof: the size of x is the number of k with P(|X| <= k) <= U, U the ideal uniform of all bits
+        of a word but the last and the following ones; the last bit is the sign. Where brackets of
+        those masses leave it open after the first word, further digits of the same U are drawn.
+
+    Args:
+        variance: in [2^-20, 2^20].
+        size: number of draws.
+        rng: source of words.
+    Returns:
+        shape (size,), int64.
+    Raises:
+        ParameterError: variance outside its domain, or size not a whole number.
+    Example:
+        >>> from mechanisms.samplers.rng import ReplayRng
+        >>> skellam(4, 5, ReplayRng(1)).shape
+        (5,)
+    """
+    exact = require_variance(variance)
+    words = rng.words(arguments.whole(size=size))
+    negative = (words & np.uint64(1)).astype(np.bool_)
+    uniform = words >> np.uint64(1)
+    low, high = _cumulative(exact, WORD - 1)
+    drawn = np.searchsorted(np.array(high, dtype=np.uint64), uniform, side="right")
+    most = np.searchsorted(np.array(low, dtype=np.uint64), uniform, side="right")
+    found: NDArray[np.int64] = drawn.astype(np.int64)
+    for i in np.flatnonzero((drawn != most) | (most == len(low))):
+        found[i] = _exactly(exact, LazyUniform(int(uniform[i]), WORD - 1, rng))
+    return np.where(negative, -found, found)
+
+
+def require_variance(variance: arguments.Number) -> Fraction:
+    """Return a variance, exact.
+
+    Raises:
+        ParameterError: it is not a number from 2^-20 to 2^20.
+    Example:
+        >>> require_variance(0.5)
+        Fraction(1, 2)
+    """
+    exact = arguments.positive(variance=variance)
+    if not LEAST_VARIANCE <= exact <= LARGEST_VARIANCE:
+        allowed = "at least 2^-20 and at most 2^20"
+        raise ParameterError("variance", variance, allowed, "DiscreteGaussian has no such limit")
+    return exact
+
+
+def _exactly(variance: Fraction, uniform: LazyUniform) -> int:
+    """Return the number of k with P(|X| <= k) <= U."""
+    bits = 2 * WORD
+    while True:
+        uniform.refine(bits)
+        low, high = _cumulative(variance, uniform.bits)
+        least, most = bisect_right(high, uniform.prefix), bisect_right(low, uniform.prefix)
+        if least == most < len(low):
+            return least
+        bits = 2 * uniform.bits
+
+
+@lru_cache(maxsize=32)
+def _cumulative(variance: Fraction, bits: int) -> tuple[list[int], list[int]]:
+    """Return brackets of P(|X| <= k), k = 0, 1, ..., in units of 2^-bits.
+
+    The digits known say that U lies from prefix to prefix + 1 units, so that P <= U for sure if its
+    upper end is at most the prefix, and not unless its lower end is.
+    """
+    guard = 24
+    masses = skellam_masses(variance, bits + guard)
+    sizes = [(masses.lower[0], masses.upper[0])]
+    sizes += [(2 * a, 2 * b) for a, b in zip(masses.lower[1:], masses.upper[1:], strict=True)]
+    low = [one >> guard for one in accumulate(a for a, _ in sizes)]
+    high = [-(-one >> guard) for one in accumulate(b for _, b in sizes)]
+    return low, [min(one, 1 << bits) for one in high]

@@ -125,7 +125,10 @@ class Section:
     def choice(self, key: str, choices: Iterable[str]) -> str:
         """A value that has to be one of some words."""
         names = list(choices)
-        expected = listed(quoted(name) for name in names)
+        words = [quoted(name) for name in names[:MOST_LISTED]]
+        if len(names) > MOST_LISTED:
+            words.append(f"one of {len(names) - MOST_LISTED} more words of docs/PIPELINES.md")
+        expected = listed(words)
         value = self.text(key, expected)
         if value not in names:
             hint = nearest(value, names)

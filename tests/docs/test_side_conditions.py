@@ -53,6 +53,7 @@ from mechanisms import (
     PermuteAndFlip,
     ReportNoisyMax,
     SeparatorPerturbation,
+    Skellam,
     UnaryEncoding,
 )
 from proofs.kernel import check
@@ -165,6 +166,7 @@ EXAMPLES: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
     "gaussian separator": lambda: GaussianSeparator(sigma=2, space=Cube(2)).guarantee(),
     "logistic": lambda: LogisticObjective(sigma=2, regulariser=8).guarantee(),
     "shifted": lambda: DiscreteGaussian(sigma=9, sensitivity=L1(3)).guarantee(),
+    "differences": lambda: Skellam(variance=9, sensitivity=L1(1)).guarantee(),
     "both": lambda: compose(ZCDP(rho=1), ZCDP(rho=2)),
     "best": lambda: select(Gaussian(sigma=4, sensitivity=L2(1)).guarantee(), RUNS),
     "best of curves": lambda: select(ZCDP(rho=Fraction(1, 100)), PoissonRuns(rate=2)),

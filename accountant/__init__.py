@@ -14,7 +14,9 @@ from accountant import public_names
 
 if TYPE_CHECKING:
     from accountant.adaptive.approx_dp_filter import ApproxDPFilter as ApproxDPFilter
+    from accountant.adaptive.approx_dp_odometer import ApproxDPOdometer as ApproxDPOdometer
     from accountant.adaptive.gdp_filter import GDPFilter as GDPFilter
+    from accountant.adaptive.gdp_odometer import GDPOdometer as GDPOdometer
     from accountant.adaptive.privacy_filter import PrivacyFilter as PrivacyFilter
     from accountant.adaptive.privacy_odometer import PrivacyOdometer as PrivacyOdometer
     from accountant.adaptive.renyi_filter import RenyiFilter as RenyiFilter

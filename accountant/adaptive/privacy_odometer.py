@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Generic, final
 
 from accountant import arguments
+from accountant.adaptive.privacy_filter import Costs
 from accountant.arguments import Number
 from accountant.arithmetic.enclosure import float_down, log_exact
 from accountant.errors import RelationMismatch
@@ -15,23 +16,24 @@ from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.preconditions import require_single, required_guarantee
 from accountant.relation import R
 
-ROUNDING = 1 + 1e-12  # far above the rounding of a few sums and logs of numbers above 0
-
 
 class PrivacyOdometer(ABC, Generic[R]):
     """A running total of mechanisms that are chosen one by one, without a budget.
 
-    Spend a guarantee before its mechanism runs. For neighbours D and D' let L_t be the privacy
-    loss of the first t outputs, log of their density given D over that given D'. For every delta
-    fixed in advance, with probability at least 1 - delta over the run on D, at all times t at
-    once, L_t is at most what ``spent`` says after t mechanisms. An odometer may be spent from one
-    thread only.
+    Spend a guarantee before its mechanism runs. Let delta be fixed in advance, and spent_t what
+    ``spent`` says after t mechanisms. Then for neighbours D and D' (laws P and Q of the outputs),
+    every rule that stops at some time T after looking at outputs, and every set S of outputs up to
+    then on which spent_T is finite, P(S) <= E_Q[e^{spent_T}; S] + delta: whatever stops the run
+    below epsilon has cost (epsilon, delta)-DP. Unless parts have a delta of their own, still more
+    holds: with probability at least 1 - delta over the run on D, at all times t at once, the
+    privacy loss L_t, the log of the outputs' density given D over that given D', is at most
+    spent_t. An odometer may be spent from one thread only.
     """
 
     __slots__ = ("_relation", "_total")
 
     _relation: R
-    _total: Fraction
+    _total: Costs
 
     @property
     @final
@@ -40,16 +42,16 @@ class PrivacyOdometer(ABC, Generic[R]):
         return self._relation
 
     @abstractmethod
-    def _cost(self, guarantee: Guarantee[R]) -> Fraction:
-        """Return an upper bound of what a guarantee adds to the total.
+    def _costs(self, guarantee: Guarantee[R]) -> Costs:
+        """Return upper bounds of what a guarantee adds to each part of the total.
 
         Raises:
             NotImplied: the guarantee says nothing in the odometer's notion.
         """
 
     @abstractmethod
-    def _loss(self, log_inverse: float) -> float:
-        """Return the bound of the loss at log 1/delta, without its rounding."""
+    def _bound(self, delta: Fraction) -> float:
+        """Return the bound at a delta, if something was spent."""
 
     @final
     def spend(self, guarantee: Guarantee[R]) -> None:
@@ -66,7 +68,8 @@ class PrivacyOdometer(ABC, Generic[R]):
                 f"the odometer is about {self._relation} neighbours, the guarantee about "
                 f"{guarantee.relation}; state every sensitivity under one relation"
             )
-        self._total += self._cost(guarantee)
+        costs = self._costs(guarantee)
+        self._total = tuple(one + cost for one, cost in zip(self._total, costs, strict=True))
 
     @final
     def spent(self, *, delta: Number) -> float:
@@ -76,12 +79,15 @@ class PrivacyOdometer(ABC, Generic[R]):
             delta: above 0, below 1, fixed before the first output is seen.
         """
         exact = arguments.open_probability(delta=delta)
-        if self._total == 0:
-            return 0.0
-        least = float_down(exact)
-        log = math.log(least) if least > 0.0 else log_exact(exact)  # below what floats hold
-        return self._loss(-log + 1e-15) * ROUNDING
+        return self._bound(exact) if any(self._total) else 0.0
 
-    def _begin(self, relation: R) -> None:
+    def _begin(self, relation: R, parts: int = 1) -> None:
         """Keep the relation, with nothing spent."""
-        self._relation, self._total = relation, Fraction(0)
+        self._relation, self._total = relation, (Fraction(0),) * parts
+
+
+def log_inverse_up(delta: Fraction) -> float:
+    """Return a float at or above log(1/delta), also for a delta below all floats."""
+    least = float_down(delta)
+    log = math.log(least) if least > 0.0 else log_exact(delta)
+    return -log * (1.0 + 2.0**-48) + 1e-300

@@ -6,7 +6,8 @@ from fractions import Fraction
 from typing import cast, final, overload
 
 from accountant.adaptive.divergence_cost import divergence_cost
-from accountant.adaptive.privacy_odometer import PrivacyOdometer
+from accountant.adaptive.privacy_filter import Costs
+from accountant.adaptive.privacy_odometer import PrivacyOdometer, log_inverse_up
 from accountant.arguments import Number
 from accountant.arithmetic.enclosure import float_up
 from accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee, renyi_order
@@ -47,8 +48,8 @@ class RenyiOdometer(PrivacyOdometer[R]):
         self._order = renyi_order(order=order)
         self._begin(cast("R", relation))
 
-    def _cost(self, guarantee: Guarantee[R]) -> Fraction:
-        return divergence_cost(guarantee, self._order)
+    def _costs(self, guarantee: Guarantee[R]) -> Costs:
+        return (divergence_cost(guarantee, self._order),)
 
-    def _loss(self, log_inverse: float) -> float:
-        return float_up(self._total + Fraction(log_inverse) / (self._order - 1))
+    def _bound(self, delta: Fraction) -> float:
+        return float_up(self._total[0] + Fraction(log_inverse_up(delta)) / (self._order - 1))

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
-from typing import Final, cast, final, overload
+from typing import cast, final, overload
 
-from accountant.adaptive.privacy_odometer import PrivacyOdometer
-from accountant.arithmetic.enclosure import float_up
+from accountant.adaptive.mixture_bound import mixture_bound
+from accountant.adaptive.privacy_filter import Costs
+from accountant.adaptive.privacy_odometer import PrivacyOdometer, log_inverse_up
 from accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee
 from accountant.guarantees.zcdp import ZCDP
 from accountant.relation import AddRemove, R, Relation
 from accountant.theorems.conversion.convert import convert
-
-_REACH: Final = 60  # orders 1 + 2^(j/2), |j| <= 60; soundness asks only that the weights sum to 1
 
 
 @final
@@ -22,11 +20,10 @@ class ZCDPOdometer(PrivacyOdometer[R]):
 
     Statement: if every mechanism is rho_i-zCDP given the outputs before it, rho_i chosen from
         those outputs alone, then with probability at least 1 - delta, for all t at once,
-        L_t <= min_j (1 + x_j) rho + (log 1/delta + log 1/w_j) / x_j, rho the sum of rho_1, ...,
-        rho_t, for any x_j > 0 and weights w_j of sum at most 1 that are fixed in advance. Here
-        x_j = 2^{j/2} and w_j = 2 / (3 (|j| + 1) (|j| + 2)).
-    Source: Ville's inequality for each j; cf. Whitehouse, Ramdas, Rogers & Wu (arXiv:2203.05481).
-        Proof: proofs/theory/filters.md.
+        L_t <= l, where l solves sum_j w_j exp(x_j l - x_j (1 + x_j) rho) = 1/delta, rho the sum of
+        rho_1, ..., rho_t, x_j = 2^{j/2} and w_j = 2 / (3 (|j| + 1) (|j| + 2)).
+    Source: Ville's inequality for a mixture; cf. Whitehouse, Ramdas, Rogers & Wu
+        (arXiv:2203.05481). Proof: proofs/theory/filters.md.
     Rounds: up.
 
     Args:
@@ -47,13 +44,8 @@ class ZCDPOdometer(PrivacyOdometer[R]):
     def __init__(self, *, relation: Relation = DEFAULT_RELATION) -> None:
         self._begin(cast("R", relation))
 
-    def _cost(self, guarantee: Guarantee[R]) -> Fraction:
-        return convert(guarantee, to=ZCDP).rho
+    def _costs(self, guarantee: Guarantee[R]) -> Costs:
+        return (convert(guarantee, to=ZCDP).rho,)
 
-    def _loss(self, log_inverse: float) -> float:
-        rho, bounds = float_up(self._total), []
-        for j in range(-_REACH, _REACH + 1):
-            x = math.sqrt(2.0) ** j
-            weight = math.log(1.5 * (abs(j) + 1) * (abs(j) + 2))
-            bounds.append((1.0 + x) * rho + (log_inverse + weight) / x)
-        return min(bounds)
+    def _bound(self, delta: Fraction) -> float:
+        return mixture_bound(self._total[0], log_inverse_up(delta))

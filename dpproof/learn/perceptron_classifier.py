@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self, final
+from typing import Any, final
 
-import numpy as np
-from numpy.typing import NDArray
-
-from accountant import AddRemove, Guarantee, WithoutReplacement, arguments as check
+from accountant import AddRemove, WithoutReplacement
 from accountant.arguments import Number
-from accountant.errors import ParameterError
 from accountant.relation import Relation
-from dpproof.learn.linear_classifier import LinearClassifier
+from dpproof.learn.mapped_classifier import MappedClassifier
 from dpproof.learn.spending import LedgerPlace
 from mechanisms import (
     BatchPerceptron,
@@ -25,7 +21,7 @@ from mechanisms import (
 
 
 @final
-class PerceptronClassifier(LinearClassifier):
+class PerceptronClassifier(MappedClassifier):
     """Learn a linear classifier under differential privacy, by noisy perceptron steps.
 
     Two classes are learned by ``BatchPerceptron``, more by ``KeslerPerceptron``. Everything that
@@ -121,23 +117,6 @@ class PerceptronClassifier(LinearClassifier):
         self.ledger = ledger
         self.ledger_key = ledger_key
 
-    def adopt(self, released: Any, guarantee: Guarantee[Relation]) -> Self:  # noqa: ANN401
-        """Keep the weights, and the steps that were made."""
-        self.guarantee_ = guarantee
-        self.classes_ = np.asarray(self._classes())
-        self.map_ = self.map
-        weights = np.atleast_2d(released.weights)
-        self.coef_ = weights[:, :-1] if self.fit_intercept else weights
-        offsets = weights[:, -1] * float(self.intercept_scaling)
-        self.intercept_ = offsets if self.fit_intercept else np.zeros(len(weights))
-        self.n_features_in_ = self.coef_.shape[1] if self.map is None else self.map.features
-        self.n_iter_, self.stopped_ = int(released.steps), bool(released.stopped)
-        return self
-
-    def _weighted(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Map the rows as the fit did."""
-        return rows if self.map_ is None else self.map_.apply(rows)
-
     def _at(self, sigma: Number) -> Mechanism[Relation]:
         classes = len(self._classes())
         relation: Relation = AddRemove() if self.relation is None else self.relation
@@ -154,17 +133,7 @@ class PerceptronClassifier(LinearClassifier):
         }
         two = classes == 2
         base = BatchPerceptron(**shared) if two else KeslerPerceptron(classes=classes, **shared)
-        check.positive(intercept_scaling=self.intercept_scaling)
-        fit_intercept: object = self.fit_intercept
-        if not isinstance(fit_intercept, bool) or (fit_intercept and self.map is not None):
-            raise ParameterError("fit_intercept", fit_intercept, "True or False, False with a map")
+        self._check_intercept()
         if self.map is None:
             return base
         return Featured(base=base, map=self.map)
-
-    def _extended(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Append the constant feature to every row that is not blank."""
-        if not self.fit_intercept:
-            return rows
-        present = rows.any(axis=1)
-        return np.column_stack([rows, np.where(present, float(self.intercept_scaling), 0.0)])

@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Final, cast, final
+from typing import Any, Final, TypeAlias, cast, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +26,7 @@ from accountant.arguments import Number
 from accountant.errors import ParameterError
 from accountant.guarantees.rounding import sqrt_up
 from accountant.relation import Relation
+from dpproof.learn.margin_classifier import MarginClassifier
 from dpproof.learn.perceptron_classifier import PerceptronClassifier
 from dpproof.learn.refits import refuse_search
 from dpproof.learn.spending import paid
@@ -33,12 +34,14 @@ from dpproof.learn.warnings import SecondRelease
 from mechanisms import Chained, Mechanism, NoisyMistakes, Selected, UniformChoice
 from proofs.certificate import Certificate
 
+Tunable: TypeAlias = PerceptronClassifier | MarginClassifier
+
 # What a candidate may differ in: not the budget, nor what decides who is protected.
 _TUNED: Final = ("margin", "rate", "steps", "norm", "average")
 
 
 def tune(
-    estimator: PerceptronClassifier,
+    estimator: Tunable,
     grid: Mapping[str, Sequence[object]] | Sequence[Mapping[str, Sequence[object]]],
     *,
     probability: Number = 0.9,
@@ -97,8 +100,9 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         estimator: with a budget (``epsilon`` and ``delta``); candidates are clones of it. Its
             ledger, if it has one, pays once for the whole search.
         grid: as for ``sklearn.model_selection.ParameterGrid``, over ``margin``, ``steps``,
-            ``norm``, ``average`` and ``rate``. All candidates take all rows in every step, or all
-            share ``rate`` and ``steps``: others have no common worst one.
+            ``norm``, ``average`` and ``rate``, those that the estimator has. All candidates take
+            all rows in every step, or all share ``rate`` and ``steps``: others have no common worst
+            one.
         probability: that a given candidate is among those tried, in (0, 1).
         score_share: of mu^2 of one run, what pays for its score, in (0, 1).
         expected_runs: the most runs on average; of the laws within it the one that needs the least
@@ -124,7 +128,7 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
 
     def __init__(
         self,
-        estimator: PerceptronClassifier,
+        estimator: Tunable,
         grid: Mapping[str, Sequence[object]] | Sequence[Mapping[str, Sequence[object]]],
         *,
         probability: Number = 0.9,
@@ -144,8 +148,9 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
             ParameterError: as for the class.
         """
         estimator: object = self.estimator
-        if not isinstance(estimator, PerceptronClassifier):
-            raise ParameterError("estimator", estimator, "a PerceptronClassifier(...)")
+        if not isinstance(estimator, Tunable):
+            allowed = "a PerceptronClassifier(...) or a MarginClassifier(...)"
+            raise ParameterError("estimator", estimator, allowed)
         if estimator.epsilon is None or estimator.delta is None:
             raise ParameterError(
                 "estimator", estimator, "with epsilon and delta: the budget of the whole search"
@@ -157,12 +162,12 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
                 "grid", self.grid, "a mapping from parameters to lists of values", str(refusal)
             ) from refusal
         for name in {name for one in listed for name in one}:
-            if name not in _TUNED:
+            if name not in _TUNED or name not in estimator.get_params():
                 raise ParameterError("grid", name, f"over {', '.join(_TUNED)}")
         if len(listed) < 2:
             raise ParameterError("grid", self.grid, "at least 2 candidates")
         check.open_probability(score_share=self.score_share)
-        plans = {(check.rate(rate=c.rate), c.steps) for c in map(self._clone, listed)}
+        plans = {(_rate(c), c.steps) for c in map(self._clone, listed)}
         if len(plans) > 1 and any(rate < 1 for rate, _ in plans):
             raise ParameterError(
                 "grid",
@@ -261,7 +266,7 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         return self
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
-        """Scores of the best model, as for ``PerceptronClassifier``."""
+        """Scores of the best model, as for its own class."""
         check_is_fitted(self)
         return self.best_estimator_.decision_function(X)
 
@@ -270,8 +275,8 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         check_is_fitted(self)
         return self.best_estimator_.predict(X)
 
-    def _clone(self, changes: Mapping[str, Any]) -> PerceptronClassifier:
-        return cast("PerceptronClassifier", clone(self.estimator).set_params(**changes))
+    def _clone(self, changes: Mapping[str, Any]) -> Tunable:
+        return cast("Tunable", clone(self.estimator).set_params(**changes))
 
     def _run(self, noise: float) -> UniformChoice[Relation]:
         """One run whose training and score together cost mu = 1 / noise, or nearly."""
@@ -282,7 +287,7 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         parts = [self._trained(one, total * (1 - share)) for one in self.candidates()]
         score = NoisyMistakes(
             sigma=1 / sqrt_up(total * share),
-            map=self.estimator.map,
+            map=self.estimator.score_map(),
             relation=parts[0].relation,
         )
         return UniformChoice(parts=tuple(Chained(first=part, then=score) for part in parts))
@@ -299,9 +304,14 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         if isinstance(stated, GDP):
             sigma = sqrt_up(stated.mu_squared / mu_squared)
         else:
-            one = math.sqrt(mu_squared / candidate.steps) / float(candidate.rate)
+            one = math.sqrt(mu_squared / candidate.steps) / float(_rate(candidate))
             sigma = Fraction(1 / math.sqrt(math.log1p(one**2)))
         return cast("Mechanism[Relation]", candidate.set_params(sigma=sigma).learner())
+
+
+def _rate(candidate: Tunable) -> Fraction:
+    """Return the sampling rate of a step; margin learners take all rows."""
+    return check.rate(rate=getattr(candidate, "rate", 1))
 
 
 def fewest_mistakes(output: Any) -> float:  # noqa: ANN401  # (index, (model, noisy mistakes))

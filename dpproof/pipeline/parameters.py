@@ -76,5 +76,6 @@ PARAMETERS: Mapping[str, Parameter] = {
         rule=COUNT, more_is_private=False, whole=True, words="records in the batch of each step"
     ),
     "batch_rate": Parameter(rule=RATE, more_is_private=False, words="sampling rate of each step"),
+    "records": Parameter(rule=COUNT, more_is_private=None, whole=True, words="records"),
     "count": Parameter(rule=COUNT, more_is_private=False, whole=True, words="count"),
 }

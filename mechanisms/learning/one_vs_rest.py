@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import final, get_args, get_origin
 
 import numpy as np
 
@@ -17,8 +17,10 @@ from mechanisms.learning.batch_perceptron import BatchPerceptron
 from mechanisms.learning.bounded_updates import learned
 from mechanisms.learning.kesler_perceptron import MOST_CLASSES
 from mechanisms.learning.logistic_objective import LogisticObjective
+from mechanisms.learning.margin_descent import MarginDescent
 from mechanisms.learning.mean_halfspace import MeanHalfspace
 from mechanisms.learning.noisy_hinge import NoisyHinge
+from mechanisms.learning.phased_hinge import PhasedHinge
 from mechanisms.learning.records import Records, as_records
 from mechanisms.learning.subsampled_hinge import SubsampledHinge
 from mechanisms.mechanism import Mechanism
@@ -31,6 +33,8 @@ Halfspace = (
     | NoisyHinge[R]
     | MeanHalfspace[R]
     | LogisticObjective[R]
+    | MarginDescent[R]
+    | PhasedHinge[R]
 )
 
 
@@ -49,8 +53,8 @@ class OneVsRest(Mechanism[R]):
         section 5, is stated for one class.
 
     Args:
-        base: ``BatchPerceptron``, ``SubsampledHinge``, ``NoisyHinge``, ``MeanHalfspace`` or
-            ``LogisticObjective``.
+        base: ``BatchPerceptron``, ``SubsampledHinge``, ``NoisyHinge``, ``MeanHalfspace``,
+            ``LogisticObjective``, ``MarginDescent`` or ``PhasedHinge``.
         classes: k, from 2; labels are the class numbers 0 to k - 1.
     Outputs:
         A record with fields ``stopped`` (whether all runs were), ``steps`` (of the longest run) and
@@ -69,7 +73,7 @@ class OneVsRest(Mechanism[R]):
 
     def __post_init__(self) -> None:
         """Refuse other bases, and fewer than two classes."""
-        kinds = (BatchPerceptron, SubsampledHinge, NoisyHinge, MeanHalfspace, LogisticObjective)
+        kinds = tuple(get_origin(kind) for kind in get_args(Halfspace))
         base: object = self.base
         if not isinstance(base, kinds):
             names = ", ".join(kind.__name__ for kind in kinds)

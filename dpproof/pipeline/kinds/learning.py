@@ -15,13 +15,17 @@ from mechanisms import (
     BatchPerceptron,
     ChooseIterate,
     ClassMeans,
+    ExponentialHalfspaces,
+    FiniteCover,
     GaussianStop,
     KeslerPerceptron,
     LaplaceStop,
     LogisticObjective,
+    MarginDescent,
     MeanHalfspace,
     NoisyHinge,
     OneVsRest,
+    PhasedHinge,
     SparseVectorStop,
     SubsampledHinge,
 )
@@ -117,6 +121,17 @@ def _logistic(given: ReleaseParameters) -> Mechanism[Relation]:
     return learner if classes == 2 else learner.repeat(classes)
 
 
+def _phased(*, mu: Fraction, relation: Relation, records: int | None = None) -> Mechanism[Relation]:
+    sampling = "permutation" if records is None else "with-replacement"
+    return PhasedHinge(
+        margin=1, norm_bound=1, mu=mu, relation=relation, sampling=sampling, records=records
+    )
+
+
+def _exponential_halfspaces(*, epsilon: Fraction, relation: Relation) -> Mechanism[Relation]:
+    return ExponentialHalfspaces(cover=FiniteCover([[1]]), epsilon=epsilon, relation=relation)
+
+
 KINDS: Mapping[str, Kind] = {
     "perceptron": _learner(
         "perceptron",
@@ -169,5 +184,18 @@ KINDS: Mapping[str, Kind] = {
         forms=(("sigma", "regulariser"),),
         defaults={"classes": Fraction(2), "norm": Fraction(1)},
         build=_logistic,
+    ),
+    "margin-descent": _learner(
+        "hinge descent by margin",
+        MarginDescent,
+        ("mu",),
+        free={"margin": 1, "norm_bound": 1, "steps": 1, "records": 1},
+    ),
+    "phased-hinge": _learner("hinge loss in phases", _phased, ("mu",)),
+    "phased-hinge-with-replacement": _learner(
+        "hinge loss in phases, with replacement", _phased, ("mu", "records")
+    ),
+    "exponential-halfspaces": _learner(
+        "exponential mechanism over halfspaces", _exponential_halfspaces, ("epsilon",)
     ),
 }

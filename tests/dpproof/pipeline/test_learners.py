@@ -16,13 +16,17 @@ from mechanisms import (
     BatchPerceptron,
     ChooseIterate,
     ClassMeans,
+    ExponentialHalfspaces,
     GaussianStop,
     KeslerPerceptron,
     LaplaceStop,
+    MarginDescent,
     MeanHalfspace,
     NoisyHinge,
     NormStop,
     OneVsRest,
+    PhasedHinge,
+    Polygon,
     SparseVectorStop,
     SubsampledHinge,
 )
@@ -65,6 +69,18 @@ def pipeline(kind: str, lines: str, relation: str = "add-remove") -> Pipeline:
             "class-means",
             "sigma = 3\ncount_sigma = 2",
             ClassMeans(classes=9, sigma=3, count_sigma=2),
+        ),
+        (
+            "margin-descent",
+            "mu = 0.25",
+            MarginDescent(
+                margin=0.1,
+                norm_bound=3,
+                steps=9,
+                mu=0.25,
+                relation=AddRemove(),
+                records=40,
+            ),
         ),
     ],
 )
@@ -144,7 +160,19 @@ def test_the_noise_of_a_test_can_be_solved_for() -> None:
 
 def test_the_relation_reaches_the_learner() -> None:
     """Under replace-one the mean costs twice as much, means of classes by their own rule."""
+    drawn: Any = {"sampling": "with-replacement", "records": 50}
     for kind, lines, learner in (
+        ("phased-hinge", "mu = 0.25", PhasedHinge(margin=0.1, norm_bound=3, mu=0.25)),
+        (
+            "phased-hinge-with-replacement",
+            "mu = 0.25\nrecords = 50",
+            PhasedHinge(margin=0.1, norm_bound=3, mu=0.25, **drawn),
+        ),
+        (
+            "exponential-halfspaces",
+            "epsilon = 0.5",
+            ExponentialHalfspaces(cover=Polygon(corners=8), epsilon=0.5),
+        ),
         ("mean-halfspace", "sigma = 3", MeanHalfspace(sigma=3, relation=ReplaceOne())),
         (
             "class-means",
@@ -164,6 +192,8 @@ def test_the_relation_reaches_the_learner() -> None:
         ("one-vs-rest", LINES + "classes = 1", "classes must be at least 2"),
         ("noisy-hinge", MORE, "batch_rate: not a parameter"),
         ("mean-halfspace", "sigma = 0", "sigma: expected"),
+        ("phased-hinge", "mu = 1", "relation must be"),
+        ("phased-hinge-with-replacement", "mu = 1", "records: missing"),
         ("class-means", "sigma = 1", "count_sigma: missing"),
         ("perceptron", LINES + "stop_scale = 1\nstop_sigma = 1", "stop_sigma: expected either"),
         ("perceptron", LINES + "query_scale = 1", "threshold_scale: missing; expected"),

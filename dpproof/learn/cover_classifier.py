@@ -1,0 +1,125 @@
+"""A halfspace of a public cover, purely private, as a scikit-learn classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, final
+
+from accountant import ReplaceOne
+from accountant.arguments import Number
+from accountant.errors import ParameterError
+from accountant.relation import Relation
+from dpproof.learn.mapped_classifier import MappedClassifier
+from dpproof.learn.spending import LedgerPlace
+from mechanisms import CoverUnion, ExponentialHalfspaces, FeatureMap, Mechanism
+from mechanisms.learning.covers.cover import Cover
+from mechanisms.learning.maps.feature_map import LinearMap
+
+
+@final
+class CoverClassifier(MappedClassifier):
+    """Learn a halfspace under pure differential privacy, by ``ExponentialHalfspaces``.
+
+    Args:
+        epsilon: the budget; delta is 0.
+        classes: both labels, in the order of ``classes_``. They are public; a row with another
+            label contributes nothing.
+        cover: of directions of mapped rows, such as ``RandomDirections(...)``, or a ``CoverUnion``
+            of them with linear maps of its own.
+        map: a public feature map; projections are mapped back.
+        prior: public weights, as for ``ExponentialHalfspaces``.
+        fit_intercept: whether to learn an offset, as the weight of a constant feature, which the
+            cover has a dimension for.
+        intercept_scaling: the value of that feature, a public constant in data units.
+        relation: which datasets are neighbours; None is ReplaceOne().
+        random_state: None takes the noise from the operating system. An integer makes it
+            predictable, for tests only, and warns.
+        ledger: a ``dpproof.Ledger``, its path or its URL, from which ``fit`` pays before it
+            releases anything; clones spend the same one.
+        ledger_key: names the fit in the ledger. It pays for one fit: a second one is refused.
+    Attributes:
+        classes_: ``classes`` as an array.
+        coef_: the weights, shape (1, features); of mapped rows if the map is not linear.
+        intercept_: the offset; zero without ``fit_intercept``.
+        index_: the number of the candidate.
+        map_: the map through which rows are predicted, or None.
+        n_features_in_: features of ``fit``.
+        guarantee_: what the fit satisfies.
+    Raises:
+        ParameterError: on guarantee and fit, an argument outside its domain.
+    Example:
+        >>> from mechanisms import RandomDirections
+        >>> cover = RandomDirections(size=1_000, dimension=2, seed=1)
+        >>> model = CoverClassifier(epsilon=20, classes=["no", "yes"], cover=cover)
+        >>> model.guarantee()
+        BoundedRange(stated_epsilon=Fraction(20, 1), relation=ReplaceOne())
+        >>> rows = [[0.1, 0.9], [0.2, -0.9], [-0.3, 0.5]] * 9
+        >>> model.fit(rows, ["yes", "no", "yes"] * 9).predict(rows[:3]).tolist()
+        ['yes', 'no', 'yes']
+    """
+
+    delta = 0
+    sigma = None
+
+    def __init__(
+        self,
+        *,
+        epsilon: Number | None = None,
+        classes: Sequence[object] | None = None,
+        cover: Cover | CoverUnion | None = None,
+        map: FeatureMap | None = None,  # noqa: A002  # what the learner calls it
+        prior: Sequence[Number] | None = None,
+        fit_intercept: bool = False,
+        intercept_scaling: Number = 1,
+        relation: Relation | None = None,
+        random_state: int | None = None,
+        ledger: LedgerPlace | None = None,
+        ledger_key: str | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.classes = classes
+        self.cover = cover
+        self.map = map
+        self.prior = prior
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.relation = relation
+        self.random_state = random_state
+        self.ledger = ledger
+        self.ledger_key = ledger_key
+
+    def learner(self) -> Mechanism[Relation]:
+        """The mechanism that ``fit`` releases from.
+
+        Raises:
+            ParameterError: an argument outside its domain, or more than two classes.
+        """
+        return self._at(1)
+
+    def _at(self, sigma: Number) -> Mechanism[Relation]:
+        """Return the learner, which has no sigma."""
+        del sigma
+        self._check_intercept()
+        if len(self._classes()) != 2:
+            raise ParameterError("classes", self.classes, "two labels")
+        own = self.cover.maps if isinstance(self.cover, CoverUnion) else None
+        if not all(isinstance(one, LinearMap | None) for one in own or ()):
+            raise ParameterError("cover", self.cover, "a union whose own maps, if any, are linear")
+        given: Any = self.cover
+        relation: Relation = ReplaceOne() if self.relation is None else self.relation
+        return ExponentialHalfspaces(
+            map=self.map,
+            cover=given,
+            epsilon=self.epsilon,
+            prior=self.prior,
+            relation=relation,
+        )
+
+    def adopt(self, released: Any, guarantee: Any) -> Any:  # noqa: ANN401  # as the base says
+        """Keep the weights, and the number of the candidate."""
+        self.index_ = int(released.index)
+        return super().adopt(released, guarantee)
+
+    def score_map(self) -> FeatureMap | None:
+        """The map, unless it is linear: weights are for rows before mapping then."""
+        return None if isinstance(self.map, LinearMap) else self.map

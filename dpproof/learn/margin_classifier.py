@@ -1,0 +1,168 @@
+"""Private learners by margin as a scikit-learn classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant import ReplaceOne, arguments as check
+from accountant.arguments import Number
+from accountant.errors import ParameterError
+from accountant.guarantees.rounding import sqrt_up
+from accountant.relation import Relation
+from accountant.sensitivity import L2Contribution
+from dpproof.learn.mapped_classifier import MappedClassifier
+from dpproof.learn.spending import LedgerPlace
+from mechanisms import FeatureMap, MarginDescent, Mechanism, OneVsRest, PhasedHinge
+from mechanisms.learning.grid import RECORD_BITS, unit_rows
+from mechanisms.learning.maps.feature_map import LinearMap
+
+_SOLVERS: Final = ("descent", "phased")
+
+
+@final
+class MarginClassifier(MappedClassifier):
+    """Learn halfspaces of large margin under differential privacy, by hinge loss.
+
+    Two classes are learned by ``MarginDescent`` or ``PhasedHinge``, k classes by k runs of it, one
+    class against the rest. What ``fit`` keeps is a function of the released weights and of the
+    arguments; the guarantee depends on the arguments alone.
+
+    Args:
+        epsilon: with ``delta``, the budget: sigma is calibrated to it.
+        delta: see ``epsilon``.
+        sigma: instead of a budget, the standard deviation of the noise on a sum of mapped rows.
+        classes: all labels, in the order of ``classes_``, at least two. They are public; a row with
+            another label contributes nothing.
+        norm: mapped rows are clipped to this Euclidean norm, a public bound. None scales every row
+            to norm 1, which needs no bound; with a map, it clips to the norm that the map states,
+            or to 1.
+        margin: of the hinge, in units of mapped rows: far below a margin that the data may have.
+        steps: of ``solver="descent"``, fixed in advance.
+        solver: ``"descent"``, noisy steps on all records, or ``"phased"``, one pass over a random
+            permutation.
+        map: a public feature map; projections are mapped back.
+        fit_intercept: whether to learn an offset, as the weight of a constant feature.
+        intercept_scaling: the value of that feature, a public constant. Rows are clipped or scaled
+            together with it.
+        public_size: a public number of records for the step sizes, needed under add-remove and
+            zero-out.
+        radius: of the reference halfspace, which decides the step sizes.
+        relation: which datasets are neighbours; None is ReplaceOne().
+        random_state: None takes the noise from the operating system. An integer makes it
+            predictable, for tests only, and warns.
+        ledger: a ``dpproof.Ledger``, its path or its URL, from which ``fit`` pays before it
+            releases anything; clones spend the same one.
+        ledger_key: names the fit in the ledger. It pays for one fit: a second one is refused.
+    Attributes:
+        classes_: ``classes`` as an array.
+        coef_: the weights: shape (1, features) for two classes, else (classes, features); of mapped
+            rows if the map is not linear.
+        intercept_: the offsets; zeros without ``fit_intercept``.
+        map_: the map through which rows are predicted, or None.
+        n_features_in_: features of ``fit``.
+        n_iter_: steps or phases made.
+        stopped_: False, as nothing ends a run early.
+        guarantee_: what the fit satisfies.
+    Raises:
+        ParameterError: on guarantee and fit, an argument outside its domain.
+    Example:
+        >>> from sklearn.datasets import load_digits
+        >>> model = MarginClassifier(epsilon=1, delta=1e-5, classes=range(10), fit_intercept=True)
+        >>> model.guarantee().epsilon(delta=1e-5).upper <= 1
+        True
+        >>> model.fit(*load_digits(return_X_y=True)).coef_.shape
+        (10, 64)
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        sigma: Number | None = None,
+        classes: Sequence[object] | None = None,
+        norm: Number | None = None,
+        margin: Number = 2.0**-7,
+        steps: int = 100,
+        solver: str = "descent",
+        map: FeatureMap | None = None,  # noqa: A002  # what the learners call it
+        fit_intercept: bool = False,
+        intercept_scaling: Number = 1,
+        public_size: int | None = None,
+        radius: Number = 1,
+        relation: Relation | None = None,
+        random_state: int | None = None,
+        ledger: LedgerPlace | None = None,
+        ledger_key: str | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.sigma = sigma
+        self.classes = classes
+        self.norm = norm
+        self.margin = margin
+        self.steps = steps
+        self.solver = solver
+        self.map = map
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.public_size = public_size
+        self.radius = radius
+        self.relation = relation
+        self.random_state = random_state
+        self.ledger = ledger
+        self.ledger_key = ledger_key
+
+    def score_map(self) -> FeatureMap | None:
+        """The map, unless it is linear: weights are for rows before mapping then."""
+        return None if isinstance(self.map, LinearMap) else self.map
+
+    def _at(self, sigma: Number) -> Mechanism[Relation]:
+        relation: Relation = ReplaceOne() if self.relation is None else self.relation
+        norm = self._norm_bound()
+        noise = check.positive(sigma=sigma)
+        self._check_intercept()
+        moved = L2Contribution(norm).under(relation).value
+        shared: dict[str, Any] = {
+            "margin": self.margin,
+            "norm_bound": norm,
+            "map": self.map,
+            "relation": relation,
+            "records": self.public_size,
+            "radius": self.radius,
+        }
+        base: MarginDescent[Relation] | PhasedHinge[Relation]
+        if self.solver == "descent":
+            steps = check.count(steps=self.steps)
+            mu = sqrt_up(moved**2 * steps / noise**2)
+            base = MarginDescent(steps=steps, mu=mu, **shared)
+        elif self.solver == "phased":
+            base = PhasedHinge(mu=moved / noise, **shared)
+        else:
+            raise ParameterError(
+                "solver", self.solver, " or ".join(repr(name) for name in _SOLVERS)
+            )
+        classes = len(self._classes())
+        return base if classes == 2 else OneVsRest(base=base, classes=classes)
+
+    def _norm_bound(self) -> Fraction:
+        """Return the norm that mapped rows are clipped to."""
+        if self.norm is not None:
+            return check.positive(norm=self.norm)
+        stated = self.map.output_norm if isinstance(self.map, FeatureMap) else None
+        return Fraction(1) if stated is None else stated
+
+    def _extended(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Append the constant feature, and scale rows to norm 1 if no norm is given."""
+        extended = super()._extended(rows)
+        if self.norm is not None or self.map is not None:
+            return extended
+        finite = np.asarray(np.isfinite(extended).all(axis=1))
+        scaled = unit_rows(np.where(finite[:, np.newaxis], extended, 0.0), RECORD_BITS)
+        scaled[~finite] = np.nan
+        return np.asarray(scaled * 2.0**-RECORD_BITS)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import final
 
-from dpproof.pipeline.section import COUNT, INSIDE, POSITIVE, RATE, Rule
+from dpproof.pipeline.section import COUNT, FLAG, INSIDE, POINTS, POSITIVE, RATE, Rule
 
 
 @final
@@ -51,6 +51,8 @@ PARAMETERS: Mapping[str, Parameter] = {
     "delta": Parameter(rule=INSIDE, more_is_private=False, words="delta"),
     "rho": Parameter(rule=POSITIVE, more_is_private=False, words="rho"),
     "mu": Parameter(rule=POSITIVE, more_is_private=False, words="mu"),
+    "points": Parameter(rule=POINTS, more_is_private=None, words="Rényi points"),
+    "monotone": Parameter(rule=FLAG, more_is_private=None, whole=True, words="monotone"),
     "epsilon": Parameter(rule=POSITIVE, more_is_private=False, words="epsilon"),
     "categories": Parameter(rule=COUNT, more_is_private=None, whole=True, words="categories"),
     "rate": Parameter(rule=RATE, more_is_private=False, words="sampling rate"),

@@ -13,7 +13,7 @@ from accountant.run_counts.law import RunLaw
 from accountant.sampling.schemes import Poisson, SamplingScheme, WithoutReplacement
 from accountant.theorems.composition.compose import compose as compose_guarantees, self_compose
 from accountant.theorems.group.group import group
-from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters
+from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters, RenyiPoints
 from mechanisms import compose
 from mechanisms.mechanism import Mechanism
 
@@ -29,6 +29,7 @@ class Release:
         kind: what that name means.
         values: the parameters of one of the kind's forms, exact.
         norm: of the sensitivity among them, empty without one.
+        points: Renyi orders and divergences, of a stated curve alone.
     """
 
     name: str
@@ -36,12 +37,14 @@ class Release:
     kind: Kind
     values: Mapping[str, Fraction]
     norm: str
+    points: RenyiPoints = ()
 
     def build(self, relation: Relation) -> Mechanism[Relation]:
         """The mechanism; its sensitivity is stated under the given relation."""
-        return self.kind.build(
-            ReleaseParameters(values=self.values, norm=self.norm, relation=relation)
+        given = ReleaseParameters(
+            values=self.values, norm=self.norm, relation=relation, points=self.points
         )
+        return self.kind.build(given)
 
 
 @final

@@ -37,6 +37,18 @@ COUNT = Rule(
 )
 
 WHOLE = Rule(arguments.count, "a whole number of at least 1: the query's values are whole numbers")
+POINTS = Rule(arguments.positive, "an array of arrays [order, divergence]")
+
+
+def _flag(**named: object) -> int:
+    """Return 1 for true and 0 for false."""
+    ((name, value),) = named.items()
+    if not isinstance(value, bool):
+        raise ParameterError(name, value, "true or false")
+    return int(value)
+
+
+FLAG = Rule(_flag, "true or false")
 
 
 def quoted(value: object) -> str:

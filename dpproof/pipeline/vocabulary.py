@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from accountant.guarantees.approx_dp import ApproxDP
 from accountant.guarantees.gdp import GDP
 from accountant.guarantees.pure_dp import PureDP
+from accountant.guarantees.rdp import RDP
 from accountant.guarantees.zcdp import ZCDP
 from accountant.relation import Relation
 from dpproof.pipeline.kinds import learning, local, noise, selection
@@ -20,6 +21,8 @@ from mechanisms.mechanism import Mechanism
 
 def _stated(given: ReleaseParameters) -> Mechanism[Relation]:
     values, relation = given.values, given.relation
+    if given.points:
+        return Stated(RDP(points=given.points, relation=relation))
     if "rho" in values:
         return Stated(ZCDP(rho=values["rho"], relation=relation))
     if "mu" in values:
@@ -37,7 +40,7 @@ KINDS: Mapping[str, Kind] = {
     **learning.KINDS,
     "stated": Kind(
         words="stated by others",
-        forms=(("epsilon",), ("epsilon", "delta"), ("rho",), ("mu",)),
+        forms=(("epsilon",), ("epsilon", "delta"), ("rho",), ("mu",), ("points",)),
         build=_stated,
     ),
 }

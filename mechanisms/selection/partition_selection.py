@@ -41,7 +41,7 @@ _BELOW: Final = 1 - Fraction(
 
 MECHANISM_PARTITION_SELECTION: Final = Theorem(
     rule="mechanism/partition-selection",
-    source="the class's docstring",
+    source="proofs/theory/partition_selection.md",
 )
 
 
@@ -58,11 +58,9 @@ class PartitionSelection(Mechanism[R]):
     Statement: neighbours differ in K counts at most, each by 1, and are dominated in both orders by
         K independent copies of the smallest finite pair above all (Bernoulli(pi(n + 1)),
         Bernoulli(pi(n))) and their exchanges; hence it is (epsilon, delta)-DP.
-    Proof: the partitions' coins are independent, those whose counts agree have one law, and the
-        pair dominates each of the others; products keep domination. The terms of the recursion are
-        the inequalities of (E, D)-DP for the two events, which rounding pi(n + 1) down keeps.
     Assumes: few cells; one shape; random bits; output alone.
-    Source: Desfontaines, Voss, Gipson & Mandayam (arXiv:2006.03684), for the recursion.
+    Source: proofs/theory/partition_selection.md; Desfontaines, Voss, Gipson & Mandayam
+        (arXiv:2006.03684), for the recursion.
 
     Args:
         epsilon: nats, above 0: of the whole.

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import final
+from typing import TypeAlias, final
 
 from accountant.relation import Relation
 from mechanisms.mechanism import Mechanism
+
+RenyiPoints: TypeAlias = tuple[tuple[Fraction, Fraction], ...]
 
 NORM_WORDS: Mapping[str, str] = {
     "l1": "L1 sensitivity",
@@ -20,11 +22,19 @@ NORM_WORDS: Mapping[str, str] = {
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseParameters:
-    """What a stage gives to build one mechanism: one form's numbers, a norm, the relation."""
+    """What a stage gives to build one mechanism: one form's numbers, a norm, the relation.
+
+    Attributes:
+        values: the numbers by their names.
+        norm: of the sensitivity among them, empty without one.
+        relation: what neighbours are.
+        points: Renyi orders and divergences, of a stated curve alone.
+    """
 
     values: Mapping[str, Fraction]
     norm: str
     relation: Relation
+    points: RenyiPoints = ()
 
 
 @final

@@ -21,16 +21,27 @@ from mechanisms.mechanism import Mechanism
 def _exponential(given: ReleaseParameters) -> Mechanism[Relation]:
     # The scores' own sensitivity scales them and costs nothing: epsilon says it all.
     return ExponentialMechanism(
-        epsilon=given.values["epsilon"], sensitivity=LInf(1), relation=given.relation
+        epsilon=given.values["epsilon"],
+        sensitivity=LInf(1),
+        monotone=bool(given.values.get("monotone")),
+        relation=given.relation,
     )
 
 
 def _report_noisy_max(given: ReleaseParameters) -> Mechanism[Relation]:
-    return ReportNoisyMax(epsilon=given.values["epsilon"], relation=given.relation)
+    return ReportNoisyMax(
+        epsilon=given.values["epsilon"],
+        monotone=bool(given.values["monotone"]),
+        relation=given.relation,
+    )
 
 
 def _permute_and_flip(given: ReleaseParameters) -> Mechanism[Relation]:
-    return PermuteAndFlip(epsilon=given.values["epsilon"], relation=given.relation)
+    return PermuteAndFlip(
+        epsilon=given.values["epsilon"],
+        monotone=bool(given.values["monotone"]),
+        relation=given.relation,
+    )
 
 
 def _partition_selection(given: ReleaseParameters) -> Mechanism[Relation]:
@@ -48,18 +59,32 @@ def _above_threshold(given: ReleaseParameters) -> Mechanism[Relation]:
         query_scale=given.values["query_scale"],
         sensitivity=LInf(given.values["sensitivity"]),
         cutoff=int(given.values["cutoff"]),
+        monotone=bool(given.values["monotone"]),
         relation=given.relation,
     )
 
 
+_EITHER_WAY: Mapping[str, Fraction] = {"monotone": Fraction(0)}
+
 KINDS: Mapping[str, Kind] = {
-    "exponential": Kind(words="exponential mechanism", forms=(("epsilon",),), build=_exponential),
+    "exponential": Kind(
+        words="exponential mechanism",
+        forms=(("epsilon",),),
+        defaults=_EITHER_WAY,
+        build=_exponential,
+    ),
     "quantile": Kind(words="quantile", forms=(("epsilon",),), build=_exponential),
     "report-noisy-max": Kind(
-        words="report noisy max", forms=(("epsilon",),), build=_report_noisy_max
+        words="report noisy max",
+        forms=(("epsilon",),),
+        defaults=_EITHER_WAY,
+        build=_report_noisy_max,
     ),
     "permute-and-flip": Kind(
-        words="permute-and-flip", forms=(("epsilon",),), build=_permute_and_flip
+        words="permute-and-flip",
+        forms=(("epsilon",),),
+        defaults=_EITHER_WAY,
+        build=_permute_and_flip,
     ),
     "partition-selection": Kind(
         words="partition selection",
@@ -70,7 +95,7 @@ KINDS: Mapping[str, Kind] = {
     "above-threshold": Kind(
         words="above a threshold",
         forms=(("threshold_scale", "query_scale", "sensitivity"),),
-        defaults={"cutoff": Fraction(1)},
+        defaults={"cutoff": Fraction(1), **_EITHER_WAY},
         norms=("linf",),
         build=_above_threshold,
     ),

@@ -12,6 +12,7 @@ from accountant.guarantees.approx_dp import ApproxDP
 from accountant.guarantees.gdp import GDP
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.pure_dp import PureDP
+from accountant.guarantees.rdp import RDP
 from accountant.guarantees.zcdp import ZCDP
 from accountant.relation import Relation
 from accountant.run_counts.law import RunLaw
@@ -25,6 +26,7 @@ from mechanisms import Histogram, compose
 
 NOISE = 'mechanism = "gaussian"\nnoise_multiplier = 2.0\n'
 BATCHES = 'sampling = { scheme = "poisson", batch = 256, population = 60000 }\n'
+ABOVE = 'mechanism = "above-threshold"\nthreshold_scale = 2.0\nquery_scale = 4.0\nsensitivity = 1\n'
 
 
 def pipeline(stage: str, *, head: str = "delta = 1e-6", relation: str = "add-remove") -> Pipeline:
@@ -81,6 +83,7 @@ def test_nested_stages_run_together_several_times() -> None:
         ("epsilon = 0.5\ndelta = 0.25", ApproxDP(epsilon=0.5, delta=0.25)),
         ("rho = 0.5", ZCDP(rho=0.5)),
         ("mu = 0.5", GDP(mu=0.5)),
+        ("points = [[2, 0.25], [8, 1.5]]", RDP(points=((2, 0.25), (8, 1.5)))),
     ],
 )
 def test_stated_guarantees_of_others(text: str, expected: Guarantee[Relation]) -> None:
@@ -91,6 +94,16 @@ def test_stated_guarantees_of_others(text: str, expected: Guarantee[Relation]) -
     assert mechanism.guarantee() == expected
     with pytest.raises(NotImplied, match="not here"):
         mechanism.release([])
+
+
+def test_monotone_queries_cost_less() -> None:
+    """The word reaches the mechanism, and is refused where records are replaced."""
+    either, together = (guarantee(ABOVE + text) for text in ("", "monotone = true"))
+
+    assert together.epsilon(delta=0).upper == pytest.approx(0.75)
+    assert either.epsilon(delta=0).upper == pytest.approx(1)
+    with pytest.raises(InputError, match="replace-one"):
+        pipeline(ABOVE + "monotone = true", relation="replace-one")
 
 
 def test_groups_are_protected_part_by_part() -> None:
@@ -136,6 +149,12 @@ def test_other_laws_by_their_mean() -> None:
         (NOISE + 'select = { runs = "fixed", mean = 3 }', "delta = 1e-6", "not a parameter"),
         (NOISE + 'select = { runs = "logarithmic", mean = 0.5 }', "delta = 1e-6", "above 1"),
         ('mechanism = "stated"\nrho = 1.0\nmu = 1.0', "delta = 1e-6", "not both"),
+        ('mechanism = "stated"\npoints = []', "delta = 1e-6", "points: expected an array"),
+        ('mechanism = "stated"\npoints = 3', "delta = 1e-6", "points: expected an array"),
+        ('mechanism = "stated"\npoints = [[2]]', "delta = 1e-6", "points: expected an array"),
+        ('mechanism = "stated"\npoints = [[2, -1]]', "delta = 1e-6", "points, 1: divergence"),
+        ('mechanism = "stated"\npoints = [[0.5, 1]]', "delta = 1e-6", "order must be"),
+        (ABOVE + "monotone = 1", "delta = 1e-6", "monotone: expected true or false"),
         ('[[stage.stage]]\nname = "a"\n' + NOISE, "delta = 1e-6", "or count"),
         (NOISE, "delta = 1e-6\nprotect = 0", "protect"),
     ],

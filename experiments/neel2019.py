@@ -33,7 +33,6 @@ from mechanisms.learning.separators.losses import patterns
 from mechanisms.learning.separators.noises import LAWS
 from mechanisms.learning.separators.oracles import (
     Problem,
-    all_losses,
     best_candidates,
     levels_at,
 )
@@ -115,7 +114,7 @@ def methods(train: Records, delta: float) -> dict[str, tuple[Fit, float]]:
     space, rng = Cube(train.rows.shape[1]), SystemRng()
     data = patterns(train, space.coordinates)
     start = time.perf_counter()
-    totals = all_losses(Problem(space, ZeroOne(), data, 1))
+    totals = Problem(space, ZeroOne(), data, 1).totals()
     print(f"enumerated {totals.size} candidates in {time.perf_counter() - start:.1f} s")
     print(f"best training error {totals.min() / len(train):.4f}")
     scores = -totals.reshape(-1).astype(np.float64)

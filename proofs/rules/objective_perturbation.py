@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Final
 
@@ -152,8 +153,11 @@ def _near_tie(noise: str, places: int, scale: Fraction, units: int) -> Fraction:
     """Bound the probability that a second candidate is within some units of the minimum.
 
     m (2 u + 1) rho, rho <= 1/(2 scale) for laplace, <= (1 + 4/scale)/(2 m scale) for linf from
-    scale 2 on.
+    scale 2 on, <= 1/(scale sqrt(pi (2 m - 1))) for sphere, with 3.14 for pi.
     """
+    if noise == "sphere":
+        root = math.isqrt((157 * (2 * places - 1) << 40) // 50)
+        return places * (2 * units + 1) * 2**20 / (scale * root)
     if noise == "laplace":
         return places * (2 * units + 1) / (2 * scale)
     if noise == "linf" and scale >= 2:

@@ -17,7 +17,7 @@ from accountant.sensitivity import LInf
 from accountant.theorems.composition.post_process import post_process
 from mechanisms import parameters
 from mechanisms.learning.separators.losses import Loss, ZeroOne, patterns
-from mechanisms.learning.separators.oracles import EnumerationOracle, Problem, all_losses, levels_at
+from mechanisms.learning.separators.oracles import EnumerationOracle, Problem, levels_at
 from mechanisms.learning.separators.separator_perturbation import checked_choice, chosen
 from mechanisms.learning.separators.spaces import Space
 from mechanisms.mechanism import Mechanism
@@ -106,7 +106,7 @@ class EnumeratedExponential(Mechanism[R]):
         read = [patterns(data, width) for data in datasets]
         found = []
         for data in read:
-            losses = all_losses(Problem(self.space, self.loss, data, 1)).reshape(-1)
+            losses = Problem(self.space, self.loss, data, 1).totals().reshape(-1)
             listed = np.flatnonzero(losses >= 0)
             picked = self._mechanism().draw([-losses[listed]], count, rng)[0]
             found.append(levels_at(self.space, listed[picked]))

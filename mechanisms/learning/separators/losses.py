@@ -38,6 +38,25 @@ class Loss(ABC):
     __slots__ = ()
 
     @abstractmethod
+    def charge(
+        self, margins: NDArray[Any], positive: Integers, negative: Integers, space: Space
+    ) -> Integers:
+        """Add up the losses, by the margin, of records with one row.
+
+        Args:
+            margins: of a candidate at the row, any shape.
+            positive: how many records of label +1 have it, a shape that broadcasts with margins'.
+            negative: how many of label -1.
+            space: of the candidates.
+        Returns:
+            Exact totals, of the margins' shape.
+        """
+
+    def apart(self, sums: Integers, data: Patterns, space: Space) -> Integers:  # noqa: ARG002  # of other losses
+        """What candidates lose whatever their margins, by the sums of their levels."""
+        return np.zeros(len(sums), dtype=np.int64)
+
+    @final
     def losses(
         self, margins: NDArray[Any], sums: Integers, data: Patterns, space: Space
     ) -> Integers:
@@ -51,6 +70,8 @@ class Loss(ABC):
         Returns:
             One exact total a candidate.
         """
+        rows = self.charge(margins, data.positive, data.negative, space).sum(axis=1)
+        return np.asarray(rows + self.apart(sums, data, space))
 
 
 @final
@@ -63,18 +84,11 @@ class ZeroOne(Loss):
         True
     """
 
-    def losses(
-        self,
-        margins: NDArray[Any],
-        sums: Integers,  # noqa: ARG002  # of other losses
-        data: Patterns,
-        space: Space,
+    def charge(
+        self, margins: NDArray[Any], positive: Integers, negative: Integers, space: Space
     ) -> Integers:
         """Positive records where -1 is predicted, negative ones where +1 is."""
-        gained = (data.negative - data.positive).astype(np.float64)
-        predicted = space.positive(margins).astype(np.float32 if _small(data) else np.float64)
-        total = predicted @ gained.astype(predicted.dtype)
-        return np.asarray(np.rint(total).astype(np.int64) + int(data.positive.sum()))
+        return np.where(space.positive(margins), negative, positive)
 
 
 @final
@@ -90,13 +104,17 @@ class ParityLoss(Loss):
         True
     """
 
-    def losses(
+    def charge(
         self,
-        margins: NDArray[Any],  # noqa: ARG002  # of other losses
-        sums: Integers,
-        data: Patterns,
-        space: Space,
+        margins: NDArray[Any],
+        positive: Integers,  # noqa: ARG002  # of other losses
+        negative: Integers,  # noqa: ARG002
+        space: Space,  # noqa: ARG002
     ) -> Integers:
+        """Nothing: margins do not matter."""
+        return np.zeros(margins.shape, dtype=np.int64)
+
+    def apart(self, sums: Integers, data: Patterns, space: Space) -> Integers:
         """The number of records of one of both labels."""
         low, high = space.levels[0], space.levels[-1]
         odd = (sums - low * space.coordinates) // (high - low) % 2 == 1
@@ -128,8 +146,3 @@ def patterns(data: object, features: int) -> Patterns:
         np.bincount(place[label], minlength=size).astype(np.int64),
         np.bincount(place[~label], minlength=size).astype(np.int64),
     )
-
-
-def _small(data: Patterns) -> bool:
-    """Whether every partial sum of counts is an exact single-precision number."""
-    return int(data.positive.sum() + data.negative.sum()) < 2**24

@@ -26,9 +26,10 @@ class MilpOracle(Oracle):
 
     One binary variable stands for every place of the pattern and one for every distinct row whose
     labels do not cancel; each row has a bound of its own, never one global constant. The relative
-    gap is 0. A candidate is accepted if the solver says optimal and the exactly recomputed
-    objective is within the tolerance of its dual bound; otherwise the run continues on the same
-    noise with the slower oracle, so that the law of what is released does not depend on it.
+    gap is 0. A candidate is accepted if the solver says optimal and gives a dual bound, and the
+    exactly recomputed objective is within the tolerance of that bound; otherwise the run continues
+    on the same noise with the slower oracle, so that the law of what is released does not depend on
+    the solver.
 
     Args:
         fallback: an exact oracle, for what the solver leaves open.
@@ -114,12 +115,15 @@ class _Program:
             constraints=self._rules,
             options=options,
         )
-        if found.status != 0 or found.x is None:
+        dual = getattr(found, "mip_dual_bound", None)
+        if found.status != 0 or dual is None:
             return None
         space = problem.space
         steps = np.rint(found.x[: space.separators]).astype(np.int64)
         levels = np.asarray(steps.reshape(space.coordinates, -1).sum(axis=1))
-        bound = float(found.mip_dual_bound) + float(problem.data.positive.sum())
+        bound = float(dual) + float(problem.data.positive.sum())
+        if not np.isfinite(bound):
+            return None
         missed = Fraction(problem.objective(levels, noise), problem.unit) - Fraction(bound)
         admitted = space.admits(np.array([np.array(space.levels)[levels].sum()]))
         inside = admitted is None or bool(admitted[0])

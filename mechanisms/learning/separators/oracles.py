@@ -14,11 +14,9 @@ from numpy.typing import NDArray
 from accountant.errors import ParameterError
 from mechanisms.learning.separators.losses import Loss, Patterns
 from mechanisms.learning.separators.spaces import Integers, Space
+from mechanisms.learning.separators.totals import halves, total_losses
 
 MOST_CANDIDATES: Final = 2**26
-# Margins at once, to bound memory. Heuristic.
-_ENTRIES: Final = 2**22
-_INT8: Final = 127
 
 
 @final
@@ -37,6 +35,10 @@ class Problem:
     loss: Loss
     data: Patterns
     unit: int
+
+    def totals(self) -> Integers:
+        """The exact losses of all vectors of levels, as ``total_losses``."""
+        return total_losses(self.space, self.loss, self.data)
 
     def objective(self, levels: Integers, noise: NDArray[Any]) -> int:
         """The exact objective of one candidate, given by its levels' positions."""
@@ -116,7 +118,7 @@ class EnumerationOracle(Oracle):
 
     def minima(self, problem: Problem, noises: NDArray[Any]) -> Integers:
         """Compare all candidates."""
-        return best_candidates(problem, all_losses(problem), noises)
+        return best_candidates(problem, problem.totals(), noises)
 
 
 def best_candidates(problem: Problem, totals: Integers, noises: NDArray[Any]) -> Integers:
@@ -124,13 +126,13 @@ def best_candidates(problem: Problem, totals: Integers, noises: NDArray[Any]) ->
 
     Args:
         problem: whose losses they are.
-        totals: what ``all_losses`` returns, computed once for many noises and laws of noise.
+        totals: the problem's, computed once for many noises and laws of noise.
         noises: integers, shape (runs, separators).
     Returns:
         Positions of levels, shape (runs, coordinates).
     """
     space = problem.space
-    head, _ = _halves(space)
+    head, _ = halves(space)
     outside = totals < 0
     restricted = bool(outside.any())
     places = []
@@ -160,35 +162,6 @@ def levels_at(space: Space, places: Integers) -> Integers:
     return np.asarray(places[:, np.newaxis] // powers % base)
 
 
-def all_losses(problem: Problem) -> Integers:
-    """The exact losses of all vectors of levels, -1 for one that is no candidate.
-
-    Returns:
-        Shape (heads, tails), in the order of levels: a vector is a head followed by a tail.
-    """
-    space = problem.space
-    head, tail = _halves(space)
-    levels = np.array(space.levels)
-    weights = space.weights(problem.data.rows)
-    reach = int(np.abs(weights).sum(axis=1).max(initial=0)) * int(np.abs(levels).max())
-    kind = np.int8 if reach <= _INT8 else np.int64
-    front, back = _vectors(levels, head), _vectors(levels, tail)
-    left = (front @ weights[:, :head].T).astype(kind)
-    right = (back @ weights[:, head:].T).astype(kind)
-    sums = back.sum(axis=1)
-    block = max(1, _ENTRIES // max(1, weights.shape[0]))
-    found = np.empty((len(front), len(back)), dtype=np.int64)
-    for i, total in enumerate(front.sum(axis=1)):
-        for start in range(0, len(back), block):
-            part = slice(start, start + block)
-            margins = left[i] + right[part]
-            found[i, part] = problem.loss.losses(margins, sums[part] + total, problem.data, space)
-        admitted = space.admits(sums + total)
-        if admitted is not None:
-            found[i, ~admitted] = -1
-    return found
-
-
 def charges(space: Space, noise: NDArray[Any]) -> NDArray[Any]:
     """What each level of each coordinate pays: the noise of the places that are 1 there.
 
@@ -207,22 +180,6 @@ def vectors(space: Space) -> Iterator[Integers]:
         admitted = space.admits(values[digits].sum(keepdims=True))
         if admitted is None or admitted[0]:
             yield digits
-
-
-def _halves(space: Space) -> tuple[int, int]:
-    """How many coordinates the heads and the tails have."""
-    return space.coordinates // 2, space.coordinates - space.coordinates // 2
-
-
-def _vectors(values: Integers, width: int) -> Integers:
-    """All vectors of the values, in order."""
-    found = np.zeros((1, 0), dtype=np.int64)
-    for _ in range(width):
-        found = np.concatenate(
-            [np.repeat(found, len(values), axis=0), np.tile(values, len(found))[:, np.newaxis]],
-            axis=1,
-        )
-    return found
 
 
 def _sums(costs: NDArray[Any]) -> NDArray[Any]:

@@ -75,7 +75,6 @@ class SeparatorPerturbation(Mechanism[R]):
         ParameterError: a parameter outside its domain; a space that the oracle cannot minimise
             over; on release, data that is not labelled rows. A record that is not finite and
             integer, or whose label is neither 1 nor -1, contributes nothing.
-        NotImplied: on guarantee, an oracle with a tolerance and spherical noise.
     Example:
         >>> from mechanisms import Cube
         >>> pick = SeparatorPerturbation(epsilon=1, space=Cube(2))
@@ -159,11 +158,7 @@ class SeparatorPerturbation(Mechanism[R]):
         return Shape(places, shift, self.epsilon)
 
     def guarantee(self) -> Guarantee[R]:
-        """epsilon-DP, or (epsilon, delta)-DP if the oracle has a tolerance.
-
-        Raises:
-            NotImplied: the noise has no lemma about near ties, and the oracle needs one.
-        """
+        """epsilon-DP, or (epsilon, delta)-DP if the oracle has a tolerance."""
         shape, law = self.shape, self._law
         assumptions = (PERTURBED_CHOICE(shift=shape.shift, relation=self.relation), RANDOM_BITS())
         given: dict[str, Fraction | int | str] = {

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import optimize
 
 import auditing
 import proofs
-from accountant import AddRemove, ApproxDP, NotImplied, PureDP, ReplaceLabel, ReplaceOne
+from accountant import AddRemove, ApproxDP, PureDP, ReplaceLabel, ReplaceOne
 from accountant.errors import ParameterError
 from auditing import Outcome
 from mechanisms import (
@@ -29,9 +30,11 @@ from mechanisms import (
     Subsets,
     ZeroOne,
 )
-from mechanisms.learning.separators import milp
+from mechanisms.learning.separators import milp, totals
 from mechanisms.learning.separators.losses import patterns
+from mechanisms.learning.separators.noises import LAWS, Shape
 from mechanisms.learning.separators.oracles import Problem, charges, vectors
+from mechanisms.samplers.rng import SystemRng
 from tests.contracts.mechanism_contract import NOT_POSITIVE, MechanismContract, one_bad
 
 GOOD: dict[str, Any] = {"epsilon": 1, "space": Cube(3)}
@@ -115,8 +118,38 @@ def test_integer_programming_agrees_with_enumeration(space: Any) -> None:  # noq
     assert (MilpOracle(time_limit=1e-9).minima(problem, noises) == exact).all()
 
 
+def test_totals_are_the_same_every_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By products in single and double precision, of whole numbers, and margin by margin."""
+    rng = np.random.default_rng(6)
+    space = Grid(4, 1)
+    rows = rng.integers(-3, 4, size=(40, 4))
+    data = patterns(Records(rows, rng.choice([1, -1], size=40)), 4)
+    margins = np.array(list(itertools.product((-1, 0, 1), repeat=4))) @ data.rows.T
+    wrong = np.where(margins >= 1, data.negative, data.positive).sum(axis=1)
+    for name, value in {"_BLOCK": 3, "_SINGLE": 0, "_DOUBLE": 0, "_PAIRS_A_ROW": 0}.items():
+        assert (totals.total_losses(space, ZeroOne(), data).reshape(-1) == wrong).all()
+        monkeypatch.setattr(totals, name, value)
+    assert (totals.total_losses(space, ZeroOne(), data).reshape(-1) == wrong).all()
+
+
+@pytest.mark.parametrize("places", [1, 2, 5])
+def test_near_ties_of_spherical_noise(places: int) -> None:
+    """Without losses the gap is the least |k_i|: its law is below the lemma, and not far.
+
+    False alarm: 10^-9.
+    """
+    law, size = LAWS["sphere"], 4_000
+    shape = Shape(places, 8, Fraction(1))
+    drawn = np.abs(law.draw(shape, size, SystemRng())).min(axis=1)
+    near = float((drawn <= 2).mean())
+    bound = places * 5 * float(law.densest(shape))
+
+    assert 0.4 * bound - 6.2 * math.sqrt(bound / size) < near
+    assert near < bound + 6.2 * math.sqrt(bound / size)
+
+
 def test_nothing_but_optimal_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A wrong bound, or a status that is not optimal, sends the same noise to enumeration."""
+    """A wrong bound, or none, sends the same noise to enumeration."""
     space = Cube(3)
     data = patterns(Records([[1, 0, 2], [-1, 1, 0]], [1, -1]), 3)
     problem, noise = Problem(space, ZeroOne(), data, 2**20), np.array([[5, -7, 2]]) * 2**19
@@ -131,9 +164,21 @@ def test_nothing_but_optimal_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = MilpOracle().minima(problem, noise)
     monkeypatch.setattr(milp, "TOLERANCE", Fraction(-1))
     forced = MilpOracle().minima(problem, noise)
+    monkeypatch.undo()
+    monkeypatch.setattr(EnumerationOracle, "minima", watched)
+    solved = optimize.milp
 
-    assert asked == [1]
+    def without_bound(*given: Any, **more: Any) -> Any:  # noqa: ANN401
+        found = solved(*given, **more)
+        found.mip_dual_bound = None
+        return found
+
+    monkeypatch.setattr(optimize, "milp", without_bound)
+    unbounded = MilpOracle().minima(problem, noise)
+
+    assert asked == [1, 1]
     assert (plain == forced).all()
+    assert (plain == unbounded).all()
 
 
 @pytest.mark.parametrize("noise", ["linf", "laplace"])
@@ -199,13 +244,13 @@ def test_claims_five_percent_below_are_refuted() -> None:
 
 
 def test_relations_and_tolerances() -> None:
-    """Replacement halves what a loss is worth; a tolerance costs delta; spheres have no lemma."""
+    """Replacement halves what a loss is worth; a tolerance costs delta, with every noise."""
     plain = SeparatorPerturbation(**GOOD)
     for relation in (ReplaceOne(), ReplaceLabel()):
         assert SeparatorPerturbation(**GOOD, relation=relation).unit * 2 == plain.unit
     sets = SeparatorPerturbation(epsilon=1, space=Subsets(4, 2))
     assert sets.unit == 2 * sets.shape.shift
-    for noise in ("linf", "laplace"):
+    for noise in ("linf", "laplace", "sphere"):
         tolerant = SeparatorPerturbation(**GOOD, noise=noise, oracle=MilpOracle())
         guarantee = tolerant.guarantee()
         assert isinstance(guarantee, ApproxDP)
@@ -213,8 +258,6 @@ def test_relations_and_tolerances() -> None:
         assert isinstance(proofs.check(guarantee.certify(delta=1e-4)), proofs.VerifiedUnder)
     sphere = SeparatorPerturbation(**GOOD, noise="sphere")
     assert isinstance(proofs.check(sphere.guarantee().certify(delta=0)), proofs.VerifiedUnder)
-    with pytest.raises(NotImplied, match="near ties"):
-        SeparatorPerturbation(**GOOD, noise="sphere", oracle=MilpOracle()).guarantee()
     with pytest.raises(ParameterError, match="oracle"):
         SeparatorPerturbation(epsilon=1, space=Parities(3), oracle=MilpOracle())
 

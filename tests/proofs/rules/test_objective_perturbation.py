@@ -95,7 +95,17 @@ CASES = [
     Case(CHOICE, near("311/1000"), witness=choice("linf", "16", units=1)),
     Case(CHOICE, near("310/1000"), witness=choice("linf", "16", units=1), why="delta"),
     Case(CHOICE, near("1"), witness=choice("linf", "16", units=100)),
-    Case(CHOICE, near("9/10"), witness=choice("sphere", "32", units=0), why="no bound of near"),
+    Case(
+        CHOICE,
+        said("approx-dp", epsilon="8", delta="9/10"),
+        witness=choice("linf", "1", units=0),
+        why="no bound of near",
+    ),
+    # (1 + e^(1/2)) 4/(32 sqrt(21.98)) = .07063
+    Case(CHOICE, near("707/10000"), witness=choice("sphere", "32", units=0)),
+    Case(CHOICE, near("706/10000"), witness=choice("sphere", "32", units=0), why="delta"),
+    Case(CHOICE, near("53/250"), witness=choice("sphere", "32", units=1)),
+    Case(CHOICE, near("211/1000"), witness=choice("sphere", "32", units=1), why="delta"),
 ]
 
 

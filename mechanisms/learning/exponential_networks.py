@@ -9,7 +9,6 @@ from typing import Final, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtri
 
 from accountant import arguments as check
 from accountant.arguments import Number
@@ -156,6 +155,8 @@ class ExponentialNetworks(MistakeExponential[R]):
 
     def _directions(self) -> NDArray[np.float64]:
         """Every network's unit vectors on the grid, one network a row."""
+        from scipy.special import ndtri  # noqa: PLC0415 - its import takes longer than all of ours
+
         shapes = [*zip(self.architecture[1:], self.architecture, strict=False)]
         shapes.append((1, self.architecture[-1]))
         words = ReplayRng(b"networks:%d" % self.seed)

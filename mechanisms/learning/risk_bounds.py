@@ -7,9 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, final
 
-from scipy.optimize import brentq
-from scipy.special import gammaln, logsumexp, ndtri
-
 from accountant import arguments as check
 from accountant.arguments import Number
 from accountant.errors import ParameterError
@@ -85,6 +82,8 @@ class NoisyCount:
 
     def at_most(self, *, failure: float) -> float:
         """The upper end of the true count, at least 0 and at most the number of records."""
+        from scipy.special import ndtri  # noqa: PLC0415 - its import takes longer than all of ours
+
         quantile = -float(ndtri(failure / float(self.selected)))
         return min(max(self.value + float(self.sigma) * quantile, 0.0), float(self.records))
 
@@ -224,6 +223,8 @@ def cover_count(*, dimension: int, points: int) -> float:
         >>> round(cover_count(dimension=10, points=20_000), 1)
         77.0
     """
+    from scipy.special import gammaln, logsumexp  # noqa: PLC0415 - its import takes longer than all of ours
+
     width, number = check.count(dimension=dimension), check.count(points=points)
     logs = [
         float(gammaln(number) - gammaln(i + 1) - gammaln(number - i))
@@ -253,6 +254,8 @@ def _kl_inverse(share: float, budget: float) -> float:
 
 def _root(function: Callable[[float], float], low: float, high: float) -> float:
     """Where an increasing function passes 0, from above by its tolerance."""
+    from scipy.optimize import brentq  # noqa: PLC0415 - its import takes longer than all of ours
+
     if function(low) >= 0:
         return low
     return 1.0 if function(high) <= 0 else min(brentq(function, low, high, xtol=1e-14) + 1e-13, 1.0)

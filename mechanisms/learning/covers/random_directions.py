@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Final, final
 
 import numpy as np
-from scipy.special import betainc, ndtri
 
 from accountant import arguments as check
 from accountant.arguments import Number
@@ -69,6 +68,8 @@ class RandomDirections(Cover):
         Raises:
             ParameterError: an argument outside its domain.
         """
+        from scipy.special import betainc  # noqa: PLC0415 - its import takes longer than all of ours
+
         width, radians = check.count(dimension=dimension), float(check.positive(angle=angle))
         if width < 2:
             raise ParameterError("dimension", dimension, "at least 2")
@@ -94,6 +95,8 @@ class RandomDirections(Cover):
 
     def _block(self, number: int) -> Vectors:
         """Normal vectors: no quantile of a uniform number above 0 and below 1 is 0 or infinite."""
+        from scipy.special import ndtri  # noqa: PLC0415 - its import takes longer than all of ours
+
         words = ReplayRng(b"directions:%d:%d" % (self.seed, number)).words(_BLOCK * self.dimension)
         uniform = ((words >> np.uint64(11)) + 0.5) * 2.0**-53
         return np.asarray(ndtri(uniform)).reshape(_BLOCK, self.dimension)

@@ -9,7 +9,6 @@ from fractions import Fraction
 from typing import Final, final
 
 import numpy as np
-from scipy.special import ndtri
 
 from accountant import arguments as check
 from accountant.arguments import Number
@@ -141,6 +140,8 @@ def _turns(plan: FourierFeatures) -> tuple[Vectors, int]:
 
     The squared norm of each is at most 2^56.
     """
+    from scipy.special import ndtri  # noqa: PLC0415 - its import takes longer than all of ours
+
     size = plan.frequencies * plan.features
     uniform = ((ReplayRng(plan.seed).words(size) >> np.uint64(11)) + 0.5) * 2.0**-53
     normal = ndtri(uniform).reshape(plan.frequencies, plan.features)

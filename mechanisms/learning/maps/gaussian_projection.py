@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import final
 
 import numpy as np
-from scipy.special import ndtri
 
 from accountant.arguments import Number
 from mechanisms.learning.grid import RECORD_BITS, STATE_BITS, Vectors, clipped_rows
@@ -80,6 +79,8 @@ class GaussianProjection(LinearMap):
 
     def _steps(self) -> tuple[Vectors, int]:
         """Return the matrix as integers in units of 2^-bits, and bits; rows of norm up to 2^28."""
+        from scipy.special import ndtri  # noqa: PLC0415 - its import takes longer than all of ours
+
         if self.dimension >= self.features:
             return np.diag(np.ones(self.features)), 0
         words = ReplayRng(b"gaussian:%d" % self.seed).words(self.dimension * self.features)

@@ -9,7 +9,6 @@ from typing import Final, final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaincinv, ndtri
 
 from accountant import arguments as check
 from accountant.arguments import Number
@@ -104,6 +103,8 @@ class HeavyFourierFeatures(FeatureMap):
 
     def _turns(self) -> tuple[Vectors, NDArray[np.int64]]:
         """Return frequencies in turns for rows of norm 1, each in a unit of its own, and bits."""
+        from scipy.special import gammaincinv, ndtri  # noqa: PLC0415 - its import takes longer than all of ours
+
         shape = self.frequencies, self.features
         words = ReplayRng(b"heavy:%d" % self.seed).words((self.features + 1) * self.frequencies)
         uniform = ((words >> np.uint64(11)) + 0.5) * 2.0**-53

@@ -6,16 +6,14 @@ import math
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import gammaln, ndtr
 
 from accountant import arguments as check
 from accountant.arguments import Number
 from accountant.errors import CalibrationError, ParameterError
+from mechanisms.learning.maps.projected_margin import chi_rule
 from mechanisms.learning.planning.least import least_count
 
-_REACH: Final = 12.0  # A chi variable is farther from its mode with probability below 1e-30.
-_NODES: Final = np.polynomial.legendre.leggauss(240)
+_NODES: Final = 340
 _MOST: Final = 10**7
 
 
@@ -45,6 +43,8 @@ def cosine_after_projection(*, dimension: int, margin: Number, kept: Number) -> 
         >>> round(cosine_after_projection(dimension=20, margin=0.3, kept=0.1), 6)
         0.175714
     """
+    from scipy.special import ndtr  # noqa: PLC0415 - its import takes longer than all of ours
+
     width = check.count(dimension=dimension)
     if width < 2:
         raise ParameterError("dimension", dimension, "at least 2")
@@ -52,7 +52,7 @@ def cosine_after_projection(*, dimension: int, margin: Number, kept: Number) -> 
     left = float(check.non_negative(kept=kept))
     if left >= before:
         raise ParameterError("kept", kept, f"below margin = {before:g}")
-    (x, weights), (y, others) = _chi(width - 1), _chi(width)
+    (x, weights), (y, others) = chi_rule(width - 1, _NODES), chi_rule(width, _NODES)
     slope, shift = left / math.sqrt(1 - left**2), before / math.sqrt(1 - before**2)
     below = ndtr(slope * x[:, np.newaxis] - shift * y)
     return min(float(weights @ below @ others), 1.0)
@@ -90,15 +90,3 @@ def cosine_dimension(*, margin: Number, share: Number, failure: Number) -> int:
     if found is None:
         raise CalibrationError(f"no dimension up to {_MOST} keeps {kept:g} of {float(margin):g}")
     return found + 1
-
-
-def _chi(freedom: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Nodes, and weights that integrate against the density of a chi variable."""
-    mode = math.sqrt(max(freedom - 1, 0))
-    low, high = max(mode - _REACH, 0.0), mode + _REACH
-    nodes, weights = _NODES
-    points = low + (high - low) * (nodes + 1) / 2
-    with np.errstate(divide="ignore"):
-        log = (freedom - 1) * np.log(points) - points**2 / 2
-    log -= gammaln(freedom / 2) + (freedom / 2 - 1) * math.log(2)
-    return points, weights * (high - low) / 2 * np.exp(log)

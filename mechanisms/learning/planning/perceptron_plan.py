@@ -8,8 +8,6 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, Final, Literal, final
 
-from scipy.stats import binom, chi2, norm
-
 from accountant import arguments as check
 from accountant.arguments import MAX_COUNT, Number
 from accountant.calibration.calibrate import calibrate
@@ -272,6 +270,8 @@ class _Case:
 
 def _paper(case: _Case) -> bool:
     """The conditions of the paper's seven events, and of its number of steps."""
+    from scipy.stats import binom, chi2, norm  # noqa: PLC0415 - its import takes longer than all of ours
+
     n, t, alpha, each = case.records, case.steps, case.alpha, case.each
     batch, tail = case.rate * n, each / t
     if case.margin <= 0 or t < 1500 / (alpha * case.gap**2):
@@ -292,6 +292,8 @@ def _paper(case: _Case) -> bool:
 
 def _ours(case: _Case) -> bool:
     """Whether more mistakes than a run of t steps can make would have to be made."""
+    from scipy.stats import binom, chi2  # noqa: PLC0415 - its import takes longer than all of ours
+
     n, t, p, sigma, each = case.records, case.steps, case.rate, case.sigma, case.each
     tail = each / t
     most = n if p == 1 else float(binom.isf(tail, n, p))
@@ -307,12 +309,16 @@ def _ours(case: _Case) -> bool:
 
 def _fewest(n: int, p: float, alpha: float, tail: float) -> float:
     """The fewest sampled mistakes if more than alpha n / 2 records are mistakes, but for a tail."""
+    from scipy.stats import binom  # noqa: PLC0415 - its import takes longer than all of ours
+
     wrong = math.floor(0.5 * alpha * n) + 1
     return float(wrong if p == 1.0 else binom.ppf(tail, wrong, p))
 
 
 def _quantile(noise: float, tail: float) -> float:
     """How far the test's noise reaches on one side, but for a tail."""
+    from scipy.stats import norm  # noqa: PLC0415 - its import takes longer than all of ours
+
     return noise * float(norm.isf(tail))
 
 

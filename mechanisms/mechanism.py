@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, final
+from typing import TYPE_CHECKING, Generic, TypedDict, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,9 @@ from accountant.guarantees.guarantee import Guarantee
 from accountant.relation import R
 from accountant.run_counts.law import RunLaw
 from accountant.sampling.schemes import SamplingScheme
+from mechanisms import parameters
 from mechanisms.outputs import Output, Outputs, flatten, unpack
+from mechanisms.queries.query import Query, require_query
 from mechanisms.samplers.rng import Rng, as_rng
 
 if TYPE_CHECKING:
@@ -28,8 +30,7 @@ class Mechanism(ABC, Generic[R]):
     """A randomised computation on data, together with what it guarantees.
 
     A mechanism is abstract or final, frozen, and generic over its neighbouring relation. Final
-    classes implement ``relation``, ``acts_on_records``, ``guarantee`` and ``draw``; everything
-    else follows.
+    classes implement ``relation``, ``guarantee`` and ``draw``; everything else follows.
 
     Law: ``guarantee`` is a statement about the distribution of ``draw``'s outputs, for every pair
     of neighbouring datasets on which the derivation's assumptions hold.
@@ -43,9 +44,9 @@ class Mechanism(ABC, Generic[R]):
         """Which datasets count as neighbours."""
 
     @property
-    @abstractmethod
     def acts_on_records(self) -> bool:
         """Whether the data is a sequence of records; False when it is one value of a query."""
+        return True
 
     @abstractmethod
     def guarantee(self) -> Guarantee[R]:
@@ -62,6 +63,12 @@ class Mechanism(ABC, Generic[R]):
         Returns:
             Shape (len(datasets), count, ...): element [i, j] is the j-th output on dataset i.
         """
+
+    @final
+    def _set(self, **fields: object) -> None:
+        """Set the fields of the frozen instance."""
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
 
     @final
     def release(self, data: object, *, rng: Rng | np.random.Generator | None = None) -> Output:
@@ -150,6 +157,34 @@ class Mechanism(ABC, Generic[R]):
             ParameterError: not a law of the number of runs, a threshold, or a score.
         """
         return mechanisms.Thresholded(self, runs, threshold, score)
+
+
+class QueryArguments(TypedDict, total=False):
+    """What every constructor of a ``QueryMechanism`` takes."""
+
+    query: Query | None
+
+
+class QueryMechanism(Mechanism[R], ABC):
+    """A mechanism on the value of a query, or on data that is already that value."""
+
+    __slots__ = ()
+
+    relation: R
+    query: Query | None
+
+    @property
+    @final
+    def acts_on_records(self) -> bool:
+        """Whether the mechanism carries its query."""
+        return self.query is not None
+
+    @final
+    def _state(self, relation: object, query: object, **fields: object) -> None:
+        """Set the fields of the frozen instance, its relation and query checked."""
+        fields["relation"] = parameters.require_relation(relation)
+        fields["query"] = require_query(query)
+        self._set(**fields)
 
 
 @final

@@ -98,11 +98,6 @@ class Chained(Mechanism[R]):
         """The relation that both parts share."""
         return self.first.relation
 
-    @property
-    def acts_on_records(self) -> bool:
-        """Both parts act on records."""
-        return True
-
     def guarantee(self) -> Guarantee[R]:
         """The composition of both parts' guarantees.
 

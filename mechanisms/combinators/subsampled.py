@@ -63,11 +63,6 @@ class Subsampled(Mechanism[R]):
         """The neighbouring relation of the base mechanism."""
         return self.base.relation
 
-    @property
-    def acts_on_records(self) -> bool:
-        """True: a sample is drawn from records."""
-        return True
-
     def guarantee(self) -> Guarantee[R]:
         """The base's guarantee, amplified by the theorem for this scheme and relation.
 

@@ -83,11 +83,6 @@ class Aggregated(Mechanism[R]):
             object.__setattr__(self, name, number)
         object.__setattr__(self, "relation", parameters.require_relation(self.relation))
 
-    @property
-    def acts_on_records(self) -> bool:
-        """It splits records."""
-        return True
-
     def guarantee(self) -> Guarantee[R]:
         """State epsilon-bounded range, whatever votes."""
         return post_process(self._mechanism().guarantee(), description="naming the candidate")

@@ -5,10 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final, overload
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Unpack, final, overload
 
 from accountant.arguments import Number
 from accountant.relation import AddRemove, R, Relation, ReplaceOne
@@ -16,8 +13,8 @@ from accountant.sampling.schemes import WithoutReplacement
 from mechanisms import parameters
 from mechanisms.learning.bounded_updates import Contributions
 from mechanisms.learning.grid import PRODUCT_BITS
-from mechanisms.learning.halfspace import mistakes_within, signs
-from mechanisms.learning.perceptron import Perceptron, checked
+from mechanisms.learning.halfspace import mistakes_within
+from mechanisms.learning.perceptron import Perceptron, PerceptronArguments, checked
 from mechanisms.learning.records import GridRecords
 from mechanisms.learning.stops import Stop
 
@@ -85,46 +82,19 @@ class BatchPerceptron(Perceptron[R]):
 
     @overload
     def __init__(
-        self: BatchPerceptron[AddRemove],
-        *,
-        margin: Number,
-        steps: int,
-        sigma: Number,
-        rate: Number = 1,
-        norm: Number | None = 1,
-        stop: Stop | None = None,
-        average: bool = True,
-        features: int | None = None,
+        self: BatchPerceptron[AddRemove], *, rate: Number = 1, **given: Unpack[PerceptronArguments]
     ) -> None: ...
-
     @overload
     def __init__(
-        self,
-        *,
-        margin: Number,
-        steps: int,
-        sigma: Number,
-        rate: Number = 1,
-        norm: Number | None = 1,
-        relation: R,
-        stop: Stop | None = None,
-        average: bool = True,
-        features: int | None = None,
+        self, *, relation: R, rate: Number = 1, **given: Unpack[PerceptronArguments]
     ) -> None: ...
-
     @overload
     def __init__(
         self: BatchPerceptron[ReplaceOne],
         *,
-        margin: Number,
-        steps: int,
-        sigma: Number,
-        norm: Number | None = 1,
         relation: ReplaceOne,
         batch: WithoutReplacement,
-        stop: Stop | None = None,
-        average: bool = True,
-        features: int | None = None,
+        **given: Unpack[PerceptronArguments],
     ) -> None: ...
 
     def __init__(
@@ -153,16 +123,11 @@ class BatchPerceptron(Perceptron[R]):
             features=features,
             batch=batch,
         )
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
+        self._set(**fields)
 
     def _squared_bound(self) -> int:
         """A mistake contributes y x, of norm at most ``norm``."""
         return 1
-
-    def _encode(self, labels: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Class 1 for the label 1, class 0 for the label -1."""
-        return signs(labels)
 
     def _contributions(self, records: GridRecords) -> Contributions:
         limit = math.floor(self._relative_margin() * 2**PRODUCT_BITS)

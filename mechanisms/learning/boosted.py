@@ -82,11 +82,6 @@ class Boosted(Mechanism[R]):
         """The neighbouring relation of the base learner."""
         return self.base.relation
 
-    @property
-    def acts_on_records(self) -> bool:
-        """A learner learns from records."""
-        return True
-
     def guarantee(self) -> Guarantee[R]:
         """The base's guarantee once per fit, composed with that of the pick.
 

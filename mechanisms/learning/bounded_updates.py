@@ -13,7 +13,7 @@ import functools
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Generic, final
+from typing import Final, Generic, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,8 @@ from mechanisms.noise.gaussian import Gaussian
 from mechanisms.outputs import Outputs
 from mechanisms.samplers import default_granularity, gaussian_rounded
 from mechanisms.samplers.rng import Rng
+
+_ALL: Final = Poisson(sampling_rate=1)
 
 # Bounds the memory of many runs on many records: entries of the largest temporary array.
 _ENTRIES = 2**22
@@ -102,13 +104,13 @@ class NoisySums(Generic[R]):
             included, instead of over the last half.
     """
 
-    scheme: SamplingScheme
+    scheme: SamplingScheme = _ALL
     steps: int
     sigma: Fraction
     norm: Fraction
-    squared_bound: int
+    squared_bound: int = 1
     relation: R
-    stop: Stop | None
+    stop: Stop | None = None
     whole: bool = False
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final, overload
+from typing import Required, TypedDict, Unpack, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,15 @@ from mechanisms import parameters
 from mechanisms.learning.halfspace import mistakes_within
 from mechanisms.learning.mistake_exponential import MistakeExponential, checked
 from mechanisms.learning.records import GridRecords
+
+
+class _Arguments(TypedDict, total=False):
+    """What the constructor takes besides the relation."""
+
+    candidates: Required[ArrayLike]
+    margin: Required[Number]
+    epsilon: Required[Number]
+    norm: Number | None
 
 
 @final
@@ -59,25 +68,9 @@ class CandidateExponential(MistakeExponential[R]):
     relation: R
 
     @overload
-    def __init__(
-        self: CandidateExponential[AddRemove],
-        *,
-        candidates: ArrayLike,
-        margin: Number,
-        epsilon: Number,
-        norm: Number | None = 1,
-    ) -> None: ...
-
+    def __init__(self: CandidateExponential[AddRemove], **given: Unpack[_Arguments]) -> None: ...
     @overload
-    def __init__(
-        self,
-        *,
-        candidates: ArrayLike,
-        margin: Number,
-        epsilon: Number,
-        norm: Number | None = 1,
-        relation: R,
-    ) -> None: ...
+    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
 
     def __init__(
         self,
@@ -91,8 +84,7 @@ class CandidateExponential(MistakeExponential[R]):
         directions = tuple(tuple(row) for row in finite_directions(candidates).tolist())
         object.__setattr__(self, "candidates", directions)
         shared = checked(margin=margin, epsilon=epsilon, norm=norm, relation=relation)
-        for name, value in shared.items():
-            object.__setattr__(self, name, value)
+        self._set(**shared)
 
     @property
     def features(self) -> int:

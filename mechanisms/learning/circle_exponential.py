@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final, overload
+from typing import Final, Required, TypedDict, Unpack, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,15 @@ from mechanisms.learning.mistake_exponential import MistakeExponential, checked
 from mechanisms.learning.records import GridRecords
 
 _MOST_DIRECTIONS: Final = 2**20
+
+
+class _Arguments(TypedDict, total=False):
+    """What the constructor takes besides the relation."""
+
+    margin: Required[Number]
+    epsilon: Required[Number]
+    norm: Number | None
+    directions: int
 
 
 @final
@@ -71,25 +80,9 @@ class CircleExponential(MistakeExponential[R]):
     relation: R
 
     @overload
-    def __init__(
-        self: CircleExponential[AddRemove],
-        *,
-        margin: Number,
-        epsilon: Number,
-        norm: Number | None = 1,
-        directions: int = 4096,
-    ) -> None: ...
-
+    def __init__(self: CircleExponential[AddRemove], **given: Unpack[_Arguments]) -> None: ...
     @overload
-    def __init__(
-        self,
-        *,
-        margin: Number,
-        epsilon: Number,
-        norm: Number | None = 1,
-        directions: int = 4096,
-        relation: R,
-    ) -> None: ...
+    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
 
     def __init__(
         self,
@@ -101,8 +94,7 @@ class CircleExponential(MistakeExponential[R]):
         relation: Relation = parameters.DEFAULT_RELATION,
     ) -> None:
         shared = checked(margin=margin, epsilon=epsilon, norm=norm, relation=relation)
-        for name, value in shared.items():
-            object.__setattr__(self, name, value)
+        self._set(**shared)
         number = check.count(directions=directions)
         if number % 2 or not 4 <= number <= _MOST_DIRECTIONS:
             allowed = f"even, at least 4 and at most {_MOST_DIRECTIONS}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final, overload
+from typing import Required, TypedDict, Unpack, final, overload
 
 import numpy as np
 
@@ -29,6 +29,16 @@ from mechanisms.outputs import Outputs
 from mechanisms.samplers import default_granularity, gaussian_rounded
 from mechanisms.samplers.rng import Rng
 from mechanisms.samplers.sampler_arguments import scale
+
+
+class _Arguments(TypedDict, total=False):
+    """What the constructor takes besides the relation."""
+
+    classes: Required[int]
+    sigma: Required[Number]
+    count_sigma: Number | None
+    norm: Number | None
+    features: int | None
 
 
 @final
@@ -68,27 +78,9 @@ class ClassMeans(Mechanism[R]):
     features: int | None
 
     @overload
-    def __init__(
-        self: ClassMeans[AddRemove],
-        *,
-        classes: int,
-        sigma: Number,
-        count_sigma: Number | None = None,
-        norm: Number | None = 1,
-        features: int | None = None,
-    ) -> None: ...
-
+    def __init__(self: ClassMeans[AddRemove], **given: Unpack[_Arguments]) -> None: ...
     @overload
-    def __init__(
-        self,
-        *,
-        classes: int,
-        sigma: Number,
-        count_sigma: Number | None = None,
-        norm: Number | None = 1,
-        relation: R,
-        features: int | None = None,
-    ) -> None: ...
+    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
 
     def __init__(
         self,
@@ -117,11 +109,6 @@ class ClassMeans(Mechanism[R]):
         object.__setattr__(self, "classes", number)
         noise = self.sigma / self._unit if count_sigma is None else scale(count_sigma=count_sigma)
         object.__setattr__(self, "count_sigma", noise)
-
-    @property
-    def acts_on_records(self) -> bool:
-        """A learner learns from records."""
-        return True
 
     @property
     def sensitivity(self) -> L2:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import lcm
-from typing import final, overload
+from typing import Required, TypedDict, Unpack, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,18 @@ from mechanisms.samplers.rng import Rng
 from mechanisms.selection.exponential import ExponentialMechanism
 
 Priors = tuple[Fraction, ...]
+
+
+class _Arguments(TypedDict, total=False):
+    """What the constructor takes besides the relation."""
+
+    cover: Required[Cover | CoverUnion]
+    map: FeatureMap | None
+    epsilon: Number | None
+    factor: Number | None
+    prior: Sequence[Number] | None
+    records: int | None
+    progress: Progress | None
 
 
 @final
@@ -90,31 +102,9 @@ class ExponentialHalfspaces(Mechanism[R]):
     progress: Progress | None = field(compare=False, repr=False)
 
     @overload
-    def __init__(
-        self: ExponentialHalfspaces[ReplaceOne],
-        *,
-        cover: Cover | CoverUnion,
-        map: FeatureMap | None = None,
-        epsilon: Number | None = None,
-        factor: Number | None = None,
-        prior: Sequence[Number] | None = None,
-        records: int | None = None,
-        progress: Progress | None = None,
-    ) -> None: ...
-
+    def __init__(self: ExponentialHalfspaces[ReplaceOne], **given: Unpack[_Arguments]) -> None: ...
     @overload
-    def __init__(
-        self,
-        *,
-        cover: Cover | CoverUnion,
-        map: FeatureMap | None = None,
-        epsilon: Number | None = None,
-        factor: Number | None = None,
-        prior: Sequence[Number] | None = None,
-        relation: R,
-        records: int | None = None,
-        progress: Progress | None = None,
-    ) -> None: ...
+    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
 
     def __init__(
         self,
@@ -146,18 +136,12 @@ class ExponentialHalfspaces(Mechanism[R]):
             "records": None if records is None else check.count(records=records),
             "progress": progress,
         }
-        for name, value in given.items():
-            object.__setattr__(self, name, value)
+        self._set(**given)
 
     @property
     def factor(self) -> Fraction:
         """What a mistake counts in the exponent: epsilon, half of it if records are replaced."""
         return self._mechanism().factor
-
-    @property
-    def acts_on_records(self) -> bool:
-        """A learner learns from records."""
-        return True
 
     def guarantee(self) -> BoundedRange[R]:
         """State epsilon-bounded range of the direction that is looked up."""

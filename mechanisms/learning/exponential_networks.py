@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final, overload
+from typing import Final, Required, TypedDict, Unpack, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +25,18 @@ from mechanisms.samplers.rng import ReplayRng
 _LAYERS: Final = 2
 # Where the rational function below leaves [-1, 1], and tanh is 1 up to 1e-4.
 _FLAT: Final = 4.97
+
+
+class _Arguments(TypedDict, total=False):
+    """What the constructor takes besides the relation."""
+
+    architecture: Required[tuple[int, ...]]
+    candidates: Required[int]
+    seed: Required[int]
+    epsilon: Required[Number]
+    eta: Number
+    gain: Number
+    norm: Number | None
 
 
 @final
@@ -77,31 +89,9 @@ class ExponentialNetworks(MistakeExponential[R]):
     relation: R
 
     @overload
-    def __init__(
-        self: ExponentialNetworks[ReplaceOne],
-        *,
-        architecture: tuple[int, ...],
-        candidates: int,
-        seed: int,
-        epsilon: Number,
-        eta: Number = 1,
-        gain: Number = 1,
-        norm: Number | None = 1,
-    ) -> None: ...
-
+    def __init__(self: ExponentialNetworks[ReplaceOne], **given: Unpack[_Arguments]) -> None: ...
     @overload
-    def __init__(
-        self,
-        *,
-        architecture: tuple[int, ...],
-        candidates: int,
-        seed: int,
-        epsilon: Number,
-        eta: Number = 1,
-        gain: Number = 1,
-        norm: Number | None = 1,
-        relation: R,
-    ) -> None: ...
+    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
 
     def __init__(
         self,
@@ -128,8 +118,7 @@ class ExponentialNetworks(MistakeExponential[R]):
             "gain": check.positive(gain=gain),
             **shared,
         }
-        for name, value in given.items():
-            object.__setattr__(self, name, value)
+        self._set(**given)
 
     @property
     def features(self) -> int:

@@ -68,11 +68,6 @@ class Featured(Mechanism[R]):
         """The neighbouring relation of the base learner."""
         return self.base.relation
 
-    @property
-    def acts_on_records(self) -> bool:
-        """A learner learns from records."""
-        return True
-
     def guarantee(self) -> Guarantee[R]:
         """The base's guarantee.
 

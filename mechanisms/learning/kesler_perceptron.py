@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final, overload
+from typing import Unpack, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from accountant.sampling.schemes import WithoutReplacement
 from mechanisms import parameters
 from mechanisms.learning.bounded_updates import Contributions, Totals
 from mechanisms.learning.grid import RECORD_BITS, STATE_BITS, unit_rows
-from mechanisms.learning.perceptron import Perceptron, checked
+from mechanisms.learning.perceptron import Perceptron, PerceptronArguments, checked
 from mechanisms.learning.records import GridRecords, class_numbers
 from mechanisms.learning.stops import Stop
 
@@ -74,46 +74,21 @@ class KeslerPerceptron(Perceptron[R]):
         self: KeslerPerceptron[AddRemove],
         *,
         classes: int,
-        margin: Number,
-        steps: int,
-        sigma: Number,
         rate: Number = 1,
-        norm: Number | None = 1,
-        stop: Stop | None = None,
-        average: bool = True,
-        features: int | None = None,
+        **given: Unpack[PerceptronArguments],
     ) -> None: ...
-
     @overload
     def __init__(
-        self,
-        *,
-        classes: int,
-        margin: Number,
-        steps: int,
-        sigma: Number,
-        rate: Number = 1,
-        norm: Number | None = 1,
-        relation: R,
-        stop: Stop | None = None,
-        average: bool = True,
-        features: int | None = None,
+        self, *, classes: int, relation: R, rate: Number = 1, **given: Unpack[PerceptronArguments]
     ) -> None: ...
-
     @overload
     def __init__(
         self: KeslerPerceptron[ReplaceOne],
         *,
         classes: int,
-        margin: Number,
-        steps: int,
-        sigma: Number,
-        norm: Number | None = 1,
         relation: ReplaceOne,
         batch: WithoutReplacement,
-        stop: Stop | None = None,
-        average: bool = True,
-        features: int | None = None,
+        **given: Unpack[PerceptronArguments],
     ) -> None: ...
 
     def __init__(
@@ -147,8 +122,7 @@ class KeslerPerceptron(Perceptron[R]):
             features=features,
             batch=batch,
         )
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
+        self._set(**fields)
 
     def _squared_bound(self) -> int:
         """A mistake contributes x to one class and -x to another."""

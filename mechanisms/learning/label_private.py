@@ -77,11 +77,6 @@ class LabelPrivateHalfspaces(Mechanism[ReplaceLabel]):
         """Labels alone are protected."""
         return ReplaceLabel()
 
-    @property
-    def acts_on_records(self) -> bool:
-        """A learner learns from records."""
-        return True
-
     def guarantee(self) -> Guarantee[ReplaceLabel]:
         """State epsilon-bounded range of the direction that is looked up."""
         return post_process(
@@ -167,11 +162,6 @@ class LabelPrivateDescent(Mechanism[ReplaceLabel]):
         """Labels alone are protected."""
         return ReplaceLabel()
 
-    @property
-    def acts_on_records(self) -> bool:
-        """A learner learns from records."""
-        return True
-
     def guarantee(self) -> Guarantee[ReplaceLabel]:
         """mu-GDP of the noisy sums of rows in units of the largest norm."""
         return post_process(
@@ -241,11 +231,6 @@ class RandomizedLabels(Mechanism[ReplaceLabel]):
     def relation(self) -> ReplaceLabel:
         """Labels alone are protected."""
         return ReplaceLabel()
-
-    @property
-    def acts_on_records(self) -> bool:
-        """It answers for every record."""
-        return True
 
     def guarantee(self) -> Guarantee[ReplaceLabel]:
         """What one answer satisfies."""

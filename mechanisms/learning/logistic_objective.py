@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, final, overload
+from typing import Any, Final, Required, TypedDict, Unpack, final, overload
 
 import numpy as np
 
@@ -50,6 +50,15 @@ _SHORTER: Final = Fraction(2**16 - 1, 2**16 + 1)
 _OUTPUT_SHARE: Final = Fraction(2**9, 2**16 + 1)
 # Batches of runs: entries of the largest temporary array. Heuristic.
 _ENTRIES: Final = 2**22
+
+
+class _Arguments(TypedDict, total=False):
+    """What the constructor takes besides the relation."""
+
+    sigma: Required[Number]
+    regulariser: Required[Number]
+    norm: Number | None
+    features: int | None
 
 
 @final
@@ -99,25 +108,9 @@ class LogisticObjective(Mechanism[R]):
     features: int | None
 
     @overload
-    def __init__(
-        self: LogisticObjective[AddRemove],
-        *,
-        sigma: Number,
-        regulariser: Number,
-        norm: Number | None = 1,
-        features: int | None = None,
-    ) -> None: ...
-
+    def __init__(self: LogisticObjective[AddRemove], **given: Unpack[_Arguments]) -> None: ...
     @overload
-    def __init__(
-        self,
-        *,
-        sigma: Number,
-        regulariser: Number,
-        norm: Number | None = 1,
-        relation: R,
-        features: int | None = None,
-    ) -> None: ...
+    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
 
     def __init__(
         self,
@@ -153,11 +146,6 @@ class LogisticObjective(Mechanism[R]):
         """
         given: dict[str, Any] = {"epsilon": epsilon, "regulariser": regulariser, "norm": norm}
         return PureLogisticObjective(**given, relation=relation, features=features)
-
-    @property
-    def acts_on_records(self) -> bool:
-        """A learner learns from records."""
-        return True
 
     @property
     def _bound(self) -> Fraction:

@@ -6,10 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final, overload
+from typing import Required, TypedDict, Unpack, final, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from accountant import arguments as check
 from accountant.arguments import Number
@@ -17,7 +16,6 @@ from accountant.errors import ParameterError
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.rounding import sqrt_up
 from accountant.relation import AddRemove, R, Relation, ReplaceOne, ZeroOut
-from accountant.sampling.schemes import Poisson
 from accountant.sensitivity import L2Contribution
 from mechanisms.learning.bounded_updates import Contributions, NoisySums
 from mechanisms.learning.grid import Vectors
@@ -28,6 +26,25 @@ from mechanisms.learning.sum_learner import SumLearner, checked
 from mechanisms.outputs import Outputs
 from mechanisms.samplers.rng import Rng
 from mechanisms.samplers.sampler_arguments import scale as noise_scale
+
+
+class MappedArguments(TypedDict, total=False):
+    """What the constructors of descents on mapped rows take."""
+
+    margin: Required[Number]
+    norm_bound: Required[Number]
+    mu: Required[Number]
+    map: FeatureMap | None
+    records: int | None
+    radius: Number
+    features: int | None
+
+
+class _Arguments(MappedArguments, total=False):
+    """What the constructor takes besides the relation."""
+
+    steps: Required[int]
+    average: bool
 
 
 @final
@@ -85,35 +102,9 @@ class MarginDescent(SumLearner[R]):
     features: int | None
 
     @overload
-    def __init__(
-        self: MarginDescent[ReplaceOne],
-        *,
-        margin: Number,
-        norm_bound: Number,
-        steps: int,
-        mu: Number,
-        map: FeatureMap | None = None,
-        records: int | None = None,
-        radius: Number = 1,
-        average: bool = True,
-        features: int | None = None,
-    ) -> None: ...
-
+    def __init__(self: MarginDescent[ReplaceOne], **given: Unpack[_Arguments]) -> None: ...
     @overload
-    def __init__(
-        self,
-        *,
-        margin: Number,
-        norm_bound: Number,
-        steps: int,
-        mu: Number,
-        map: FeatureMap | None = None,
-        relation: R,
-        records: int | None = None,
-        radius: Number = 1,
-        average: bool = True,
-        features: int | None = None,
-    ) -> None: ...
+    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
 
     def __init__(
         self,
@@ -148,8 +139,7 @@ class MarginDescent(SumLearner[R]):
             "radius": check.positive(radius=radius),
             **{name: shared[name] for name in ("steps", "relation", "average", "features")},
         }
-        for name, value in given.items():
-            object.__setattr__(self, name, value)
+        self._set(**given)
         noise_scale(sigma=self.sigma)
 
     @property
@@ -170,13 +160,10 @@ class MarginDescent(SumLearner[R]):
     def sums(self) -> NoisySums[R]:
         """The noisy sums that a run releases, with what one record contributes at most."""
         return NoisySums(
-            scheme=Poisson(sampling_rate=1),
             steps=self.steps,
             sigma=self.sigma,
             norm=self.norm_bound,
-            squared_bound=1,
             relation=self.relation,
-            stop=None,
             whole=True,
         )
 
@@ -218,9 +205,6 @@ class MarginDescent(SumLearner[R]):
         if not isinstance(self.map, LinearMap):
             return released
         return np.stack([mapped_back(self.map, runs) for runs in released])
-
-    def _encode(self, labels: NDArray[np.float64]) -> NDArray[np.int64]:
-        return signs(labels)
 
     def _read(self, data: object) -> GridRecords:
         """Map the rows first, and put what comes out on the grid."""

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final, overload
+from typing import Required, TypedDict, Unpack, final, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from accountant.arguments import Number
 from accountant.relation import AddRemove, R, Relation
-from accountant.sampling.schemes import Poisson
 from mechanisms import parameters
 from mechanisms.learning.bounded_updates import Contributions, NoisySums
-from mechanisms.learning.halfspace import mistakes_within, signs
+from mechanisms.learning.halfspace import mistakes_within
 from mechanisms.learning.records import GridRecords
 from mechanisms.learning.sum_learner import SumLearner, checked
+
+
+class _Arguments(TypedDict, total=False):
+    """What the constructor takes besides the relation."""
+
+    sigma: Required[Number]
+    norm: Number | None
+    features: int | None
 
 
 @final
@@ -50,23 +56,9 @@ class MeanHalfspace(SumLearner[R]):
     features: int | None
 
     @overload
-    def __init__(
-        self: MeanHalfspace[AddRemove],
-        *,
-        sigma: Number,
-        norm: Number | None = 1,
-        features: int | None = None,
-    ) -> None: ...
-
+    def __init__(self: MeanHalfspace[AddRemove], **given: Unpack[_Arguments]) -> None: ...
     @overload
-    def __init__(
-        self,
-        *,
-        sigma: Number,
-        norm: Number | None = 1,
-        relation: R,
-        features: int | None = None,
-    ) -> None: ...
+    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
 
     def __init__(
         self,
@@ -91,18 +83,11 @@ class MeanHalfspace(SumLearner[R]):
     def sums(self) -> NoisySums[R]:
         """The one noisy sum that a run releases."""
         return NoisySums(
-            scheme=Poisson(sampling_rate=1),
             steps=1,
             sigma=self.sigma,
             norm=self._unit,
-            squared_bound=1,
             relation=self.relation,
-            stop=None,
         )
-
-    def _encode(self, labels: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Class 1 for the label 1, class 0 for the label -1."""
-        return signs(labels)
 
     def _contributions(self, records: GridRecords) -> Contributions:
         """Every record counts, whatever the state."""

@@ -60,12 +60,6 @@ class MistakeExponential(Mechanism[R], ABC):
         Laws: exact: a sum over the records of 0 or 1, which the record and the direction decide.
         """
 
-    @property
-    @final
-    def acts_on_records(self) -> bool:
-        """A learner learns from records."""
-        return True
-
     @final
     def guarantee(self) -> Guarantee[R]:
         """State epsilon-bounded range of the direction that is looked up."""

@@ -5,25 +5,30 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final, overload
+from typing import Final, Required, Unpack, final, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from accountant import arguments as check
 from accountant.arguments import Number
 from accountant.relation import AddRemove, R, Relation
-from accountant.sampling.schemes import Poisson
 from mechanisms import parameters
 from mechanisms.learning.bounded_updates import Contributions, NoisySums
 from mechanisms.learning.grid import Vectors
-from mechanisms.learning.halfspace import HalfspaceMistakes, hinge_limits, signed, signs
+from mechanisms.learning.halfspace import HalfspaceMistakes, hinge_limits, signed
 from mechanisms.learning.records import GridRecords
-from mechanisms.learning.sum_learner import SumLearner, checked
+from mechanisms.learning.sum_learner import SumArguments, SumLearner, checked
 
 # The paper's loss is max(0, 0.96 margin - y <w, x>) / (0.86 margin): it is 0 where a projection
 # left 0.96 of the margin, and at least 1 where y <w, x> < margin / 10.
 _KEPT: Final = Fraction(96, 100)
+
+
+class _Arguments(SumArguments, total=False):
+    """What the constructor takes besides the relation."""
+
+    margin: Required[Number]
+    expected_size: Required[int]
 
 
 @final
@@ -66,31 +71,9 @@ class NoisyHinge(SumLearner[R]):
     features: int | None
 
     @overload
-    def __init__(
-        self: NoisyHinge[AddRemove],
-        *,
-        margin: Number,
-        expected_size: int,
-        steps: int,
-        sigma: Number,
-        norm: Number | None = 1,
-        average: bool = True,
-        features: int | None = None,
-    ) -> None: ...
-
+    def __init__(self: NoisyHinge[AddRemove], **given: Unpack[_Arguments]) -> None: ...
     @overload
-    def __init__(
-        self,
-        *,
-        margin: Number,
-        expected_size: int,
-        steps: int,
-        sigma: Number,
-        norm: Number | None = 1,
-        relation: R,
-        average: bool = True,
-        features: int | None = None,
-    ) -> None: ...
+    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
 
     def __init__(
         self,
@@ -116,23 +99,16 @@ class NoisyHinge(SumLearner[R]):
         del fields["rate"], fields["batch"]
         fields["margin"] = check.positive(margin=margin)
         fields["expected_size"] = check.count(expected_size=expected_size)
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
+        self._set(**fields)
 
     def sums(self) -> NoisySums[R]:
         """The noisy sums that a run releases, with what one record contributes at most."""
         return NoisySums(
-            scheme=Poisson(sampling_rate=1),
             steps=self.steps,
             sigma=self.sigma,
             norm=self._unit,
-            squared_bound=1,
             relation=self.relation,
-            stop=None,
         )
-
-    def _encode(self, labels: NDArray[np.float64]) -> NDArray[np.int64]:
-        return signs(labels)
 
     def _contributions(self, records: GridRecords) -> Contributions:
         # The engine's states are w / norm, and the grid's rows x / norm.

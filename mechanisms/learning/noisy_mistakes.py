@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final, overload
+from typing import Final, Required, TypedDict, Unpack, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,13 @@ from mechanisms.samplers.sampler_arguments import scale
 
 # Bounds the memory of many models on many records: entries of the largest temporary array.
 _ENTRIES: Final = 2**22
+
+
+class _Arguments(TypedDict, total=False):
+    """What the constructor takes besides the relation."""
+
+    sigma: Required[Number]
+    map: FeatureMap | None
 
 
 @final
@@ -62,12 +69,9 @@ class NoisyMistakes(FollowUp[R]):
     relation: R
 
     @overload
-    def __init__(
-        self: NoisyMistakes[AddRemove], *, sigma: Number, map: FeatureMap | None = None
-    ) -> None: ...
-
+    def __init__(self: NoisyMistakes[AddRemove], **given: Unpack[_Arguments]) -> None: ...
     @overload
-    def __init__(self, *, sigma: Number, map: FeatureMap | None = None, relation: R) -> None: ...
+    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
 
     def __init__(
         self,

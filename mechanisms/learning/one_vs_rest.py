@@ -93,11 +93,6 @@ class OneVsRest(Mechanism[R]):
         """How wide a row is; None takes it from the array."""
         return self.base.features
 
-    @property
-    def acts_on_records(self) -> bool:
-        """A learner learns from records."""
-        return True
-
     def guarantee(self) -> Guarantee[R]:
         """The base's guarantee, composed with itself once per class.
 

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from fractions import Fraction
-from typing import final
+from typing import Required, final
 
 from accountant import arguments as check
+from accountant.arguments import Number
 from accountant.errors import ParameterError
 from accountant.relation import R
 from accountant.sampling.schemes import WithoutReplacement
 from mechanisms.learning.batches import scheme_of
 from mechanisms.learning.bounded_updates import NoisySums
 from mechanisms.learning.stops import Stop
-from mechanisms.learning.sum_learner import SumLearner, checked as shared
+from mechanisms.learning.sum_learner import SumArguments, SumLearner, checked as shared
 
 # Only utility depends on it: no product of a record and a state reaches this many times the norm.
 _UNREACHABLE = 2
+
+
+class PerceptronArguments(SumArguments, total=False):
+    """What the constructors of perceptrons take."""
+
+    margin: Required[Number]
+    stop: Stop | None
 
 
 class Perceptron(SumLearner[R], ABC):

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final, overload
+from typing import Final, Unpack, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,12 @@ from mechanisms import parameters
 from mechanisms.learning.bounded_updates import learned
 from mechanisms.learning.halfspace import signed
 from mechanisms.learning.maps.feature_map import FeatureMap, LinearMap
-from mechanisms.learning.margin_descent import checked_map, mapped_back, mapped_records
+from mechanisms.learning.margin_descent import (
+    MappedArguments,
+    checked_map,
+    mapped_back,
+    mapped_records,
+)
 from mechanisms.learning.smoothed_hinge import SmoothedPass, projected
 from mechanisms.mechanism import Mechanism
 from mechanisms.noise.broadcast import on_grid
@@ -37,6 +42,12 @@ from mechanisms.samplers.sampler_arguments import scale
 _PERMUTATION: Final = "permutation"
 _REPLACEMENT: Final = "with-replacement"
 _LEAST: Final = 4
+
+
+class _Arguments(MappedArguments, total=False):
+    """What the constructor takes besides the relation."""
+
+    sampling: str
 
 
 @final
@@ -93,33 +104,9 @@ class PhasedHinge(Mechanism[R]):
     features: int | None
 
     @overload
-    def __init__(
-        self: PhasedHinge[ReplaceOne],
-        *,
-        margin: Number,
-        norm_bound: Number,
-        mu: Number,
-        map: FeatureMap | None = None,
-        records: int | None = None,
-        radius: Number = 1,
-        sampling: str = _PERMUTATION,
-        features: int | None = None,
-    ) -> None: ...
-
+    def __init__(self: PhasedHinge[ReplaceOne], **given: Unpack[_Arguments]) -> None: ...
     @overload
-    def __init__(
-        self,
-        *,
-        margin: Number,
-        norm_bound: Number,
-        mu: Number,
-        map: FeatureMap | None = None,
-        relation: R,
-        records: int | None = None,
-        radius: Number = 1,
-        sampling: str = _PERMUTATION,
-        features: int | None = None,
-    ) -> None: ...
+    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
 
     def __init__(
         self,
@@ -155,13 +142,7 @@ class PhasedHinge(Mechanism[R]):
             "sampling": sampling,
             "features": None if features is None else check.count(features=features),
         }
-        for name, value in given.items():
-            object.__setattr__(self, name, value)
-
-    @property
-    def acts_on_records(self) -> bool:
-        """A learner learns from records."""
-        return True
+        self._set(**given)
 
     def guarantee(self) -> Guarantee[R]:
         """mu-GDP of the phases on a permutation, or the profile of sampling with replacement."""

@@ -66,11 +66,6 @@ class Projected(Mechanism[R]):
         """The neighbouring relation of the base learner."""
         return self.base.relation
 
-    @property
-    def acts_on_records(self) -> bool:
-        """A learner learns from records."""
-        return True
-
     def guarantee(self) -> Guarantee[R]:
         """The base's guarantee.
 

@@ -95,11 +95,6 @@ class PureLogisticObjective(Mechanism[R]):
             )
 
     @property
-    def acts_on_records(self) -> bool:
-        """A learner learns from records."""
-        return True
-
-    @property
     def _unit(self) -> Fraction:
         """The bound of the rows' norms: 1 if every row is scaled to norm 1."""
         return Fraction(1) if self.norm is None else self.norm

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final, overload
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Final, Required, Unpack, final, overload
 
 from accountant import arguments as check
 from accountant.arguments import Number
@@ -18,12 +15,19 @@ from mechanisms import parameters
 from mechanisms.learning.batches import scheme_of
 from mechanisms.learning.bounded_updates import Contributions, NoisySums
 from mechanisms.learning.grid import Vectors
-from mechanisms.learning.halfspace import HalfspaceMistakes, hinge_limits, signed, signs
+from mechanisms.learning.halfspace import HalfspaceMistakes, hinge_limits, signed
 from mechanisms.learning.records import GridRecords
-from mechanisms.learning.sum_learner import SumLearner, checked
+from mechanisms.learning.sum_learner import SumArguments, SumLearner, checked
 from mechanisms.samplers.sampler_arguments import scale
 
 _LARGEST_DECAY: Final = 2
+
+
+class _Arguments(SumArguments, total=False):
+    """What the constructor takes besides the relation and the sampling."""
+
+    learning_rate: Required[Number]
+    decay: Number
 
 
 @final
@@ -71,46 +75,17 @@ class SubsampledHinge(SumLearner[R]):
 
     @overload
     def __init__(
-        self: SubsampledHinge[AddRemove],
-        *,
-        learning_rate: Number,
-        decay: Number = 0,
-        steps: int,
-        sigma: Number,
-        rate: Number = 1,
-        norm: Number | None = 1,
-        average: bool = True,
-        features: int | None = None,
+        self: SubsampledHinge[AddRemove], *, rate: Number = 1, **given: Unpack[_Arguments]
     ) -> None: ...
-
     @overload
-    def __init__(
-        self,
-        *,
-        learning_rate: Number,
-        decay: Number = 0,
-        steps: int,
-        sigma: Number,
-        rate: Number = 1,
-        norm: Number | None = 1,
-        relation: R,
-        average: bool = True,
-        features: int | None = None,
-    ) -> None: ...
-
+    def __init__(self, *, relation: R, rate: Number = 1, **given: Unpack[_Arguments]) -> None: ...
     @overload
     def __init__(
         self: SubsampledHinge[ReplaceOne],
         *,
-        learning_rate: Number,
-        decay: Number = 0,
-        steps: int,
-        sigma: Number,
-        norm: Number | None = 1,
         relation: ReplaceOne,
         batch: WithoutReplacement,
-        average: bool = True,
-        features: int | None = None,
+        **given: Unpack[_Arguments],
     ) -> None: ...
 
     def __init__(
@@ -143,8 +118,7 @@ class SubsampledHinge(SumLearner[R]):
         if pace * shrinking > _LARGEST_DECAY:
             raise ParameterError("decay", decay, f"at most {_LARGEST_DECAY} / learning_rate")
         fields["learning_rate"], fields["decay"] = pace, shrinking
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
+        self._set(**fields)
 
     def sums(self) -> NoisySums[R]:
         """The noisy sums that a run releases, with what one record contributes at most."""
@@ -153,13 +127,8 @@ class SubsampledHinge(SumLearner[R]):
             steps=self.steps,
             sigma=self.sigma,
             norm=self._unit,
-            squared_bound=1,
             relation=self.relation,
-            stop=None,
         )
-
-    def _encode(self, labels: NDArray[np.float64]) -> NDArray[np.int64]:
-        return signs(labels)
 
     def _contributions(self, records: GridRecords) -> Contributions:
         # The engine's states are w / norm, and the grid's rows x / norm.

@@ -5,12 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import final
+from typing import Required, TypedDict, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from accountant import arguments as check
+from accountant.arguments import Number
 from accountant.errors import ParameterError
 from accountant.guarantees.guarantee import Guarantee
 from accountant.relation import R
@@ -18,11 +19,22 @@ from mechanisms import parameters
 from mechanisms.learning.batches import Batches, fixed_size
 from mechanisms.learning.bounded_updates import Contributions, NoisySums
 from mechanisms.learning.grid import WIDEST
+from mechanisms.learning.halfspace import signs
 from mechanisms.learning.records import GridRecords, on_grid
 from mechanisms.mechanism import Mechanism
 from mechanisms.outputs import Outputs
 from mechanisms.samplers.rng import Rng
 from mechanisms.samplers.sampler_arguments import scale
+
+
+class SumArguments(TypedDict, total=False):
+    """What the constructors of learners with several noisy sums take."""
+
+    steps: Required[int]
+    sigma: Required[Number]
+    norm: Number | None
+    average: bool
+    features: int | None
 
 
 class SumLearner(Mechanism[R], ABC):
@@ -39,19 +51,13 @@ class SumLearner(Mechanism[R], ABC):
     def sums(self) -> NoisySums[R]:
         """The noisy sums that a run releases, with what one record contributes at most."""
 
-    @abstractmethod
     def _encode(self, labels: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Class numbers of the labels, -1 for an unknown one."""
+        """Return the class numbers of the labels, by default of 1 and -1; -1 for an unknown one."""
+        return signs(labels)
 
     @abstractmethod
     def _contributions(self, records: GridRecords) -> Contributions:
         """What the records of one dataset contribute in a given state."""
-
-    @property
-    @final
-    def acts_on_records(self) -> bool:
-        """A learner learns from records."""
-        return True
 
     def guarantee(self) -> Guarantee[R]:
         """What the noisy sums of all steps satisfy, and so every function of them.

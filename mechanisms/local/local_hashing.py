@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final, overload
+from typing import Final, Unpack, final, overload
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from accountant.relation import AddRemove, R, Relation
 from mechanisms import parameters
 from mechanisms.local.reports import (
     Frequencies,
+    ReportArguments,
     category_count,
     estimated,
     local_epsilon,
@@ -28,9 +29,9 @@ from mechanisms.local.reports import (
     share_down,
 )
 from mechanisms.local.values import one_category
-from mechanisms.mechanism import Mechanism
+from mechanisms.mechanism import QueryMechanism
 from mechanisms.outputs import Outputs
-from mechanisms.queries.query import Query, require_query
+from mechanisms.queries.query import Query
 from mechanisms.samplers.coins import bernoulli
 from mechanisms.samplers.integers import uniform_below
 from mechanisms.samplers.rng import Rng
@@ -41,9 +42,15 @@ MECHANISM_LOCAL_HASHING: Final = Theorem(
 )
 
 
+class _Arguments(ReportArguments, total=False):
+    """What the constructor takes besides the relation."""
+
+    cells: int | None
+
+
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class LocalHashing(Mechanism[R]):
+class LocalHashing(QueryMechanism[R]):
     """Release a fresh hash function and the category's cell, by randomised response on the cells.
 
     With g cells, g prime, a category is its digits x_1, ..., x_d in base g, and its cell is a_1
@@ -78,25 +85,9 @@ class LocalHashing(Mechanism[R]):
     query: Query | None
 
     @overload
-    def __init__(
-        self: LocalHashing[AddRemove],
-        *,
-        epsilon: Number,
-        categories: int,
-        cells: int | None = None,
-        query: Query | None = None,
-    ) -> None: ...
-
+    def __init__(self: LocalHashing[AddRemove], **given: Unpack[_Arguments]) -> None: ...
     @overload
-    def __init__(
-        self,
-        *,
-        epsilon: Number,
-        categories: int,
-        cells: int | None = None,
-        relation: R,
-        query: Query | None = None,
-    ) -> None: ...
+    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
 
     def __init__(
         self,
@@ -108,11 +99,9 @@ class LocalHashing(Mechanism[R]):
         query: Query | None = None,
     ) -> None:
         exact, total = local_epsilon(epsilon), category_count(categories)
-        object.__setattr__(self, "epsilon", exact)
-        object.__setattr__(self, "categories", total)
-        object.__setattr__(self, "cells", _prime(exact, total, cells))
-        object.__setattr__(self, "relation", parameters.require_relation(relation))
-        object.__setattr__(self, "query", require_query(query))
+        self._state(
+            relation, query, epsilon=exact, categories=total, cells=_prime(exact, total, cells)
+        )
 
     @property
     def keep(self) -> Fraction:
@@ -123,11 +112,6 @@ class LocalHashing(Mechanism[R]):
     def digits(self) -> int:
         """How many digits in base g a category has."""
         return len(_digits(self.categories - 1, self.cells))
-
-    @property
-    def acts_on_records(self) -> bool:
-        """Whether the mechanism carries its query."""
-        return self.query is not None
 
     def guarantee(self) -> DominatingPair[R]:
         """Randomised response on the cells, diluted by shared cells."""

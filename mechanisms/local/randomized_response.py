@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final, overload
+from typing import Final, Required, Unpack, final, overload
 
 import numpy as np
 
@@ -21,10 +21,10 @@ from accountant.pairs.randomized_response import RandomizedResponsePair
 from accountant.relation import AddRemove, R, Relation
 from accountant.side_conditions import CATEGORIES, OUTPUT_ALONE, RANDOM_BITS
 from mechanisms import parameters
-from mechanisms.mechanism import Mechanism
+from mechanisms.mechanism import QueryArguments, QueryMechanism
 from mechanisms.noise.broadcast import repeated_values
 from mechanisms.outputs import Outputs
-from mechanisms.queries.query import Query, require_query, whole_values
+from mechanisms.queries.query import Query, whole_values
 from mechanisms.samplers import randomized_response
 from mechanisms.samplers.rng import Rng
 
@@ -37,9 +37,16 @@ MECHANISM_RANDOMIZED_RESPONSE: Final = Theorem(
 )
 
 
+class _Arguments(QueryArguments, total=False):
+    """What the constructor takes besides the relation."""
+
+    epsilon: Required[Number]
+    categories: int
+
+
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class RandomizedResponse(Mechanism[R]):
+class RandomizedResponse(QueryMechanism[R]):
     """Release one of k categories: the true one with weight e^epsilon, each other with weight 1.
 
     It acts on ONE categorical value: the answer of one person, or a query's categorical result.
@@ -71,18 +78,9 @@ class RandomizedResponse(Mechanism[R]):
     query: Query | None
 
     @overload
-    def __init__(
-        self: RandomizedResponse[AddRemove],
-        *,
-        epsilon: Number,
-        categories: int = 2,
-        query: Query | None = None,
-    ) -> None: ...
-
+    def __init__(self: RandomizedResponse[AddRemove], **given: Unpack[_Arguments]) -> None: ...
     @overload
-    def __init__(
-        self, *, epsilon: Number, categories: int = 2, relation: R, query: Query | None = None
-    ) -> None: ...
+    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
 
     def __init__(
         self,
@@ -98,15 +96,7 @@ class RandomizedResponse(Mechanism[R]):
         total = arguments.whole(categories=categories)
         if not 2 <= total <= _MOST_CATEGORIES:
             raise ParameterError("categories", categories, "from 2 to 2^62")
-        object.__setattr__(self, "epsilon", exact)
-        object.__setattr__(self, "categories", total)
-        object.__setattr__(self, "relation", parameters.require_relation(relation))
-        object.__setattr__(self, "query", require_query(query))
-
-    @property
-    def acts_on_records(self) -> bool:
-        """Whether the mechanism carries its query."""
-        return self.query is not None
+        self._state(relation, query, epsilon=exact, categories=total)
 
     def guarantee(self) -> DominatingPair[R]:
         """The laws of the output at two different categories, the same in both directions."""

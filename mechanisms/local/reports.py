@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final
+from typing import Final, Required, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from accountant.pairs.finite import FinitePair
 from accountant.pairs.product import Product
 from accountant.relation import R
 from accountant.side_conditions import CATEGORIES, OUTPUT_ALONE, RANDOM_BITS
+from mechanisms.mechanism import QueryArguments
 
 _GRID: Final = 1 << 60
 _MOST_EPSILON: Final = 32
@@ -41,6 +42,13 @@ class Frequencies:
     estimate: NDArray[np.float64]
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
+
+
+class ReportArguments(QueryArguments, total=False):
+    """What the constructors of reports take besides the relation."""
+
+    epsilon: Required[Number]
+    categories: Required[int]
 
 
 def local_epsilon(epsilon: Number) -> Fraction:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final, overload
+from typing import Final, Unpack, final, overload
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from accountant.relation import AddRemove, R, Relation
 from mechanisms import parameters
 from mechanisms.local.reports import (
     Frequencies,
+    ReportArguments,
     category_count,
     estimated,
     local_epsilon,
@@ -28,9 +29,9 @@ from mechanisms.local.reports import (
     share_down,
 )
 from mechanisms.local.values import one_category
-from mechanisms.mechanism import Mechanism
+from mechanisms.mechanism import QueryMechanism
 from mechanisms.outputs import Outputs
-from mechanisms.queries.query import Query, require_query
+from mechanisms.queries.query import Query
 from mechanisms.samplers.coins import bernoulli
 from mechanisms.samplers.rng import Rng
 from mechanisms.samplers.subset import subset_without_replacement
@@ -41,9 +42,15 @@ MECHANISM_SUBSET_SELECTION: Final = Theorem(
 )
 
 
+class _Arguments(ReportArguments, total=False):
+    """What the constructor takes besides the relation."""
+
+    size: int | None
+
+
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class SubsetSelection(Mechanism[R]):
+class SubsetSelection(QueryMechanism[R]):
     """Release a uniformly random set of d categories that holds the true one with a probability.
 
     With k categories that probability is ``keep`` = d e^epsilon/(d e^epsilon + k - d), rounded
@@ -76,25 +83,9 @@ class SubsetSelection(Mechanism[R]):
     query: Query | None
 
     @overload
-    def __init__(
-        self: SubsetSelection[AddRemove],
-        *,
-        epsilon: Number,
-        categories: int,
-        size: int | None = None,
-        query: Query | None = None,
-    ) -> None: ...
-
+    def __init__(self: SubsetSelection[AddRemove], **given: Unpack[_Arguments]) -> None: ...
     @overload
-    def __init__(
-        self,
-        *,
-        epsilon: Number,
-        categories: int,
-        size: int | None = None,
-        relation: R,
-        query: Query | None = None,
-    ) -> None: ...
+    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
 
     def __init__(
         self,
@@ -106,21 +97,14 @@ class SubsetSelection(Mechanism[R]):
         query: Query | None = None,
     ) -> None:
         exact, total = local_epsilon(epsilon), category_count(categories)
-        object.__setattr__(self, "epsilon", exact)
-        object.__setattr__(self, "categories", total)
-        object.__setattr__(self, "size", _size(exact, total, size))
-        object.__setattr__(self, "relation", parameters.require_relation(relation))
-        object.__setattr__(self, "query", require_query(query))
+        self._state(
+            relation, query, epsilon=exact, categories=total, size=_size(exact, total, size)
+        )
 
     @property
     def keep(self) -> Fraction:
         """The probability that the set holds the true category."""
         return share_down(self.epsilon, self.size, self.categories - self.size)
-
-    @property
-    def acts_on_records(self) -> bool:
-        """Whether the mechanism carries its query."""
-        return self.query is not None
 
     def guarantee(self) -> DominatingPair[R]:
         """The sets that hold one of two categories and not the other."""

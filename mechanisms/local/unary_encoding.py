@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final, overload
+from typing import Final, Required, Unpack, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from accountant.relation import AddRemove, R, Relation
 from mechanisms import parameters
 from mechanisms.local.reports import (
     Frequencies,
+    ReportArguments,
     category_count,
     estimated,
     local_epsilon,
@@ -28,9 +29,9 @@ from mechanisms.local.reports import (
     share_down,
 )
 from mechanisms.local.values import one_category
-from mechanisms.mechanism import Mechanism
+from mechanisms.mechanism import QueryArguments, QueryMechanism
 from mechanisms.outputs import Outputs
-from mechanisms.queries.query import Query, require_query
+from mechanisms.queries.query import Query
 from mechanisms.samplers.coins import bernoulli
 from mechanisms.samplers.rng import Rng
 
@@ -43,9 +44,15 @@ MECHANISM_UNARY_ENCODING: Final = Theorem(
 )
 
 
+class _UnaryEncodingArguments(ReportArguments, total=False):
+    """What the constructor takes besides the relation."""
+
+    symmetric: bool
+
+
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class UnaryEncoding(Mechanism[R]):
+class UnaryEncoding(QueryMechanism[R]):
     """Release one bit for each category: that of the true one is 1 with probability ``keep``.
 
     The bit of every other category is 1 with probability ``flip``. Optimised unary encoding has
@@ -82,24 +89,10 @@ class UnaryEncoding(Mechanism[R]):
 
     @overload
     def __init__(
-        self: UnaryEncoding[AddRemove],
-        *,
-        epsilon: Number,
-        categories: int,
-        symmetric: bool = False,
-        query: Query | None = None,
+        self: UnaryEncoding[AddRemove], **given: Unpack[_UnaryEncodingArguments]
     ) -> None: ...
-
     @overload
-    def __init__(
-        self,
-        *,
-        epsilon: Number,
-        categories: int,
-        symmetric: bool = False,
-        relation: R,
-        query: Query | None = None,
-    ) -> None: ...
+    def __init__(self, *, relation: R, **given: Unpack[_UnaryEncodingArguments]) -> None: ...
 
     def __init__(
         self,
@@ -112,11 +105,13 @@ class UnaryEncoding(Mechanism[R]):
     ) -> None:
         if not isinstance(symmetric, bool):
             raise ParameterError("symmetric", symmetric, "True or False")
-        object.__setattr__(self, "epsilon", local_epsilon(epsilon))
-        object.__setattr__(self, "categories", category_count(categories))
-        object.__setattr__(self, "symmetric", symmetric)
-        object.__setattr__(self, "relation", parameters.require_relation(relation))
-        object.__setattr__(self, "query", require_query(query))
+        self._state(
+            relation,
+            query,
+            epsilon=local_epsilon(epsilon),
+            categories=category_count(categories),
+            symmetric=symmetric,
+        )
 
     @property
     def keep(self) -> Fraction:
@@ -127,11 +122,6 @@ class UnaryEncoding(Mechanism[R]):
     def flip(self) -> Fraction:
         """The probability of a 1 for another category."""
         return 1 - (self.keep if self.symmetric else share_down(self.epsilon, 1, 1))
-
-    @property
-    def acts_on_records(self) -> bool:
-        """Whether the mechanism carries its query."""
-        return self.query is not None
 
     def guarantee(self) -> DominatingPair[R]:
         """The laws of the two bits in which two categories differ."""
@@ -154,9 +144,18 @@ class UnaryEncoding(Mechanism[R]):
         return bit_frequencies(reports, self.categories, self.keep, self.flip, confidence)
 
 
+class _RapporArguments(QueryArguments, total=False):
+    """What the constructor takes besides the relation."""
+
+    f: Required[Number]
+    one: Required[Number]
+    zero: Required[Number]
+    categories: Required[int]
+
+
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class Rappor(Mechanism[R]):
+class Rappor(QueryMechanism[R]):
     """Basic RAPPOR: bits of the category, randomised for good and then again for each report.
 
     The permanent response turns each bit into a fair coin with probability f; the report is 1 with
@@ -191,27 +190,9 @@ class Rappor(Mechanism[R]):
     query: Query | None
 
     @overload
-    def __init__(
-        self: Rappor[AddRemove],
-        *,
-        f: Number,
-        one: Number,
-        zero: Number,
-        categories: int,
-        query: Query | None = None,
-    ) -> None: ...
-
+    def __init__(self: Rappor[AddRemove], **given: Unpack[_RapporArguments]) -> None: ...
     @overload
-    def __init__(
-        self,
-        *,
-        f: Number,
-        one: Number,
-        zero: Number,
-        categories: int,
-        relation: R,
-        query: Query | None = None,
-    ) -> None: ...
+    def __init__(self, *, relation: R, **given: Unpack[_RapporArguments]) -> None: ...
 
     def __init__(
         self,
@@ -223,12 +204,14 @@ class Rappor(Mechanism[R]):
         relation: Relation = parameters.DEFAULT_RELATION,
         query: Query | None = None,
     ) -> None:
-        object.__setattr__(self, "f", arguments.probability(f=f))
-        object.__setattr__(self, "one", arguments.probability(one=one))
-        object.__setattr__(self, "zero", arguments.probability(zero=zero))
-        object.__setattr__(self, "categories", category_count(categories))
-        object.__setattr__(self, "relation", parameters.require_relation(relation))
-        object.__setattr__(self, "query", require_query(query))
+        self._state(
+            relation,
+            query,
+            f=arguments.probability(f=f),
+            one=arguments.probability(one=one),
+            zero=arguments.probability(zero=zero),
+            categories=category_count(categories),
+        )
         if self.f == 1 or self.one <= self.zero:
             raise ParameterError("one", (f, one, zero), "above zero, and f below 1")
 
@@ -241,11 +224,6 @@ class Rappor(Mechanism[R]):
     def flip(self) -> Fraction:
         """The probability that the report's bit of another category is 1."""
         return self.f / 2 * self.one + (1 - self.f / 2) * self.zero
-
-    @property
-    def acts_on_records(self) -> bool:
-        """Whether the mechanism carries its query."""
-        return self.query is not None
 
     def guarantee(self) -> DominatingPair[R]:
         """The laws of the two bits in which two categories differ."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Final, final, overload
+from typing import Final, Required, Unpack, final, overload
 
 from accountant import arguments
 from accountant.arguments import Number
@@ -20,11 +20,11 @@ from accountant.pairs.product import Product
 from accountant.relation import AddRemove, R, Relation
 from accountant.sensitivity import L1
 from mechanisms import parameters
-from mechanisms.mechanism import Mechanism
+from mechanisms.mechanism import QueryArguments, QueryMechanism
 from mechanisms.noise.broadcast import add_whole, repeated_values
 from mechanisms.noise.finite_mechanism import MECHANISM_FINITE
 from mechanisms.outputs import Outputs
-from mechanisms.queries.query import Query, require_query, whole_values
+from mechanisms.queries.query import Query, whole_values
 from mechanisms.samplers.integers import uniform_below
 from mechanisms.samplers.law import from_law
 from mechanisms.samplers.rng import Rng
@@ -34,9 +34,17 @@ _MOST_STEPS: Final = 400
 _BITS: Final = 16
 
 
+class _Arguments(QueryArguments, total=False):
+    """What the constructor takes besides the relation."""
+
+    epsilon: Required[Number]
+    delta: Required[Number]
+    sensitivity: Required[L1]
+
+
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class CanonicalNoise(Mechanism[R]):
+class CanonicalNoise(QueryMechanism[R]):
     """Add noise to ONE whole number that spends epsilon and delta whole: the integer Tulap.
 
     The noise is k K + U: k the whole part of the sensitivity, U uniform on the k whole numbers from
@@ -71,25 +79,9 @@ class CanonicalNoise(Mechanism[R]):
     query: Query | None
 
     @overload
-    def __init__(
-        self: CanonicalNoise[AddRemove],
-        *,
-        epsilon: Number,
-        delta: Number,
-        sensitivity: L1,
-        query: Query | None = None,
-    ) -> None: ...
-
+    def __init__(self: CanonicalNoise[AddRemove], **given: Unpack[_Arguments]) -> None: ...
     @overload
-    def __init__(
-        self,
-        *,
-        epsilon: Number,
-        delta: Number,
-        sensitivity: L1,
-        relation: R,
-        query: Query | None = None,
-    ) -> None: ...
+    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
 
     def __init__(
         self,
@@ -106,17 +98,14 @@ class CanonicalNoise(Mechanism[R]):
         mass = arguments.probability(delta=delta)
         if not 0 < mass <= Fraction(1, 2):
             raise ParameterError("delta", float(mass), "in (0, 1/2]")
-        object.__setattr__(self, "epsilon", arguments.positive(epsilon=epsilon))
-        object.__setattr__(self, "delta", mass)
-        object.__setattr__(self, "sensitivity", required)
-        object.__setattr__(self, "relation", parameters.require_relation(relation))
-        object.__setattr__(self, "query", require_query(query))
+        self._state(
+            relation,
+            query,
+            epsilon=arguments.positive(epsilon=epsilon),
+            delta=mass,
+            sensitivity=required,
+        )
         self.masses()
-
-    @property
-    def acts_on_records(self) -> bool:
-        """Whether the mechanism carries its query."""
-        return self.query is not None
 
     def masses(self) -> tuple[Fraction, ...]:
         """The probabilities of K, symmetric about the middle one.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final, overload
+from typing import Final, Required, Unpack, final, overload
 
 from accountant.arguments import Number
 from accountant.guarantees.dominating_pair import DominatingPair
@@ -18,10 +18,10 @@ from accountant.pairs.product import Factor, Product
 from accountant.relation import AddRemove, R, Relation
 from accountant.sensitivity import L1, L2
 from mechanisms import parameters
-from mechanisms.mechanism import Mechanism
+from mechanisms.mechanism import QueryArguments, QueryMechanism
 from mechanisms.noise.broadcast import add_whole, repeated_values
 from mechanisms.outputs import Outputs
-from mechanisms.queries.query import Query, require_query, whole_values
+from mechanisms.queries.query import Query, whole_values
 from mechanisms.samplers import discrete_gaussian
 from mechanisms.samplers.rng import Rng
 from mechanisms.samplers.sampler_arguments import scale as noise_scale
@@ -34,9 +34,16 @@ MECHANISM_DISCRETE_GAUSSIAN_ZCDP: Final = Theorem(
 )
 
 
+class _Arguments(QueryArguments, total=False):
+    """What the constructor takes besides the relation."""
+
+    sigma: Required[Number]
+    sensitivity: Required[L1 | L2]
+
+
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class DiscreteGaussian(Mechanism[R]):
+class DiscreteGaussian(QueryMechanism[R]):
     """Add independent discrete Gaussian noise to every coordinate of an integer query.
 
     The noise has P(z) proportional to e^(-z^2 / (2 sigma^2)) on the whole numbers.
@@ -75,23 +82,9 @@ class DiscreteGaussian(Mechanism[R]):
     query: Query | None
 
     @overload
-    def __init__(
-        self: DiscreteGaussian[AddRemove],
-        *,
-        sigma: Number,
-        sensitivity: L1 | L2,
-        query: Query | None = None,
-    ) -> None: ...
-
+    def __init__(self: DiscreteGaussian[AddRemove], **given: Unpack[_Arguments]) -> None: ...
     @overload
-    def __init__(
-        self,
-        *,
-        sigma: Number,
-        sensitivity: L1 | L2,
-        relation: R,
-        query: Query | None = None,
-    ) -> None: ...
+    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
 
     def __init__(
         self,
@@ -103,15 +96,7 @@ class DiscreteGaussian(Mechanism[R]):
     ) -> None:
         required = parameters.require_sensitivity(sensitivity, L1, L2)
         parameters.units(required)
-        object.__setattr__(self, "sigma", noise_scale(sigma=sigma))
-        object.__setattr__(self, "sensitivity", required)
-        object.__setattr__(self, "relation", parameters.require_relation(relation))
-        object.__setattr__(self, "query", require_query(query))
-
-    @property
-    def acts_on_records(self) -> bool:
-        """Whether the mechanism carries its query."""
-        return self.query is not None
+        self._state(relation, query, sigma=noise_scale(sigma=sigma), sensitivity=required)
 
     def guarantee(self) -> DominatingPair[R] | ZCDP[R]:
         """A dominating pair for L1, and for L2 below 2; zCDP for a larger L2 sensitivity."""

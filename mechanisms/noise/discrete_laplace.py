@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final, overload
+from typing import Final, Required, Unpack, final, overload
 
 from accountant.arguments import Number
 from accountant.guarantees.dominating_pair import DominatingPair
@@ -17,10 +17,10 @@ from accountant.pairs.product import Product
 from accountant.relation import AddRemove, R, Relation
 from accountant.sensitivity import L1
 from mechanisms import parameters
-from mechanisms.mechanism import Mechanism
+from mechanisms.mechanism import QueryArguments, QueryMechanism
 from mechanisms.noise.broadcast import add_whole, repeated_values
 from mechanisms.outputs import Outputs
-from mechanisms.queries.query import Query, require_query, whole_values
+from mechanisms.queries.query import Query, whole_values
 from mechanisms.samplers import discrete_laplace
 from mechanisms.samplers.rng import Rng
 from mechanisms.samplers.sampler_arguments import scale as noise_scale
@@ -31,9 +31,16 @@ MECHANISM_DISCRETE_LAPLACE: Final = Theorem(
 )
 
 
+class _Arguments(QueryArguments, total=False):
+    """What the constructor takes besides the relation."""
+
+    scale: Required[Number]
+    sensitivity: Required[L1]
+
+
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class DiscreteLaplace(Mechanism[R]):
+class DiscreteLaplace(QueryMechanism[R]):
     """Add independent discrete Laplace noise to every coordinate of an integer query.
 
     The noise has P(z) proportional to e^(-|z| / scale) on the whole numbers.
@@ -63,23 +70,9 @@ class DiscreteLaplace(Mechanism[R]):
     query: Query | None
 
     @overload
-    def __init__(
-        self: DiscreteLaplace[AddRemove],
-        *,
-        scale: Number,
-        sensitivity: L1,
-        query: Query | None = None,
-    ) -> None: ...
-
+    def __init__(self: DiscreteLaplace[AddRemove], **given: Unpack[_Arguments]) -> None: ...
     @overload
-    def __init__(
-        self,
-        *,
-        scale: Number,
-        sensitivity: L1,
-        relation: R,
-        query: Query | None = None,
-    ) -> None: ...
+    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
 
     def __init__(
         self,
@@ -91,15 +84,7 @@ class DiscreteLaplace(Mechanism[R]):
     ) -> None:
         required = parameters.require_sensitivity(sensitivity, L1)
         parameters.whole_part(required.value)
-        object.__setattr__(self, "scale", noise_scale(scale=scale))
-        object.__setattr__(self, "sensitivity", required)
-        object.__setattr__(self, "relation", parameters.require_relation(relation))
-        object.__setattr__(self, "query", require_query(query))
-
-    @property
-    def acts_on_records(self) -> bool:
-        """Whether the mechanism carries its query."""
-        return self.query is not None
+        self._state(relation, query, scale=noise_scale(scale=scale), sensitivity=required)
 
     def guarantee(self) -> DominatingPair[R]:
         """The discrete Laplace pair at the whole part of the sensitivity, in both directions."""

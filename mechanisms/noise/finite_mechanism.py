@@ -21,7 +21,7 @@ from accountant.pairs.product import Product
 from accountant.relation import AddRemove, R, Relation
 from accountant.side_conditions import CATEGORIES, OUTPUT_ALONE, RANDOM_BITS
 from mechanisms import parameters
-from mechanisms.mechanism import Mechanism
+from mechanisms.mechanism import QueryMechanism
 from mechanisms.outputs import Outputs
 from mechanisms.queries.query import Query, require_query, whole_values
 from mechanisms.samplers.law import from_law
@@ -41,7 +41,7 @@ MECHANISM_FINITE: Final = Theorem(
 
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class FiniteMechanism(Mechanism[R]):
+class FiniteMechanism(QueryMechanism[R]):
     """Release output y on dataset x with probability ``table[x][y]``.
 
     It acts on ONE dataset's number, or a query's result that is one. Everything about it is exact
@@ -106,11 +106,6 @@ class FiniteMechanism(Mechanism[R]):
         listed = _neighbours(neighbours, len(exact), both=self.relation.symmetric)
         object.__setattr__(self, "neighbours", listed)
         object.__setattr__(self, "query", require_query(query))
-
-    @property
-    def acts_on_records(self) -> bool:
-        """Whether the mechanism carries its query."""
-        return self.query is not None
 
     def guarantee(self) -> DominatingPair[R]:
         """The smallest pair above all neighbours, for each order."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final, overload
+from typing import Final, Required, Unpack, final, overload
 
 from accountant.arguments import Number
 from accountant.guarantees.dominating_pair import DominatingPair
@@ -20,10 +20,10 @@ from accountant.side_conditions import SUM_OF_CONTRIBUTIONS
 from accountant.theorems.subsampling.gaussian_sum import subsample_gaussian_sum
 from accountant.theorems.subsampling.poisson import subsample_poisson
 from mechanisms import parameters
-from mechanisms.mechanism import Mechanism
+from mechanisms.mechanism import QueryArguments, QueryMechanism
 from mechanisms.noise.broadcast import on_grid, repeated_values
 from mechanisms.outputs import Outputs
-from mechanisms.queries.query import Query, real_values, require_query
+from mechanisms.queries.query import Query, real_values
 from mechanisms.samplers import default_granularity, gaussian_rounded
 from mechanisms.samplers.rng import Rng
 from mechanisms.samplers.sampler_arguments import granularity as power_of_two, scale as noise_scale
@@ -34,9 +34,17 @@ MECHANISM_GAUSSIAN: Final = Theorem(
 )
 
 
+class _Arguments(QueryArguments, total=False):
+    """What the constructor takes besides the relation."""
+
+    sigma: Required[Number]
+    sensitivity: Required[L2 | L2Contribution]
+    granularity: Number | None
+
+
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class Gaussian(Mechanism[R]):
+class Gaussian(QueryMechanism[R]):
     """Add independent N(0, sigma^2) noise to every coordinate of a real-valued query.
 
     What is released is the ideal real-valued output, correctly rounded to the nearest multiple of
@@ -77,25 +85,9 @@ class Gaussian(Mechanism[R]):
     granularity: Fraction
 
     @overload
-    def __init__(
-        self: Gaussian[AddRemove],
-        *,
-        sigma: Number,
-        sensitivity: L2 | L2Contribution,
-        query: Query | None = None,
-        granularity: Number | None = None,
-    ) -> None: ...
-
+    def __init__(self: Gaussian[AddRemove], **given: Unpack[_Arguments]) -> None: ...
     @overload
-    def __init__(
-        self,
-        *,
-        sigma: Number,
-        sensitivity: L2 | L2Contribution,
-        relation: R,
-        query: Query | None = None,
-        granularity: Number | None = None,
-    ) -> None: ...
+    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
 
     def __init__(
         self,
@@ -113,21 +105,18 @@ class Gaussian(Mechanism[R]):
         contribution = sensitivity if isinstance(sensitivity, L2Contribution) else None
         if contribution is not None:
             moved = contribution.under(neighbours)
-        object.__setattr__(self, "sensitivity", parameters.require_sensitivity(moved, L2))
-        object.__setattr__(self, "contribution", contribution)
-        object.__setattr__(self, "relation", neighbours)
-        object.__setattr__(self, "query", require_query(query))
-        object.__setattr__(self, "granularity", power_of_two(granularity=grid)[0])
+        self._state(
+            relation,
+            query,
+            sensitivity=parameters.require_sensitivity(moved, L2),
+            contribution=contribution,
+            granularity=power_of_two(granularity=grid)[0],
+        )
 
     @property
     def noise_multiplier(self) -> Fraction:
         """The ratio sigma / sensitivity, dimensionless."""
         return self.sigma / self.sensitivity.value
-
-    @property
-    def acts_on_records(self) -> bool:
-        """Whether the mechanism carries its query."""
-        return self.query is not None
 
     def guarantee(self) -> GDP[R]:
         """mu-GDP with mu = sensitivity / sigma, exactly."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, Literal, TypeAlias, final, overload
+from typing import Any, Final, Literal, Required, TypeAlias, Unpack, final, overload
 
 from accountant import arguments
 from accountant.arguments import Number
@@ -21,11 +21,11 @@ from accountant.relation import AddRemove, R, Relation
 from accountant.sensitivity import L1
 from accountant.side_conditions import FEW_CELLS
 from mechanisms import parameters
-from mechanisms.mechanism import Mechanism
+from mechanisms.mechanism import QueryArguments, QueryMechanism
 from mechanisms.noise.discrete_gaussian import DiscreteGaussian
 from mechanisms.noise.discrete_laplace import DiscreteLaplace
 from mechanisms.outputs import Outputs
-from mechanisms.queries.query import Query, require_query
+from mechanisms.queries.query import Query
 from mechanisms.samplers.rng import Rng
 from mechanisms.samplers.sampler_arguments import scale as noise_scale
 
@@ -37,9 +37,18 @@ MECHANISM_HISTOGRAM: Final = Theorem(
 )
 
 
+class _Arguments(QueryArguments, total=False):
+    """What the constructor takes besides the relation."""
+
+    scale: Required[Number]
+    noise: Noise
+    contributions: int
+    largest: int
+
+
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class Histogram(Mechanism[R]):
+class Histogram(QueryMechanism[R]):
     """Add integer noise to a table of counts, to which each record adds a little in a few cells.
 
     A record adds to at most ``contributions`` cells, to each a whole number from 0 to ``largest``.
@@ -78,27 +87,9 @@ class Histogram(Mechanism[R]):
     query: Query | None
 
     @overload
-    def __init__(
-        self: Histogram[AddRemove],
-        *,
-        scale: Number,
-        noise: Noise = "gaussian",
-        contributions: int = 1,
-        largest: int = 1,
-        query: Query | None = None,
-    ) -> None: ...
-
+    def __init__(self: Histogram[AddRemove], **given: Unpack[_Arguments]) -> None: ...
     @overload
-    def __init__(
-        self,
-        *,
-        scale: Number,
-        noise: Noise = "gaussian",
-        contributions: int = 1,
-        largest: int = 1,
-        relation: R,
-        query: Query | None = None,
-    ) -> None: ...
+    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
 
     def __init__(
         self,
@@ -112,23 +103,20 @@ class Histogram(Mechanism[R]):
     ) -> None:
         if noise not in ("gaussian", "laplace"):
             raise ParameterError("noise", noise, "gaussian or laplace")
-        object.__setattr__(self, "scale", noise_scale(scale=scale))
-        object.__setattr__(self, "noise", noise)
-        object.__setattr__(self, "contributions", arguments.count(contributions=contributions))
-        object.__setattr__(self, "largest", arguments.count(largest=largest))
-        object.__setattr__(self, "relation", parameters.require_relation(relation))
-        object.__setattr__(self, "query", require_query(query))
+        self._state(
+            relation,
+            query,
+            scale=noise_scale(scale=scale),
+            noise=noise,
+            contributions=arguments.count(contributions=contributions),
+            largest=arguments.count(largest=largest),
+        )
         self._pair()
 
     @property
     def cells(self) -> int:
         """How many cells move between neighbours, at most."""
         return self.contributions * (2 if self.relation.symmetric else 1)
-
-    @property
-    def acts_on_records(self) -> bool:
-        """Whether the mechanism carries its query."""
-        return self.query is not None
 
     def guarantee(self) -> DominatingPair[R]:
         """Independent shifts of the cells that move, the same in both directions."""

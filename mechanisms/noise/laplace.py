@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final, overload
+from typing import Final, Required, Unpack, final, overload
 
 from accountant.arguments import Number
 from accountant.guarantees.dominating_pair import DominatingPair
@@ -17,10 +17,10 @@ from accountant.pairs.product import Product
 from accountant.relation import AddRemove, R, Relation
 from accountant.sensitivity import L1
 from mechanisms import parameters
-from mechanisms.mechanism import Mechanism
+from mechanisms.mechanism import QueryArguments, QueryMechanism
 from mechanisms.noise.broadcast import on_grid, repeated_values
 from mechanisms.outputs import Outputs
-from mechanisms.queries.query import Query, real_values, require_query
+from mechanisms.queries.query import Query, real_values
 from mechanisms.samplers import default_granularity, laplace_rounded
 from mechanisms.samplers.rng import Rng
 from mechanisms.samplers.sampler_arguments import granularity as power_of_two, scale as noise_scale
@@ -31,9 +31,17 @@ MECHANISM_LAPLACE: Final = Theorem(
 )
 
 
+class _Arguments(QueryArguments, total=False):
+    """What the constructor takes besides the relation."""
+
+    scale: Required[Number]
+    sensitivity: Required[L1]
+    granularity: Number | None
+
+
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class Laplace(Mechanism[R]):
+class Laplace(QueryMechanism[R]):
     """Add independent Laplace noise to every coordinate of a real-valued query.
 
     What is released is the ideal real-valued output, correctly rounded to the nearest multiple of
@@ -68,25 +76,9 @@ class Laplace(Mechanism[R]):
     granularity: Fraction
 
     @overload
-    def __init__(
-        self: Laplace[AddRemove],
-        *,
-        scale: Number,
-        sensitivity: L1,
-        query: Query | None = None,
-        granularity: Number | None = None,
-    ) -> None: ...
-
+    def __init__(self: Laplace[AddRemove], **given: Unpack[_Arguments]) -> None: ...
     @overload
-    def __init__(
-        self,
-        *,
-        scale: Number,
-        sensitivity: L1,
-        relation: R,
-        query: Query | None = None,
-        granularity: Number | None = None,
-    ) -> None: ...
+    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
 
     def __init__(
         self,
@@ -99,16 +91,13 @@ class Laplace(Mechanism[R]):
     ) -> None:
         exact = noise_scale(scale=scale)
         grid = default_granularity(exact) if granularity is None else granularity
-        object.__setattr__(self, "scale", exact)
-        object.__setattr__(self, "sensitivity", parameters.require_sensitivity(sensitivity, L1))
-        object.__setattr__(self, "relation", parameters.require_relation(relation))
-        object.__setattr__(self, "query", require_query(query))
-        object.__setattr__(self, "granularity", power_of_two(granularity=grid)[0])
-
-    @property
-    def acts_on_records(self) -> bool:
-        """Whether the mechanism carries its query."""
-        return self.query is not None
+        self._state(
+            relation,
+            query,
+            scale=exact,
+            sensitivity=parameters.require_sensitivity(sensitivity, L1),
+            granularity=power_of_two(granularity=grid)[0],
+        )
 
     def guarantee(self) -> DominatingPair[R]:
         """The Laplace pair at sensitivity / scale, the same in both directions."""

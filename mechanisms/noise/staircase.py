@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, final, overload
+from typing import Any, Final, Required, Unpack, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +22,11 @@ from accountant.pairs.product import Product
 from accountant.relation import AddRemove, R, Relation
 from accountant.sensitivity import L1
 from mechanisms import parameters
-from mechanisms.mechanism import Mechanism
+from mechanisms.mechanism import QueryArguments, QueryMechanism
 from mechanisms.noise.broadcast import add_whole, repeated_values
 from mechanisms.noise.finite_mechanism import MECHANISM_FINITE
 from mechanisms.outputs import Outputs
-from mechanisms.queries.query import Query, require_query, whole_values
+from mechanisms.queries.query import Query, whole_values
 from mechanisms.samplers.coins import bernoulli
 from mechanisms.samplers.enclosure import exp_minus
 from mechanisms.samplers.geometric import geometric_ratio
@@ -39,9 +39,17 @@ _LARGEST: Final = 256
 _BITS: Final = 20  # Of 1 - b, and of b: how close it is to that of epsilon. Heuristic.
 
 
+class _Arguments(QueryArguments, total=False):
+    """What the constructor takes besides the relation."""
+
+    epsilon: Required[Number]
+    sensitivity: Required[L1]
+    width: int | None
+
+
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class Staircase(Mechanism[R]):
+class Staircase(QueryMechanism[R]):
     """Add staircase noise to ONE whole number: the least noise of an epsilon-DP sum far from 1.
 
     With k the whole part of the sensitivity and w the width, the numbers of size below w have one
@@ -78,25 +86,9 @@ class Staircase(Mechanism[R]):
     query: Query | None
 
     @overload
-    def __init__(
-        self: Staircase[AddRemove],
-        *,
-        epsilon: Number,
-        sensitivity: L1,
-        width: int | None = None,
-        query: Query | None = None,
-    ) -> None: ...
-
+    def __init__(self: Staircase[AddRemove], **given: Unpack[_Arguments]) -> None: ...
     @overload
-    def __init__(
-        self,
-        *,
-        epsilon: Number,
-        sensitivity: L1,
-        width: int | None = None,
-        relation: R,
-        query: Query | None = None,
-    ) -> None: ...
+    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
 
     def __init__(
         self,
@@ -119,16 +111,7 @@ class Staircase(Mechanism[R]):
         chosen = best if width is None else arguments.count(width=width)
         if chosen > units:
             raise ParameterError("width", width, f"at most the sensitivity, {units}")
-        object.__setattr__(self, "epsilon", exact)
-        object.__setattr__(self, "sensitivity", required)
-        object.__setattr__(self, "width", chosen)
-        object.__setattr__(self, "relation", parameters.require_relation(relation))
-        object.__setattr__(self, "query", require_query(query))
-
-    @property
-    def acts_on_records(self) -> bool:
-        """Whether the mechanism carries its query."""
-        return self.query is not None
+        self._state(relation, query, epsilon=exact, sensitivity=required, width=chosen)
 
     @property
     def step(self) -> int:

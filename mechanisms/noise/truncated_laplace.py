@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final, overload
+from typing import Final, Required, Unpack, final, overload
 
 from accountant import arguments
 from accountant.arguments import Number
@@ -19,11 +19,11 @@ from accountant.pairs.product import Product
 from accountant.relation import AddRemove, R, Relation
 from accountant.sensitivity import L1
 from mechanisms import parameters
-from mechanisms.mechanism import Mechanism
+from mechanisms.mechanism import QueryArguments, QueryMechanism
 from mechanisms.noise.broadcast import add_whole, repeated_values
 from mechanisms.noise.finite_mechanism import MECHANISM_FINITE
 from mechanisms.outputs import Outputs
-from mechanisms.queries.query import Query, require_query, whole_values
+from mechanisms.queries.query import Query, whole_values
 from mechanisms.samplers.law import from_law
 from mechanisms.samplers.rng import Rng
 
@@ -32,9 +32,17 @@ _MOST_REACH: Final = 400
 _BITS: Final = 16
 
 
+class _Arguments(QueryArguments, total=False):
+    """What the constructor takes besides the relation."""
+
+    epsilon: Required[Number]
+    delta: Required[Number]
+    sensitivity: Required[L1]
+
+
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class TruncatedLaplace(Mechanism[R]):
+class TruncatedLaplace(QueryMechanism[R]):
     """Add bounded noise to ONE whole number: it never misses by more than ``reach``.
 
     The noise has P(z) proportional to r^|z| on the whole numbers from -reach to reach, r being
@@ -70,25 +78,9 @@ class TruncatedLaplace(Mechanism[R]):
     query: Query | None
 
     @overload
-    def __init__(
-        self: TruncatedLaplace[AddRemove],
-        *,
-        epsilon: Number,
-        delta: Number,
-        sensitivity: L1,
-        query: Query | None = None,
-    ) -> None: ...
-
+    def __init__(self: TruncatedLaplace[AddRemove], **given: Unpack[_Arguments]) -> None: ...
     @overload
-    def __init__(
-        self,
-        *,
-        epsilon: Number,
-        delta: Number,
-        sensitivity: L1,
-        relation: R,
-        query: Query | None = None,
-    ) -> None: ...
+    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
 
     def __init__(
         self,
@@ -106,17 +98,14 @@ class TruncatedLaplace(Mechanism[R]):
         mass = arguments.probability(delta=delta)
         if not 0 < mass <= Fraction(1, 2):
             raise ParameterError("delta", float(mass), "in (0, 1/2]")
-        object.__setattr__(self, "epsilon", arguments.positive(epsilon=epsilon))
-        object.__setattr__(self, "delta", mass)
-        object.__setattr__(self, "sensitivity", required)
-        object.__setattr__(self, "relation", parameters.require_relation(relation))
-        object.__setattr__(self, "query", require_query(query))
+        self._state(
+            relation,
+            query,
+            epsilon=arguments.positive(epsilon=epsilon),
+            delta=mass,
+            sensitivity=required,
+        )
         _masses(self.epsilon, self.delta, units)
-
-    @property
-    def acts_on_records(self) -> bool:
-        """Whether the mechanism carries its query."""
-        return self.query is not None
 
     @property
     def reach(self) -> int:

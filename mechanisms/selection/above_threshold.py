@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final, overload
+from typing import Final, Required, Unpack, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,18 +23,13 @@ from accountant.relation import AddRemove, R, Relation
 from accountant.sensitivity import LInf
 from accountant.side_conditions import MONOTONE
 from mechanisms import parameters
-from mechanisms.mechanism import Mechanism
+from mechanisms.mechanism import QueryArguments
 from mechanisms.outputs import Outputs
-from mechanisms.queries.query import Query, require_query
+from mechanisms.queries.query import Query
 from mechanisms.samplers.noisy_reals import NoisyReals, exceeding
 from mechanisms.samplers.rng import Rng
 from mechanisms.samplers.sampler_arguments import scale as noise_scale
-from mechanisms.selection.scores import (
-    UNIT,
-    in_parts,
-    read_scores,
-    require_monotone,
-)
+from mechanisms.selection.scores import UNIT, ScoreMechanism, in_parts, read_scores
 
 MECHANISM_ABOVE_THRESHOLD: Final = Theorem(
     rule="mechanism/above-threshold",
@@ -42,9 +37,20 @@ MECHANISM_ABOVE_THRESHOLD: Final = Theorem(
 )
 
 
+class _Arguments(QueryArguments, total=False):
+    """What the constructor takes besides the relation."""
+
+    threshold_scale: Required[Number]
+    query_scale: Required[Number]
+    sensitivity: LInf
+    cutoff: int
+    monotone: bool
+    threshold: Number
+
+
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class AboveThreshold(Mechanism[R]):
+class AboveThreshold(ScoreMechanism[R]):
     """Release the positions of the first queries whose noisy value is above a noisy threshold.
 
     The threshold gets Laplace noise once, every query Laplace noise of its own; after ``cutoff``
@@ -91,31 +97,9 @@ class AboveThreshold(Mechanism[R]):
     query: Query | None
 
     @overload
-    def __init__(
-        self: AboveThreshold[AddRemove],
-        *,
-        threshold_scale: Number,
-        query_scale: Number,
-        sensitivity: LInf = UNIT,
-        cutoff: int = 1,
-        monotone: bool = False,
-        threshold: Number = 0,
-        query: Query | None = None,
-    ) -> None: ...
-
+    def __init__(self: AboveThreshold[AddRemove], **given: Unpack[_Arguments]) -> None: ...
     @overload
-    def __init__(
-        self,
-        *,
-        threshold_scale: Number,
-        query_scale: Number,
-        sensitivity: LInf = UNIT,
-        cutoff: int = 1,
-        monotone: bool = False,
-        threshold: Number = 0,
-        relation: R,
-        query: Query | None = None,
-    ) -> None: ...
+    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
 
     def __init__(
         self,
@@ -129,20 +113,17 @@ class AboveThreshold(Mechanism[R]):
         relation: Relation = parameters.DEFAULT_RELATION,
         query: Query | None = None,
     ) -> None:
-        object.__setattr__(self, "relation", parameters.require_relation(relation))
-        object.__setattr__(self, "threshold_scale", noise_scale(threshold_scale=threshold_scale))
-        object.__setattr__(self, "query_scale", noise_scale(query_scale=query_scale))
-        object.__setattr__(self, "sensitivity", parameters.require_sensitivity(sensitivity, LInf))
-        object.__setattr__(self, "cutoff", arguments.count(cutoff=cutoff))
-        object.__setattr__(self, "monotone", require_monotone(monotone, self.relation))
-        object.__setattr__(self, "threshold", _binary64(threshold))
-        object.__setattr__(self, "query", require_query(query))
+        self._state_scores(
+            sensitivity,
+            relation,
+            query,
+            monotone=monotone,
+            threshold_scale=noise_scale(threshold_scale=threshold_scale),
+            query_scale=noise_scale(query_scale=query_scale),
+            cutoff=arguments.count(cutoff=cutoff),
+            threshold=_binary64(threshold),
+        )
         self._pair()
-
-    @property
-    def acts_on_records(self) -> bool:
-        """Whether the mechanism carries its query."""
-        return self.query is not None
 
     def guarantee(self) -> DominatingPair[R]:
         """The pair of the isoperimetric bound, the same in both directions."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final, overload
+from typing import Final, Required, Unpack, final, overload
 
 import numpy as np
 
@@ -18,12 +18,11 @@ from accountant.guarantees.theorem import Theorem
 from accountant.relation import AddRemove, R, Relation
 from accountant.sensitivity import LInf
 from mechanisms import parameters
-from mechanisms.mechanism import Mechanism
 from mechanisms.outputs import Outputs
-from mechanisms.queries.query import Query, require_query
+from mechanisms.queries.query import Query
 from mechanisms.samplers import categorical_exp
 from mechanisms.samplers.rng import Rng
-from mechanisms.selection.scores import read_scores, require_monotone, score_assumptions
+from mechanisms.selection.scores import ScoreArguments, ScoreMechanism, read_scores
 
 MECHANISM_EXPONENTIAL: Final = Theorem(
     rule="mechanism/exponential",
@@ -31,9 +30,15 @@ MECHANISM_EXPONENTIAL: Final = Theorem(
 )
 
 
+class _Arguments(ScoreArguments, total=False):
+    """What the constructor takes besides the relation."""
+
+    sensitivity: Required[LInf]
+
+
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class ExponentialMechanism(Mechanism[R]):
+class ExponentialMechanism(ScoreMechanism[R]):
     """Release the index of a candidate, with probability proportional to e^(factor * score).
 
     factor = epsilon / (2 sensitivity), or epsilon / sensitivity for monotone scores.
@@ -73,25 +78,9 @@ class ExponentialMechanism(Mechanism[R]):
     query: Query | None
 
     @overload
-    def __init__(
-        self: ExponentialMechanism[AddRemove],
-        *,
-        epsilon: Number,
-        sensitivity: LInf,
-        monotone: bool = False,
-        query: Query | None = None,
-    ) -> None: ...
-
+    def __init__(self: ExponentialMechanism[AddRemove], **given: Unpack[_Arguments]) -> None: ...
     @overload
-    def __init__(
-        self,
-        *,
-        epsilon: Number,
-        sensitivity: LInf,
-        monotone: bool = False,
-        relation: R,
-        query: Query | None = None,
-    ) -> None: ...
+    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
 
     def __init__(
         self,
@@ -102,21 +91,13 @@ class ExponentialMechanism(Mechanism[R]):
         relation: Relation = parameters.DEFAULT_RELATION,
         query: Query | None = None,
     ) -> None:
-        object.__setattr__(self, "relation", parameters.require_relation(relation))
-        object.__setattr__(self, "epsilon", arguments.positive(epsilon=epsilon))
-        object.__setattr__(self, "sensitivity", parameters.require_sensitivity(sensitivity, LInf))
-        object.__setattr__(self, "monotone", require_monotone(monotone, self.relation))
-        object.__setattr__(self, "query", require_query(query))
+        exact = arguments.positive(epsilon=epsilon)
+        self._state_scores(sensitivity, relation, query, monotone=monotone, epsilon=exact)
 
     @property
     def factor(self) -> Fraction:
         """What multiplies a score in the exponent, per unit of score."""
         return self.epsilon / self.sensitivity.value / (1 if self.monotone else 2)
-
-    @property
-    def acts_on_records(self) -> bool:
-        """Whether the mechanism carries its query."""
-        return self.query is not None
 
     def guarantee(self) -> BoundedRange[R]:
         """State epsilon-bounded range."""
@@ -125,7 +106,7 @@ class ExponentialMechanism(Mechanism[R]):
             f"the exponential mechanism with factor {show(self.factor)} on scores of "
             f"sensitivity {show(self.sensitivity.value)} is {show(self.epsilon)}-bounded-range "
             f"({self.relation})",
-            assumptions=score_assumptions(self.sensitivity, self.relation, monotone=self.monotone),
+            assumptions=self._assumptions(),
             factor=self.factor,
             sensitivity=self.sensitivity.value,
             monotone=self.monotone,

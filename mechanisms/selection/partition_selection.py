@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice, pairwise
 from math import floor
-from typing import Final, final, overload
+from typing import Final, Required, Unpack, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ from accountant.relation import AddRemove, R, Relation
 from accountant.sensitivity import L1
 from accountant.side_conditions import FEW_CELLS
 from mechanisms import parameters
-from mechanisms.mechanism import Mechanism
+from mechanisms.mechanism import QueryArguments, QueryMechanism
 from mechanisms.outputs import Outputs
 from mechanisms.queries.query import Query, require_query, whole_values
 from mechanisms.samplers.enclosure import exp_minus
@@ -45,9 +45,17 @@ MECHANISM_PARTITION_SELECTION: Final = Theorem(
 )
 
 
+class _Arguments(QueryArguments, total=False):
+    """What the constructor takes besides the relation."""
+
+    epsilon: Required[Number]
+    delta: Required[Number]
+    contributions: int
+
+
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class PartitionSelection(Mechanism[R]):
+class PartitionSelection(QueryMechanism[R]):
     """Say of each partition if it may be published: with probability pi(n) if n records have it.
 
     pi(0) = 0, so that partitions nobody has are never published and need not be listed, and
@@ -88,25 +96,9 @@ class PartitionSelection(Mechanism[R]):
     kept: tuple[Fraction, ...]
 
     @overload
-    def __init__(
-        self: PartitionSelection[AddRemove],
-        *,
-        epsilon: Number,
-        delta: Number,
-        contributions: int = 1,
-        query: Query | None = None,
-    ) -> None: ...
-
+    def __init__(self: PartitionSelection[AddRemove], **given: Unpack[_Arguments]) -> None: ...
     @overload
-    def __init__(
-        self,
-        *,
-        epsilon: Number,
-        delta: Number,
-        contributions: int = 1,
-        relation: R,
-        query: Query | None = None,
-    ) -> None: ...
+    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
 
     def __init__(
         self,
@@ -131,11 +123,6 @@ class PartitionSelection(Mechanism[R]):
     def cells(self) -> int:
         """How many counts move between neighbours, at most."""
         return self.contributions * (2 if self.relation.symmetric else 1)
-
-    @property
-    def acts_on_records(self) -> bool:
-        """Whether the mechanism carries its query."""
-        return self.query is not None
 
     def guarantee(self) -> DominatingPair[R]:
         """Independent coins of the partitions whose counts move, the same in both directions."""

@@ -5,33 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final, overload
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Final, Unpack, final, overload
 
 from accountant import arguments
 from accountant.arguments import Number
 from accountant.guarantees.metric_dp import MetricDP
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.rounding import show
 from accountant.guarantees.theorem import Theorem
 from accountant.relation import AddRemove, R, Relation
 from accountant.sensitivity import LInf
 from mechanisms import parameters
-from mechanisms.mechanism import Mechanism
 from mechanisms.outputs import Outputs
-from mechanisms.queries.query import Query, require_query
+from mechanisms.queries.query import Query
 from mechanisms.samplers.rng import Rng
 from mechanisms.samplers.sampler_arguments import scale as noise_scale
-from mechanisms.selection.report_noisy_max import noisy_maxima
-from mechanisms.selection.scores import (
-    UNIT,
-    in_parts,
-    read_scores,
-    require_monotone,
-    score_assumptions,
-)
+from mechanisms.selection.scores import UNIT, PathArguments, PathMechanism
 
 MECHANISM_PERMUTE_AND_FLIP: Final = Theorem(
     rule="mechanism/permute-and-flip",
@@ -41,7 +28,7 @@ MECHANISM_PERMUTE_AND_FLIP: Final = Theorem(
 
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class PermuteAndFlip(Mechanism[R]):
+class PermuteAndFlip(PathMechanism[R]):
     """Go through the candidates in random order, and release the first whose coin says so.
 
     The coin of a candidate of score u is heads with probability e^((u - largest score)/b), b = 2
@@ -82,25 +69,9 @@ class PermuteAndFlip(Mechanism[R]):
     query: Query | None
 
     @overload
-    def __init__(
-        self: PermuteAndFlip[AddRemove],
-        *,
-        epsilon: Number,
-        sensitivity: LInf = UNIT,
-        monotone: bool = False,
-        query: Query | None = None,
-    ) -> None: ...
-
+    def __init__(self: PermuteAndFlip[AddRemove], **given: Unpack[PathArguments]) -> None: ...
     @overload
-    def __init__(
-        self,
-        *,
-        epsilon: Number,
-        sensitivity: LInf = UNIT,
-        monotone: bool = False,
-        relation: R,
-        query: Query | None = None,
-    ) -> None: ...
+    def __init__(self, *, relation: R, **given: Unpack[PathArguments]) -> None: ...
 
     def __init__(
         self,
@@ -111,41 +82,14 @@ class PermuteAndFlip(Mechanism[R]):
         relation: Relation = parameters.DEFAULT_RELATION,
         query: Query | None = None,
     ) -> None:
-        object.__setattr__(self, "relation", parameters.require_relation(relation))
-        object.__setattr__(self, "epsilon", arguments.positive(epsilon=epsilon))
-        object.__setattr__(self, "sensitivity", parameters.require_sensitivity(sensitivity, LInf))
-        object.__setattr__(self, "monotone", require_monotone(monotone, self.relation))
-        object.__setattr__(self, "query", require_query(query))
+        exact = arguments.positive(epsilon=epsilon)
+        self._state_scores(sensitivity, relation, query, monotone=monotone, epsilon=exact)
         noise_scale(scale=self.scale)
-
-    @property
-    def scale(self) -> Fraction:
-        """What divides differences of scores in a coin's exponent, in the scores' unit."""
-        return self.sensitivity.value * (1 if self.monotone else 2) / self.epsilon
-
-    @property
-    def acts_on_records(self) -> bool:
-        """Whether the mechanism carries its query."""
-        return self.query is not None
 
     def guarantee(self) -> MetricDP[R]:
         """State metric-DP along paths."""
-        derivation = applied(
-            MECHANISM_PERMUTE_AND_FLIP,
-            f"permute-and-flip with coins of scale {show(self.scale)} on "
-            f"scores of sensitivity {show(self.sensitivity.value)} is {show(self.epsilon)}-metric-"
-            f"DP along paths ({self.relation})",
-            assumptions=score_assumptions(self.sensitivity, self.relation, monotone=self.monotone),
-            scale=self.scale,
-            sensitivity=self.sensitivity.value,
-            monotone=self.monotone,
-        )
-        return MetricDP(epsilon=self.epsilon, relation=self.relation, derivation=derivation)
+        return self._along_paths(MECHANISM_PERMUTE_AND_FLIP, "permute-and-flip with coins")
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Indices of candidates, int64 of shape (datasets, count)."""
-
-        def some(row: NDArray[np.float64], size: int) -> NDArray[np.int64]:
-            return noisy_maxima(row, size, self.scale, rng, signed=False)
-
-        return in_parts(read_scores(self.query, datasets), count, some)
+        return self._largest(datasets, count, rng, signed=False)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Final, final, overload
+from typing import Final, Required, TypedDict, Unpack, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,14 @@ from mechanisms.samplers.rng import Rng
 from mechanisms.selection.exponential import ExponentialMechanism
 
 _MOST_CANDIDATES: Final = 100_000
+
+
+class _Arguments(TypedDict, total=False):
+    """What the constructor takes besides the relation."""
+
+    epsilon: Required[Number]
+    q: Required[Number]
+    candidates: Required[Sequence[Number]]
 
 
 @final
@@ -66,18 +74,9 @@ class Quantile(Mechanism[R]):
     relation: R
 
     @overload
-    def __init__(
-        self: Quantile[AddRemove],
-        *,
-        epsilon: Number,
-        q: Number,
-        candidates: Sequence[Number],
-    ) -> None: ...
-
+    def __init__(self: Quantile[AddRemove], **given: Unpack[_Arguments]) -> None: ...
     @overload
-    def __init__(
-        self, *, epsilon: Number, q: Number, candidates: Sequence[Number], relation: R
-    ) -> None: ...
+    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
 
     def __init__(
         self,
@@ -96,11 +95,6 @@ class Quantile(Mechanism[R]):
     def sensitivity(self) -> LInf:
         """How far a score moves between neighbours, at most."""
         return LInf(1 if self.relation.symmetric else max(self.q, 1 - self.q))
-
-    @property
-    def acts_on_records(self) -> bool:
-        """Always: the records are the values."""
-        return True
 
     def guarantee(self) -> BoundedRange[R]:
         """State epsilon-bounded range."""

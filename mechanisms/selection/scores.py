@@ -2,23 +2,118 @@
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final
+from fractions import Fraction
+from typing import Final, Required, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from accountant.arguments import Number
 from accountant.errors import ParameterError
-from accountant.relation import Relation
+from accountant.guarantees.derivation import Parameter
+from accountant.guarantees.metric_dp import MetricDP
+from accountant.guarantees.provenance import applied
+from accountant.guarantees.rounding import show
+from accountant.guarantees.theorem import Theorem
+from accountant.relation import R, Relation
 from accountant.sensitivity import LInf
 from accountant.side_conditions import MONOTONE, SAME_CANDIDATES
 from mechanisms import parameters
+from mechanisms.mechanism import QueryArguments, QueryMechanism
 from mechanisms.outputs import Outputs
 from mechanisms.queries.query import Query, real_values
+from mechanisms.samplers.noisy_reals import NoisyReals, largest_of_rows
+from mechanisms.samplers.rng import Rng
 
 UNIT: Final = LInf(1)
 
 _AT_ONCE: Final = 1 << 18  # Noisy numbers in memory at a time.
+
+
+class ScoreArguments(QueryArguments, total=False):
+    """What the constructors of choices among scores take."""
+
+    epsilon: Required[Number]
+    monotone: bool
+
+
+class PathArguments(ScoreArguments, total=False):
+    """What the constructors of choices by noise take."""
+
+    sensitivity: LInf
+
+
+class ScoreMechanism(QueryMechanism[R], ABC):
+    """A choice among scores, each of which moves by at most the sensitivity."""
+
+    __slots__ = ()
+
+    sensitivity: LInf
+    monotone: bool
+
+    @final
+    def _state_scores(
+        self,
+        sensitivity: LInf,
+        relation: object,
+        query: Query | None,
+        *,
+        monotone: bool,
+        **fields: object,
+    ) -> None:
+        """Set the fields of the frozen instance, those of the scores checked."""
+        neighbours = parameters.require_relation(relation)
+        fields["sensitivity"] = parameters.require_sensitivity(sensitivity, LInf)
+        fields["monotone"] = require_monotone(monotone, neighbours)
+        self._state(neighbours, query, **fields)
+
+    def _assumptions(self) -> tuple[str, ...]:
+        """Return what a choice among scores takes for granted."""
+        found = (*parameters.assumptions(self.sensitivity, self.relation), SAME_CANDIDATES())
+        return (*found, MONOTONE()) if self.monotone else found
+
+
+class PathMechanism(ScoreMechanism[R], ABC):
+    """A choice by noise of one scale, which is metric-DP along paths of scores."""
+
+    __slots__ = ()
+
+    epsilon: Fraction
+
+    @property
+    @final
+    def scale(self) -> Fraction:
+        """The scale of the noise, in the scores' unit."""
+        return self.sensitivity.value * (1 if self.monotone else 2) / self.epsilon
+
+    @final
+    def _along_paths(self, theorem: Theorem, said: str, **given: Parameter) -> MetricDP[R]:
+        """State metric-DP along paths of what is said to choose."""
+        derivation = applied(
+            theorem,
+            f"{said} of scale {show(self.scale)} on scores of sensitivity "
+            f"{show(self.sensitivity.value)} is {show(self.epsilon)}-metric-DP along paths "
+            f"({self.relation})",
+            assumptions=self._assumptions(),
+            **given,
+            scale=self.scale,
+            sensitivity=self.sensitivity.value,
+            monotone=self.monotone,
+        )
+        return MetricDP(epsilon=self.epsilon, relation=self.relation, derivation=derivation)
+
+    @final
+    def _largest(
+        self, datasets: Sequence[object], count: int, rng: Rng, *, signed: bool
+    ) -> Outputs:
+        """Return positions of the largest scores with Laplace or exponential noise."""
+
+        def some(row: NDArray[np.float64], size: int) -> NDArray[np.int64]:
+            return noisy_maxima(row, size, self.scale, rng, signed=signed)
+
+        return in_parts(read_scores(self.query, datasets), count, some)
 
 
 def require_monotone(monotone: object, relation: Relation) -> bool:
@@ -41,18 +136,6 @@ def require_monotone(monotone: object, relation: Relation) -> bool:
             "replacing a record can raise one score and lower another",
         )
     return monotone
-
-
-def score_assumptions(sensitivity: LInf, relation: Relation, *, monotone: bool) -> tuple[str, ...]:
-    """Return what a choice among scores takes for granted.
-
-    Example:
-        >>> from accountant.relation import AddRemove
-        >>> len(score_assumptions(LInf(1), AddRemove(), monotone=True))
-        6
-    """
-    found = (*parameters.assumptions(sensitivity, relation), SAME_CANDIDATES())
-    return (*found, MONOTONE()) if monotone else found
 
 
 def read_scores(query: Query | None, datasets: Sequence[object]) -> NDArray[np.float64]:
@@ -97,3 +180,16 @@ def _parts(
     size = max(_AT_ONCE // len(row), 1)
     for start in range(0, count, size):
         yield draw(row, min(size, count - start))
+
+
+def noisy_maxima(
+    row: NDArray[np.float64], size: int, scale: Fraction, rng: Rng, *, signed: bool
+) -> NDArray[np.int64]:
+    """Return ``size`` independent positions of the largest score with Laplace or exponential noise.
+
+    Example:
+        >>> from mechanisms.samplers.rng import ReplayRng
+        >>> noisy_maxima(np.array([0.0, 900.0]), 3, Fraction(1), ReplayRng(1), signed=True)
+        array([1, 1, 1])
+    """
+    return largest_of_rows(NoisyReals(np.tile(row, size), scale, rng, signed=signed), len(row))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final, overload
+from typing import Required, TypedDict, Unpack, final, overload
 
 import numpy as np
 
@@ -24,6 +24,14 @@ from mechanisms.mechanism import Mechanism
 from mechanisms.outputs import Outputs
 from mechanisms.samplers.rng import Rng
 from mechanisms.selection.exponential import ExponentialMechanism
+
+
+class _Arguments(TypedDict, total=False):
+    """What the constructor takes besides the relation."""
+
+    epsilon: Required[Number]
+    space: Required[Space]
+    loss: Loss | None
 
 
 @final
@@ -61,18 +69,9 @@ class EnumeratedExponential(Mechanism[R]):
     relation: R
 
     @overload
-    def __init__(
-        self: EnumeratedExponential[AddRemove],
-        *,
-        epsilon: Number,
-        space: Space,
-        loss: Loss | None = None,
-    ) -> None: ...
-
+    def __init__(self: EnumeratedExponential[AddRemove], **given: Unpack[_Arguments]) -> None: ...
     @overload
-    def __init__(
-        self, *, epsilon: Number, space: Space, loss: Loss | None = None, relation: R
-    ) -> None: ...
+    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
 
     def __init__(
         self,
@@ -88,11 +87,6 @@ class EnumeratedExponential(Mechanism[R]):
         object.__setattr__(self, "space", space)
         object.__setattr__(self, "loss", charge)
         object.__setattr__(self, "relation", parameters.require_relation(relation))
-
-    @property
-    def acts_on_records(self) -> bool:
-        """A learner learns from records."""
-        return True
 
     def guarantee(self) -> Guarantee[R]:
         """State epsilon-bounded range of the candidate that is looked up."""

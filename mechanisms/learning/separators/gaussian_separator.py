@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final, overload
+from typing import Final, Required, TypedDict, Unpack, final, overload
 
 import numpy as np
 
@@ -40,6 +40,15 @@ MECHANISM_GAUSSIAN_SEPARATOR: Final = Theorem(
 )
 
 _SHIFT: Final = 2**10  # Units of noise by which a place moves. Heuristic.
+
+
+class _Arguments(TypedDict, total=False):
+    """What the constructor takes besides the relation."""
+
+    sigma: Required[Number]
+    space: Required[Space]
+    loss: Loss | None
+    oracle: Oracle | None
 
 
 @final
@@ -81,25 +90,9 @@ class GaussianSeparator(Mechanism[R]):
     relation: R
 
     @overload
-    def __init__(
-        self: GaussianSeparator[AddRemove],
-        *,
-        sigma: Number,
-        space: Space,
-        loss: Loss | None = None,
-        oracle: Oracle | None = None,
-    ) -> None: ...
-
+    def __init__(self: GaussianSeparator[AddRemove], **given: Unpack[_Arguments]) -> None: ...
     @overload
-    def __init__(
-        self,
-        *,
-        sigma: Number,
-        space: Space,
-        loss: Loss | None = None,
-        oracle: Oracle | None = None,
-        relation: R,
-    ) -> None: ...
+    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
 
     def __init__(
         self,
@@ -120,11 +113,6 @@ class GaussianSeparator(Mechanism[R]):
         object.__setattr__(self, "loss", charge)
         object.__setattr__(self, "oracle", solver)
         object.__setattr__(self, "relation", parameters.require_relation(relation))
-
-    @property
-    def acts_on_records(self) -> bool:
-        """A learner learns from records."""
-        return True
 
     @property
     def _deviation(self) -> Fraction:

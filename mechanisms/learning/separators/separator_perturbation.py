@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final, overload
+from typing import Final, Required, TypedDict, Unpack, final, overload
 
 import numpy as np
 
@@ -40,6 +40,16 @@ MECHANISM_SEPARATOR: Final = Theorem(
 _FINE: Final = 16
 _FINE_WITH_TOLERANCE: Final = 2**26
 _MOST_EPSILON: Final = 2**10
+
+
+class _Arguments(TypedDict, total=False):
+    """What the constructor takes besides the relation."""
+
+    epsilon: Required[Number]
+    space: Required[Space]
+    noise: str
+    loss: Loss | None
+    oracle: Oracle | None
 
 
 @final
@@ -92,27 +102,9 @@ class SeparatorPerturbation(Mechanism[R]):
     relation: R
 
     @overload
-    def __init__(
-        self: SeparatorPerturbation[AddRemove],
-        *,
-        epsilon: Number,
-        space: Space,
-        noise: str = "linf",
-        loss: Loss | None = None,
-        oracle: Oracle | None = None,
-    ) -> None: ...
-
+    def __init__(self: SeparatorPerturbation[AddRemove], **given: Unpack[_Arguments]) -> None: ...
     @overload
-    def __init__(
-        self,
-        *,
-        epsilon: Number,
-        space: Space,
-        noise: str = "linf",
-        loss: Loss | None = None,
-        oracle: Oracle | None = None,
-        relation: R,
-    ) -> None: ...
+    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
 
     def __init__(
         self,
@@ -139,11 +131,6 @@ class SeparatorPerturbation(Mechanism[R]):
         object.__setattr__(self, "loss", charge)
         object.__setattr__(self, "oracle", solver)
         object.__setattr__(self, "relation", parameters.require_relation(relation))
-
-    @property
-    def acts_on_records(self) -> bool:
-        """A learner learns from records."""
-        return True
 
     @property
     def _law(self) -> Law:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final, overload
+from typing import Final, Required, Unpack, final, overload
 
 from accountant.arguments import Number
 from accountant.errors import ParameterError
@@ -18,10 +18,10 @@ from accountant.pairs.skellam import skellam_pair
 from accountant.relation import AddRemove, R, Relation
 from accountant.sensitivity import L1, L2
 from mechanisms import parameters
-from mechanisms.mechanism import Mechanism
+from mechanisms.mechanism import QueryArguments, QueryMechanism
 from mechanisms.noise.broadcast import add_whole, repeated_values
 from mechanisms.outputs import Outputs
-from mechanisms.queries.query import Query, require_query, whole_values
+from mechanisms.queries.query import Query, whole_values
 from mechanisms.samplers.rng import Rng
 from mechanisms.samplers.skellam import require_variance, skellam
 
@@ -32,9 +32,16 @@ MECHANISM_SKELLAM: Final = Theorem(
 _MOST_UNITS: Final = 2**14
 
 
+class _Arguments(QueryArguments, total=False):
+    """What the constructor takes besides the relation."""
+
+    variance: Required[Number]
+    sensitivity: Required[L1 | L2]
+
+
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class Skellam(Mechanism[R]):
+class Skellam(QueryMechanism[R]):
     """Add independent Skellam noise to every coordinate of an integer query.
 
     The noise is the difference of two independent Poisson numbers of mean variance/2, so that the
@@ -70,23 +77,9 @@ class Skellam(Mechanism[R]):
     query: Query | None
 
     @overload
-    def __init__(
-        self: Skellam[AddRemove],
-        *,
-        variance: Number,
-        sensitivity: L1 | L2,
-        query: Query | None = None,
-    ) -> None: ...
-
+    def __init__(self: Skellam[AddRemove], **given: Unpack[_Arguments]) -> None: ...
     @overload
-    def __init__(
-        self,
-        *,
-        variance: Number,
-        sensitivity: L1 | L2,
-        relation: R,
-        query: Query | None = None,
-    ) -> None: ...
+    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
 
     def __init__(
         self,
@@ -103,15 +96,7 @@ class Skellam(Mechanism[R]):
             raise ParameterError("sensitivity", required, "L1, or L2 of at most 1.99", hint)
         if units > _MOST_UNITS:
             raise ParameterError("sensitivity", float(required.value), "at most 2^14")
-        object.__setattr__(self, "variance", require_variance(variance))
-        object.__setattr__(self, "sensitivity", required)
-        object.__setattr__(self, "relation", parameters.require_relation(relation))
-        object.__setattr__(self, "query", require_query(query))
-
-    @property
-    def acts_on_records(self) -> bool:
-        """Whether the mechanism carries its query."""
-        return self.query is not None
+        self._state(relation, query, variance=require_variance(variance), sensitivity=required)
 
     def guarantee(self) -> DominatingPair[R]:
         """The finite pair above the shifts, in both directions."""

@@ -6,7 +6,7 @@ import ast
 
 from tests.architecture.tree import parsed, place, sources
 
-ABSTRACT = {"ABC", "Protocol", "Exception", "Enum"}
+ABSTRACT = {"ABC", "Protocol", "Exception", "Enum", "TypedDict"}
 
 
 def test_no_class_declares_its_type_parameters_in_brackets() -> None:
@@ -22,7 +22,7 @@ def test_no_class_declares_its_type_parameters_in_brackets() -> None:
 
 
 def test_every_class_is_abstract_or_final() -> None:
-    """A class is an ABC, a protocol, an error, or marked ``@final``."""
+    """A class is an ABC, a protocol, an error, a dictionary of arguments, or marked ``@final``."""
     found = [
         f"{place(path, node)} {node.name}"
         for path in sources()
@@ -40,5 +40,7 @@ def _is_final(node: ast.ClassDef) -> bool:
 def _is_abstract(node: ast.ClassDef) -> bool:
     bases = [base.value if isinstance(base, ast.Subscript) else base for base in node.bases]
     names = {base.id for base in bases if isinstance(base, ast.Name)}
-    in_error_tree = bool(names) and all(name.endswith(("Error", "Implied")) for name in names)
-    return bool(names & ABSTRACT) or in_error_tree or "PrivacyError" in names
+    in_a_tree = bool(names) and all(
+        name.endswith(("Error", "Implied", "Arguments")) for name in names
+    )
+    return bool(names & ABSTRACT) or in_a_tree or "PrivacyError" in names

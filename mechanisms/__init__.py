@@ -150,6 +150,10 @@ if TYPE_CHECKING:
     from mechanisms.selection.permute_and_flip import PermuteAndFlip as PermuteAndFlip
     from mechanisms.selection.quantile import Quantile as Quantile
     from mechanisms.selection.report_noisy_max import ReportNoisyMax as ReportNoisyMax
+    from mechanisms.statistics.bounded_mean import BoundedMean as BoundedMean
+    from mechanisms.statistics.bounded_sum import BoundedSum as BoundedSum
+    from mechanisms.statistics.magnitude_bound import MagnitudeBound as MagnitudeBound
+    from mechanisms.statistics.within_bound import WithinBound as WithinBound
 else:
     _HOMES = public_names.homes_of(__name__)
     __all__ = list(_HOMES)

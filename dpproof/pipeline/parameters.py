@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import final
 
-from dpproof.pipeline.section import COUNT, FLAG, INSIDE, POINTS, POSITIVE, RATE, Rule
+from dpproof.pipeline.section import COUNT, FLAG, INSIDE, POINTS, POSITIVE, RATE, REAL, Rule
 
 
 @final
@@ -48,6 +48,8 @@ PARAMETERS: Mapping[str, Parameter] = {
     "largest": Parameter(
         rule=COUNT, more_is_private=False, whole=True, words="largest count of a record in a cell"
     ),
+    "lower": Parameter(rule=REAL, more_is_private=None, words="values of at least"),
+    "upper": Parameter(rule=REAL, more_is_private=None, words="values of at most"),
     "delta": Parameter(rule=INSIDE, more_is_private=False, words="delta"),
     "rho": Parameter(rule=POSITIVE, more_is_private=False, words="rho"),
     "mu": Parameter(rule=POSITIVE, more_is_private=False, words="mu"),

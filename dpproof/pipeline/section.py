@@ -32,6 +32,7 @@ class Rule:
 POSITIVE = Rule(arguments.positive, "a finite number above 0")
 INSIDE = Rule(arguments.open_probability, "a number above 0 and below 1")
 RATE = Rule(arguments.rate, "a number above 0 and at most 1")
+REAL = Rule(arguments.real, "a finite number")
 COUNT = Rule(
     arguments.count, f"a whole number from 1 to {arguments.MAX_COUNT}, without a point or exponent"
 )

@@ -20,6 +20,7 @@ from accountant.sensitivity import LInf
 from mechanisms import parameters
 from mechanisms.mechanism import Mechanism
 from mechanisms.outputs import Outputs
+from mechanisms.queries.column import real_column
 from mechanisms.samplers import categorical_exp
 from mechanisms.samplers.rng import Rng
 from mechanisms.selection.exponential import ExponentialMechanism
@@ -103,7 +104,7 @@ class Quantile(Mechanism[R]):
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Candidates: float64 of shape (datasets, count)."""
         values, factor = np.array(self.candidates), self._choice().factor
-        rows = [self._scores(_numbers(data)) for data in datasets]
+        rows = [self._scores(real_column(data)) for data in datasets]
         return np.stack([values[categorical_exp(row, count, rng, factor=factor)] for row in rows])
 
     def _choice(self) -> ExponentialMechanism[R]:
@@ -140,11 +141,3 @@ def _increasing(candidates: object) -> tuple[float, ...]:
     if any(not one < after for one, after in pairwise(floats)):
         raise ParameterError("candidates", candidates, allowed, "sort them and drop equal ones")
     return floats
-
-
-def _numbers(data: object) -> NDArray[np.float64]:
-    """Return the values of a dataset, each rounded by itself."""
-    array = np.asarray(data)
-    if array.ndim != 1 or (array.dtype.kind not in "fiu" and array.size):
-        raise ParameterError("data", data, "a sequence of real numbers", "one value a record")
-    return array.astype(np.float64)

@@ -61,6 +61,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "local",
         "combinators",
         "learning",
+        "statistics",
     ),
     "auditing": (
         "errors",

@@ -10,6 +10,8 @@ from accountant.relation import Relation
 from accountant.sensitivity import L1, L2, L2Contribution
 from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters
 from mechanisms import (
+    BoundedMean,
+    BoundedSum,
     CanonicalNoise,
     DiscreteGaussian,
     DiscreteLaplace,
@@ -87,6 +89,22 @@ def _histogram(given: ReleaseParameters) -> Mechanism[Relation]:
     )
 
 
+def _clipped(build: Callable[..., Mechanism[Relation]]) -> Callable[..., Mechanism[Relation]]:
+    """Return what builds a statistic of values that are clipped to bounds."""
+
+    def statistic(given: ReleaseParameters) -> Mechanism[Relation]:
+        gaussian = "sigma" in given.values
+        return build(
+            scale=given.values["sigma" if gaussian else "scale"],
+            noise="gaussian" if gaussian else "laplace",
+            lower=given.values["lower"],
+            upper=given.values["upper"],
+            relation=given.relation,
+        )
+
+    return statistic
+
+
 KINDS: Mapping[str, Kind] = {
     "gaussian": Kind(
         words="Gaussian noise",
@@ -144,5 +162,15 @@ KINDS: Mapping[str, Kind] = {
         forms=(("sigma",), ("scale",)),
         defaults={"contributions": Fraction(1), "largest": Fraction(1)},
         build=_histogram,
+    ),
+    "bounded-sum": Kind(
+        words="noise on a sum of clipped values",
+        forms=(("sigma", "lower", "upper"), ("scale", "lower", "upper")),
+        build=_clipped(BoundedSum),
+    ),
+    "bounded-mean": Kind(
+        words="mean of clipped values",
+        forms=(("sigma", "lower", "upper"), ("scale", "lower", "upper")),
+        build=_clipped(BoundedMean),
     ),
 }

@@ -11,6 +11,7 @@ from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters
 from mechanisms import (
     AboveThreshold,
     ExponentialMechanism,
+    MagnitudeBound,
     PartitionSelection,
     PermuteAndFlip,
     ReportNoisyMax,
@@ -64,7 +65,18 @@ def _above_threshold(given: ReleaseParameters) -> Mechanism[Relation]:
     )
 
 
+def _magnitude_bound(given: ReleaseParameters) -> Mechanism[Relation]:
+    # How many values may exceed the bound, and which bounds are tried, costs nothing.
+    return MagnitudeBound(
+        threshold_scale=given.values["threshold_scale"],
+        query_scale=given.values["query_scale"],
+        outside=0,
+        relation=given.relation,
+    )
+
+
 _EITHER_WAY: Mapping[str, Fraction] = {"monotone": Fraction(0)}
+
 
 KINDS: Mapping[str, Kind] = {
     "exponential": Kind(
@@ -98,5 +110,10 @@ KINDS: Mapping[str, Kind] = {
         defaults={"cutoff": Fraction(1), **_EITHER_WAY},
         norms=("linf",),
         build=_above_threshold,
+    ),
+    "magnitude-bound": Kind(
+        words="bound of the values' size",
+        forms=(("threshold_scale", "query_scale"),),
+        build=_magnitude_bound,
     ),
 }

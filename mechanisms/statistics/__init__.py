@@ -1,0 +1,1 @@
+"""Statistics of records: clipped sums and means, second moments, and clusters."""

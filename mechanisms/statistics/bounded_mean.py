@@ -1,0 +1,164 @@
+"""Means of numbers that are clipped to public bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant.arguments import Number
+from accountant.guarantees.guarantee import Guarantee
+from accountant.relation import AddRemove, R, Relation
+from accountant.theorems.composition.post_process import post_process
+from mechanisms import parameters
+from mechanisms.mechanism import Mechanism
+from mechanisms.noise.gaussian import Gaussian
+from mechanisms.noise.laplace import Laplace
+from mechanisms.outputs import Outputs
+from mechanisms.samplers.rng import Rng
+from mechanisms.samplers.sampler_arguments import scale as noise_scale
+from mechanisms.statistics.clipped_column import (
+    RealNoise,
+    StepGrid,
+    noise_on,
+    require_bounds,
+    require_noise,
+    values_of,
+)
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class BoundedMean(Mechanism[R]):
+    """Release the mean of numbers clipped to public bounds, and how many there are.
+
+    Two sums get noise: of the distances x - lower, and of the distances upper - x. Together they
+    tell the number of records, which is private if records are added or removed, and the mean. Of a
+    record both distances add up to upper - lower, so the second sum costs nothing: half a budget
+    each for sum and count would need twice the noise. Under replace-one the number of records is
+    public, and the first sum is enough. A nan counts as a blank record: it adds to neither sum, and
+    half to each where a record is replaced.
+
+    Statement: a record adds (x - lower, upper - x), of L1 norm upper - lower and L2 norm at most
+        that, to the two sums; replaced, it moves the first sum by at most upper - lower. The noise
+        has that sensitivity.
+    Assumes: one shape; random bits; output alone.
+    Source: ``Gaussian`` and ``Laplace``; the sensitivity is attained by single records.
+
+    Args:
+        scale: of the noise on each sum, in data units, in [2^-300, 2^300].
+        lower, upper: public bounds, chosen without looking at the data, of at most 2^250 in size;
+            ``Chained(first=MagnitudeBound(...), then=WithinBound(...))`` finds them privately.
+        noise: "gaussian" or "laplace".
+        relation: the neighbouring relation.
+    Outputs:
+        A record with fields ``value``, the mean, between the bounds, and ``count``, the noisy
+        number of records; under replace-one the public one.
+    Raises:
+        ParameterError: a parameter outside its domain; on release, data that is not a sequence of
+            real numbers.
+    Example:
+        >>> ages = BoundedMean(scale=100, lower=0, upper=100)
+        >>> ages.guarantee().mu
+        Fraction(1, 1)
+        >>> bool(0 <= ages.release([25, 40, 62.5]).value <= 100)
+        True
+    """
+
+    scale: Fraction
+    lower: Fraction
+    upper: Fraction
+    noise: RealNoise
+    relation: R
+
+    @overload
+    def __init__(
+        self: BoundedMean[AddRemove],
+        *,
+        scale: Number,
+        lower: Number,
+        upper: Number,
+        noise: RealNoise = "gaussian",
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        *,
+        scale: Number,
+        lower: Number,
+        upper: Number,
+        noise: RealNoise = "gaussian",
+        relation: R,
+    ) -> None: ...
+
+    def __init__(
+        self,
+        *,
+        scale: Number,
+        lower: Number,
+        upper: Number,
+        noise: RealNoise = "gaussian",
+        relation: Relation = parameters.DEFAULT_RELATION,
+    ) -> None:
+        least, most = require_bounds(lower, upper)
+        object.__setattr__(self, "scale", noise_scale(scale=scale))
+        object.__setattr__(self, "lower", least)
+        object.__setattr__(self, "upper", most)
+        object.__setattr__(self, "noise", require_noise(noise))
+        object.__setattr__(self, "relation", parameters.require_relation(relation))
+
+    @property
+    def acts_on_records(self) -> bool:
+        """Always: a record is one number."""
+        return True
+
+    def guarantee(self) -> Guarantee[R]:
+        """What the noise satisfies at this sensitivity."""
+        return post_process(
+            self._noise().guarantee(), description="dividing a noisy sum by a noisy count"
+        )
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Means and counts: records of shape (datasets, count)."""
+        sums = [self.sums(data) for data in datasets]
+        width, middle = float(self.upper - self.lower), float((self.lower + self.upper) / 2)
+        if self.relation.symmetric:  # the number of records is public, and the first sum enough
+            sizes = [[len(values_of(data))] for data in datasets]
+            numbers = np.repeat(np.array(sizes, dtype=np.float64), count, axis=1)
+            above = self._noise().draw([first for first, _ in sums], count, rng)
+            above -= numbers * width / 2
+        else:
+            noisy = self._noise().draw(sums, count, rng)
+            numbers = noisy.sum(axis=2) / width
+            above = (noisy[..., 0] - noisy[..., 1]) / 2
+        outputs = np.recarray(numbers.shape, dtype=[("value", np.float64), ("count", np.float64)])
+        shift = np.clip(above / np.maximum(numbers, 1.0), -width / 2, width / 2)
+        outputs["value"] = np.clip(middle + shift, float(self.lower), float(self.upper))
+        outputs["count"] = numbers
+        return np.asarray(outputs)
+
+    def sums(self, data: object) -> NDArray[np.float64]:
+        """The exact sums of the distances from the lower and from the upper bound; private.
+
+        Raises:
+            ParameterError: not a sequence of real numbers.
+        """
+        grid = StepGrid.up_to(self.upper - self.lower)
+        highest = grid.floor(self.upper - self.lower)
+        steps = grid.clipped(values_of(data) - float(self.lower), 0, highest)
+        if self.relation.symmetric:
+            steps = np.where(np.isnan(steps), highest // 2, steps)
+        steps = steps[~np.isnan(steps)]
+        totals = np.array([steps.sum(), (highest - steps).sum()])
+        return np.asarray(np.ldexp(totals, grid.exponent))
+
+    def _noise(self) -> Gaussian[R] | Laplace[R]:
+        """Return the noise, on the sensitivity of the sums."""
+        return noise_on(
+            self.upper - self.lower, noise=self.noise, scale=self.scale, relation=self.relation
+        )

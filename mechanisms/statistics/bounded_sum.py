@@ -1,0 +1,143 @@
+"""Sums of numbers that are clipped to public bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final, overload
+
+import numpy as np
+
+from accountant.arguments import Number
+from accountant.errors import ParameterError
+from accountant.guarantees.guarantee import Guarantee
+from accountant.relation import AddRemove, R, Relation
+from mechanisms import parameters
+from mechanisms.mechanism import Mechanism
+from mechanisms.noise.gaussian import Gaussian
+from mechanisms.noise.laplace import Laplace
+from mechanisms.outputs import Outputs
+from mechanisms.samplers.rng import Rng
+from mechanisms.samplers.sampler_arguments import scale as noise_scale
+from mechanisms.statistics.clipped_column import (
+    RealNoise,
+    StepGrid,
+    noise_on,
+    require_bounds,
+    require_noise,
+    values_of,
+)
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class BoundedSum(Mechanism[R]):
+    """Clip one number a record to public bounds, add the numbers up exactly, and add noise.
+
+    Numbers are rounded to a grid of 2^-24 of the larger bound before they are added, so that the
+    sum is exact. A nan counts as a blank record: it adds nothing, and where a record is replaced
+    the bound nearest to 0.
+
+    Statement: a record moves the sum by at most max(|lower|, |upper|), and by upper - lower where
+        it is replaced; the noise has that sensitivity.
+    Assumes: one shape; random bits; output alone.
+    Source: ``Gaussian`` and ``Laplace``; the sensitivity is attained by single records.
+
+    Args:
+        scale: of the noise, in data units, in [2^-300, 2^300]: sigma of Gaussian noise, the mean
+            absolute deviation of Laplace noise.
+        lower, upper: public bounds, chosen without looking at the data, of at most 2^250 in size;
+            ``Chained(first=MagnitudeBound(...), then=WithinBound(...))`` finds them privately.
+        noise: "gaussian" or "laplace".
+        relation: the neighbouring relation.
+    Raises:
+        ParameterError: a parameter outside its domain; on release, data that is not a sequence of
+            real numbers.
+    Example:
+        >>> BoundedSum(scale=500, lower=0, upper=1000).guarantee().mu
+        Fraction(2, 1)
+        >>> isinstance(BoundedSum(scale=5, lower=0, upper=9).release([1, 20, 3.5]), float)
+        True
+    """
+
+    scale: Fraction
+    lower: Fraction
+    upper: Fraction
+    noise: RealNoise
+    relation: R
+
+    @overload
+    def __init__(
+        self: BoundedSum[AddRemove],
+        *,
+        scale: Number,
+        lower: Number,
+        upper: Number,
+        noise: RealNoise = "gaussian",
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        *,
+        scale: Number,
+        lower: Number,
+        upper: Number,
+        noise: RealNoise = "gaussian",
+        relation: R,
+    ) -> None: ...
+
+    def __init__(
+        self,
+        *,
+        scale: Number,
+        lower: Number,
+        upper: Number,
+        noise: RealNoise = "gaussian",
+        relation: Relation = parameters.DEFAULT_RELATION,
+    ) -> None:
+        least, most = require_bounds(lower, upper)
+        object.__setattr__(self, "scale", noise_scale(scale=scale))
+        object.__setattr__(self, "lower", least)
+        object.__setattr__(self, "upper", most)
+        object.__setattr__(self, "noise", require_noise(noise))
+        object.__setattr__(self, "relation", parameters.require_relation(relation))
+        grid, lowest, highest = self._grid()
+        if lowest > highest:
+            raise ParameterError("upper", upper, "further above lower", f"step 2^{grid.exponent}")
+
+    @property
+    def acts_on_records(self) -> bool:
+        """Always: a record is one number."""
+        return True
+
+    def guarantee(self) -> Guarantee[R]:
+        """What the noise satisfies at this sensitivity."""
+        return self._noise().guarantee()
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Sums plus noise: float64 of shape (datasets, count)."""
+        return self._noise().draw([self.total(data) for data in datasets], count, rng)
+
+    def total(self, data: object) -> float:
+        """The exact sum of the clipped values; it is private.
+
+        Raises:
+            ParameterError: not a sequence of real numbers.
+        """
+        grid, lowest, highest = self._grid()
+        steps = grid.clipped(values_of(data), lowest, highest)
+        blank = min(max(0, lowest), highest) if self.relation.symmetric else 0
+        return float(np.ldexp(np.where(np.isnan(steps), blank, steps).sum(), grid.exponent))
+
+    def _grid(self) -> tuple[StepGrid, int, int]:
+        """Return the grid, and the bounds on it, rounded inwards."""
+        grid = StepGrid.up_to(max(abs(self.lower), abs(self.upper)))
+        return grid, -grid.floor(-self.lower), grid.floor(self.upper)
+
+    def _noise(self) -> Gaussian[R] | Laplace[R]:
+        """Return the noise, on the sensitivity of the sum."""
+        largest = max(abs(self.lower), abs(self.upper))
+        moved = self.upper - self.lower if self.relation.symmetric else largest
+        return noise_on(moved, noise=self.noise, scale=self.scale, relation=self.relation)

@@ -1,0 +1,119 @@
+"""Numbers on a grid of whole steps, so that their sums are exact."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, Literal, TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant import arguments
+from accountant.arguments import Number
+from accountant.errors import ParameterError
+from accountant.relation import R
+from accountant.sensitivity import L1, L2
+from mechanisms.learning.records import MOST_RECORDS
+from mechanisms.noise.gaussian import Gaussian
+from mechanisms.noise.laplace import Laplace
+from mechanisms.queries.column import real_column
+
+# Soundness: 2^29 records of at most 2^24 steps each add up to at most 2^53, exact in binary64.
+_STEP_BITS: Final = 24
+# Bounds, and what lies between them, keep away from where binary64 overflows and underflows.
+_LARGEST: Final = Fraction(2) ** 250
+
+RealNoise: TypeAlias = Literal["gaussian", "laplace"]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class StepGrid:
+    """Whole numbers of steps of one size, a power of two.
+
+    Attributes:
+        exponent: a step is 2^exponent, in data units.
+    """
+
+    exponent: int
+
+    @classmethod
+    def up_to(cls, size: Fraction) -> StepGrid:
+        """Return the grid on which ``size``, above 0, is more than 2^23 and at most 2^24 steps.
+
+        Example:
+            >>> StepGrid.up_to(Fraction(100)).exponent
+            -17
+        """
+        exponent = size.numerator.bit_length() - size.denominator.bit_length()
+        if Fraction(2) ** (exponent - 1) >= size:
+            exponent -= 1
+        elif Fraction(2) ** exponent < size:
+            exponent += 1
+        return cls(exponent - _STEP_BITS)
+
+    def floor(self, number: Fraction) -> int:
+        """How many whole steps a number is, rounded down."""
+        return math.floor(number / Fraction(2) ** self.exponent)
+
+    def clipped(
+        self, values: NDArray[np.float64], lowest: int, highest: int
+    ) -> NDArray[np.float64]:
+        """Round every value to steps, and clip it; nan stays nan.
+
+        Laws: what becomes of one value does not depend on the others.
+        """
+        with np.errstate(over="ignore"):
+            steps = np.rint(np.ldexp(values, -self.exponent))
+        return np.clip(steps, lowest, highest)
+
+
+def values_of(data: object) -> NDArray[np.float64]:
+    """The values of a dataset, few enough for exact sums.
+
+    Raises:
+        ParameterError: not a sequence of real numbers, or more than 2^29.
+    """
+    values = real_column(data)
+    if len(values) > MOST_RECORDS:
+        raise ParameterError("data", len(values), f"at most {MOST_RECORDS} records")
+    return values
+
+
+def require_bounds(lower: Number, upper: Number) -> tuple[Fraction, Fraction]:
+    """Two bounds, the lower one first, of at most 2^250 in size and 2^-250 or more apart.
+
+    Raises:
+        ParameterError: they are not.
+    """
+    least, most = arguments.real(lower=lower), arguments.real(upper=upper)
+    for name, bound in (("lower", least), ("upper", most)):
+        if abs(bound) > _LARGEST:
+            raise ParameterError(name, bound, "at most 2^250 in size")
+    if most - least < 1 / _LARGEST:
+        raise ParameterError("upper", upper, f"at least 2^-250 above lower, which is {lower}")
+    return least, most
+
+
+def require_noise(noise: object) -> RealNoise:
+    """Return the name of a law of real noise.
+
+    Raises:
+        ParameterError: it is none.
+    """
+    if noise == "gaussian":
+        return "gaussian"
+    if noise == "laplace":
+        return "laplace"
+    raise ParameterError("noise", noise, "gaussian or laplace")
+
+
+def noise_on(
+    sensitivity: Fraction, *, noise: RealNoise, scale: Fraction, relation: R
+) -> Gaussian[R] | Laplace[R]:
+    """Noise on values that move by at most this in L1 norm, and so in L2 norm."""
+    if noise == "gaussian":
+        return Gaussian(sigma=scale, sensitivity=L2(sensitivity), relation=relation)
+    return Laplace(scale=scale, sensitivity=L1(sensitivity), relation=relation)

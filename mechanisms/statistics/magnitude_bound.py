@@ -1,0 +1,156 @@
+"""How large values are, found privately: the bound of unbounded sums and means."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final, final, overload
+
+import numpy as np
+
+from accountant import arguments
+from accountant.arguments import Number
+from accountant.errors import ParameterError
+from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.relation import AddRemove, R, Relation
+from mechanisms import parameters
+from mechanisms.mechanism import Mechanism
+from mechanisms.outputs import Outputs
+from mechanisms.samplers.rng import Rng
+from mechanisms.samplers.sampler_arguments import scale as noise_scale
+from mechanisms.selection.above_threshold import AboveThreshold
+from mechanisms.statistics.clipped_column import values_of
+
+# Bounds that ``BoundedSum`` and ``BoundedMean`` accept.
+_FURTHEST: Final = 249
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class MagnitudeBound(Mechanism[R]):
+    """Release the first power of two that nearly all values do not exceed in size.
+
+    AboveThreshold on the counts of the values larger than 2^smallest, 2^(smallest + 1), ...: it
+    stops at the first that is, with noise, at most ``outside``. However many powers are tried, only
+    the one that stops it is paid for. If none does, the bound is 2^largest.
+
+    Statement: every count moves by at most 1 between neighbours, and all in the same direction
+        unless a record is replaced; so the exponent has the guarantee of ``AboveThreshold`` with
+        sensitivity 1, ``monotone`` if no record is replaced.
+    Assumes: sensitivity; one shape; random bits; output alone; monotone scores (unless a record is
+        replaced).
+    Source: ``AboveThreshold``.
+
+    Args:
+        threshold_scale, query_scale: of the Laplace noise on ``outside`` and on every count, in
+            records.
+        outside: how many values may be clipped. Below some ten query scales the search tends to
+            stop at a power that is too small, as noise alone gets a count there.
+        smallest, largest: exponents of the first and the last bound, from -249 to 249.
+        relation: the neighbouring relation.
+    Raises:
+        ParameterError: a parameter outside its domain; on release, data that is not a sequence of
+            real numbers. A nan exceeds no bound.
+    Example:
+        >>> bound = MagnitudeBound(threshold_scale=1, query_scale=2, outside=40)
+        >>> bound.release([3.0] * 5000 + [1e6])
+        4.0
+    """
+
+    threshold_scale: Fraction
+    query_scale: Fraction
+    outside: int
+    smallest: int
+    largest: int
+    relation: R
+
+    @overload
+    def __init__(
+        self: MagnitudeBound[AddRemove],
+        *,
+        threshold_scale: Number,
+        query_scale: Number,
+        outside: int,
+        smallest: int = -20,
+        largest: int = 40,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        *,
+        threshold_scale: Number,
+        query_scale: Number,
+        outside: int,
+        smallest: int = -20,
+        largest: int = 40,
+        relation: R,
+    ) -> None: ...
+
+    def __init__(
+        self,
+        *,
+        threshold_scale: Number,
+        query_scale: Number,
+        outside: int,
+        smallest: int = -20,
+        largest: int = 40,
+        relation: Relation = parameters.DEFAULT_RELATION,
+    ) -> None:
+        object.__setattr__(self, "threshold_scale", noise_scale(threshold_scale=threshold_scale))
+        object.__setattr__(self, "query_scale", noise_scale(query_scale=query_scale))
+        object.__setattr__(self, "outside", arguments.whole(outside=outside))
+        object.__setattr__(self, "smallest", _exponent("smallest", smallest))
+        object.__setattr__(self, "largest", _exponent("largest", largest))
+        if self.largest < self.smallest:
+            raise ParameterError("largest", largest, f"at least smallest, {smallest}")
+        object.__setattr__(self, "relation", parameters.require_relation(relation))
+        self._search()
+
+    @property
+    def acts_on_records(self) -> bool:
+        """Always: a record is one number."""
+        return True
+
+    def guarantee(self) -> DominatingPair[R]:
+        """What AboveThreshold satisfies on counts."""
+        return self._search().guarantee()
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Powers of two: float64 of shape (datasets, count)."""
+        found = self._search().draw(datasets, count, rng)
+        steps = np.where(found < 0, self.largest - self.smallest, found)
+        return np.asarray(np.ldexp(1.0, self.smallest + steps))
+
+    def inside(self, data: object) -> list[int]:
+        """Minus the number of values that exceed each bound in size; private.
+
+        Raises:
+            ParameterError: not a sequence of real numbers.
+        """
+        sizes = np.abs(values_of(data))
+        bounds = np.ldexp(1.0, np.arange(self.smallest, self.largest + 1))
+        ordered = np.sort(sizes[~np.isnan(sizes)])
+        larger = len(ordered) - np.searchsorted(ordered, bounds, side="right")
+        return [-int(number) for number in larger]
+
+    def _search(self) -> AboveThreshold[Any]:
+        """Return AboveThreshold on the counts."""
+        return AboveThreshold(
+            threshold_scale=self.threshold_scale,
+            query_scale=self.query_scale,
+            monotone=not self.relation.symmetric,
+            threshold=-self.outside,
+            relation=self.relation,
+            query=self.inside,
+        )
+
+
+def _exponent(name: str, value: object) -> int:
+    """Return a whole number from -249 to 249."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise ParameterError(name, value, f"a whole number from {-_FURTHEST} to {_FURTHEST}")
+    if not -_FURTHEST <= value <= _FURTHEST:
+        raise ParameterError(name, value, f"at least {-_FURTHEST} and at most {_FURTHEST}")
+    return int(value)

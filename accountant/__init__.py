@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from accountant.sensitivity import (
         L1 as L1,
         L2 as L2,
+        Differences as Differences,
         L2Contribution as L2Contribution,
         LInf as LInf,
         Sensitivity as Sensitivity,

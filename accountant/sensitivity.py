@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 from abc import ABC
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
 from accountant import arguments
 from accountant.arguments import Number
+from accountant.errors import ParameterError
 from accountant.relation import Relation
 
 
@@ -94,6 +96,30 @@ class L2Contribution:
     def under(self, relation: Relation) -> L2:
         """Return the sensitivity of the sum: twice the bound if a record is replaced."""
         return L2(2 * self.value if relation.symmetric else self.value)
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class Differences:
+    """The query moves by a vector in the convex hull of some vectors and their negatives.
+
+    For noise whose size differs from direction to direction, of which no norm says enough.
+
+    Attributes:
+        vectors: of one length, not all of them 0, exact, in data units.
+    Example:
+        >>> Differences([[1, 0], [0.5, 2]]).vectors[1]
+        (Fraction(1, 2), Fraction(2, 1))
+    """
+
+    vectors: tuple[tuple[Fraction, ...], ...]
+
+    def __init__(self, vectors: Sequence[Sequence[Number]]) -> None:
+        """Keep the exact vectors; refuse none, several lengths, and zeros alone."""
+        exact = tuple(tuple(arguments.real(vectors=one) for one in row) for row in vectors)
+        if not exact or len({len(row) for row in exact}) != 1 or not any(map(any, exact)):
+            raise ParameterError("vectors", vectors, "vectors of one length, not all of them 0")
+        object.__setattr__(self, "vectors", exact)
 
 
 def _sqrt_up(whole: int) -> Fraction:

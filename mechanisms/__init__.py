@@ -133,6 +133,7 @@ if TYPE_CHECKING:
     from mechanisms.local.unary_encoding import Rappor as Rappor, UnaryEncoding as UnaryEncoding
     from mechanisms.mechanism import Mechanism as Mechanism, MechanismSampler as MechanismSampler
     from mechanisms.noise.canonical_noise import CanonicalNoise as CanonicalNoise
+    from mechanisms.noise.correlated_gaussian import CorrelatedGaussian as CorrelatedGaussian
     from mechanisms.noise.discrete_gaussian import DiscreteGaussian as DiscreteGaussian
     from mechanisms.noise.discrete_laplace import DiscreteLaplace as DiscreteLaplace
     from mechanisms.noise.finite_mechanism import FiniteMechanism as FiniteMechanism

@@ -63,6 +63,15 @@ class Fields:
         """Return a list of rationals."""
         return tuple(self._rational(item, name, None, None) for item in self.items(name))
 
+    def rows(self, name: str) -> list[tuple[Fraction, ...]]:
+        """Return a list of lists of rationals."""
+        found = []
+        for item in self.items(name):
+            if not isinstance(item, list):
+                raise RefusedError(f"{self._where}: {name} must be a list of rows")
+            found.append(tuple(self._rational(value, name, None, None) for value in item))
+        return found
+
     def wholes(self, name: str) -> tuple[int, ...]:
         """Return a list of integers."""
         found = self.items(name)

@@ -282,6 +282,7 @@ their datasets are apart, to the place of its own step and the distance of its d
 
 _PLAIN = [
     "mechanism/gaussian",
+    "mechanism/correlated-gaussian",
     "mechanism/laplace",
     "mechanism/discrete-laplace",
     "mechanism/discrete-gaussian",

@@ -14,7 +14,7 @@ from mechanisms.samplers import margins, sampler_arguments
 from mechanisms.samplers.arrays import Integers
 from mechanisms.samplers.enclosure import normal_two_tails
 from mechanisms.samplers.rng import Rng
-from mechanisms.samplers.rounded import Magnitude, add_rounded
+from mechanisms.samplers.rounded import Magnitude, add_rounded, add_rounded_rational
 
 
 def _quantile(u: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -66,3 +66,17 @@ def gaussian_rounded(
     """
     exact = sampler_arguments.scale(sigma=sigma)
     return add_rounded(value, exact, granularity, _HALF_NORMAL, rng)
+
+
+def gaussian_rounded_rational(
+    value: Fraction, count: int, sigma: arguments.Number, granularity: Fraction, rng: Rng
+) -> Integers:
+    """Return ``count`` independent k as ``gaussian_rounded`` does, of one value that is rational.
+
+    Example:
+        >>> from mechanisms.samplers.rng import ReplayRng
+        >>> gaussian_rounded_rational(Fraction(1, 3), 3, 1, Fraction(1), ReplayRng(1)).shape
+        (3,)
+    """
+    exact = sampler_arguments.scale(sigma=sigma)
+    return add_rounded_rational(value, count, exact, _HALF_NORMAL, rng, granularity=granularity)

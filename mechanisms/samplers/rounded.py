@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from accountant import arguments
 from mechanisms.samplers import margins, sampler_arguments
-from mechanisms.samplers.arrays import Integers, patched
+from mechanisms.samplers.arrays import Integers, multiply_add, patched
 from mechanisms.samplers.enclosure import Enclosure
 from mechanisms.samplers.rng import Rng
 from mechanisms.samplers.search import largest
@@ -98,13 +98,8 @@ def add_rounded(
     with np.errstate(all="ignore"):
         scaled = np.ldexp(flat, -exponent)
         base = np.rint(scaled)
-        magnitude = noise.quantile(uniforms.approximation)
-        x = (scaled - base) + np.where(negative, -factor, factor) * magnitude
-        relative = noise.relative + margins.ROUNDING
-        margin = factor * (2 * margins.UNIFORM * noise.conditioning + magnitude * relative)
-        margin += margins.ROUNDING * (1.0 + np.abs(x))
-        cell = np.rint(x)
-        clear = (np.abs(x - cell) + margin < 0.5) & (np.abs(base) < _LARGE)
+        cell, clear = _near(scaled - base, negative, factor, noise, uniforms)
+        clear &= np.abs(base) < _LARGE
         # Where it is clear, |x| < 2^50: the margin is at least |x| 2^-50.
         whole = np.where(clear, base, 0.0).astype(np.int64)
         whole += np.where(clear, cell, 0.0).astype(np.int64)
@@ -113,6 +108,54 @@ def add_rounded(
         signed = -steps if negative[i] else steps
         slow[i] = _exact_cell(Fraction(float(flat[i])) / grid, signed, noise, uniforms.lazy(i))
     return patched(whole, slow).reshape(values.shape)
+
+
+def add_rounded_rational(
+    value: Fraction,
+    count: int,
+    scale: Fraction,
+    noise: Magnitude,
+    rng: Rng,
+    *,
+    granularity: Fraction,
+) -> Integers:
+    """Return ``count`` independent k as in ``add_rounded``, of one value that is any rational.
+
+    Proof: as there, f now being a rational of size at most 1/2, whose float is within 2^-54 of it,
+        which ``margin`` has room for: its last term is at least eight times that.
+    """
+    grid, _ = sampler_arguments.granularity(granularity=granularity)
+    base, steps = round(value / grid), scale / grid
+    rest, factor = value / grid - base, margins.nearest(steps)
+    uniforms = Uniforms(count, rng, spent=1)
+    negative = (uniforms.first >> np.uint64(_NEGATIVE)).astype(np.bool_)
+    with np.errstate(all="ignore"):
+        cell, clear = _near(np.full(count, float(rest)), negative, factor, noise, uniforms)
+    slow = {
+        i: _exact_cell(rest, -steps if negative[i] else steps, noise, uniforms.lazy(i))
+        for i in map(int, np.flatnonzero(~clear))
+    }
+    cells = patched(np.where(clear, cell, 0.0).astype(np.int64), slow)
+    if abs(base) < _LARGE:
+        return multiply_add(1, cells, np.full(count, base, dtype=np.int64))
+    return multiply_add(1, cells, np.full(count, base, dtype=np.object_))
+
+
+def _near(
+    rest: NDArray[np.float64],
+    negative: NDArray[np.bool_],
+    factor: float,
+    noise: Magnitude,
+    uniforms: Uniforms,
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the cell of rest + S (s/g) M in units of the grid, and where that is certain."""
+    magnitude = noise.quantile(uniforms.approximation)
+    x = rest + np.where(negative, -factor, factor) * magnitude
+    relative = noise.relative + margins.ROUNDING
+    margin = factor * (2 * margins.UNIFORM * noise.conditioning + magnitude * relative)
+    margin += margins.ROUNDING * (1.0 + np.abs(x))
+    cell = np.rint(x)
+    return cell, np.abs(x - cell) + margin < 0.5
 
 
 def _exact_cell(value: Fraction, steps: Fraction, noise: Magnitude, uniform: LazyUniform) -> int:

@@ -14,6 +14,7 @@ from proofs.rules import (
     attacks,
     compose,
     convert,
+    correlated_gaussian,
     dominate,
     finite_mechanism,
     finite_pair,
@@ -100,6 +101,7 @@ RULE_SETS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
                 for name, kind in NOTION_TYPES.items()
                 if name not in PLAIN
             },
+            "mechanism/correlated-gaussian": correlated_gaussian.correlated_gaussian,
             "mechanism/exponential": mechanisms.exponential,
             "mechanism/logistic-objective": objective_perturbation.logistic,
             "mechanism/report-noisy-max": mechanisms.report_noisy_max,

@@ -40,6 +40,7 @@ from accountant.theorems.selection.above import select_above
 from accountant.theorems.subsampling.poisson import subsample_poisson
 from mechanisms import (
     AboveThreshold,
+    CorrelatedGaussian,
     Cube,
     DiscreteGaussian,
     ExponentialMechanism,
@@ -167,6 +168,7 @@ EXAMPLES: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
     "logistic": lambda: LogisticObjective(sigma=2, regulariser=8).guarantee(),
     "shifted": lambda: DiscreteGaussian(sigma=9, sensitivity=L1(3)).guarantee(),
     "differences": lambda: Skellam(variance=9, sensitivity=L1(1)).guarantee(),
+    "correlated": lambda: CorrelatedGaussian([[4, 3], [3, 4]], sensitivity=L2(1)).guarantee(),
     "both": lambda: compose(ZCDP(rho=1), ZCDP(rho=2)),
     "best": lambda: select(Gaussian(sigma=4, sensitivity=L2(1)).guarantee(), RUNS),
     "best of curves": lambda: select(ZCDP(rho=Fraction(1, 100)), PoissonRuns(rate=2)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final, overload
+from typing import Unpack, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,25 +15,20 @@ from accountant.guarantees.guarantee import Guarantee
 from accountant.relation import AddRemove, R, Relation
 from accountant.theorems.composition.post_process import post_process
 from mechanisms import parameters
-from mechanisms.mechanism import Mechanism
-from mechanisms.noise.gaussian import Gaussian
-from mechanisms.noise.laplace import Laplace
 from mechanisms.outputs import Outputs
 from mechanisms.samplers.rng import Rng
-from mechanisms.samplers.sampler_arguments import scale as noise_scale
 from mechanisms.statistics.clipped_column import (
+    ClippedArguments,
+    ClippedStatistic,
     RealNoise,
     StepGrid,
-    noise_on,
-    require_bounds,
-    require_noise,
     values_of,
 )
 
 
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class BoundedMean(Mechanism[R]):
+class BoundedMean(ClippedStatistic[R]):
     """Release the mean of numbers clipped to public bounds, and how many there are.
 
     Two sums get noise: of the distances x - lower, and of the distances upper - x. Together they
@@ -76,25 +71,9 @@ class BoundedMean(Mechanism[R]):
     relation: R
 
     @overload
-    def __init__(
-        self: BoundedMean[AddRemove],
-        *,
-        scale: Number,
-        lower: Number,
-        upper: Number,
-        noise: RealNoise = "gaussian",
-    ) -> None: ...
-
+    def __init__(self: BoundedMean[AddRemove], **given: Unpack[ClippedArguments]) -> None: ...
     @overload
-    def __init__(
-        self,
-        *,
-        scale: Number,
-        lower: Number,
-        upper: Number,
-        noise: RealNoise = "gaussian",
-        relation: R,
-    ) -> None: ...
+    def __init__(self, *, relation: R, **given: Unpack[ClippedArguments]) -> None: ...
 
     def __init__(
         self,
@@ -105,22 +84,13 @@ class BoundedMean(Mechanism[R]):
         noise: RealNoise = "gaussian",
         relation: Relation = parameters.DEFAULT_RELATION,
     ) -> None:
-        least, most = require_bounds(lower, upper)
-        object.__setattr__(self, "scale", noise_scale(scale=scale))
-        object.__setattr__(self, "lower", least)
-        object.__setattr__(self, "upper", most)
-        object.__setattr__(self, "noise", require_noise(noise))
-        object.__setattr__(self, "relation", parameters.require_relation(relation))
-
-    @property
-    def acts_on_records(self) -> bool:
-        """Always: a record is one number."""
-        return True
+        self._state(scale=scale, lower=lower, upper=upper, noise=noise, relation=relation)
 
     def guarantee(self) -> Guarantee[R]:
         """What the noise satisfies at this sensitivity."""
         return post_process(
-            self._noise().guarantee(), description="dividing a noisy sum by a noisy count"
+            self._noise(self.upper - self.lower).guarantee(),
+            description="dividing a noisy sum by a noisy count",
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
@@ -130,10 +100,12 @@ class BoundedMean(Mechanism[R]):
         if self.relation.symmetric:  # the number of records is public, and the first sum enough
             sizes = [[len(values_of(data))] for data in datasets]
             numbers = np.repeat(np.array(sizes, dtype=np.float64), count, axis=1)
-            above = self._noise().draw([first for first, _ in sums], count, rng)
+            above = self._noise(self.upper - self.lower).draw(
+                [first for first, _ in sums], count, rng
+            )
             above -= numbers * width / 2
         else:
-            noisy = self._noise().draw(sums, count, rng)
+            noisy = self._noise(self.upper - self.lower).draw(sums, count, rng)
             numbers = noisy.sum(axis=2) / width
             above = (noisy[..., 0] - noisy[..., 1]) / 2
         outputs = np.recarray(numbers.shape, dtype=[("value", np.float64), ("count", np.float64)])
@@ -156,9 +128,3 @@ class BoundedMean(Mechanism[R]):
         steps = steps[~np.isnan(steps)]
         totals = np.array([steps.sum(), (highest - steps).sum()])
         return np.asarray(np.ldexp(totals, grid.exponent))
-
-    def _noise(self) -> Gaussian[R] | Laplace[R]:
-        """Return the noise, on the sensitivity of the sums."""
-        return noise_on(
-            self.upper - self.lower, noise=self.noise, scale=self.scale, relation=self.relation
-        )

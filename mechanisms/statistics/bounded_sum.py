@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final, overload
+from typing import Unpack, final, overload
 
 import numpy as np
 
@@ -14,25 +14,20 @@ from accountant.errors import ParameterError
 from accountant.guarantees.guarantee import Guarantee
 from accountant.relation import AddRemove, R, Relation
 from mechanisms import parameters
-from mechanisms.mechanism import Mechanism
-from mechanisms.noise.gaussian import Gaussian
-from mechanisms.noise.laplace import Laplace
 from mechanisms.outputs import Outputs
 from mechanisms.samplers.rng import Rng
-from mechanisms.samplers.sampler_arguments import scale as noise_scale
 from mechanisms.statistics.clipped_column import (
+    ClippedArguments,
+    ClippedStatistic,
     RealNoise,
     StepGrid,
-    noise_on,
-    require_bounds,
-    require_noise,
     values_of,
 )
 
 
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class BoundedSum(Mechanism[R]):
+class BoundedSum(ClippedStatistic[R]):
     """Clip one number a record to public bounds, add the numbers up exactly, and add noise.
 
     Numbers are rounded to a grid of 2^-24 of the larger bound before they are added, so that the
@@ -68,25 +63,9 @@ class BoundedSum(Mechanism[R]):
     relation: R
 
     @overload
-    def __init__(
-        self: BoundedSum[AddRemove],
-        *,
-        scale: Number,
-        lower: Number,
-        upper: Number,
-        noise: RealNoise = "gaussian",
-    ) -> None: ...
-
+    def __init__(self: BoundedSum[AddRemove], **given: Unpack[ClippedArguments]) -> None: ...
     @overload
-    def __init__(
-        self,
-        *,
-        scale: Number,
-        lower: Number,
-        upper: Number,
-        noise: RealNoise = "gaussian",
-        relation: R,
-    ) -> None: ...
+    def __init__(self, *, relation: R, **given: Unpack[ClippedArguments]) -> None: ...
 
     def __init__(
         self,
@@ -97,28 +76,18 @@ class BoundedSum(Mechanism[R]):
         noise: RealNoise = "gaussian",
         relation: Relation = parameters.DEFAULT_RELATION,
     ) -> None:
-        least, most = require_bounds(lower, upper)
-        object.__setattr__(self, "scale", noise_scale(scale=scale))
-        object.__setattr__(self, "lower", least)
-        object.__setattr__(self, "upper", most)
-        object.__setattr__(self, "noise", require_noise(noise))
-        object.__setattr__(self, "relation", parameters.require_relation(relation))
+        self._state(scale=scale, lower=lower, upper=upper, noise=noise, relation=relation)
         grid, lowest, highest = self._grid()
         if lowest > highest:
             raise ParameterError("upper", upper, "further above lower", f"step 2^{grid.exponent}")
 
-    @property
-    def acts_on_records(self) -> bool:
-        """Always: a record is one number."""
-        return True
-
     def guarantee(self) -> Guarantee[R]:
         """What the noise satisfies at this sensitivity."""
-        return self._noise().guarantee()
+        return self._noise(self._moved()).guarantee()
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Sums plus noise: float64 of shape (datasets, count)."""
-        return self._noise().draw([self.total(data) for data in datasets], count, rng)
+        return self._noise(self._moved()).draw([self.total(data) for data in datasets], count, rng)
 
     def total(self, data: object) -> float:
         """The exact sum of the clipped values; it is private.
@@ -136,8 +105,7 @@ class BoundedSum(Mechanism[R]):
         grid = StepGrid.up_to(max(abs(self.lower), abs(self.upper)))
         return grid, -grid.floor(-self.lower), grid.floor(self.upper)
 
-    def _noise(self) -> Gaussian[R] | Laplace[R]:
-        """Return the noise, on the sensitivity of the sum."""
+    def _moved(self) -> Fraction:
+        """Return how far the sum moves between neighbours, at most."""
         largest = max(abs(self.lower), abs(self.upper))
-        moved = self.upper - self.lower if self.relation.symmetric else largest
-        return noise_on(moved, noise=self.noise, scale=self.scale, relation=self.relation)
+        return self.upper - self.lower if self.relation.symmetric else largest

@@ -1,11 +1,12 @@
-"""Numbers on a grid of whole steps, so that their sums are exact."""
+"""Numbers clipped to public bounds, on a grid of whole steps, so that their sums are exact."""
 
 from __future__ import annotations
 
 import math
+from abc import ABC
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Literal, TypeAlias, final
+from typing import Final, Literal, Required, TypeAlias, TypedDict, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +16,13 @@ from accountant.arguments import Number
 from accountant.errors import ParameterError
 from accountant.relation import R
 from accountant.sensitivity import L1, L2
+from mechanisms import parameters
 from mechanisms.learning.records import MOST_RECORDS
+from mechanisms.mechanism import Mechanism
 from mechanisms.noise.gaussian import Gaussian
 from mechanisms.noise.laplace import Laplace
 from mechanisms.queries.column import real_column
+from mechanisms.samplers.sampler_arguments import scale as noise_scale
 
 # Soundness: 2^29 records of at most 2^24 steps each add up to at most 2^53, exact in binary64.
 _STEP_BITS: Final = 24
@@ -82,19 +86,57 @@ def values_of(data: object) -> NDArray[np.float64]:
     return values
 
 
-def require_bounds(lower: Number, upper: Number) -> tuple[Fraction, Fraction]:
-    """Two bounds, the lower one first, of at most 2^250 in size and 2^-250 or more apart.
+class ClippedArguments(TypedDict, total=False):
+    """What the constructor of a ``ClippedStatistic`` takes besides the relation."""
 
-    Raises:
-        ParameterError: they are not.
-    """
-    least, most = arguments.real(lower=lower), arguments.real(upper=upper)
-    for name, bound in (("lower", least), ("upper", most)):
-        if abs(bound) > _LARGEST:
-            raise ParameterError(name, bound, "at most 2^250 in size")
-    if most - least < 1 / _LARGEST:
-        raise ParameterError("upper", upper, f"at least 2^-250 above lower, which is {lower}")
-    return least, most
+    scale: Required[Number]
+    lower: Required[Number]
+    upper: Required[Number]
+    noise: RealNoise
+
+
+class ClippedStatistic(Mechanism[R], ABC):
+    """Noise on sums of values that are clipped to public bounds."""
+
+    __slots__ = ()
+
+    scale: Fraction
+    lower: Fraction
+    upper: Fraction
+    noise: RealNoise
+    relation: R
+
+    @final
+    def _state(
+        self, *, scale: Number, lower: Number, upper: Number, noise: object, relation: object
+    ) -> None:
+        """Set the fields of the frozen instance, checked.
+
+        Raises:
+            ParameterError: one is outside its domain: bounds are at most 2^250 in size, and 2^-250
+                or more apart.
+        """
+        least, most = arguments.real(lower=lower), arguments.real(upper=upper)
+        for name, bound in (("lower", least), ("upper", most)):
+            if abs(bound) > _LARGEST:
+                raise ParameterError(name, bound, "at most 2^250 in size")
+        if most - least < 1 / _LARGEST:
+            raise ParameterError("upper", upper, f"at least 2^-250 above lower, which is {lower}")
+        self._set(
+            scale=noise_scale(scale=scale),
+            lower=least,
+            upper=most,
+            noise=require_noise(noise),
+            relation=parameters.require_relation(relation),
+        )
+
+    @final
+    def _noise(self, sensitivity: Fraction) -> Gaussian[R] | Laplace[R]:
+        """Return the noise, on values that move by at most this in L1 norm, and so in L2 norm."""
+        if self.noise == "gaussian":
+            moved = L2(sensitivity)
+            return Gaussian(sigma=self.scale, sensitivity=moved, relation=self.relation)
+        return Laplace(scale=self.scale, sensitivity=L1(sensitivity), relation=self.relation)
 
 
 def require_noise(noise: object) -> RealNoise:
@@ -108,12 +150,3 @@ def require_noise(noise: object) -> RealNoise:
     if noise == "laplace":
         return "laplace"
     raise ParameterError("noise", noise, "gaussian or laplace")
-
-
-def noise_on(
-    sensitivity: Fraction, *, noise: RealNoise, scale: Fraction, relation: R
-) -> Gaussian[R] | Laplace[R]:
-    """Noise on values that move by at most this in L1 norm, and so in L2 norm."""
-    if noise == "gaussian":
-        return Gaussian(sigma=scale, sensitivity=L2(sensitivity), relation=relation)
-    return Laplace(scale=scale, sensitivity=L1(sensitivity), relation=relation)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, final, overload
+from typing import Any, Final, Required, TypedDict, Unpack, final, overload
 
 import numpy as np
 
@@ -24,6 +24,16 @@ from mechanisms.statistics.clipped_column import values_of
 
 # Bounds that ``BoundedSum`` and ``BoundedMean`` accept.
 _FURTHEST: Final = 249
+
+
+class _Arguments(TypedDict, total=False):
+    """What the constructor takes besides the relation."""
+
+    threshold_scale: Required[Number]
+    query_scale: Required[Number]
+    outside: Required[int]
+    smallest: int
+    largest: int
 
 
 @final
@@ -66,27 +76,9 @@ class MagnitudeBound(Mechanism[R]):
     relation: R
 
     @overload
-    def __init__(
-        self: MagnitudeBound[AddRemove],
-        *,
-        threshold_scale: Number,
-        query_scale: Number,
-        outside: int,
-        smallest: int = -20,
-        largest: int = 40,
-    ) -> None: ...
-
+    def __init__(self: MagnitudeBound[AddRemove], **given: Unpack[_Arguments]) -> None: ...
     @overload
-    def __init__(
-        self,
-        *,
-        threshold_scale: Number,
-        query_scale: Number,
-        outside: int,
-        smallest: int = -20,
-        largest: int = 40,
-        relation: R,
-    ) -> None: ...
+    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
 
     def __init__(
         self,
@@ -98,20 +90,17 @@ class MagnitudeBound(Mechanism[R]):
         largest: int = 40,
         relation: Relation = parameters.DEFAULT_RELATION,
     ) -> None:
-        object.__setattr__(self, "threshold_scale", noise_scale(threshold_scale=threshold_scale))
-        object.__setattr__(self, "query_scale", noise_scale(query_scale=query_scale))
-        object.__setattr__(self, "outside", arguments.whole(outside=outside))
-        object.__setattr__(self, "smallest", _exponent("smallest", smallest))
-        object.__setattr__(self, "largest", _exponent("largest", largest))
+        self._set(
+            threshold_scale=noise_scale(threshold_scale=threshold_scale),
+            query_scale=noise_scale(query_scale=query_scale),
+            outside=arguments.whole(outside=outside),
+            smallest=_exponent("smallest", smallest),
+            largest=_exponent("largest", largest),
+            relation=parameters.require_relation(relation),
+        )
         if self.largest < self.smallest:
             raise ParameterError("largest", largest, f"at least smallest, {smallest}")
-        object.__setattr__(self, "relation", parameters.require_relation(relation))
         self._search()
-
-    @property
-    def acts_on_records(self) -> bool:
-        """Always: a record is one number."""
-        return True
 
     def guarantee(self) -> DominatingPair[R]:
         """What AboveThreshold satisfies on counts."""

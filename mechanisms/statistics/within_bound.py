@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, TypeAlias, final, overload
+from typing import Literal, Required, TypeAlias, TypedDict, Unpack, final, overload
 
 import numpy as np
 
@@ -22,6 +22,14 @@ from mechanisms.statistics.bounded_sum import BoundedSum
 from mechanisms.statistics.clipped_column import RealNoise, require_noise
 
 Statistic: TypeAlias = Literal["sum", "mean"]
+
+
+class _Arguments(TypedDict, total=False):
+    """What the constructor takes besides the relation."""
+
+    statistic: Required[Statistic]
+    noise_multiplier: Required[Number]
+    noise: RealNoise
 
 
 @final
@@ -58,23 +66,9 @@ class WithinBound(FollowUp[R]):
     relation: R
 
     @overload
-    def __init__(
-        self: WithinBound[AddRemove],
-        *,
-        statistic: Statistic,
-        noise_multiplier: Number,
-        noise: RealNoise = "gaussian",
-    ) -> None: ...
-
+    def __init__(self: WithinBound[AddRemove], **given: Unpack[_Arguments]) -> None: ...
     @overload
-    def __init__(
-        self,
-        *,
-        statistic: Statistic,
-        noise_multiplier: Number,
-        noise: RealNoise = "gaussian",
-        relation: R,
-    ) -> None: ...
+    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
 
     def __init__(
         self,

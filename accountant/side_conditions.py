@@ -157,6 +157,13 @@ PERTURBED_CHOICE: Final = SideCondition(
     "difference of the objectives of two candidates moves by at most {shift} times the number of "
     "places in which their patterns differ",
 )
+LIFTED_CHOICE: Final = SideCondition(
+    "lifted choice",
+    "the released candidate is the first, in an order that no data decides, to minimise an integer "
+    "objective minus the product of the noise and a whole vector psi(w) of squared length at most "
+    "{length}, and between {relation} neighbours the difference of the objectives of w and u moves "
+    "by at most {shift} <psi(w), psi(w) - psi(u)>",
+)
 NEAR_MINIMUM: Final = SideCondition(
     "near minimum",
     "whatever the data and the noise, the released candidate misses the minimum by at most {units} "

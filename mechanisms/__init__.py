@@ -104,7 +104,11 @@ if TYPE_CHECKING:
     from mechanisms.learning.separators.gaussian_separator import (
         GaussianSeparator as GaussianSeparator,
     )
-    from mechanisms.learning.separators.losses import ParityLoss as ParityLoss, ZeroOne as ZeroOne
+    from mechanisms.learning.separators.losses import (
+        HingeLoss as HingeLoss,
+        ParityLoss as ParityLoss,
+        ZeroOne as ZeroOne,
+    )
     from mechanisms.learning.separators.milp import MilpOracle as MilpOracle
     from mechanisms.learning.separators.oracles import EnumerationOracle as EnumerationOracle
     from mechanisms.learning.separators.separator_perturbation import (
@@ -117,6 +121,7 @@ if TYPE_CHECKING:
         Parities as Parities,
         Subsets as Subsets,
     )
+    from mechanisms.learning.separators.sphere_lift import SphereLift as SphereLift
     from mechanisms.learning.sparse_vector_stop import SparseVectorStop as SparseVectorStop
     from mechanisms.learning.stops import (
         ChooseIterate as ChooseIterate,

@@ -301,6 +301,7 @@ _PLAIN = [
     "mechanism/logistic-objective-pure",
     "mechanism/gaussian-separator",
     "mechanism/separator-perturbation",
+    "mechanism/sphere-lift",
     "state/pure-dp",
     "state/approx-dp",
     "state/bounded-range",

@@ -110,6 +110,7 @@ RULE_SETS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
             "mechanism/logistic-objective-pure": objective_perturbation.logistic_pure,
             "mechanism/gaussian-separator": objective_perturbation.gaussian_separator,
             "mechanism/separator-perturbation": objective_perturbation.separator,
+            "mechanism/sphere-lift": objective_perturbation.sphere_lift,
             "dominate/bounded-range": dominate.bounded_range,
             "dominate/metric-dp": dominate.metric_dp,
             "dominate/privacy-profile": dominate.privacy_profile,

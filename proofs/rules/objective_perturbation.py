@@ -149,6 +149,29 @@ def gaussian_separator(step: Application) -> tuple[str, ...]:
     return _moved(step, places, shift, law), ties
 
 
+def sphere_lift(step: Application) -> tuple[str, ...]:
+    """Spherical noise on whole vectors psi(w), ||psi||^2 <= l, hiding s psi(w): epsilon-DP.
+
+    (epsilon scale)^2 >= s^2 l.
+    Source: proofs/theory/separators.md, Theorem 4.
+    """
+    step.axiom()
+    shift, length = step.witness.whole("shift"), step.witness.whole("length")
+    scale = step.witness.positive("scale")
+    if (step.concludes(PureDP).epsilon * scale) ** 2 < shift**2 * length:
+        raise RefusedError("the conclusion is not the one that follows")
+    chooses = (
+        "releases a candidate w of a list that is the same for all datasets, which minimises an "
+        "integer objective of the data minus <k, psi(w)>, psi(w) being a vector of integers of "
+        f"squared length at most {length}; between {step.conclusion.relation} neighbours the "
+        f"difference of the objectives of w and u moves by at most {shift} <psi(w), psi(w) - "
+        f"psi(u)>; k is integer noise {_LAWS['sphere']}, scale {exact(scale)}, {_DRAWN}; and it "
+        "releases nothing else"
+    )
+    ties = "of several minimal candidates it takes the first, in an order that never changes"
+    return chooses, ties
+
+
 def _near_tie(noise: str, places: int, scale: Fraction, units: int) -> Fraction:
     """Bound the probability that a second candidate is within some units of the minimum.
 

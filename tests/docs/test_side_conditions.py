@@ -47,6 +47,7 @@ from mechanisms import (
     FiniteMechanism,
     Gaussian,
     GaussianSeparator,
+    Grid,
     Histogram,
     LogisticObjective,
     MilpOracle,
@@ -55,6 +56,7 @@ from mechanisms import (
     ReportNoisyMax,
     SeparatorPerturbation,
     Skellam,
+    SphereLift,
     UnaryEncoding,
 )
 from proofs.kernel import check
@@ -100,7 +102,8 @@ VERDICTS: Final = {
     r"(drew|randomness,|largest|that was|were above) and nothing else",
     "monotone scores": r"no two (scores|queries) that move in opposite directions",
     "same candidates": r"candidates that is the same for all datasets",
-    "perturbed choice": r"releases a candidate w .* minimises an integer objective",
+    "perturbed choice": r"releases a candidate w .* an integer objective of the data plus",
+    "lifted choice": r"minimises an integer objective of the data minus <k, psi\(w\)>",
     "near minimum": r"misses the minimum by at most \d+ units, whatever the data",
     "spherical minimum": r"exact minimum over all w .* ideal spherical noise",
     "perturbed minimum": r"exact minimum over all w .* ideal Gaussian noise .*nothing else",
@@ -163,6 +166,7 @@ EXAMPLES: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
     "near separator": lambda: SeparatorPerturbation(
         epsilon=1, space=Cube(2), oracle=MilpOracle()
     ).guarantee(),
+    "lift": lambda: SphereLift(epsilon=1, space=Grid(2, 1)).guarantee(),
     "pure logistic": lambda: LogisticObjective.pure(epsilon=1, regulariser=1).guarantee(),
     "gaussian separator": lambda: GaussianSeparator(sigma=2, space=Cube(2)).guarantee(),
     "logistic": lambda: LogisticObjective(sigma=2, regulariser=8).guarantee(),

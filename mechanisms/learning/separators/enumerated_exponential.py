@@ -39,12 +39,13 @@ class _Arguments(TypedDict, total=False):
 class EnumeratedExponential(Mechanism[R]):
     """Pick a candidate of a space with probability proportional to e^(-epsilon loss).
 
-    e^(-epsilon loss / 2) if a record or its label is replaced. It is what ``SeparatorPerturbation``
-    has to be compared with wherever the space can be listed: on the cube of m signs its excess loss
-    is about m log(2) / epsilon, that of noise on separators m^2 / (2 epsilon).
+    Losses are divided by the largest that a record can have; e^(-epsilon loss / 2) if a record or
+    its label is replaced. It is what ``SeparatorPerturbation`` has to be compared with wherever the
+    space can be listed: on the cube of m signs its excess loss is about m log(2) / epsilon, that of
+    noise on separators m^2 / (2 epsilon).
 
-    Statement: losses in [0, 1] add up to scores that move by at most 1 between neighbours, under
-        add-remove and zero-out all in the same direction, so the pick is epsilon-bounded-range.
+    Statement: losses add up to scores that move by at most the largest loss between neighbours,
+        under add-remove and zero-out all in one direction, so the pick is epsilon-bounded-range.
     Source: ``ExponentialMechanism``.
 
     Args:
@@ -97,7 +98,7 @@ class EnumeratedExponential(Mechanism[R]):
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Pick ``count`` times on each dataset: records of shape (len(datasets), count)."""
         width = self.space.coordinates
-        read = [patterns(data, width) for data in datasets]
+        read = [patterns(data, width, self.loss.largest_feature) for data in datasets]
         found = []
         for data in read:
             losses = Problem(self.space, self.loss, data, 1).totals().reshape(-1)
@@ -110,7 +111,7 @@ class EnumeratedExponential(Mechanism[R]):
         """The exponential mechanism on the negative losses."""
         return ExponentialMechanism(
             epsilon=self.epsilon,
-            sensitivity=LInf(1),
+            sensitivity=LInf(self.loss.most(self.space)),
             monotone=not isinstance(self.relation, ReplaceOne | ReplaceLabel),
             relation=self.relation,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,7 +11,6 @@ from typing import Final, Required, TypedDict, Unpack, final, overload
 import numpy as np
 
 from accountant.arguments import Number
-from accountant.errors import ParameterError
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.rounding import show
@@ -26,6 +26,7 @@ from mechanisms.learning.separators.separator_perturbation import (
     checked_choice,
     chosen,
     loss_unit,
+    require_exact,
 )
 from mechanisms.learning.separators.spaces import Space
 from mechanisms.mechanism import Mechanism
@@ -60,9 +61,10 @@ class GaussianSeparator(Mechanism[R]):
     this one is for comparison, and for compositions with other Gaussian releases.
 
     Statement: dominated by as many folded Gaussian pairs as a pattern has places, of
-        mu = s / sigma, s = 1 / distance, twice that if a record or its label is replaced. The signs
-        of the shift depend on the output, so every place counts with its worst sign; sigma has to
-        grow like the number of places, not like its root as in the published algorithm.
+        mu = s / sigma, s the steepness of the loss (1 / distance if it is in [0, 1]), twice that if
+        a record or its label is replaced. The signs of the shift depend on the output, so every
+        place counts with its worst sign; sigma has to grow like the number of places, not like its
+        root as in the published algorithm.
     Assumes: perturbed choice; random bits.
     Source: proofs/theory/separators.md, Theorem 3; docs/CLAIMS.md on the published claim.
 
@@ -106,13 +108,17 @@ class GaussianSeparator(Mechanism[R]):
         solver = EnumerationOracle() if oracle is None else oracle
         charge = ZeroOne() if loss is None else loss
         checked_choice(space, charge, solver)
-        if solver.tolerance is not None:
-            raise ParameterError("oracle", oracle, "an exact one, EnumerationOracle()")
+        require_exact(solver)
         object.__setattr__(self, "sigma", scale(sigma=sigma))
         object.__setattr__(self, "space", space)
         object.__setattr__(self, "loss", charge)
         object.__setattr__(self, "oracle", solver)
         object.__setattr__(self, "relation", parameters.require_relation(relation))
+
+    @property
+    def _shift(self) -> int:
+        """By how many units of the noise a place moves."""
+        return _SHIFT * math.ceil(self.loss.steepness(self.space))
 
     @property
     def _deviation(self) -> Fraction:
@@ -122,18 +128,19 @@ class GaussianSeparator(Mechanism[R]):
     @property
     def _unit(self) -> int:
         """What one loss is worth."""
-        return loss_unit(_SHIFT, self.space, self.relation)
+        return loss_unit(self._shift, self.space, self.loss, self.relation)
 
     def guarantee(self) -> DominatingPair[R]:
         """One folded Gaussian pair a place, in both directions."""
-        places, mu = self.space.separators, _SHIFT / self._deviation
+        places, shift = self.space.separators, self._shift
+        mu = shift / self._deviation
         node = applied(
             MECHANISM_GAUSSIAN_SEPARATOR,
             f"Gaussian noise of standard deviation {show(self._deviation)} on {places} places "
-            f"hides shifts by {_SHIFT} ({self.relation})",
-            assumptions=(PERTURBED_CHOICE(shift=_SHIFT, relation=self.relation), RANDOM_BITS()),
+            f"hides shifts by {shift} ({self.relation})",
+            assumptions=(PERTURBED_CHOICE(shift=shift, relation=self.relation), RANDOM_BITS()),
             places=places,
-            shift=_SHIFT,
+            shift=shift,
             sigma=self._deviation,
         )
         product = Product.of(FoldedGaussianPair(mu_squared=mu**2)).times(places)
@@ -143,7 +150,9 @@ class GaussianSeparator(Mechanism[R]):
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Choose ``count`` times on each dataset: records of shape (len(datasets), count)."""
-        read = [patterns(data, self.space.coordinates) for data in datasets]
+        read = [
+            patterns(data, self.space.coordinates, self.loss.largest_feature) for data in datasets
+        ]
         found = []
         for data in read:
             zeros = np.zeros((count, self.space.separators))

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from accountant import arguments as check
+from accountant.errors import ParameterError
 from mechanisms.learning.halfspace import signs
 from mechanisms.learning.records import as_records
-from mechanisms.learning.separators.spaces import Integers, Space
+from mechanisms.learning.separators.spaces import Cube, Grid, Integers, Space
 
 # Larger features contribute nothing: margins stay exact. Soundness depends on it.
-_LARGEST: Final = 2**20
+LARGEST: Final = 2**20
 
 
 @final
@@ -33,9 +36,25 @@ class Patterns:
 
 
 class Loss(ABC):
-    """A loss in [0, 1] of a candidate at a record, integer-valued."""
+    """A loss of a candidate at a record, an integer from 0 on; in [0, 1] unless said otherwise."""
 
     __slots__ = ()
+
+    @property
+    def largest_feature(self) -> int:
+        """A record with a larger feature contributes nothing."""
+        return LARGEST
+
+    def most(self, space: Space) -> int:  # noqa: ARG002  # of other losses
+        """The largest loss of a candidate of the space at a record."""
+        return 1
+
+    def steepness(self, space: Space) -> Fraction:
+        """By how much one record's losses of two candidates differ at most, a place of difference.
+
+        That is, divided by the number of places in which their patterns differ.
+        """
+        return Fraction(1, space.distance)
 
     @abstractmethod
     def charge(
@@ -121,11 +140,64 @@ class ParityLoss(Loss):
         return np.asarray(np.where(odd, data.positive.sum(), data.negative.sum()))
 
 
-def patterns(data: object, features: int) -> Patterns:
+@final
+@dataclass(frozen=True, slots=True)
+class HingeLoss(Loss):
+    """The hinge loss max(0, 1 - y <w, x>) of halfspaces with integer weights; it is convex.
+
+    Args:
+        bound: the largest feature; a record with a larger one contributes nothing. Losses of two
+            candidates differ by at most bound ||w - u||_1, however large they are.
+    Raises:
+        ParameterError: bound is not an integer from 1 to 2^20; on use, a space other than ``Cube``
+            and ``Grid``.
+    Example:
+        >>> from mechanisms import Grid
+        >>> HingeLoss(bound=3).most(Grid(2, 1))
+        7
+    """
+
+    bound: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse other bounds."""
+        found = check.count(bound=self.bound)
+        if found > LARGEST:
+            raise ParameterError("bound", self.bound, f"at most {LARGEST}")
+        object.__setattr__(self, "bound", found)
+
+    @property
+    def largest_feature(self) -> int:
+        """The bound."""
+        return self.bound
+
+    def most(self, space: Space) -> int:
+        """1 + bound max ||w||_1."""
+        return 1 + self.bound * space.coordinates * max(map(abs, space.levels))
+
+    def steepness(self, space: Space) -> Fraction:
+        """The bound, as ||w - u||_1 is the number of places times the distance of levels."""
+        if not isinstance(space, Cube | Grid):
+            raise ParameterError("space", space, "Cube or Grid, with HingeLoss")
+        return Fraction(self.bound * space.gap)
+
+    def charge(
+        self,
+        margins: NDArray[Any],
+        positive: Integers,
+        negative: Integers,
+        space: Space,  # noqa: ARG002  # of other losses
+    ) -> Integers:
+        """The shortfall of the margin below 1, and above -1."""
+        below, above = np.maximum(1 - margins, 0), np.maximum(1 + margins, 0)
+        return np.asarray(positive * below + negative * above)
+
+
+def patterns(data: object, features: int, largest: int = LARGEST) -> Patterns:
     """Group the records by their rows.
 
     A record contributes nothing if its row is not as wide as the space, has a number that is no
-    integer of size at most 2^20, or its label is neither +1 nor -1.
+    integer of size at most the largest, or its label is neither +1 nor -1.
 
     Raises:
         ParameterError: the data is not labelled rows.
@@ -135,7 +207,7 @@ def patterns(data: object, features: int) -> Patterns:
     if records.rows.shape[1] != features:
         kinds = np.full(len(kinds), -1)
     with np.errstate(invalid="ignore"):
-        whole = (np.abs(records.rows) <= _LARGEST) & (records.rows == np.trunc(records.rows))
+        whole = (np.abs(records.rows) <= largest) & (records.rows == np.trunc(records.rows))
     counted = whole.all(axis=1) & (kinds >= 0)
     rows = records.rows[counted].astype(np.int64).reshape(-1, records.rows.shape[1])
     distinct, place = np.unique(rows, axis=0, return_inverse=True)

@@ -29,12 +29,15 @@ class Problem:
         loss: of a candidate at a record.
         data: the records, grouped.
         unit: what one loss is worth, in units of the noise.
+        heights: what the last entry of a noise vector is multiplied by, by the sum of the squares
+            of a candidate's coordinates; None if noise vectors have no such entry.
     """
 
     space: Space
     loss: Loss
     data: Patterns
     unit: int
+    heights: Integers | None = None
 
     def totals(self) -> Integers:
         """The exact losses of all vectors of levels, as ``total_losses``."""
@@ -49,6 +52,9 @@ class Problem:
         )
         places = charges(self.space, noise)
         rest = sum(int(places[j, k]) for j, k in enumerate(levels))
+        if self.heights is not None:
+            height = self.heights[int((values**2).sum())]
+            rest += int(noise[-1]) * int(height)
         return int(total[0]) * self.unit + rest
 
 
@@ -79,7 +85,7 @@ class Oracle(ABC):
 
         Args:
             problem: the losses.
-            noises: integers, shape (runs, separators).
+            noises: integers, shape (runs, separators), one more if the problem has heights.
         Returns:
             Positions of levels, shape (runs, coordinates).
         """
@@ -127,7 +133,7 @@ def best_candidates(problem: Problem, totals: Integers, noises: NDArray[Any]) ->
     Args:
         problem: whose losses they are.
         totals: the problem's, computed once for many noises and laws of noise.
-        noises: integers, shape (runs, separators).
+        noises: integers, shape (runs, separators), one more if the problem has heights.
     Returns:
         Positions of levels, shape (runs, coordinates).
     """
@@ -135,15 +141,22 @@ def best_candidates(problem: Problem, totals: Integers, noises: NDArray[Any]) ->
     head, _ = halves(space)
     outside = totals < 0
     restricted = bool(outside.any())
+    squares = np.tile(np.array(space.levels) ** 2, (space.coordinates, 1))
+    norms = _sums(squares[:head]), _sums(squares[head:])
+    largest = int(totals.max(initial=0)) * problem.unit
     places = []
     for noise in noises:
-        costs = charges(space, noise)
+        costs, pays = _fitting(problem, noise, largest)
         first, second = _sums(costs[:head]), _sums(costs[head:])
         best = []
         for i, start in enumerate(first):
-            row = totals[i] * problem.unit + (second + start)
+            row = totals[i].astype(costs.dtype) * problem.unit + (second + start)
+            if pays is not None:
+                row += pays[norms[1] + norms[0][i]]
             if restricted:
-                row = np.where(outside[i], np.iinfo(np.int64).max, row)
+                if outside[i].all():
+                    continue
+                row[outside[i]] = row.max() + 1
             j = int(row.argmin())
             best.append((int(row[j]), i, j))
         _, i, j = min(best)
@@ -162,13 +175,27 @@ def levels_at(space: Space, places: Integers) -> Integers:
     return np.asarray(places[:, np.newaxis] // powers % base)
 
 
+def _fitting(
+    problem: Problem, noise: NDArray[Any], largest: int
+) -> tuple[NDArray[Any], NDArray[Any] | None]:
+    """Charges of a noise vector and what heights pay, in 64 bits if no objective needs more."""
+    costs, pays = charges(problem.space, noise), None
+    rows = [*map(list, costs)]
+    if problem.heights is not None:
+        pays = problem.heights.astype(np.object_) * int(noise[-1])
+        rows.append(list(pays))
+    most = largest + sum(max(abs(int(x)) for x in row) for row in rows)
+    kind = np.int64 if most < 2**62 else np.object_
+    return costs.astype(kind), None if pays is None else pays.astype(kind)
+
+
 def charges(space: Space, noise: NDArray[Any]) -> NDArray[Any]:
     """What each level of each coordinate pays: the noise of the places that are 1 there.
 
     Returns:
         Shape (coordinates, levels), exact integers.
     """
-    steps = noise.reshape(space.coordinates, len(space.levels) - 1)
+    steps = noise[: space.separators].reshape(space.coordinates, len(space.levels) - 1)
     zero = np.zeros((space.coordinates, 1), dtype=steps.dtype)
     return np.concatenate([zero, np.cumsum(steps, axis=1)], axis=1)
 

@@ -62,7 +62,8 @@ class SeparatorPerturbation(Mechanism[R]):
     ties by a fixed order. Cube-norm noise, the default, has the least standard deviation of the
     laws that are known to do: 0.577 places / epsilon, where independent Laplace noise has 1.414.
 
-    Statement: if the losses are in [0, 1] and the noise has mass proportional to e^(-|k|/scale),
+    Statement: if between neighbours the difference of two candidates' losses moves by at most shift
+        units a place in which they differ, and the noise has mass proportional to e^(-|k|/scale),
         |shift (1 - 2 e(w))| <= epsilon scale, the output is epsilon-DP: adding that vector to the
         noise makes w the output on the neighbour, too. Not bounded range. With an oracle of a
         tolerance it is (epsilon, delta)-DP, delta = (1 + e^epsilon) times the probability of a
@@ -76,7 +77,7 @@ class SeparatorPerturbation(Mechanism[R]):
         epsilon: nats, in (0, 1024].
         space: the candidates, such as ``Cube(10)``.
         noise: "linf", "laplace" or "sphere".
-        loss: of a candidate at a record, in [0, 1].
+        loss: of a candidate at a record.
         oracle: what minimises; None is ``EnumerationOracle()``.
         relation: which datasets are neighbours; replace-one costs twice the noise.
     Outputs:
@@ -141,7 +142,8 @@ class SeparatorPerturbation(Mechanism[R]):
         """How fine the noise is, and what it has to hide."""
         places = self.space.separators
         finest = _FINE if self.oracle.tolerance is None else _FINE_WITH_TOLERANCE
-        shift = max(finest, 1 << math.ceil(8 * self.epsilon * places).bit_length())
+        steepest = math.ceil(self.loss.steepness(self.space))
+        shift = max(finest, 1 << math.ceil(8 * self.epsilon * places).bit_length()) * steepest
         return Shape(places, shift, self.epsilon)
 
     def guarantee(self) -> Guarantee[R]:
@@ -183,15 +185,15 @@ class SeparatorPerturbation(Mechanism[R]):
     def unit(self) -> int:
         """What one loss is worth in units of the noise.
 
-        Two candidates differ in ``distance`` places at least, and one record moves the difference
-        of their losses by 1, by 2 if it is replaced.
+        One record moves the difference of two candidates' losses by ``Loss.steepness`` a place in
+        which they differ, by twice that if it is replaced.
         """
-        return loss_unit(self.shape.shift, self.space, self.relation)
+        return loss_unit(self.shape.shift, self.space, self.loss, self.relation)
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Choose ``count`` times on each dataset: records of shape (len(datasets), count)."""
         width, shape = self.space.coordinates, self.shape
-        read = [patterns(data, width) for data in datasets]
+        read = [patterns(data, width, self.loss.largest_feature) for data in datasets]
         found = []
         for data in read:
             noises = self._law.draw(shape, count, rng)
@@ -200,10 +202,14 @@ class SeparatorPerturbation(Mechanism[R]):
         return chosen(np.stack(found))
 
 
-def loss_unit(shift: int, space: Space, relation: Relation) -> int:
+def loss_unit(shift: int, space: Space, loss: Loss, relation: Relation) -> int:
     """What one loss is worth if every place moves by the shift to make up for one record."""
-    moved = 2 if isinstance(relation, ReplaceOne | ReplaceLabel) else 1
-    return shift * space.distance // moved
+    return math.floor(shift / (loss.steepness(space) * times_moved(relation)))
+
+
+def times_moved(relation: Relation) -> int:
+    """How many records' losses change between neighbours: two if a record is replaced."""
+    return 2 if isinstance(relation, ReplaceOne | ReplaceLabel) else 1
 
 
 def checked_choice(space: object, loss: object, oracle: object) -> None:
@@ -215,10 +221,21 @@ def checked_choice(space: object, loss: object, oracle: object) -> None:
     if not isinstance(space, Space):
         raise ParameterError("space", space, "a space of candidates, such as Cube(10)")
     if not isinstance(loss, Loss):
-        raise ParameterError("loss", loss, "ZeroOne() or ParityLoss()")
+        raise ParameterError("loss", loss, "ZeroOne(), HingeLoss() or ParityLoss()")
     if not isinstance(oracle, Oracle):
         raise ParameterError("oracle", oracle, "EnumerationOracle() or MilpOracle()")
+    loss.steepness(space)
     oracle.accepts(space, loss)
+
+
+def require_exact(oracle: Oracle) -> None:
+    """Refuse an oracle with a tolerance.
+
+    Raises:
+        ParameterError: it has one.
+    """
+    if oracle.tolerance is not None:
+        raise ParameterError("oracle", oracle, "an exact one, EnumerationOracle()")
 
 
 def chosen(weights: Outputs) -> Outputs:

@@ -51,6 +51,12 @@ class Space(ABC):
 
     @property
     @final
+    def gap(self) -> int:
+        """The distance of two levels that follow each other; all are equally far apart."""
+        return self.levels[1] - self.levels[0]
+
+    @property
+    @final
     def separators(self) -> int:
         """How many places a pattern has."""
         return self.coordinates * (len(self.levels) - 1)

@@ -15,6 +15,8 @@ CHOICE = "mechanism/separator-perturbation"
 FOLD = "mechanism/gaussian-separator"
 PLACES = {"places": 4, "shift": 8, "sigma": "16"}
 FOLDED = dict(factor("folded-gaussian", 4, mu_squared="1/4"))
+LIFT = "mechanism/sphere-lift"
+LIFTED = {"shift": 8, "length": 4, "scale": "32"}
 BALL = "mechanism/logistic-objective-pure"
 SPHERE = {"norm": "3", "scale": "6", "regulariser": "18"}
 SMALL = {**LOGISTIC, "regulariser": "4"}
@@ -86,6 +88,12 @@ CASES = [
     Case(CHOICE, PURE, witness=choice("sphere", "32")),
     Case(CHOICE, PURE, witness=choice("sphere", "33")),
     Case(CHOICE, PURE, witness=choice("sphere", "319/10"), why=OTHER),
+    Case(LIFT, PURE, witness=LIFTED),
+    Case(LIFT, PURE, witness={**LIFTED, "scale": "33"}),
+    Case(LIFT, PURE, witness={**LIFTED, "scale": "319/10"}, why=OTHER),
+    Case(LIFT, PURE, witness={**LIFTED, "length": 5}, why=OTHER),
+    Case(LIFT, PURE, witness={**LIFTED, "shift": "8"}, why="shift"),
+    Case(LIFT, near("1/2"), witness=LIFTED, why="wants PureDP"),
     Case(CHOICE, PURE, witness=choice("gaussian", "64"), why="no noise is called"),
     Case(CHOICE, PURE, witness=choice("linf", "16", units=1), why="wants ApproxDP"),
     Case(CHOICE, said("bounded-range", epsilon="1/2"), witness=choice("linf", "16"), why="wants"),

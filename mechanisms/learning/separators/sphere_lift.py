@@ -1,0 +1,265 @@
+"""Objective perturbation on a sphere (OPDisc), repaired: pure differential privacy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final, Required, TypedDict, Unpack, final, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant import arguments as check
+from accountant.arguments import Number
+from accountant.errors import ParameterError
+from accountant.guarantees.provenance import applied
+from accountant.guarantees.pure_dp import PureDP
+from accountant.guarantees.rounding import show, sqrt_up
+from accountant.guarantees.theorem import Theorem
+from accountant.relation import AddRemove, R, Relation
+from accountant.side_conditions import LIFTED_CHOICE, RANDOM_BITS
+from mechanisms import parameters
+from mechanisms.learning.separators.losses import Loss, ZeroOne, patterns
+from mechanisms.learning.separators.oracles import EnumerationOracle, Oracle, Problem
+from mechanisms.learning.separators.separator_perturbation import (
+    checked_choice,
+    chosen,
+    require_exact,
+    times_moved,
+)
+from mechanisms.learning.separators.spaces import Integers, Space
+from mechanisms.mechanism import Mechanism
+from mechanisms.outputs import Outputs
+from mechanisms.samplers import spherical_rounded
+from mechanisms.samplers.rng import Rng
+
+MECHANISM_SPHERE_LIFT: Final = Theorem(
+    rule="mechanism/sphere-lift",
+    source="proofs/theory/separators.md, Theorem 4",
+)
+
+_LEAST_EPSILON: Final = Fraction(1, 2**200)
+_MOST_EPSILON: Final = 2**10
+_SHIFT: Final = 2**10  # Multiples of a lift by which the noise moves. Heuristic.
+_FINE: Final = 2**7  # Parts of the radius in a lift's unit, if heights are rounded. Heuristic.
+
+
+class _Arguments(TypedDict, total=False):
+    """What the constructor takes besides the relation."""
+
+    epsilon: Required[Number]
+    space: Required[Space]
+    loss: Loss | None
+    oracle: Oracle | None
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class SphereLift(Mechanism[R]):
+    """Release the candidate that minimises losses minus the product of noise and its lift.
+
+    Candidates are lifted to a sphere: those of norm less than the radius get one more coordinate,
+    their height above the plane. Between neighbours the noise moves by a multiple of the lift of
+    the candidate that wins, which is the same length for all of them. On ``Grid`` the bound of its
+    mean excess is about twice that of ``SeparatorPerturbation``; with two levels there are no
+    heights, and it is the same as ``SeparatorPerturbation`` with ``noise="sphere"``.
+
+    Statement: if the lifts psi have whole coordinates and length at most rho, one record moves the
+        difference of the objectives of w and u by at most shift <psi(w), psi(w) - psi(u)>, and the
+        noise is rounded from a density proportional to e^(-||x|| / scale) with
+        shift rho <= epsilon scale, the output is epsilon-DP.
+    Assumes: lifted choice; random bits.
+    Source: proofs/theory/separators.md, Theorem 4, after Neel, Roth, Vietri & Wu 2019, Algorithm 1
+        (OPDisc), whose Gaussian noise has not the privacy that is claimed (docs/CLAIMS.md).
+
+    Args:
+        epsilon: nats, in [2^-200, 1024].
+        space: the candidates, such as ``Grid(3, 2)``.
+        loss: of a candidate at a record.
+        oracle: an exact one; None is ``EnumerationOracle()``.
+        relation: which datasets are neighbours; replace-one costs twice the noise.
+    Outputs:
+        A record with the field ``weights``: the candidate, integers of shape (coordinates,).
+    Raises:
+        ParameterError: as for ``SeparatorPerturbation``; an oracle with a tolerance.
+    Example:
+        >>> from mechanisms import Grid
+        >>> pick = SphereLift(epsilon=1, space=Grid(2, 1))
+        >>> pick.guarantee().describe()
+        '1-DP'
+        >>> pick.release([([2, 1], 1), ([1, 2], -1)] * 200).weights
+        array([ 1, -1])
+    """
+
+    epsilon: Fraction
+    space: Space
+    loss: Loss
+    oracle: Oracle
+    relation: R
+
+    @overload
+    def __init__(self: SphereLift[AddRemove], **given: Unpack[_Arguments]) -> None: ...
+    @overload
+    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
+
+    def __init__(
+        self,
+        *,
+        epsilon: Number,
+        space: Space,
+        loss: Loss | None = None,
+        oracle: Oracle | None = None,
+        relation: Relation = parameters.DEFAULT_RELATION,
+    ) -> None:
+        price = check.positive(epsilon=epsilon)
+        if not _LEAST_EPSILON <= price <= _MOST_EPSILON:
+            raise ParameterError("epsilon", epsilon, "in [2^-200, 1024]")
+        solver = EnumerationOracle() if oracle is None else oracle
+        charge = ZeroOne() if loss is None else loss
+        checked_choice(space, charge, solver)
+        require_exact(solver)
+        object.__setattr__(self, "epsilon", price)
+        object.__setattr__(self, "space", space)
+        object.__setattr__(self, "loss", charge)
+        object.__setattr__(self, "oracle", solver)
+        object.__setattr__(self, "relation", parameters.require_relation(relation))
+
+    @property
+    def radius(self) -> float:
+        """The length of every lift, if candidates' centre is the origin and levels are 1 apart."""
+        return math.sqrt(self._lift.square) / self._lift.gap
+
+    @property
+    def _lift(self) -> Lift:
+        return Lift(self.space)
+
+    @property
+    def unit(self) -> int:
+        """What one loss is worth in units of the noise."""
+        moved = self.loss.steepness(self.space) * times_moved(self.relation)
+        return math.floor(_SHIFT * math.ceil(moved) * self._lift.gain / moved)
+
+    @property
+    def _shift(self) -> int:
+        """By which multiple of a lift the noise moves."""
+        return _SHIFT * math.ceil(self.loss.steepness(self.space) * times_moved(self.relation))
+
+    @property
+    def scale(self) -> Fraction:
+        """The scale of the noise, in its units, of which one loss is worth ``unit``."""
+        return self._shift * sqrt_up(Fraction(self._lift.length)) / self.epsilon
+
+    def guarantee(self) -> PureDP[R]:
+        """epsilon-DP."""
+        lift, shift = self._lift, self._shift
+        node = applied(
+            MECHANISM_SPHERE_LIFT,
+            f"spherical noise of scale {show(self.scale)} in {lift.dimension} dimensions hides "
+            f"{shift} times a vector of squared length {lift.length} ({self.relation})",
+            assumptions=(
+                LIFTED_CHOICE(shift=shift, length=lift.length, relation=self.relation),
+                RANDOM_BITS(),
+            ),
+            shift=shift,
+            length=lift.length,
+            scale=self.scale,
+        )
+        return PureDP(epsilon=self.epsilon, relation=self.relation, derivation=node)
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Choose ``count`` times on each dataset: records of shape (len(datasets), count)."""
+        width, lift = self.space.coordinates, self._lift
+        heights = None if lift.heights is None else -lift.heights
+        read = [patterns(data, width, self.loss.largest_feature) for data in datasets]
+        found = []
+        for data in read:
+            noise = spherical_rounded(self.scale, Fraction(1), lift.dimension, count, rng)
+            problem = Problem(self.space, self.loss, data, self.unit, heights)
+            levels = self.oracle.minima(problem, lift.charged(noise))
+            found.append(np.array(self.space.levels)[levels])
+        return chosen(np.stack(found))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Lift:
+    """Whole vectors psi(w) of nearly one length, far apart: c y(w), and the height where needed.
+
+    y(w) is the candidate around the middle of the levels, divided by what its coordinates have in
+    common. The height is the integer nearest to c sqrt(D^2 - ||y||^2), D the largest ||y||.
+    """
+
+    space: Space
+
+    @property
+    def values(self) -> tuple[int, ...]:
+        """The coordinates of y, by level."""
+        levels = self.space.levels
+        doubled = [2 * level - levels[0] - levels[-1] for level in levels]
+        common = math.gcd(*doubled)
+        return tuple(value // common for value in doubled)
+
+    @property
+    def gap(self) -> int:
+        """The distance of two levels of y."""
+        return self.values[1] - self.values[0]
+
+    @property
+    def square(self) -> int:
+        """D^2: the largest squared norm of y."""
+        return self.space.coordinates * self.values[-1] ** 2
+
+    @property
+    def flat(self) -> bool:
+        """Whether all candidates have that norm, so that there are no heights."""
+        return len(self.values) == 2
+
+    @property
+    def dimension(self) -> int:
+        """How many coordinates psi has."""
+        return self.space.coordinates + (not self.flat)
+
+    @property
+    def fineness(self) -> int:
+        """The constant c."""
+        return 1 if self.flat else _FINE * _root_up(self.square)
+
+    @property
+    def _slip(self) -> int:
+        """A bound of |c^2 D^2 - ||psi||^2|: the rounding of a height, at most c D + 1/4."""
+        return 0 if self.flat else self.fineness * _root_up(self.square) + 1
+
+    @property
+    def length(self) -> int:
+        """A bound of the squared length of psi."""
+        return self.fineness**2 * self.square + self._slip
+
+    @property
+    def gain(self) -> Fraction:
+        """At most <psi(w), psi(w) - psi(u)>, divided by the places in which w and u differ."""
+        return Fraction(self.fineness**2 * self.gap**2, 2) - self._slip
+
+    @property
+    def heights(self) -> Integers | None:
+        """The heights, by the squared norm of y, which on a grid is that of w; None if flat."""
+        if self.flat:
+            return None
+        square = 4 * self.fineness**2
+        doubled = (math.isqrt(square * (self.square - norm)) for norm in range(self.square + 1))
+        return np.array([(root + 1) // 2 for root in doubled], dtype=np.int64)
+
+    def charged(self, noise: NDArray[Any]) -> NDArray[Any]:
+        """Noise on the places of patterns, and on the heights, that minus <noise, psi> amounts to.
+
+        A place of coordinate j costs -c noise_j times the distance of two levels.
+        """
+        width, steps = self.space.coordinates, len(self.values) - 1
+        places = np.repeat(-self.fineness * self.gap * noise[:, :width], steps, axis=1)
+        return np.concatenate([places, noise[:, width:]], axis=1)
+
+
+def _root_up(square: int) -> int:
+    """An integer at or above the root of a positive integer."""
+    return math.isqrt(square - 1) + 1

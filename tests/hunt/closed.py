@@ -102,6 +102,43 @@ class Logistic:
 
 @final
 @dataclass(frozen=True)
+class Floored:
+    """A Gaussian loss N(mu^2/2, mu^2) above a floor, its density times a weight, the rest there.
+
+    Q has e^-loss times that mass; what is left of Q has an infinite loss in the other order.
+    """
+
+    shift: Real
+    floor: Real
+    weight: int
+
+    def _above(self, place: Real) -> tuple[Real, Real]:
+        """The masses under P and Q of losses above a place at or above the floor."""
+        half = self.shift / 2
+        ends = (half - place / self.shift, -half - place / self.shift)
+        return self.weight * MP.ncdf(ends[0]), self.weight * MP.ncdf(ends[1])
+
+    def _atom(self) -> Real:
+        return 1 - self._above(self.floor)[0]
+
+    def delta(self, epsilon: Real) -> Real:
+        """The atom and what is above both the floor and epsilon."""
+        p, q = self._above(max(epsilon, self.floor))
+        far = MP.exp(epsilon)
+        atom = self._atom() * max(1 - far * MP.exp(-self.floor), 0)
+        return p - far * q + (atom if self.weight == 1 else 0)
+
+    def reversed_delta(self, epsilon: Real) -> Real:
+        """What Q has off P where no loss is larger, else the mirror 1 - t + t H_(1/t)(P|Q)."""
+        t = MP.exp(epsilon)
+        if epsilon >= -self.floor:
+            kept = self._atom() * MP.exp(-self.floor) if self.weight == 1 else 0
+            return 1 - self._above(self.floor)[1] - kept
+        return 1 - t + t * self.delta(-epsilon)
+
+
+@final
+@dataclass(frozen=True)
 class PoissonSample:
     """A Poisson sample of a mechanism known by its profile, which is symmetric."""
 

@@ -11,21 +11,40 @@ import accountant
 import auditing
 import mechanisms
 import proofs
+from accountant import Guarantee
+from accountant.adaptive.privacy_filter import PrivacyFilter
 from accountant.pairs.finite import FinitePair
+from accountant.pairs.floored_gaussian import FlooredGaussianPair
+from accountant.pairs.folded_gaussian import FoldedGaussianPair
 from accountant.pairs.product import Product
 from accountant.public_names import homes_of
 from accountant.theorems.subsampling.poisson import subsample_poisson
 from accountant.theorems.subsampling.without_replacement import subsample_without_replacement
 
+
+def admitted(
+    budget: PrivacyFilter[Any], part: Guarantee[Any], most: int
+) -> tuple[Guarantee[Any], int]:
+    """Spend equal parts until the filter refuses one; return what it guarantees, and how many."""
+    count = 0
+    while count < most and budget.admits(part):
+        budget.spend(part)
+        count += 1
+    return budget.guarantee(), count
+
+
 NAMES: dict[str, Any] = {
     **{name: getattr(accountant, name) for name in homes_of("accountant")},
     "accountant": accountant,
+    "admitted": admitted,
     "auditing": auditing,
     "mechanisms": mechanisms,
     "numpy": np,
     "proofs": proofs,
     "Fraction": Fraction,
     "FinitePair": FinitePair,
+    "FlooredGaussianPair": FlooredGaussianPair,
+    "FoldedGaussianPair": FoldedGaussianPair,
     "Product": Product,
     "subsample_poisson": subsample_poisson,
     "subsample_without_replacement": subsample_without_replacement,

@@ -9,11 +9,14 @@ from typing import final
 from tests.hunt.case import Case
 from tests.hunt.draw import Draw
 from tests.hunt.families import (
+    adaptive,
     certificates,
     conversions,
     data,
     extremes,
     formulas,
+    mechanisms,
+    mixed,
     products,
     run_laws,
     samples,
@@ -44,6 +47,10 @@ FAMILIES: dict[str, Family] = {
     "certificates": Family(certificates.draw, 10),
     "selected-certificates": Family(certificates.draw_selected, 5),
     "extremes": Family(extremes.draw, 50),
+    "mixed": Family(mixed.draw, 100),
+    "mechanisms": Family(mechanisms.draw, 100),
+    "filters": Family(adaptive.draw, 100),
+    "learners": Family(adaptive.draw_learner, 100),
     "products": Family(products.draw, 100),
     "samples": Family(samples.draw, 100),
     "repeated-samples": Family(samples.draw_repeated, 4),

@@ -77,6 +77,7 @@ if TYPE_CHECKING:
         L1 as L1,
         L2 as L2,
         Differences as Differences,
+        JointSensitivity as JointSensitivity,
         L2Contribution as L2Contribution,
         LInf as LInf,
         Sensitivity as Sensitivity,

@@ -122,6 +122,51 @@ class Differences:
         object.__setattr__(self, "vectors", exact)
 
 
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class JointSensitivity:
+    """Bounds on the sum of all absolute changes and on each of them: less than either says alone.
+
+    Attributes:
+        l1: on the sum, in data units.
+        linf: on each, at most ``l1``.
+    Example:
+        >>> JointSensitivity.few(coordinates=3, each=2)
+        JointSensitivity(l1=Fraction(6, 1), linf=Fraction(2, 1))
+    """
+
+    l1: Fraction
+    linf: Fraction
+
+    def __init__(self, *, l1: Number, linf: Number) -> None:
+        """Keep the exact values; refuse anything that is not a finite number above 0."""
+        whole = arguments.positive(l1=l1)
+        object.__setattr__(self, "l1", whole)
+        object.__setattr__(self, "linf", min(arguments.positive(linf=linf), whole))
+
+    @staticmethod
+    def few(*, coordinates: int, each: Number) -> JointSensitivity:
+        """At most so many coordinates move (L0), each by at most ``each``."""
+        largest = arguments.positive(each=each)
+        return JointSensitivity(l1=largest * arguments.count(coordinates=coordinates), linf=largest)
+
+    @property
+    def largest(self) -> tuple[int, Fraction]:
+        """How many coordinates can move by ``linf``, and by how much another one then can."""
+        full = self.l1 // self.linf
+        return full, self.l1 - full * self.linf
+
+    def as_l1(self) -> L1:
+        """The sum alone."""
+        return L1(self.l1)
+
+    def as_l2(self) -> L2:
+        """The Euclidean norm is largest where as many as can be move by ``linf``; rounded up."""
+        full, rest = self.largest
+        square = full * self.linf**2 + rest**2
+        return L2(_sqrt_up(square.numerator * square.denominator) / square.denominator)
+
+
 def _sqrt_up(whole: int) -> Fraction:
     """Smallest multiple of 2**-40 at or above the square root."""
     scaled = math.isqrt(whole << 80)

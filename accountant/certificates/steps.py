@@ -284,6 +284,7 @@ _PLAIN = [
     "mechanism/gaussian",
     "mechanism/correlated-gaussian",
     "mechanism/laplace",
+    "mechanism/laplace-joint",
     "mechanism/discrete-laplace",
     "mechanism/discrete-gaussian",
     "mechanism/discrete-gaussian-zcdp",

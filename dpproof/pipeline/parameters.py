@@ -41,6 +41,7 @@ PARAMETERS: Mapping[str, Parameter] = {
     ),
     "cutoff": Parameter(rule=COUNT, more_is_private=False, whole=True, words="answers"),
     "sensitivity": Parameter(rule=POSITIVE, more_is_private=None, words="sensitivity"),
+    "each": Parameter(rule=POSITIVE, more_is_private=None, words="largest change of a number"),
     "contribution": Parameter(rule=POSITIVE, more_is_private=None, words="contribution"),
     "contributions": Parameter(
         rule=COUNT, more_is_private=False, whole=True, words="cells of one record"

@@ -13,9 +13,10 @@ from accountant.guarantees.provenance import applied
 from accountant.guarantees.rounding import show
 from accountant.guarantees.theorem import Theorem
 from accountant.pairs.laplace import LaplacePair
-from accountant.pairs.product import Product
+from accountant.pairs.product import Factor, Product
 from accountant.relation import AddRemove, R, Relation
-from accountant.sensitivity import L1
+from accountant.sensitivity import L1, JointSensitivity
+from accountant.side_conditions import SENSITIVITY
 from mechanisms import parameters
 from mechanisms.mechanism import QueryArguments, QueryMechanism
 from mechanisms.noise.broadcast import on_grid, repeated_values
@@ -29,13 +30,17 @@ MECHANISM_LAPLACE: Final = Theorem(
     rule="mechanism/laplace",
     source="docs/shift-lemma.md, Corollary 1",
 )
+MECHANISM_LAPLACE_JOINT: Final = Theorem(
+    rule="mechanism/laplace-joint",
+    source="proofs/theory/joint_sensitivity.md",
+)
 
 
 class _Arguments(QueryArguments, total=False):
     """What the constructor takes besides the relation."""
 
     scale: Required[Number]
-    sensitivity: Required[L1]
+    sensitivity: Required[L1 | JointSensitivity]
     granularity: Number | None
 
 
@@ -52,11 +57,13 @@ class Laplace(QueryMechanism[R]):
         dominated, in any dimension, by one Laplace variable shifted by Delta / scale; in
         particular it is (Delta / scale)-DP, and strictly better than that at every delta > 0.
     Assumes: sensitivity; one shape; random bits; output alone.
-    Source: docs/shift-lemma.md, for log-concave noise.
+    Source: docs/shift-lemma.md, for log-concave noise; proofs/theory/joint_sensitivity.md.
 
     Args:
         scale: mean absolute deviation, in data units, in [2^-300, 2^300].
-        sensitivity: L1, in data units, of the exact real value of the query under ``relation``.
+        sensitivity: L1, in data units, of the exact real value of the query under ``relation``; or
+            JointSensitivity, if it is known as well by how much one coordinate moves at most: then
+            as many shifts by that as the sum allows dominate, and one by the rest.
         relation: the neighbouring relation that ``sensitivity`` speaks of.
         query: data -> a number or array; None when the data is already the query's value.
         granularity: a power of two in data units; by default 2^-20 of the scale.
@@ -71,6 +78,7 @@ class Laplace(QueryMechanism[R]):
 
     scale: Fraction
     sensitivity: L1
+    joint: JointSensitivity | None
     relation: R
     query: Query | None
     granularity: Fraction
@@ -84,23 +92,29 @@ class Laplace(QueryMechanism[R]):
         self,
         *,
         scale: Number,
-        sensitivity: L1,
+        sensitivity: L1 | JointSensitivity,
         relation: Relation = parameters.DEFAULT_RELATION,
         query: Query | None = None,
         granularity: Number | None = None,
     ) -> None:
-        exact = noise_scale(scale=scale)
+        exact, moved = noise_scale(scale=scale), sensitivity
+        joint = sensitivity if isinstance(sensitivity, JointSensitivity) else None
+        if joint is not None:
+            moved = joint.as_l1()
         grid = default_granularity(exact) if granularity is None else granularity
         self._state(
             relation,
             query,
             scale=exact,
-            sensitivity=parameters.require_sensitivity(sensitivity, L1),
+            sensitivity=parameters.require_sensitivity(moved, L1),
+            joint=joint,
             granularity=power_of_two(granularity=grid)[0],
         )
 
     def guarantee(self) -> DominatingPair[R]:
-        """The Laplace pair at sensitivity / scale, the same in both directions."""
+        """The Laplace pair at sensitivity / scale, or those of the largest changes."""
+        if self.joint is not None:
+            return self._jointly(self.joint)
         epsilon = self.sensitivity.value / self.scale
         derivation = applied(
             MECHANISM_LAPLACE,
@@ -112,6 +126,30 @@ class Laplace(QueryMechanism[R]):
             sensitivity=self.sensitivity.value,
         )
         pair = Product.of(LaplacePair(epsilon=epsilon))
+        return DominatingPair(
+            forward=pair, backward=pair, relation=self.relation, derivation=derivation
+        )
+
+    def _jointly(self, joint: JointSensitivity) -> DominatingPair[R]:
+        """Return a pair for each coordinate of the worst change."""
+        full, rest = joint.largest
+        sizes = [joint.linf / self.scale, rest / self.scale]
+        norm = f"L1, and {show(joint.linf)} in LInf"
+        derivation = applied(
+            MECHANISM_LAPLACE_JOINT,
+            f"Laplace noise of scale {show(self.scale)} on a query that moves by at most "
+            f"{show(joint.l1)} in {norm} norm is dominated by {full} Laplace shifts by "
+            f"{show(sizes[0])} scales and one by {show(sizes[1])} ({self.relation})",
+            assumptions=(
+                SENSITIVITY(value=show(joint.l1), norm=norm, relation=self.relation),
+                *parameters.assumptions(self.sensitivity, self.relation)[1:],
+            ),
+            scale=self.scale,
+            sensitivity=joint.l1,
+            largest=joint.linf,
+        )
+        shifts = zip(sizes, (full, 1), strict=True)
+        pair = Product(tuple(Factor(LaplacePair(epsilon=e), n) for e, n in shifts if e))
         return DominatingPair(
             forward=pair, backward=pair, relation=self.relation, derivation=derivation
         )

@@ -102,6 +102,7 @@ RULE_SETS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
                 if name not in PLAIN
             },
             "mechanism/correlated-gaussian": correlated_gaussian.correlated_gaussian,
+            "mechanism/laplace-joint": mechanisms.laplace_joint,
             "mechanism/exponential": mechanisms.exponential,
             "mechanism/logistic-objective": objective_perturbation.logistic,
             "mechanism/report-noisy-max": mechanisms.report_noisy_max,

@@ -8,6 +8,7 @@ from typing import Final
 
 from proofs.balls.arithmetic import exact
 from proofs.errors import RefusedError
+from proofs.limits import MAX_COUNT
 from proofs.logic.rule import Application
 from proofs.logic.statement import GDP, SYMMETRIC, ZCDP, BoundedRange, Claim, MetricDP, Pairs
 from proofs.pairs.discrete_gaussian import DiscreteGaussianPair
@@ -45,6 +46,27 @@ def laplace(step: Application) -> tuple[str, ...]:
     step.expect(_both(LaplacePair(sensitivity / scale)))
     noise = f"Laplace noise of scale {exact(scale)}, of density proportional to e^(-|x|/scale)"
     return adds(step, noise, f"{exact(sensitivity)} in L1 norm")
+
+
+def laplace_joint(step: Application) -> tuple[str, ...]:
+    """Laplace noise where every coordinate moves by at most m, and all of them by Delta together.
+
+    Dominated by as many shifts of m/scale as Delta has room for, and one of what is left.
+    Proof: proofs/theory/joint_sensitivity.md.
+    """
+    step.axiom()
+    sensitivity, scale = step.witness.positive("sensitivity"), step.witness.positive("scale")
+    largest = step.witness.positive("largest")
+    full = sensitivity // largest
+    if not 1 <= full <= MAX_COUNT:
+        raise RefusedError("the largest change of a coordinate is out of range")
+    rest = sensitivity - full * largest
+    parts = (LaplacePair(largest / scale), full), (LaplacePair(rest / scale), 1)
+    product = parts if rest else parts[:1]
+    step.expect(Pairs(product, product))
+    noise = f"Laplace noise of scale {exact(scale)}, of density proportional to e^(-|x|/scale)"
+    moved = f"{exact(sensitivity)} in L1 norm and by at most {exact(largest)} in each coordinate"
+    return adds(step, noise, moved)
 
 
 def discrete_laplace(step: Application) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from accountant import (
     BoundedRange,
     FixedRuns,
     Guarantee,
+    JointSensitivity,
     L2Contribution,
     LInf,
     Poisson,
@@ -49,6 +50,7 @@ from mechanisms import (
     GaussianSeparator,
     Grid,
     Histogram,
+    Laplace,
     LogisticObjective,
     MilpOracle,
     PartitionSelection,
@@ -172,6 +174,9 @@ EXAMPLES: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
     "logistic": lambda: LogisticObjective(sigma=2, regulariser=8).guarantee(),
     "shifted": lambda: DiscreteGaussian(sigma=9, sensitivity=L1(3)).guarantee(),
     "differences": lambda: Skellam(variance=9, sensitivity=L1(1)).guarantee(),
+    "few": lambda: Laplace(
+        scale=2, sensitivity=JointSensitivity.few(coordinates=2, each=1)
+    ).guarantee(),
     "correlated": lambda: CorrelatedGaussian([[4, 3], [3, 4]], sensitivity=L2(1)).guarantee(),
     "both": lambda: compose(ZCDP(rho=1), ZCDP(rho=2)),
     "best": lambda: select(Gaussian(sigma=4, sensitivity=L2(1)).guarantee(), RUNS),

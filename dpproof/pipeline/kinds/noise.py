@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from accountant.errors import ParameterError
 from accountant.relation import Relation
-from accountant.sensitivity import L1, L2, L2Contribution
+from accountant.sensitivity import L1, L2, JointSensitivity, L2Contribution
 from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters
 from mechanisms import (
     BoundedMean,
@@ -43,7 +43,9 @@ def _gaussian(given: ReleaseParameters) -> Mechanism[Relation]:
 
 
 def _laplace(given: ReleaseParameters) -> Mechanism[Relation]:
-    sensitivity = L1(given.values["sensitivity"])
+    sensitivity: L1 | JointSensitivity = L1(given.values["sensitivity"])
+    if "each" in given.values:
+        sensitivity = JointSensitivity(l1=given.values["sensitivity"], linf=given.values["each"])
     return Laplace(scale=given.values["scale"], sensitivity=sensitivity, relation=given.relation)
 
 
@@ -113,7 +115,11 @@ KINDS: Mapping[str, Kind] = {
         build=_gaussian,
     ),
     "laplace": Kind(
-        words="Laplace noise", forms=(("scale", "sensitivity"),), norms=("l1",), build=_laplace
+        words="Laplace noise",
+        forms=(("scale", "sensitivity"),),
+        additions=((("each",),),),
+        norms=("l1",),
+        build=_laplace,
     ),
     "discrete-gaussian": Kind(
         words="discrete Gaussian noise",

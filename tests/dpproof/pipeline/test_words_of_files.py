@@ -19,10 +19,11 @@ from accountant.run_counts.law import RunLaw
 from accountant.run_counts.poisson import PoissonRuns
 from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
 from accountant.sampling.schemes import Poisson
+from accountant.sensitivity import L1, JointSensitivity
 from dpproof.errors import InputError
 from dpproof.pipeline.parse import parse
 from dpproof.pipeline.pipeline import Pipeline
-from mechanisms import Histogram, compose
+from mechanisms import Histogram, Laplace, compose
 
 NOISE = 'mechanism = "gaussian"\nnoise_multiplier = 2.0\n'
 BATCHES = 'sampling = { scheme = "poisson", batch = 256, population = 60000 }\n'
@@ -104,6 +105,15 @@ def test_monotone_queries_cost_less() -> None:
     assert either.epsilon(delta=0).upper == pytest.approx(1)
     with pytest.raises(InputError, match="replace-one"):
         pipeline(ABOVE + "monotone = true", relation="replace-one")
+
+
+def test_few_numbers_that_move_a_little() -> None:
+    """Beside the sum of changes a Laplace release may state the largest."""
+    text = 'mechanism = "laplace"\nscale = 5.0\nsensitivity = 10\n'
+    few = JointSensitivity(l1=10, linf=1)
+
+    assert guarantee(text + "each = 1") == Laplace(scale=5, sensitivity=few).guarantee()
+    assert guarantee(text) == Laplace(scale=5, sensitivity=L1(10)).guarantee()
 
 
 def test_groups_are_protected_part_by_part() -> None:

@@ -68,6 +68,23 @@ CASES = [
         why="one step apart",
     ),
     Case("mechanism/laplace", pairs([factor("laplace", epsilon="1/2")]), witness=LAPLACE),
+    *(
+        Case(
+            "mechanism/laplace-joint",
+            pairs(found),
+            witness={"scale": "2", "sensitivity": "7", "largest": largest},
+            why=why,
+        )
+        for found, largest, why in (
+            ([factor("laplace", 2, epsilon="3/2"), factor("laplace", epsilon="1/2")], "3", ""),
+            ([factor("laplace", 7, epsilon="1/2")], "1", ""),
+            ([factor("laplace", 2, epsilon="3/2")], "3", OTHER),
+            ([factor("laplace", epsilon="7/2")], "7", ""),
+            ([factor("laplace", epsilon="7/2")], "8", "out of range"),
+            ([factor("laplace", 3, epsilon="1")], "2", OTHER),
+            ([factor("laplace", epsilon="7/2")], "3", OTHER),
+        )
+    ),
     Case(
         "mechanism/laplace", pairs([factor("laplace", epsilon="1/4")]), witness=LAPLACE, why=OTHER
     ),

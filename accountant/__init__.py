@@ -88,6 +88,7 @@ if TYPE_CHECKING:
         self_compose as self_compose,
     )
     from accountant.theorems.composition.map_records import map_records as map_records
+    from accountant.theorems.composition.mixture import mixture as mixture
     from accountant.theorems.composition.parallel import parallel_compose as parallel_compose
     from accountant.theorems.composition.parallel_positions import (
         parallel_positions as parallel_positions,

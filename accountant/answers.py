@@ -17,6 +17,7 @@ from accountant.engine.renyi import renyi, smallest_rho
 from accountant.errors import NotCertified
 from accountant.pairs.product import Factor, Product
 from accountant.selection.selected_pair import SelectedPair
+from accountant.subsampling.mixture import MixturePair
 from accountant.subsampling.released_twice import ReleasedTwice, released_twice
 from accountant.subsampling.subsampled import SubsampledPair, tabulated
 
@@ -126,10 +127,10 @@ def _paired(product: Product) -> Product:
     return product if pair is None else Product.of(pair)
 
 
-def _alone(product: Product) -> SelectedPair | SubsampledPair | ReleasedTwice | None:
-    """One selection or one sample by itself, or two samples, which answer without sums over K."""
+def _alone(product: Product) -> SelectedPair | SubsampledPair | MixturePair | ReleasedTwice | None:
+    """One selection, sample or mixture, or two samples, which answer without sums over K."""
     pair = profile.closed_form(product)
-    if isinstance(pair, SelectedPair | SubsampledPair):
+    if isinstance(pair, SelectedPair | SubsampledPair | MixturePair):
         return pair
     return released_twice(product)
 

@@ -7,7 +7,7 @@ import math
 from fractions import Fraction
 from typing import Any, Final
 
-from accountant.certificates.format.serialize import Object, conclusion
+from accountant.certificates.format.serialize import Object, conclusion, factors
 from accountant.certificates.hockey_stick.choose import Point, distinct, prove
 from accountant.certificates.selection.connect_the_dots import Aim
 from accountant.certificates.selection.shifted_mixture import prove_by_shifted_mixture
@@ -33,6 +33,7 @@ from accountant.guarantees.renyi_guarantee import RenyiGuarantee
 from accountant.guarantees.rounding import floats_around
 from accountant.guarantees.zcdp import ZCDP
 from accountant.run_counts.law import RunLaw
+from accountant.theorems.composition.mixture import MIXTURE
 from accountant.theorems.conversion.pair_to_pure import pair_to_pure
 from accountant.theorems.selection.above import SELECT_ABOVE
 from accountant.theorems.selection.pair import SELECT_PAIR
@@ -42,6 +43,9 @@ from proofs.certificate import show_rational
 _NEAR: Final = 1e-6  # Relative distance at which a proof is near a point. Heuristic.
 # Share of delta that finite pairs above selections may count as infinite. Heuristic.
 _TAIL: Final = 1e-6
+
+# Theorems whose own point is read from a finite pair.
+_BY_FINITE_PAIRS: Final = {SELECT_PAIR, SELECT_ABOVE, MIXTURE}
 
 
 def prove_point(steps: Steps, guarantee: Guarantee[Any], point: Point) -> None:
@@ -115,7 +119,7 @@ def _prove_product(steps: Steps, pair: DominatingPair[Any], point: Point) -> Non
     steps.aim = Aim(
         tail=_TAIL * point.delta / max(count, 1),
         selections=rules.count("select/pair"),
-        epsilon=point.epsilon if pair.derivation.theorem in {SELECT_PAIR, SELECT_ABOVE} else 0.0,
+        epsilon=point.epsilon if pair.derivation.theorem in _BY_FINITE_PAIRS else 0.0,
     )
     place, apart = steps.derive(pair.derivation)
     used = steps.substitutes.of(pair)
@@ -213,6 +217,8 @@ def _prove_by_selection_bound(steps: Steps, pair: DominatingPair[Any], point: Po
     base = pair.derivation.premises[0]
     if not isinstance(base.conclusion, DominatingPair):
         raise NotCertified(f"the derivation does not say what was selected from: {base.statement}")
+    for product in distinct(base.conclusion):
+        factors(product)  # what no rule covers is refused before its profile is bounded
     found = prove_by_shifted_mixture(
         base.conclusion, law_of(dict(pair.derivation.parameters)), point
     )

@@ -11,7 +11,7 @@ from accountant.certificates.format.serialize import Object, conclusion, run_law
 from accountant.certificates.proved_guarantee import ProvedGuarantee
 from accountant.certificates.selection.best_of_runs import pairs_above_best
 from accountant.certificates.selection.connect_the_dots import Aim
-from accountant.certificates.selection.finite_base import finite_base_pairs
+from accountant.certificates.selection.finite_base import finite_base_pairs, finite_mixture_pairs
 from accountant.certificates.selection.substitutes import (
     Substitutes,
     finite_guarantee,
@@ -173,6 +173,24 @@ class Steps:
         said = conclusion(finite_guarantee(released, forward, backward), steps)
         return self.add("select/pair", said, [place], witness), steps
 
+    def mixed(
+        self, node: Derivation, found: Guarantee[Any], places: list[int], steps: int
+    ) -> tuple[int, int]:
+        """Add bounds of the profiles of all parts, and a finite pair above their mixture."""
+        if not isinstance(found, DominatingPair) or not self.aim.tail:
+            raise NotCertified(f"{node.rule} is certified where epsilon or a delta is asked for")
+        parts, shares = [], dict.fromkeys(places, Fraction(0))
+        for place, one, weight in zip(places, node.premises, _weights(node), strict=True):
+            shares[place] += weight
+            if not isinstance(one.conclusion, DominatingPair):
+                raise NotCertified(f"the derivation does not say what was drawn: {one.statement}")
+            parts.append((weight, self.substitutes.of(one.conclusion)))
+        forward, backward, facts = finite_mixture_pairs(found, parts, self.aim)
+        self.substitutes.add(found, forward, backward)
+        said = conclusion(finite_guarantee(found, forward, backward), steps)
+        witness: Object = {"weights": [show_rational(shares[place]) for place in sorted(shares)]}
+        return self.add(node.rule, said, [*shares, *self.facts(facts)], witness), steps
+
     def _raised(self, proof: ProvedGuarantee) -> tuple[int, int]:
         """Add the steps that prove a conversion to raised numbers."""
         premise, apart = self._places[id(proof.premise.derivation)]
@@ -257,6 +275,14 @@ class Steps:
 def _needed(node: Derivation) -> tuple[Derivation, ...]:
     """Return the premises that its step cites: of the best of some runs, the first alone."""
     return node.premises[:1] if node.rule == "select/pair" else node.premises
+
+
+def _weights(node: Derivation) -> list[Fraction]:
+    """Return the probabilities among a theorem's parameters."""
+    weights = dict(node.parameters)["weights"]
+    return (
+        [one for one in weights if isinstance(one, Fraction)] if isinstance(weights, tuple) else []
+    )
 
 
 def law_of(parameters: Mapping[str, object]) -> RunLaw:
@@ -367,5 +393,6 @@ PRODUCERS: Final[Mapping[str, Producer]] = {
     "select/rdp": Steps.to_selected_rdp,
     "select/pair": Steps.best_of_runs,
     "select/above": Steps.first_above,
+    "mixture": Steps.mixed,
 }
 """Every theorem that a certificate may cite, and what writes its step."""

@@ -38,3 +38,17 @@ def common_worst(parts: Sequence[Guarantee[R]]) -> tuple[list[Guarantee[R]], Gua
         "guarantees, or all of them mu-GDP, pure or zCDP: give each the noise at which they cost "
         "the same"
     )
+
+
+def has_common_worst(parts: Sequence[Guarantee[R]]) -> bool:
+    """Whether ``common_worst`` has an answer.
+
+    Example:
+        >>> has_common_worst([GDP(mu=1), PureDP(epsilon=1)])
+        False
+    """
+    try:
+        common_worst(parts)
+    except NotImplied:
+        return False
+    return True

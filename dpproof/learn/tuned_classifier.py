@@ -91,8 +91,9 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
     what keeps many runs at the cost of a few. The running time tells how many there were; do not
     publish it.
 
-    Statement: a run is a choice among chains of a training and a count, all at the same mu; the
-        best of the runs is a selection from it, priced exactly.
+    Statement: a run is a choice among chains of a training and a count, all at the same mu in the
+        limit of many steps, or their mixture; the best of the runs is a selection from it, priced
+        exactly.
     Source: Liu & Talwar, arXiv:1811.07971; Papernot & Steinke, arXiv:2110.03620; tuning by a
         noisy score: Wang, Zhu & Wang, arXiv:2505.24737; proofs/theory/selection.md and choice.md.
 
@@ -100,9 +101,9 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         estimator: with a budget (``epsilon`` and ``delta``); candidates are clones of it. Its
             ledger, if it has one, pays once for the whole search.
         grid: as for ``sklearn.model_selection.ParameterGrid``, over ``margin``, ``steps``,
-            ``norm``, ``average`` and ``rate``, those that the estimator has. All candidates take
-            all rows in every step, or all share ``rate`` and ``steps``: others have no common worst
-            one.
+            ``norm``, ``average`` and ``rate``, those that the estimator has. Candidates of one
+            rate and number of steps cost the same; between others the budget is split by the
+            central limit theorem, and the price is that of their mixture.
         probability: that a given candidate is among those tried, in (0, 1).
         score_share: of mu^2 of one run, what pays for its score, in (0, 1).
         expected_runs: the most runs on average; of the laws within it the one that needs the least
@@ -167,13 +168,6 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         if len(listed) < 2:
             raise ParameterError("grid", self.grid, "at least 2 candidates")
         check.open_probability(score_share=self.score_share)
-        plans = {(_rate(c), c.steps) for c in map(self._clone, listed)}
-        if len(plans) > 1 and any(rate < 1 for rate, _ in plans):
-            raise ParameterError(
-                "grid",
-                self.grid,
-                "over candidates that all take all rows (rate 1), or share rate and steps",
-            )
         return listed
 
     def plan(self) -> SelectionPlan:
@@ -305,8 +299,17 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
             sigma = sqrt_up(stated.mu_squared / mu_squared)
         else:
             one = math.sqrt(mu_squared / candidate.steps) / float(_rate(candidate))
-            sigma = Fraction(1 / math.sqrt(math.log1p(one**2)))
+            sigma = Fraction(_contribution(candidate) / math.sqrt(math.log1p(one**2)))
         return cast("Mechanism[Relation]", candidate.set_params(sigma=sigma).learner())
+
+
+def _contribution(candidate: Tunable) -> float:
+    """Return what one row moves a sum by, from the price of a step on all rows at sigma 1.
+
+    It returns 1 if that price is no mu. Heuristic: it decides how the budget is split.
+    """
+    stated = clone(candidate).set_params(rate=1, batch=None, sigma=1).learner().guarantee()
+    return math.sqrt(stated.mu_squared / candidate.steps) if isinstance(stated, GDP) else 1.0
 
 
 def _rate(candidate: Tunable) -> Fraction:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import final
 
 import numpy as np
 
 from accountant.errors import ParameterError
+from accountant.guarantees.common_worst import has_common_worst
 from accountant.guarantees.guarantee import Guarantee
 from accountant.relation import R, require_same_relation
 from accountant.theorems.composition.choice import choice
+from accountant.theorems.composition.mixture import mixture
 from mechanisms.mechanism import Mechanism
 from mechanisms.outputs import Outputs, join
 from mechanisms.samplers import uniform_below
@@ -25,9 +28,10 @@ class UniformChoice(Mechanism[R]):
 
     With ``.select`` it tries configurations at random and keeps the best: every run draws one.
 
-    Statement: what ``accountant.choice`` says of the parts' guarantees: the draw looks at no data,
-        so the worst part counts.
-    Source: proofs/theory/choice.md.
+    Statement: what ``accountant.choice`` says of the parts' guarantees if one of them is the worst
+        at every epsilon, else what ``accountant.mixture`` says: the draw looks at no data, so the
+        mean of the profiles counts.
+    Source: proofs/theory/choice.md, Theorems 1 and 2.
 
     Args:
         parts: at least one mechanism, all under one relation, with outputs of one shape.
@@ -37,7 +41,7 @@ class UniformChoice(Mechanism[R]):
         ParameterError: no parts, something that is no mechanism, or on release outputs of
             different shapes.
         RelationMismatch: two parts differ in relation.
-        NotImplied: on guarantee, if the parts' guarantees have no common worst one.
+        NotImplied: on guarantee, if the parts have neither a common worst guarantee nor pairs.
     Laws: one part alone costs what it costs; the order of the parts does not matter.
     Example:
         >>> from accountant.sensitivity import L2
@@ -75,12 +79,15 @@ class UniformChoice(Mechanism[R]):
         return self.parts[0].acts_on_records
 
     def guarantee(self) -> Guarantee[R]:
-        """What the worst part satisfies.
+        """What the worst part satisfies, or else the mixture of all.
 
         Raises:
-            NotImplied: the parts' guarantees have no common worst one.
+            NotImplied: the parts have neither a common worst guarantee nor dominating pairs.
         """
-        return choice(*[part.guarantee() for part in self.parts])
+        parts = [part.guarantee() for part in self.parts]
+        if has_common_worst(parts):
+            return choice(*parts)
+        return mixture(parts, weights=[Fraction(1, len(parts))] * len(parts))
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Draw a part for every output, then as many outputs of each part as it was drawn."""

@@ -117,6 +117,7 @@ RULE_SETS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
             "dominate/privacy-profile": dominate.privacy_profile,
             "dominate/trade-off": dominate.trade_off,
             "dominate/pair": finite_pair.above,
+            "mixture": finite_pair.mixture,
             "convert/pure-bounded-range": convert.pure_to_bounded_range,
             "convert/bounded-range-pure": convert.bounded_range_to_pure,
             "convert/metric-pure": convert.metric_to_pure,

@@ -6,6 +6,7 @@ t >= 1, those of the other direction H_t(Q || P), hence H_t(P || Q) for t < 1.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -14,7 +15,7 @@ from flint import arb
 from proofs.balls.arithmetic import ball
 from proofs.errors import RefusedError
 from proofs.logic.rule import Application
-from proofs.logic.statement import Points
+from proofs.logic.statement import HockeyStick, Pairs, Points
 from proofs.rules.convert import split
 
 RatioBounds: TypeAlias = list[tuple[arb, arb]]
@@ -30,9 +31,23 @@ def profile_bounds(step: Application) -> dict[str, Points]:
         RefusedError: a fact is about another product, is listed twice, or there is none.
     """
     pairs, facts = split(step)
-    products = {fact.product for fact in facts} | {pairs.forward, pairs.backward}
-    if products != {pairs.forward, pairs.backward} or len(set(facts)) < len(facts):
+    required_facts([pairs], facts)
+    return bounds_of(step, pairs, facts)
+
+
+def required_facts(pairs: Sequence[Pairs], facts: Sequence[HockeyStick]) -> None:
+    """Refuse facts about other products than those of the pairs, and a fact that is repeated."""
+    products = {product for one in pairs for product in (one.forward, one.backward)}
+    if not {fact.product for fact in facts} <= products or len(set(facts)) < len(facts):
         raise RefusedError("the rule takes bounds of the products of the pairs, each once")
+
+
+def bounds_of(step: Application, pairs: Pairs, facts: Sequence[HockeyStick]) -> dict[str, Points]:
+    """Return the bounds of ``profile_bounds`` for some pairs, by those facts that are about them.
+
+    Raises:
+        RefusedError: a direction has none.
+    """
     ways = {"forward": (pairs.forward, pairs.backward)}
     if pairs.forward != pairs.backward:
         ways["backward"] = (pairs.backward, pairs.forward)

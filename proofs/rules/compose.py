@@ -29,7 +29,7 @@ from proofs.logic.statement import (
 )
 
 C = TypeVar("C")
-_FIXED: Final = (
+FIXED: Final = (
     "what runs being fixed before any output is seen and the same for all "
     "datasets, each with randomness of its own, and releases a function of their outputs alone "
     "that is the same for all datasets, and nothing else"
@@ -98,7 +98,7 @@ def parallel(step: Application) -> tuple[str, ...]:
         split += " and at nothing of it that blanking it changes"
     if isinstance(step.conclusion.claim, BoundedRange):
         split += ", none of which looks at what another releases"
-    return (f"runs {names} on disjoint parts of the records, {split}, {_FIXED}",)
+    return (f"runs {names} on disjoint parts of the records, {split}, {FIXED}",)
 
 
 def choice(step: Application) -> tuple[str, ...]:
@@ -117,7 +117,7 @@ def choice(step: Application) -> tuple[str, ...]:
     names = openable(" and ".join(step.mechanisms))
     draw = "the draw looking at no data and being independent of everything else"
     return (
-        f"runs one of {names}, drawn by a law that is the same for all datasets, {draw}, {_FIXED}",
+        f"runs one of {names}, drawn by a law that is the same for all datasets, {draw}, {FIXED}",
     )
 
 
@@ -140,7 +140,7 @@ def parallel_positions(step: Application) -> tuple[str, ...]:
     step.expect(_worst(step))
     names = openable(" and ".join(step.mechanisms))
     split = "split by a law that looks at no record and is independent of everything else"
-    return (f"runs {names} on the records at disjoint sets of positions, {split}, {_FIXED}",)
+    return (f"runs {names} on the records at disjoint sets of positions, {split}, {FIXED}",)
 
 
 def post_process(step: Application) -> tuple[str, ...]:
@@ -260,6 +260,6 @@ def _parts(step: Application, kind: type[C]) -> tuple[Sequence[C], int]:
 def _assumed(step: Application, count: int) -> tuple[str, ...]:
     """Return, in words, what composition of several parts, or of equal ones, assumes."""
     if count > 1:
-        return (f"runs {step.mechanisms[0]} {count} times on the same data, {_FIXED}",)
+        return (f"runs {step.mechanisms[0]} {count} times on the same data, {FIXED}",)
     names = openable(" and ".join(step.mechanisms))
-    return (f"runs {names} on the same data, {_FIXED}",)
+    return (f"runs {names} on the same data, {FIXED}",)

@@ -15,13 +15,21 @@ from typing import TypeAlias
 from flint import arb
 
 from proofs.balls.arithmetic import ball, require_at_most, show
+from proofs.contents import openable
 from proofs.errors import RefusedError
 from proofs.limits import LEVEL, PER_COMPARISON
 from proofs.logic.rule import Application
-from proofs.logic.statement import Pairs, Points
+from proofs.logic.statement import HockeyStick, Pairs, Points
 from proofs.pairs.finite import FinitePair
 from proofs.pairs.pair import Product
-from proofs.rules.base_profile import bounds_at_ratios, chord_bound, profile_bounds
+from proofs.rules.base_profile import (
+    bounds_at_ratios,
+    bounds_of,
+    chord_bound,
+    profile_bounds,
+    required_facts,
+)
+from proofs.rules.compose import FIXED
 from proofs.rules.prices import corners_work
 
 Heights: TypeAlias = Callable[[list[Fraction]], dict[Fraction, Fraction]]
@@ -44,6 +52,45 @@ def above(step: Application) -> tuple[str, ...]:
             what = f"the profile at ratio {show(t)}"
             require_at_most(partial(bound, t), partial(ball, allowed), what)
     return ()
+
+
+def mixture(step: Application) -> tuple[str, ...]:
+    """Several pairs, bounds of their profiles, and weights -> a finite pair above their mixture.
+
+    One of the mechanisms is drawn with these probabilities, whatever the data: its profile is at
+    most the mean of the parts' profiles, which is at most the mean of their chords. Proof:
+    proofs/theory/choice.md, Theorem 2.
+    """
+    apart = step.conclusion.steps
+    parts = [p.claim for p in step.premises if isinstance(p.claim, Pairs) and p.steps == apart]
+    facts = [p.claim for p in step.premises if isinstance(p.claim, HockeyStick)]
+    if not parts or len(parts) + len(facts) != len(step.premises):
+        raise RefusedError("the rule takes pairs and hockey-stick bounds")
+    weights = step.witness.rationals("weights")
+    if len(weights) != len(parts) or min(weights) <= 0 or sum(weights) != 1:
+        raise RefusedError("the rule takes a weight above 0 for each pair, of sum 1")
+    required_facts(parts, facts)
+    known = [bounds_of(step, one, facts) for one in parts]
+    claim = step.concludes(Pairs)
+    for name, product in (("forward", claim.forward), ("backward", claim.backward)):
+        pair = alone(product, "concludes")
+        listed = [ways.get(name, ways["forward"]) for ways in known]
+        corners = len(parts) * PER_COMPARISON * len(pair.p)
+        step.budget.spend(corners_work(pair) + corners + LEVEL * sum(map(len, listed)))
+        bounds = [(ball(w), _chords(points)) for w, points in zip(weights, listed, strict=True)]
+        for t, allowed in pair.corners():
+            what = f"the mean of the profiles at ratio {show(t)}"
+            require_at_most(partial(_mean, bounds, t), partial(ball, allowed), what)
+    names = openable(" and ".join(name for name in step.mechanisms if name))
+    shares = openable(", ".join(map(show, weights)))
+    law = "drawn by a law that is the same for all datasets"
+    draw = f"the draw looking at no data, with probabilities {shares}, in this order"
+    return (f"runs one of {names}, {law}, {draw}, and independent of everything else, {FIXED}",)
+
+
+def _mean(bounds: list[tuple[arb, Callable[[Fraction], arb]]], t: Fraction) -> arb:
+    """Return the mean of some bounds at a ratio."""
+    return sum((weight * bound(t) for weight, bound in bounds), arb(0))
 
 
 def _chords(points: Points) -> Callable[[Fraction], arb]:

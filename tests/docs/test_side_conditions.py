@@ -32,6 +32,7 @@ from accountant import (
     choice,
     compose,
     group,
+    mixture,
     parallel_compose,
     select,
     self_compose,
@@ -152,6 +153,7 @@ EXAMPLES: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
     "positions": lambda: parallel_positions(
         GDP(mu=1, relation=ReplaceOne()), GDP(mu=2, relation=ReplaceOne())
     ),
+    "mixed draws": lambda: mixture([GDP(mu=1), GDP(mu=2)], weights=[0.25, 0.75]),
     "draws": lambda: choice(GDP(mu=1), GDP(mu=2)),
     "contributions": lambda: Gaussian(sigma=2, sensitivity=L2Contribution(1)).guarantee(),
     "choice": lambda: ExponentialMechanism(epsilon=1, sensitivity=LInf(1)).guarantee(),

@@ -30,7 +30,7 @@ _FINEST = 2.0**-11  # Least relative distance of ratios.
 _MILD = 0.25  # Share of the largest bend from which cells are cut at the same time.
 _SEEN = 1e-6  # Tail of the losses below 0.
 # Relative distances to an epsilon at which ratios are added.
-_CLOSE_BY = (-1e-6, 0.0, 1e-5, 3e-5, 1e-4, 3e-4)
+CLOSE_BY = (-1e-6, 0.0, 1e-5, 3e-5, 1e-4, 3e-4)
 _SPARE = 0.01  # Share of the tail that is added to bounds.
 _LEAST = Fraction(1, 1 << 80)  # Least bound for t < 1, so that interval arithmetic decides.
 
@@ -134,7 +134,7 @@ def pair_of_bounds(
         return np.asarray(np.maximum(profile(t) - np.maximum(1.0 - t, 0.0), 0.0))
 
     points, size = [], None if one_way else both
-    near = [min(aim.epsilon * (1.0 + x), ends[1]) for x in _CLOSE_BY] if aim.epsilon else []
+    near = [min(aim.epsilon * (1.0 + x), ends[1]) for x in CLOSE_BY] if aim.epsilon else []
     extra = (-ends[0], *near, ends[1])
     listed = ratios(profile, *ends, extra, floor=tail / FAINT, count=count, size=size)
     for t in listed:

@@ -5,7 +5,9 @@ Heuristic: all constants.
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -15,8 +17,10 @@ from accountant.arithmetic.enclosure import Reals
 from accountant.certificates.hockey_stick.curve import facts
 from accountant.certificates.hockey_stick.loss_atoms import bends
 from accountant.certificates.selection.connect_the_dots import (
+    CLOSE_BY,
     FAINT,
     LOG_BITS,
+    Aim,
     corner,
     log_ratio_place,
     pair_above_corners,
@@ -28,12 +32,16 @@ from accountant.guarantees.rounding import short_up
 from accountant.pairs.finite import FinitePair
 from accountant.pairs.product import Product
 from accountant.selection.finite_base import curve
+from proofs import limits
 from proofs.certificate import Step
 
 _SEEN = 1e-6  # Tail of the losses below 0.
 # Relative distance past the largest loss, and the factor up to which a grid ends there.
 _PAST, _NEARLY = 1e-8, 1.01
 _COUNT = 768  # Most ratios of a grid.
+# Share of a tail that a mixture may count as infinite before it is selected from.
+_FAINT = 1e-3
+_SHARE = limits.MAX_WORK * 3 // 8  # Share of the checker's work.
 
 
 def finite_base_pairs(
@@ -68,6 +76,47 @@ def finite_base_pairs(
     return pairs[base.forward], pairs[base.backward], steps
 
 
+def finite_mixture_pairs(
+    mixture: DominatingPair[Any],
+    parts: Sequence[tuple[Fraction, DominatingPair[Any]]],
+    aim: Aim,
+) -> tuple[FinitePair, FinitePair, list[Step]]:
+    """Return a finite pair above each direction of a mixture, and facts about its parts.
+
+    Args:
+        mixture: of the parts.
+        parts: each with its weight.
+        aim: what the pairs are for.
+    """
+    pairs = {mixture.forward: [(weight, one.forward, one.backward) for weight, one in parts]}
+    pairs[mixture.backward] = [(weight, one.backward, one.forward) for weight, one in parts]
+    others = {mixture.forward: mixture.backward, mixture.backward: mixture.forward}
+    near = [aim.epsilon * (1.0 + x) for x in CLOSE_BY] if aim.epsilon else []
+    grids = {way: _dense(way, others[way], aim.tail * _FAINT, near) for way in pairs}
+    wanted: dict[Product, set[Fraction]] = {}
+    for way, listed in pairs.items():
+        for (_, ahead, behind), t in itertools.product(listed, grids[way]):
+            wanted.setdefault(ahead if t >= 1 else behind, set()).add(log_ratio_place(t))
+    steps: list[Step] = []
+    heights = {}
+    for product, places in wanted.items():
+        points, shown, _ = facts(product, sorted(places), most=_SHARE // len(wanted))
+        heights[product] = dict(points)
+        steps.extend(shown)
+    found = {}
+    for way, listed in pairs.items():
+        corners = []
+        for t in grids[way]:
+            each = [heights[a if t >= 1 else b].get(log_ratio_place(t)) for _, a, b in listed]
+            if None not in each:
+                mean = sum(
+                    float(w) * float(y) for (w, _, _), y in zip(listed, each, strict=True) if y
+                )
+                corners.append(corner(t, mean))
+        found[way] = pair_above_corners(corners)
+    return found[mixture.forward], found[mixture.backward], steps
+
+
 def _grid(ahead: Product, behind: Product, tail: float) -> list[Fraction]:
     """Return ratios next to the losses if they are few, else as many as describe the profile."""
     known = bends(ahead)
@@ -76,13 +125,16 @@ def _grid(ahead: Product, behind: Product, tail: float) -> list[Fraction]:
     return [short_up(math.exp(x), LOG_BITS) for x in known.tolist()]
 
 
-def _dense(ahead: Product, behind: Product, tail: float) -> list[Fraction]:
+def _dense(
+    ahead: Product, behind: Product, tail: float, near: Sequence[float] = ()
+) -> list[Fraction]:
     """Return ratios up to where the profile falls to the tail, and down to where little is left."""
     largest = [max_loss(one) * (1 + _PAST) for one in (ahead, behind)]
     ends = [_end(ahead, tail), _end(behind, max(tail, _SEEN))]
     ends = [top if top < end * _NEARLY else end for top, end in zip(largest, ends, strict=True)]
     listed = zip((1.0, -1.0), largest, ends, strict=True)
     extra = [sign * min(top, end) for sign, top, end in listed if top > 0.0]
+    extra += [one for one in near if one < ends[0]]
 
     def profile(t: Reals) -> Reals:
         above, below = (

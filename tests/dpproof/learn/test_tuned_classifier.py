@@ -93,14 +93,14 @@ def test_the_best_has_the_fewest_mistakes() -> None:
 
 
 @pytest.mark.slow
-def test_candidates_may_take_samples_if_all_take_the_same() -> None:
-    """One rate and one number of steps have one pair; several rates are refused with the reason."""
-    sampled = tune(
-        model(steps=4, rate=0.5), {"margin": [0.1, 0.5]}, probability=0.5, expected_runs=5
-    )
+@pytest.mark.parametrize("grid", [{"margin": [0.1, 0.5]}, {"rate": [0.25, 0.5, 1]}])
+def test_candidates_may_take_samples_of_one_rate_or_of_several(grid: Any) -> None:  # noqa: ANN401
+    """One rate has one pair, several have their mixture; both meet the budget and no less."""
+    sampled = tune(model(steps=4, rate=0.5), grid, probability=0.5, expected_runs=5)
 
     assert isinstance(sampled.learner().base.guarantee(), DominatingPair)
     assert 3.9 < sampled.guarantee().epsilon(delta=1e-5).upper <= 4
+    assert sampled.fit(X, Y).best_params_ in sampled.candidates()
 
 
 @pytest.mark.slow
@@ -161,8 +161,6 @@ def test_a_second_fit_says_that_it_is_a_second_release(monkeypatch: pytest.Monke
         (None, GRID, {}, "estimator must be a PerceptronClassifier"),
         (model(epsilon=None, delta=None, sigma=3), GRID, {}, "the budget of the whole search"),
         (model(), {"margin": [0.1]}, {}, "at least 2 candidates"),
-        (model(), {"rate": [0.5, 1]}, {}, "share rate and steps"),
-        (model(rate=0.5), {"steps": [5, 6]}, {}, "share rate and steps"),
         (model(), {"margin": 0.1}, {}, "a mapping from parameters to lists"),
         (model(), {"sigma": [1, 2]}, {}, "over margin, rate, steps"),
         (model(), {"classes": [[0, 1], [1, 2]]}, {}, "over margin, rate, steps"),

@@ -12,7 +12,7 @@ import pytest
 from accountant.errors import NotImplied, ParameterError, RelationMismatch
 from accountant.relation import AddRemove, ReplaceOne
 from accountant.sensitivity import L1, L2
-from mechanisms import Count, Gaussian, Laplace, UniformChoice
+from mechanisms import Count, DiscreteGaussian, Gaussian, Laplace, UniformChoice
 from tests.contracts.mechanism_contract import FALSE_ALARM, MechanismContract, one_bad
 
 
@@ -61,11 +61,20 @@ def test_every_part_is_drawn_as_often_as_another() -> None:
     assert np.mean(sizes == outputs["0"]) > 0.99
 
 
-def test_what_has_no_worst_part_is_refused() -> None:
-    """Different notions and relations are refused, and outputs of different shapes on release."""
+def test_parts_without_a_worst_one_are_a_mixture() -> None:
+    """Noises of two kinds cost the mean of their profiles."""
     laplace = Laplace(scale=1, sensitivity=L1(1))
+    drawn = UniformChoice(parts=(noise(1), laplace)).guarantee().delta(epsilon=0.5)
+    each = [part.guarantee().delta(epsilon=0.5).upper for part in (noise(1), laplace)]
+
+    assert drawn.upper == pytest.approx(sum(each) / 2, rel=1e-9)
+
+
+def test_refusals() -> None:
+    """Curves beside pairs and different relations, and outputs of different shapes on release."""
+    curve = DiscreteGaussian(sigma=9, sensitivity=L2(3))
     with pytest.raises(NotImplied):
-        UniformChoice(parts=(noise(1), laplace)).guarantee()
+        UniformChoice(parts=(noise(1), curve)).guarantee()
     with pytest.raises(RelationMismatch):
         UniformChoice(parts=(noise(1), noise(1, relation=ReplaceOne())))
     shapes = UniformChoice(parts=(noise(1), noise(1).repeat(2)))

@@ -1,0 +1,133 @@
+"""One of several products of pairs, drawn by a public law, as one pair."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import final
+
+import numpy as np
+
+from accountant.arithmetic.crossing import invert
+from accountant.arithmetic.enclosure import Reals, log_down, log_up
+from accountant.bound import Bound
+from accountant.engine.profile import deltas, epsilon, infinite_mass, log_ends, max_loss
+from accountant.engine.saddle_point import total_cgf
+from accountant.errors import NotCertified
+from accountant.pairs.pair import Pair
+from accountant.pairs.product import Product
+from accountant.subsampling.tabulated import TabulatedPair
+
+_LEAST_LEVEL = 1e-100  # Least delta at which the profile is inverted. Smaller ones raise.
+_TINY = 1e-115  # A part's delta at which a table ends. Heuristic: what is beyond is added.
+_LONGEST = 60.0  # Where it ends if no loss is large enough, nats. Heuristic, likewise.
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MixturePair(TabulatedPair):
+    """The pair of (i, x), i drawn by the same law under P and Q, x from the i-th part's P or Q.
+
+    Its profile is the mean of the parts' profiles, and its M is the mean of their M.
+
+    Attributes:
+        weights: the probabilities of the parts, above 0, of sum 1.
+        parts: products, in this direction.
+    """
+
+    weights: tuple[Fraction, ...]
+    parts: tuple[Product, ...]
+
+    def swapped(self) -> MixturePair:
+        """Return the mixture of the swapped parts."""
+        return MixturePair(weights=self.weights, parts=tuple(part.swapped() for part in self.parts))
+
+    def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
+        """Enclose the profile, the mean of the parts' profiles at real epsilons."""
+        low, high = np.zeros(epsilon.shape), np.zeros(epsilon.shape)
+        for weight, part in zip(self.weights, self.parts, strict=True):
+            lower, upper = deltas(part, epsilon)
+            low += float(weight) * lower
+            high += float(weight) * upper
+        return low * (1 - self._slack), np.minimum(high * (1 + self._slack), 1.0)
+
+    @property
+    def is_quick(self) -> bool:
+        """Return True: the profile costs as much as those of the parts."""
+        return True
+
+    def delta(self, epsilon: float) -> Bound:
+        """Bracket delta by the profile."""
+        lower, upper = self.profile(np.array([epsilon]))
+        return Bound(float(lower[0]), float(upper[0]))
+
+    def epsilon(self, delta: float | Bound) -> Bound:
+        """Bracket epsilon by the profile; it is at most the largest epsilon of the parts.
+
+        Raises:
+            NotCertified: a part does not reach delta, or delta is too small for floats.
+        """
+        level = Bound.of(delta)
+        top = max(epsilon(part, level).upper for part in self.parts)
+        if top == 0.0:
+            return Bound.exactly(0.0)
+        if not (math.isfinite(top) and level.lower >= _LEAST_LEVEL):
+            raise NotCertified(f"no part's profile bounds where it is {level.lower:.3g}")
+        target = log_down(np.array(level.lower)).item(), log_up(np.array(level.upper)).item()
+        every = Bound.exactly(0.0)  # no part of delta is set aside
+        return invert(partial(log_ends, self, every), target, 0.9 * top, 0.1 * top, top)
+
+    @property
+    def max_loss(self) -> float:
+        """Return the largest loss of the parts."""
+        return max(max_loss(part) for part in self.parts)
+
+    @property
+    def end(self) -> float:
+        """Return the largest loss beyond which a part's profile is below 1e-115 or constant."""
+        return max(1e-300, *(_end(part) for part in self.parts))
+
+    @property
+    def rest(self) -> float:
+        """Return the mean of the parts' infinite masses, rounded down."""
+        masses = zip(self.weights, self.parts, strict=True)
+        total = sum(float(one) * infinite_mass(part.below()).lower for one, part in masses)
+        return total * (1 - self._slack)
+
+    @property
+    def zcdp_bound(self) -> float:
+        """Return the largest rho of the parts: a mean of M is at most their maximum."""
+        return max(
+            sum(f.count * f.pair.zcdp_bound for f in part.factors) for part in self.parts
+        ) * (1 + 1e-14)
+
+    @property
+    def gdp_bound(self) -> float:
+        """Return the largest mu of the parts: a mean of profiles is at most their maximum."""
+        squares = [sum(f.count * f.pair.gdp_bound**2 for f in part.factors) for part in self.parts]
+        return math.sqrt(max(squares)) * (1 + 1e-14)
+
+    def log_moment_above(self, s: Reals, table: Pair) -> Reals:
+        """Return upper bounds of log M at real s > 0, from those of the parts without a table."""
+        if any(infinite_mass(part.above()).upper > 0 for part in self.parts):
+            return TabulatedPair.log_moment_above(self, s, table)
+        logs = []
+        for weight, part in zip(self.weights, self.parts, strict=True):
+            found = total_cgf(part.above(), s + 0j)
+            logs.append(found.value.real + found.radius + math.log(weight))
+        total = np.logaddexp.reduce(np.array(logs), axis=0)
+        return np.asarray(total + self._slack * (1.0 + np.abs(total)))
+
+    @property
+    def _slack(self) -> float:
+        """Return a bound of the relative rounding of a mean."""
+        return (len(self.weights) + 8) * 2.0**-52
+
+
+def _end(part: Product) -> float:
+    """Return a loss beyond which the profile of a part is below ``_TINY`` or constant."""
+    top = max(max_loss(part), 0.0)
+    found = min(epsilon(part, _TINY).upper, top)
+    return found if math.isfinite(found) else min(top, _LONGEST)

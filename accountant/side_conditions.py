@@ -164,6 +164,14 @@ LIFTED_CHOICE: Final = SideCondition(
     "{length}, and between {relation} neighbours the difference of the objectives of w and u moves "
     "by at most {shift} <psi(w), psi(w) - psi(u)>",
 )
+AVERAGED_CHOICES: Final = SideCondition(
+    "averaged choices",
+    "what is released is a function of the sum of {calls} whole vectors from a box whose sides add "
+    "up to {box}, plus discrete Laplace noise; each is the first, in an order that no data "
+    "decides, to minimise an integer objective minus the product of the vector and geometric noise "
+    "of its own, and between {relation} neighbours the difference of the objectives of w and u "
+    "moves by at most {slope} ||w - u||_1",
+)
 NEAR_MINIMUM: Final = SideCondition(
     "near minimum",
     "whatever the data and the noise, the released candidate misses the minimum by at most {units} "

@@ -98,6 +98,9 @@ if TYPE_CHECKING:
         holdout_risk as holdout_risk,
         margin_risk as margin_risk,
     )
+    from mechanisms.learning.separators.averaged_perturbation import (
+        AveragedPerturbation as AveragedPerturbation,
+    )
     from mechanisms.learning.separators.enumerated_exponential import (
         EnumeratedExponential as EnumeratedExponential,
     )

@@ -329,6 +329,7 @@ _PLAIN = [
     "mechanism/gaussian-separator",
     "mechanism/separator-perturbation",
     "mechanism/sphere-lift",
+    "mechanism/averaged-perturbation",
     "state/pure-dp",
     "state/approx-dp",
     "state/bounded-range",

@@ -112,6 +112,7 @@ RULE_SETS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
             "mechanism/gaussian-separator": objective_perturbation.gaussian_separator,
             "mechanism/separator-perturbation": objective_perturbation.separator,
             "mechanism/sphere-lift": objective_perturbation.sphere_lift,
+            "mechanism/averaged-perturbation": objective_perturbation.averaged_perturbation,
             "dominate/bounded-range": dominate.bounded_range,
             "dominate/metric-dp": dominate.metric_dp,
             "dominate/privacy-profile": dominate.privacy_profile,

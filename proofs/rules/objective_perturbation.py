@@ -6,6 +6,8 @@ import math
 from fractions import Fraction
 from typing import Final
 
+from flint import arb
+
 from proofs.balls.arithmetic import ball, exact, require_at_most
 from proofs.errors import RefusedError
 from proofs.logic.rule import Application
@@ -170,6 +172,49 @@ def sphere_lift(step: Application) -> tuple[str, ...]:
     )
     ties = "of several minimal candidates it takes the first, in an order that never changes"
     return chooses, ties
+
+
+def averaged_perturbation(step: Application) -> tuple[str, ...]:
+    """Sums of perturbed minima plus Laplace noise of scale b: (epsilon, delta)-DP.
+
+    For r >= calls box share, r whole or rounded down, epsilon b >= r. Unless the share is 1:
+    c > d slope and calls kl(share || p) >= log(1/delta), p = (1 - z)/(1 - z d slope/c) <= share,
+    z = e^(-c/noise).
+    Source: proofs/theory/separators.md, Theorem 5.
+    """
+    step.axiom()
+    claim = step.concludes(ApproxDP)
+    whole, positive = step.witness.whole, step.witness.positive
+    calls, box, share = whole("calls"), whole("box"), positive("share")
+    slope, scale, noise = positive("slope"), positive("scale"), positive("noise")
+    coordinates, reach = whole("coordinates"), whole("reach")
+    if share > 1 or claim.epsilon * scale < math.floor(calls * box * share):
+        raise RefusedError("the conclusion is not the one that follows")
+    if share < 1:
+        ratio = coordinates * slope / reach
+        if ratio >= 1 or claim.delta <= 0:
+            raise RefusedError("the rule wants a reach above coordinates times slope, and a delta")
+
+        def moved() -> arb:
+            left = (-ball(reach / noise)).exp()
+            return (1 - left) / (1 - left * ball(ratio))
+
+        def enough() -> arb:
+            q, p = ball(share), moved()
+            return calls * (q * (q / p).log() + (1 - q) * ((1 - q) / (1 - p)).log())
+
+        require_at_most(moved, lambda: ball(share), "the mean share")
+        require_at_most(lambda: -ball(claim.delta).log(), enough, "log 1/delta")
+    minima = (
+        f"releases a function of the sum of {calls} vectors of {coordinates} integers from a box "
+        f"whose sides add up to {box}, each of which minimises an integer objective of the data "
+        "minus <k, w>, the first in an order that never changes; between "
+        f"{step.conclusion.relation} neighbours the difference of the objectives of w and u moves "
+        f"by at most {exact(slope)} ||w - u||_1; k is geometric noise of scale {exact(noise)}, "
+        f"{_DRAWN}; the sum has discrete Laplace noise of scale {exact(scale)}, {_DRAWN}; and it "
+        "releases nothing else"
+    )
+    return (minima,)
 
 
 def _near_tie(noise: str, places: int, scale: Fraction, units: int) -> Fraction:

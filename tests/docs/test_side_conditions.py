@@ -42,6 +42,7 @@ from accountant.theorems.selection.above import select_above
 from accountant.theorems.subsampling.poisson import subsample_poisson
 from mechanisms import (
     AboveThreshold,
+    AveragedPerturbation,
     CorrelatedGaussian,
     Cube,
     DiscreteGaussian,
@@ -107,6 +108,7 @@ VERDICTS: Final = {
     "same candidates": r"candidates that is the same for all datasets",
     "perturbed choice": r"releases a candidate w .* an integer objective of the data plus",
     "lifted choice": r"minimises an integer objective of the data minus <k, psi\(w\)>",
+    "averaged choices": r"the sum of \d+ vectors of \d+ integers from a box",
     "near minimum": r"misses the minimum by at most \d+ units, whatever the data",
     "spherical minimum": r"exact minimum over all w .* ideal spherical noise",
     "perturbed minimum": r"exact minimum over all w .* ideal Gaussian noise .*nothing else",
@@ -141,6 +143,7 @@ ASKED: Final[Mapping[str, Mapping[str, Any]]] = {
     "group": {},
     "first": {"epsilon": 0.5},
     "near separator": {"delta": 1e-4},
+    "average": {"delta": 1e-4},
 }
 EXAMPLES: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
     **{name: COMPUTATIONS[name] for name in ("noises", "integers", "choices", "curves", "groups")},
@@ -171,6 +174,9 @@ EXAMPLES: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
         epsilon=1, space=Cube(2), oracle=MilpOracle()
     ).guarantee(),
     "lift": lambda: SphereLift(epsilon=1, space=Grid(2, 1)).guarantee(),
+    "average": lambda: AveragedPerturbation(
+        epsilon=1, delta=1e-6, space=Grid(1, 2), calls=100, rate=0.01
+    ).guarantee(),
     "pure logistic": lambda: LogisticObjective.pure(epsilon=1, regulariser=1).guarantee(),
     "gaussian separator": lambda: GaussianSeparator(sigma=2, space=Cube(2)).guarantee(),
     "logistic": lambda: LogisticObjective(sigma=2, regulariser=8).guarantee(),

@@ -240,6 +240,6 @@ def require_exact(oracle: Oracle) -> None:
 
 def chosen(weights: Outputs) -> Outputs:
     """Candidates as records with the field ``weights``, from shape (datasets, runs, ...)."""
-    outputs = np.recarray(weights.shape[:2], dtype=[("weights", np.int64, weights.shape[2:])])
+    outputs = np.recarray(weights.shape[:2], dtype=[("weights", weights.dtype, weights.shape[2:])])
     outputs["weights"] = weights
     return np.asarray(outputs)

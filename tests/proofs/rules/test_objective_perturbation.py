@@ -15,6 +15,17 @@ CHOICE = "mechanism/separator-perturbation"
 FOLD = "mechanism/gaussian-separator"
 PLACES = {"places": 4, "shift": 8, "sigma": "16"}
 FOLDED = dict(factor("folded-gaussian", 4, mu_squared="1/4"))
+MEAN = "mechanism/averaged-perturbation"
+AVERAGED = {
+    "coordinates": 2,
+    "slope": "8",
+    "reach": 32,
+    "noise": "1600",
+    "calls": 100,
+    "box": 8,
+    "share": "1/5",
+    "scale": "320",
+}
 LIFT = "mechanism/sphere-lift"
 LIFTED = {"shift": 8, "length": 4, "scale": "32"}
 BALL = "mechanism/logistic-objective-pure"
@@ -94,6 +105,16 @@ CASES = [
     Case(LIFT, PURE, witness={**LIFTED, "length": 5}, why=OTHER),
     Case(LIFT, PURE, witness={**LIFTED, "shift": "8"}, why="shift"),
     Case(LIFT, near("1/2"), witness=LIFTED, why="wants PureDP"),
+    # p = .03982 at reach 2, kl(.2 || p) = .1770, 100 times that is 17.7 = log(4.9e7); 100 8 / 5
+    Case(MEAN, near("1/10000000"), witness=AVERAGED),
+    Case(MEAN, near("1/100000000"), witness=AVERAGED, why="log 1/delta"),
+    Case(MEAN, near("0"), witness=AVERAGED, why="and a delta"),
+    Case(MEAN, near("1/10000000"), witness={**AVERAGED, "reach": 16}, why="and a delta"),
+    Case(MEAN, near("1/10000000"), witness={**AVERAGED, "share": "1/50"}, why="the mean share"),
+    Case(MEAN, near("1/10000000"), witness={**AVERAGED, "scale": "319"}, why=OTHER),
+    Case(MEAN, near("1/10000000"), witness={**AVERAGED, "share": "2"}, why=OTHER),
+    Case(MEAN, near("0"), witness={**AVERAGED, "share": "1", "scale": "1600"}),
+    Case(MEAN, PURE, witness=AVERAGED, why="wants ApproxDP"),
     Case(CHOICE, PURE, witness=choice("gaussian", "64"), why="no noise is called"),
     Case(CHOICE, PURE, witness=choice("linf", "16", units=1), why="wants ApproxDP"),
     Case(CHOICE, said("bounded-range", epsilon="1/2"), witness=choice("linf", "16"), why="wants"),

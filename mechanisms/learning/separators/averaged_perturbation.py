@@ -1,0 +1,289 @@
+"""Averages of perturbed minima (OPSamp), repaired: approximate differential privacy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, Required, TypedDict, Unpack, final, overload
+
+import numpy as np
+
+from accountant import arguments as check
+from accountant.arguments import Number
+from accountant.arithmetic.crossing import bisect
+from accountant.errors import ParameterError
+from accountant.guarantees.approx_dp import ApproxDP
+from accountant.guarantees.provenance import applied
+from accountant.guarantees.rounding import short_up, show
+from accountant.guarantees.theorem import Theorem
+from accountant.relation import AddRemove, R, Relation
+from accountant.side_conditions import AVERAGED_CHOICES, RANDOM_BITS
+from mechanisms import parameters
+from mechanisms.learning.separators.losses import Loss, ZeroOne, patterns
+from mechanisms.learning.separators.oracles import EnumerationOracle, Oracle, Problem
+from mechanisms.learning.separators.separator_perturbation import (
+    checked_choice,
+    chosen,
+    require_exact,
+    times_moved,
+)
+from mechanisms.learning.separators.spaces import Space
+from mechanisms.mechanism import Mechanism
+from mechanisms.outputs import Outputs
+from mechanisms.samplers import discrete_laplace, geometric
+from mechanisms.samplers.rng import Rng
+
+MECHANISM_AVERAGED_PERTURBATION: Final = Theorem(
+    rule="mechanism/averaged-perturbation",
+    source="proofs/theory/separators.md, Theorem 5",
+)
+
+_LEAST: Final = Fraction(1, 2**100)
+_MOST: Final = 2**100
+_MOST_CALLS: Final = 2**20
+_FINE: Final = 2**10  # Mean of the geometric noise at least, in its units. Heuristic.
+# Shifts of the noise that are tried, in units of the smallest that the lemma takes. Heuristic.
+_SHIFTS: Final = np.geomspace(1.02, 200.0, 200)
+# Relative errors of binary64 that p, and the terms of kl, may have. Soundness depends on them.
+_ROOM: Final = 1e-12
+
+
+class _Arguments(TypedDict, total=False):
+    """What the constructor takes besides the relation."""
+
+    epsilon: Required[Number]
+    delta: Required[Number]
+    space: Required[Space]
+    calls: Required[int]
+    rate: Required[Number]
+    loss: Loss | None
+    oracle: Oracle | None
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class AveragedPerturbation(Mechanism[R]):
+    """Release the average of perturbed minima, with Laplace noise.
+
+    Each of ``calls`` minima is one of losses minus the product of the candidate and its own
+    geometric noise. On neighbours the minima with the same noise are close on average, so their
+    sums are close but with probability delta. Averages are meaningful for convex losses, such as
+    ``HingeLoss``; the noise is useful for few coordinates and many records only
+    (``share`` says how much of the space it covers).
+
+    Statement: let candidates lie in a box of d sides that add up to D, let one record move the
+        difference of the objectives of w and u by at most slope ||w - u||_1, let the noise on a
+        coordinate be geometric of a scale, let c > d slope be whole, z = e^(-c / scale) and
+        p = (1 - z) / (1 - z d slope / c). If q >= p with calls kl(q || p) >= log(1/delta), or
+        q = 1, the sum of the minima plus discrete Laplace noise of scale calls D q / epsilon is
+        (epsilon, delta)-DP.
+    Assumes: averaged choices; random bits.
+    Source: proofs/theory/separators.md, Theorem 5, after Neel, Roth, Vietri & Wu 2019, Algorithm 2
+        (OPSamp), whose Lemma 9 is false (docs/CLAIMS.md).
+
+    Args:
+        epsilon: nats, in [2^-100, 2^100].
+        delta: in [2^-100, 1).
+        space: the candidates, such as ``Grid(1, 50)``.
+        calls: how many minima are averaged, at most 2^20.
+        rate: one over the mean of a coordinate's noise, in losses, in [2^-100, 2^100]. Less of it
+            makes minima closer to each other, and farther from the best.
+        loss: of a candidate at a record.
+        oracle: an exact one; None is ``EnumerationOracle()``.
+        relation: which datasets are neighbours; replace-one costs twice the slope.
+    Outputs:
+        A record with the field ``weights``: the noisy average, floats of shape (coordinates,).
+    Raises:
+        ParameterError: as for ``SeparatorPerturbation``; an oracle with a tolerance.
+    Example:
+        >>> from mechanisms import Grid, HingeLoss
+        >>> fit = AveragedPerturbation(
+        ...     epsilon=1, delta=1e-6, space=Grid(1, 8), calls=500, rate=0.002, loss=HingeLoss()
+        ... )
+        >>> round(fit.share, 3)
+        0.037
+        >>> fit.release([([1], 1), ([1], -1)] * 500).weights.shape
+        (1,)
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    space: Space
+    calls: int
+    rate: Fraction
+    loss: Loss
+    oracle: Oracle
+    relation: R
+
+    @overload
+    def __init__(self: AveragedPerturbation[AddRemove], **given: Unpack[_Arguments]) -> None: ...
+    @overload
+    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
+
+    def __init__(
+        self,
+        *,
+        epsilon: Number,
+        delta: Number,
+        space: Space,
+        calls: int,
+        rate: Number,
+        loss: Loss | None = None,
+        oracle: Oracle | None = None,
+        relation: Relation = parameters.DEFAULT_RELATION,
+    ) -> None:
+        solver = EnumerationOracle() if oracle is None else oracle
+        charge = ZeroOne() if loss is None else loss
+        checked_choice(space, charge, solver)
+        require_exact(solver)
+        missed = check.open_probability(delta=delta)
+        if missed < _LEAST:
+            raise ParameterError("delta", delta, "in [2^-100, 1)")
+        times = check.count(calls=calls)
+        if times > _MOST_CALLS:
+            raise ParameterError("calls", calls, f"at most {_MOST_CALLS}")
+        object.__setattr__(self, "epsilon", _moderate(epsilon=epsilon))
+        object.__setattr__(self, "delta", missed)
+        object.__setattr__(self, "space", space)
+        object.__setattr__(self, "calls", times)
+        object.__setattr__(self, "rate", _moderate(rate=rate))
+        object.__setattr__(self, "loss", charge)
+        object.__setattr__(self, "oracle", solver)
+        object.__setattr__(self, "relation", parameters.require_relation(relation))
+
+    @property
+    def share(self) -> float:
+        """By which share of the box two averages may differ: lambda / R, 1 if nothing is known."""
+        return float(self._stability.share)
+
+    @property
+    def _unit(self) -> int:
+        """What one loss is worth, in units of the noise."""
+        return _FINE * max(1, 1 << math.ceil(self.rate).bit_length())
+
+    @property
+    def _stability(self) -> Stability:
+        space, unit = self.space, self._unit
+        slope = times_moved(self.relation) * self.loss.steepness(space) * unit / space.gap
+        return Stability(
+            space.coordinates, slope, unit / self.rate, self.calls, float(self.delta) * (1 - _ROOM)
+        )
+
+    @property
+    def _box(self) -> int:
+        """What the sides of the box add up to."""
+        return self.space.separators * self.space.gap
+
+    @property
+    def scale(self) -> Fraction:
+        """The scale of the Laplace noise on the sum of the minima."""
+        return max(1, math.floor(self.calls * self._box * self._stability.share)) / self.epsilon
+
+    def guarantee(self) -> ApproxDP[R]:
+        """(epsilon, delta)-DP."""
+        found = self._stability
+        node = applied(
+            MECHANISM_AVERAGED_PERTURBATION,
+            f"sums of {self.calls} minima differ by less than {show(found.share)} of the most but "
+            f"with probability {show(self.delta)}, which Laplace noise of scale {show(self.scale)} "
+            f"hides ({self.relation})",
+            assumptions=(
+                AVERAGED_CHOICES(
+                    calls=self.calls,
+                    box=self._box,
+                    slope=show(found.slope),
+                    relation=self.relation,
+                ),
+                RANDOM_BITS(),
+            ),
+            coordinates=found.coordinates,
+            slope=found.slope,
+            reach=found.shift,
+            noise=found.scale,
+            calls=self.calls,
+            box=self._box,
+            share=found.share,
+            scale=self.scale,
+        )
+        return ApproxDP(
+            epsilon=self.epsilon, delta=self.delta, relation=self.relation, derivation=node
+        )
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Average ``count`` times on each dataset: records of shape (len(datasets), count)."""
+        space, width = self.space, self.space.coordinates
+        read = [patterns(data, width, self.loss.largest_feature) for data in datasets]
+        levels, steps = np.array(space.levels), len(space.levels) - 1
+        runs, scale, noise = count * self.calls, self.scale, self._stability.scale
+        found = []
+        for data in read:
+            pulls = geometric(noise, runs * width, rng).reshape(runs, width)
+            problem = Problem(space, self.loss, data, self._unit)
+            minima = self.oracle.minima(problem, np.repeat(-space.gap * pulls, steps, axis=1))
+            sums = levels[minima].reshape(count, self.calls, width).sum(axis=1)
+            noisy = sums + discrete_laplace(scale, count * width, rng).reshape(count, width)
+            found.append((noisy / self.calls).astype(np.float64))
+        return chosen(np.stack(found))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Stability:
+    """How far sums of minima on neighbours are apart, but with probability delta.
+
+    Attributes:
+        coordinates: d.
+        slope: by what an objective's differences move, per unit of ||w - u||_1.
+        scale: of the geometric noise.
+        calls: how many minima are added up.
+        delta: that probability.
+    """
+
+    coordinates: int
+    slope: Fraction
+    scale: Fraction
+    calls: int
+    delta: float
+
+    @property
+    def shift(self) -> int:
+        """The c of the lemma, that makes p small."""
+        least = self.coordinates * self.slope
+        shares = [self._moved(math.ceil(Fraction(float(t)) * least)) for t in _SHIFTS]
+        return math.ceil(Fraction(float(_SHIFTS[int(np.argmin(shares))])) * least)
+
+    def _moved(self, shift: int) -> float:
+        """A bound of p, by which share of the box a minimum moves on average.
+
+        Proof of the room: 1 - z is exact to a few roundings as expm1, and 1 - z d slope / c is at
+            least 1 - 1/1.02, so that a few roundings of z are less than 10^-13 of it.
+        """
+        exponent = float(shift / self.scale)
+        ratio = float(self.coordinates * self.slope / shift)
+        return -math.expm1(-exponent) / (1 - math.exp(-exponent) * ratio) * (1 + _ROOM)
+
+    @property
+    def share(self) -> Fraction:
+        """The q of the theorem: the least with calls kl(q || p) >= log(1/delta), rounded up."""
+        p = self._moved(self.shift)
+        if not 0 < p < 1 or not self._enough(p, 1.0):
+            return Fraction(1)
+        _, q = bisect(lambda x: not self._enough(p, x), p, 1.0)
+        return short_up(q, 40) if short_up(q, 40) < 1 else Fraction(1)
+
+    def _enough(self, p: float, q: float) -> bool:
+        """Whether kl(q || p) is large enough, with room for the rounding of its terms."""
+        terms = [q * math.log(q / p), (1 - q) * (math.log1p(-q) - math.log1p(-p)) if q < 1 else 0.0]
+        room = _ROOM * (abs(terms[0]) + abs(terms[1]) + q + p)
+        return self.calls * (sum(terms) - room) >= -math.log(self.delta) * (1 + _ROOM)
+
+
+def _moderate(**argument: object) -> Fraction:
+    """A number from 2^-100 to 2^100."""
+    ((name, value),) = argument.items()
+    exact = check.positive(**argument)
+    if not _LEAST <= exact <= _MOST:
+        raise ParameterError(name, value, "in [2^-100, 2^100]")
+    return exact

@@ -67,6 +67,7 @@ PARAMETERS: Mapping[str, Parameter] = {
     "classes": Parameter(rule=COUNT, more_is_private=None, whole=True, words="classes"),
     "regulariser": Parameter(rule=POSITIVE, more_is_private=None, words="regulariser"),
     "norm": Parameter(rule=POSITIVE, more_is_private=None, words="rows of norm at most"),
+    "places": Parameter(rule=COUNT, more_is_private=None, whole=True, words="places of a pattern"),
     "steps": Parameter(rule=COUNT, more_is_private=False, whole=True, words="steps"),
     "stop_scale": Parameter(
         rule=POSITIVE, more_is_private=True, words="scale of the stopping test's noise"

@@ -15,9 +15,13 @@ from mechanisms import (
     BatchPerceptron,
     ChooseIterate,
     ClassMeans,
+    Cube,
+    EnumeratedExponential,
     ExponentialHalfspaces,
     FiniteCover,
+    GaussianSeparator,
     GaussianStop,
+    Grid,
     KeslerPerceptron,
     LaplaceStop,
     LogisticObjective,
@@ -26,6 +30,7 @@ from mechanisms import (
     NoisyHinge,
     OneVsRest,
     PhasedHinge,
+    SeparatorPerturbation,
     SparseVectorStop,
     SubsampledHinge,
 )
@@ -34,6 +39,8 @@ from mechanisms.mechanism import Mechanism
 # NormStop costs nothing, so a file need not say it.
 _STOPS = (("stop_scale",), ("stop_sigma",), ("threshold_scale", "query_scale"), ("choice_epsilon",))
 _STOP_NAMES = tuple(name for names in _STOPS for name in names)
+# The cube of so many signs is the largest that can be listed.
+_MOST_SIGNS = 26
 _FIXED_SIZE = (("batch_size", "population_size"),)
 
 
@@ -42,7 +49,7 @@ def _learner(
     build: Callable[..., Mechanism[Relation]],
     needed: tuple[str, ...],
     *,
-    free: Mapping[str, int] | None = None,
+    free: Mapping[str, object] | None = None,
     additions: tuple[tuple[tuple[str, ...], ...], ...] = (),
     **defaults: int,
 ) -> Kind:
@@ -132,6 +139,27 @@ def _exponential_halfspaces(*, epsilon: Fraction, relation: Relation) -> Mechani
     return ExponentialHalfspaces(cover=FiniteCover([[1]]), epsilon=epsilon, relation=relation)
 
 
+def _space(places: int) -> Cube | Grid:
+    """A space that can be listed and has patterns of so many places.
+
+    Raises:
+        ParameterError: none has: levels of a cube are two, and a grid has an even number of places.
+    """
+    if places <= _MOST_SIGNS:
+        return Cube(places)
+    if places % 2:
+        raise ParameterError("places", places, f"at most {_MOST_SIGNS}, or even: 2 bound dimension")
+    return Grid(1, places // 2)
+
+
+def _separator(*, epsilon: Fraction, places: int, relation: Relation) -> Mechanism[Relation]:
+    return SeparatorPerturbation(epsilon=epsilon, space=_space(places), relation=relation)
+
+
+def _gaussian_separator(*, sigma: Fraction, places: int, relation: Relation) -> Mechanism[Relation]:
+    return GaussianSeparator(sigma=sigma, space=_space(places), relation=relation)
+
+
 KINDS: Mapping[str, Kind] = {
     "perceptron": _learner(
         "perceptron",
@@ -197,5 +225,19 @@ KINDS: Mapping[str, Kind] = {
     ),
     "exponential-halfspaces": _learner(
         "exponential mechanism over halfspaces", _exponential_halfspaces, ("epsilon",)
+    ),
+    "enumerated-exponential": _learner(
+        "exponential mechanism over a listed space",
+        EnumeratedExponential,
+        ("epsilon",),
+        free={"space": Cube(1)},
+    ),
+    "separator-perturbation": _learner(
+        "choice by noise on separating features", _separator, ("epsilon", "places")
+    ),
+    "gaussian-separator": _learner(
+        "choice by Gaussian noise on separating features",
+        _gaussian_separator,
+        ("sigma", "places"),
     ),
 }

@@ -16,8 +16,12 @@ from mechanisms import (
     BatchPerceptron,
     ChooseIterate,
     ClassMeans,
+    Cube,
+    EnumeratedExponential,
     ExponentialHalfspaces,
+    GaussianSeparator,
     GaussianStop,
+    Grid,
     KeslerPerceptron,
     LaplaceStop,
     MarginDescent,
@@ -27,8 +31,10 @@ from mechanisms import (
     OneVsRest,
     PhasedHinge,
     Polygon,
+    SeparatorPerturbation,
     SparseVectorStop,
     SubsampledHinge,
+    Subsets,
 )
 
 STEPS: dict[str, Any] = {"sigma": 8, "steps": 30}
@@ -69,6 +75,21 @@ def pipeline(kind: str, lines: str, relation: str = "add-remove") -> Pipeline:
             "class-means",
             "sigma = 3\ncount_sigma = 2",
             ClassMeans(classes=9, sigma=3, count_sigma=2),
+        ),
+        (
+            "enumerated-exponential",
+            "epsilon = 0.5",
+            EnumeratedExponential(epsilon=0.5, space=Subsets(6, 2)),
+        ),
+        (
+            "separator-perturbation",
+            "epsilon = 0.5\nplaces = 5",
+            SeparatorPerturbation(epsilon=0.5, space=Cube(5)),
+        ),
+        (
+            "gaussian-separator",
+            "sigma = 40\nplaces = 60",
+            GaussianSeparator(sigma=40, space=Grid(3, 10)),
         ),
         (
             "margin-descent",
@@ -192,6 +213,12 @@ def test_the_relation_reaches_the_learner() -> None:
         ("one-vs-rest", LINES + "classes = 1", "classes must be at least 2"),
         ("noisy-hinge", MORE, "batch_rate: not a parameter"),
         ("mean-halfspace", "sigma = 0", "sigma: expected"),
+        (
+            "separator-perturbation",
+            "epsilon = 1\nplaces = 27",
+            "places must be at most 26, or even",
+        ),
+        ("gaussian-separator", "sigma = 1", "places: missing"),
         ("phased-hinge", "mu = 1", "relation must be"),
         ("phased-hinge-with-replacement", "mu = 1", "records: missing"),
         ("class-means", "sigma = 1", "count_sigma: missing"),

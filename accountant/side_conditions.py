@@ -121,6 +121,11 @@ FEW_CELLS: Final = SideCondition(
     "at most {cells} numbers of the query's exact value move between {relation} neighbours, each "
     "by at most {largest}",
 )
+SMOOTH_BOUND: Final = SideCondition(
+    "smooth bound",
+    "between {relation} neighbours the query's exact value moves by at most the bound on either, "
+    "and the bounds differ by a factor of at most e^{beta}",
+)
 ONE_SHAPE: Final = SideCondition(
     "one shape", "the query's value is finite and its shape is the same on every dataset"
 )

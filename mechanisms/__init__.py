@@ -149,6 +149,11 @@ if TYPE_CHECKING:
     from mechanisms.noise.histogram import Histogram as Histogram
     from mechanisms.noise.laplace import Laplace as Laplace
     from mechanisms.noise.skellam import Skellam as Skellam
+    from mechanisms.noise.smooth_sensitivity import (
+        SmoothBound as SmoothBound,
+        SmoothMedian as SmoothMedian,
+        SmoothSensitivity as SmoothSensitivity,
+    )
     from mechanisms.noise.staircase import Staircase as Staircase
     from mechanisms.noise.truncated_laplace import TruncatedLaplace as TruncatedLaplace
     from mechanisms.queries.exact import ClippedSum as ClippedSum, Count as Count, Scores as Scores

@@ -318,6 +318,7 @@ _PLAIN = [
     "mechanism/finite",
     "mechanism/partition-selection",
     "mechanism/skellam",
+    "mechanism/smooth-sensitivity",
     "mechanism/local-report",
     "mechanism/histogram",
     "mechanism/exponential",

@@ -3,8 +3,9 @@
 An ``Enclosure`` maps a precision p to integers (low, high) with low <= x * 2^p <= high. Every slow
 decision of the package compares the bits of a uniform with such a bracket.
 
-Assumption: mpmath's ``exp``, ``sqrt`` and ``erfc`` at w bits are within a relative 2^(8 - w).
-They are called with at least 24 bits beyond p and the bracket is one unit wider on both sides.
+Assumption: mpmath's ``exp``, ``sqrt``, ``erfc``, ``atan`` and ``pi`` at w bits are within a
+relative 2^(8 - w). They are called with at least 24 bits beyond p and the bracket is one unit
+wider on both sides.
 """
 
 from __future__ import annotations
@@ -91,6 +92,26 @@ def normal_two_tails(t: Fraction) -> Enclosure:
         work = bits + 2 * bits.bit_length() + _GUARD
         x = _libmp().mpf_sqrt(_float(half_square, work), work, _NEAREST)
         return _bracket(_libmp().mpf_erfc(x, work, _NEAREST), bits)
+
+    return at
+
+
+def cauchy_two_tails(t: Fraction) -> Enclosure:
+    """Enclose P(|Z| > t) = (2 / pi) arctan(1 / t), Z standard Cauchy, for a rational t >= 0.
+
+    Example:
+        >>> cauchy_two_tails(Fraction(1))(10)  # a half
+        (511, 514)
+    """
+    if t == 0:
+        return rational(Fraction(1))
+
+    def at(bits: int) -> Bracket:
+        # The condition number of arctan is at most 1.
+        work = bits + _GUARD
+        angle = _libmp().mpf_atan(_float(1 / t, work), work, _NEAREST)
+        double = _libmp().mpf_shift(angle, 1)
+        return _bracket(_libmp().mpf_div(double, _libmp().mpf_pi(work), work, _NEAREST), bits)
 
     return at
 

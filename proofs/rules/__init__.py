@@ -33,6 +33,7 @@ from proofs.rules import (
     select_shifted_mixture,
     select_threshold,
     skellam,
+    smooth_sensitivity,
     subsample,
 )
 from proofs.rules.mechanisms import stated
@@ -103,6 +104,7 @@ RULE_SETS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
             },
             "mechanism/correlated-gaussian": correlated_gaussian.correlated_gaussian,
             "mechanism/laplace-joint": mechanisms.laplace_joint,
+            "mechanism/smooth-sensitivity": smooth_sensitivity.smooth_sensitivity,
             "mechanism/exponential": mechanisms.exponential,
             "mechanism/logistic-objective": objective_perturbation.logistic,
             "mechanism/report-noisy-max": mechanisms.report_noisy_max,

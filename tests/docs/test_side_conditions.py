@@ -60,6 +60,8 @@ from mechanisms import (
     ReportNoisyMax,
     SeparatorPerturbation,
     Skellam,
+    SmoothBound,
+    SmoothSensitivity,
     SphereLift,
     UnaryEncoding,
 )
@@ -98,8 +100,10 @@ VERDICTS: Final = {
     "first output alone": r"only that output, or that none did, and neither the number of runs",
     "sum of contributions": r"of at most .* in L2 norm that depends on no other record",
     "sensitivity": r"mov(es|ing) by at most .* between",
+    "smooth bound": r"moves by at most the bound of either, and the bounds differ by a factor",
     "few cells": r"at most \d+ of which move, each by at most \d+, between",
-    "one shape": r"numbers, as long for every dataset|the same for all datasets, each score",
+    "one shape": r"numbers, as long for every dataset|a number, as one for every dataset|"
+    r"the same for all datasets, each score",
     "random bits": r"noise .*, drawn anew for every coordinate|"
     r"with probability (e\^|proportional|0 if)",
     "output alone": r"of the .*sum alone .* and nothing else|"
@@ -184,6 +188,9 @@ EXAMPLES: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
     "differences": lambda: Skellam(variance=9, sensitivity=L1(1)).guarantee(),
     "few": lambda: Laplace(
         scale=2, sensitivity=JointSensitivity.few(coordinates=2, each=1)
+    ).guarantee(),
+    "smooth": lambda: SmoothSensitivity(
+        query=len, bound=SmoothBound(beta=1, bound=len), scale=1, granularity=1
     ).guarantee(),
     "correlated": lambda: CorrelatedGaussian([[4, 3], [3, 4]], sensitivity=L2(1)).guarantee(),
     "both": lambda: compose(ZCDP(rho=1), ZCDP(rho=2)),

@@ -1,0 +1,259 @@
+"""Noise as large as a smooth bound on the local sensitivity: Cauchy noise, pure privacy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final, Required, TypedDict, Unpack, final, overload
+
+import numpy as np
+
+from accountant import arguments
+from accountant.arguments import Number
+from accountant.errors import ParameterError
+from accountant.guarantees.provenance import applied
+from accountant.guarantees.pure_dp import PureDP
+from accountant.guarantees.rounding import show
+from accountant.guarantees.theorem import Theorem
+from accountant.relation import AddRemove, R, Relation
+from accountant.side_conditions import ONE_SHAPE, OUTPUT_ALONE, RANDOM_BITS, SMOOTH_BOUND
+from mechanisms import parameters
+from mechanisms.mechanism import QueryMechanism
+from mechanisms.noise.broadcast import on_grid
+from mechanisms.outputs import Outputs
+from mechanisms.queries.query import Query, real_values
+from mechanisms.samplers.cauchy_rounded import cauchy_rounded
+from mechanisms.samplers.enclosure import exp_minus
+from mechanisms.samplers.rng import Rng
+from mechanisms.samplers.sampler_arguments import granularity as power_of_two, scale as noise_scale
+
+MECHANISM_SMOOTH_SENSITIVITY: Final = Theorem(
+    rule="mechanism/smooth-sensitivity",
+    source="proofs/theory/smooth_sensitivity.md, Theorem 1",
+)
+_ROOM: Final = 1 + Fraction(1, 2**40)  # Above the rounding of epsilon in floats.
+_BITS: Final = 40
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SmoothBound:
+    """A claim about how far a query moves between neighbours, by a bound for each dataset.
+
+    The query moves by at most the bounds of both, and these differ by a factor of at most e^beta.
+
+    Attributes:
+        beta: exact, above 0.
+        bound: data -> a number above 0, exact: rounded bounds of neighbours may differ by more.
+    """
+
+    beta: Fraction
+    bound: Callable[[Any], Number]
+
+    def __init__(self, *, beta: Number, bound: Callable[[Any], Number]) -> None:
+        """Keep the exact beta.
+
+        Raises:
+            ParameterError: beta not above 0, or a bound that is no function.
+        """
+        if not callable(bound):
+            raise ParameterError("bound", bound, "a function of the data")
+        object.__setattr__(self, "beta", arguments.positive(beta=beta))
+        object.__setattr__(self, "bound", bound)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SmoothMedian:
+    """The median of an odd number of values clipped to public ends, and its smooth bound.
+
+    The k-th bound is by how much the median can move if k values were replaced before, a
+    difference of sorted values; the smooth one is the largest b^k of it, b being e^-beta rounded up
+    to a rational, and everything is exact. For the relation replace-one.
+
+    Source: Nissim, Raskhodnikova & Smith (STOC 2007), Section 3.1; proofs/theory/
+        smooth_sensitivity.md, Theorem 2.
+
+    Attributes:
+        lower, upper: what values are clipped to, public.
+        beta: of the smooth bound.
+    Example:
+        >>> median = SmoothMedian(lower=0, upper=100, beta=0.5)
+        >>> median([3.0, 5.0, 4.0]), float(median.smooth().bound([1.0] * 99)) < 1e-8
+        (4.0, True)
+    """
+
+    lower: Fraction
+    upper: Fraction
+    beta: Fraction
+
+    def __init__(self, *, lower: Number, upper: Number, beta: Number) -> None:
+        """Keep the exact values.
+
+        Raises:
+            ParameterError: lower not below upper, an end that is no float, or beta not above 0.
+        """
+        low, high = arguments.real(lower=lower), arguments.real(upper=upper)
+        if not low < high or Fraction(float(low)) != low or Fraction(float(high)) != high:
+            raise ParameterError("lower, upper", (lower, upper), "two floats, the first smaller")
+        for name, value in (("lower", low), ("upper", high)):
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "beta", arguments.positive(beta=beta))
+
+    def __call__(self, records: Sequence[float]) -> float:
+        """Return the median of the clipped values."""
+        return float(self._sorted(records)[len(records) // 2])
+
+    def smooth(self) -> SmoothBound:
+        """The smooth bound, as an oracle."""
+        return SmoothBound(beta=self.beta, bound=_BoundOf(self))
+
+    def bound(self, records: Sequence[float]) -> Fraction:
+        """Return the smooth bound on how far the median moves if one value is replaced."""
+        values, width = self._sorted(records), self.upper - self.lower
+        fall, middle = Fraction(exp_minus(self.beta)(_BITS)[1], 2**_BITS), len(values) // 2
+        best, factor = Fraction(0), Fraction(1)
+        for k in range(len(values) + 1):
+            if factor * width <= best:
+                break
+            ends = range(middle, middle + k + 2)
+            moved = max(self._at(values, end) - self._at(values, end - k - 1) for end in ends)
+            best, factor = max(best, factor * moved), factor * fall
+        return best
+
+    def _sorted(self, records: Sequence[float]) -> list[Fraction]:
+        """Return the clipped values, sorted; nan counts as the lower end."""
+        if len(records) % 2 == 0:
+            raise ParameterError("records", len(records), "an odd number")
+        low, high = float(self.lower), float(self.upper)
+        return sorted(Fraction(min(max(low, float(one)), high)) for one in records)
+
+    def _at(self, values: list[Fraction], place: int) -> Fraction:
+        """Return a sorted value, an end beyond them."""
+        if place < 0:
+            return self.lower
+        return values[place] if place < len(values) else self.upper
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _BoundOf:
+    """The smooth bound of a median, as a function that compares and pickles."""
+
+    median: SmoothMedian
+
+    def __call__(self, records: Sequence[float]) -> Fraction:
+        """Return the bound."""
+        return self.median.bound(records)
+
+
+class _Arguments(TypedDict, total=False):
+    """What the constructor takes besides the relation."""
+
+    query: Required[Query]
+    bound: Required[SmoothBound]
+    scale: Required[Number]
+    granularity: Required[Number]
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class SmoothSensitivity(QueryMechanism[R]):
+    """Add Cauchy noise of scale ``scale`` times a smooth bound to the one number of a query.
+
+    The noise is small on data where the query moves little, and pure privacy holds on all. The sum
+    is rounded to a public grid, and the bound is at least ``granularity``, which keeps it smooth.
+
+    Statement: it is epsilon-DP for epsilon = beta + 2 asinh(1/(2 scale)), rounded up by 2^-40.
+    Assumes: smooth bound; one shape; random bits; output alone.
+    Source: proofs/theory/smooth_sensitivity.md; Nissim, Raskhodnikova & Smith (STOC 2007) have
+        the noise with larger constants.
+
+    Args:
+        query: data -> a number.
+        bound: the claim on how far the query moves, with its beta.
+        scale: of the noise, in units of the bound.
+        granularity: a power of two in data units, public.
+        relation: the neighbouring relation that ``bound`` speaks of.
+    Raises:
+        ParameterError: a parameter outside its domain; on release, a value that is not one finite
+            number, or a bound that is not a number from 0 to 2^300 over the scale.
+    Example:
+        >>> from accountant.relation import ReplaceOne
+        >>> median = SmoothMedian(lower=0, upper=100, beta=0.25)
+        >>> noise = SmoothSensitivity(
+        ...     query=median,
+        ...     bound=median.smooth(),
+        ...     scale=2,
+        ...     granularity=2**-10,
+        ...     relation=ReplaceOne(),
+        ... )
+        >>> round(float(noise.guarantee().epsilon(delta=0).upper), 6)
+        0.744933
+    """
+
+    bound: SmoothBound
+    scale: Fraction
+    granularity: Fraction
+    relation: R
+    query: Query
+
+    @overload
+    def __init__(self: SmoothSensitivity[AddRemove], **given: Unpack[_Arguments]) -> None: ...
+    @overload
+    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
+
+    def __init__(
+        self,
+        *,
+        query: Query,
+        bound: SmoothBound,
+        scale: Number,
+        granularity: Number,
+        relation: Relation = parameters.DEFAULT_RELATION,
+    ) -> None:
+        if not callable(query):
+            raise ParameterError("query", query, "a function of the data")
+        if not isinstance(bound, SmoothBound):
+            raise ParameterError("bound", bound, "a SmoothBound", "it states its beta")
+        self._state(
+            relation,
+            query,
+            bound=bound,
+            scale=noise_scale(scale=scale),
+            granularity=power_of_two(granularity=granularity)[0],
+        )
+
+    def guarantee(self) -> PureDP[R]:
+        """What a change of the scale and a shift cost together."""
+        shift = 2 * math.asinh(0.5 * float(1 / self.scale))
+        epsilon = (self.bound.beta + Fraction(shift)) * _ROOM
+        derivation = applied(
+            MECHANISM_SMOOTH_SENSITIVITY,
+            f"Cauchy noise of scale {show(self.scale)} times a bound of smoothness "
+            f"{show(self.bound.beta)} is {show(epsilon)}-DP ({self.relation})",
+            assumptions=(
+                SMOOTH_BOUND(beta=show(self.bound.beta), relation=self.relation),
+                ONE_SHAPE(),
+                RANDOM_BITS(),
+                OUTPUT_ALONE(),
+            ),
+            beta=self.bound.beta,
+            scale=self.scale,
+        )
+        return PureDP(epsilon=epsilon, relation=self.relation, derivation=derivation)
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Value plus noise, rounded to the grid: float64 of shape (datasets, count)."""
+        values = real_values(self.query, datasets)
+        if values.ndim != 1:
+            raise ParameterError("value", values[0].tolist(), "one number, not an array")
+        found = []
+        for data, value in zip(datasets, values, strict=True):
+            known = arguments.non_negative(bound=self.bound.bound(data))
+            size = self.scale * max(known, self.granularity)
+            steps = cauchy_rounded(np.full(count, value), size, self.granularity, rng)
+            found.append(on_grid(steps, self.granularity))
+        return np.stack(found)

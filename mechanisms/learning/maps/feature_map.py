@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeVar, final
 
@@ -10,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accountant import arguments as check
+from accountant.arguments import Number
 from accountant.errors import ParameterError
 from accountant.guarantees.guarantee import Guarantee
 from accountant.theorems.composition.map_records import map_records
-from mechanisms.learning.grid import WIDEST, Vectors
+from mechanisms.learning.grid import RECORD_BITS, WIDEST, Vectors, clipped_rows
 from mechanisms.learning.records import Records, as_records
+from mechanisms.samplers.sampler_arguments import scale
 
 N = TypeVar("N", bound=Guarantee)  # type: ignore[type-arg]  # of any relation
 
@@ -102,6 +106,67 @@ class LinearMap(FeatureMap, ABC):
     def back(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Weights for the rows before mapping, from weights for mapped rows."""
         return np.asarray(weights @ self.matrix())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClippedProjection(LinearMap, ABC):
+    """A random matrix on rows clipped to a norm; if k >= d, rows stay as they are."""
+
+    features: int
+    dimension: int
+    seed: int
+    norm: Number = 1
+
+    @final
+    def __post_init__(self) -> None:
+        """Keep exact values; refuse others."""
+        object.__setattr__(self, "features", checked_width(features=self.features))
+        object.__setattr__(self, "dimension", checked_width(dimension=self.dimension))
+        object.__setattr__(self, "seed", checked_seed(self.seed))
+        object.__setattr__(self, "norm", scale(norm=self.norm))
+
+    @property
+    @final
+    def output_features(self) -> int:
+        """The smaller one of both widths."""
+        return min(self.dimension, self.features)
+
+    @property
+    @final
+    def output_norm(self) -> Fraction | None:
+        """The norm of the rows if they stay as they are; else no useful bound."""
+        return Fraction(self.norm) if self.dimension >= self.features else None
+
+    @property
+    @final
+    def description(self) -> str:
+        """Name the map, the widths, the seed and the clipping."""
+        widths = f"{self.features} to {self.output_features} features"
+        clipped = f"after clipping to {self.norm}"
+        return f"{type(self).__name__}, {widths}, seed {self.seed}, {clipped}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignedProjection(ClippedProjection, ABC):
+    """A matrix with entries +1 or -1 over sqrt(k), of which sums are exact in binary64."""
+
+    @abstractmethod
+    def _signs(self) -> Vectors:
+        """Return the signs, or the identity if k >= d."""
+
+    @final
+    def matrix(self) -> Vectors:
+        """The scaled signs, shape (output_features, features); the identity if k >= d."""
+        signs = self._signs()
+        return signs if self.dimension >= self.features else signs / math.sqrt(self.dimension)
+
+    @final
+    def _apply(self, rows: Vectors) -> Vectors:
+        steps = clipped_rows(rows, float(self.norm), RECORD_BITS)
+        unit = float(self.norm) * 2.0**-RECORD_BITS
+        if self.dimension >= self.features:
+            return steps * unit
+        return np.asarray((steps @ self._signs().T) * (unit / math.sqrt(self.dimension)))
 
 
 def checked_width(**given: object) -> int:

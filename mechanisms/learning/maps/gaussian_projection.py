@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import final
 
 import numpy as np
 
-from accountant.arguments import Number
 from mechanisms.learning.grid import RECORD_BITS, STATE_BITS, Vectors, clipped_rows
-from mechanisms.learning.maps.feature_map import LinearMap, checked_seed, checked_width
+from mechanisms.learning.maps.feature_map import ClippedProjection
 from mechanisms.samplers.rng import ReplayRng
-from mechanisms.samplers.sampler_arguments import scale
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GaussianProjection(LinearMap):
+class GaussianProjection(ClippedProjection):
     """Multiply by a public k x d matrix of independent N(0, 1/k) entries, rounded to a grid.
 
     ``margin_after_projection`` is exact for it up to that rounding. If k >= d, rows stay as they
@@ -38,34 +35,6 @@ class GaussianProjection(LinearMap):
         >>> GaussianProjection(features=4, dimension=2, seed=1).matrix().shape
         (2, 4)
     """
-
-    features: int
-    dimension: int
-    seed: int
-    norm: Number = 1
-
-    def __post_init__(self) -> None:
-        """Keep exact values; refuse others."""
-        object.__setattr__(self, "features", checked_width(features=self.features))
-        object.__setattr__(self, "dimension", checked_width(dimension=self.dimension))
-        object.__setattr__(self, "seed", checked_seed(self.seed))
-        object.__setattr__(self, "norm", scale(norm=self.norm))
-
-    @property
-    def output_features(self) -> int:
-        """The smaller one of both widths."""
-        return min(self.dimension, self.features)
-
-    @property
-    def output_norm(self) -> Fraction | None:
-        """The norm of the rows if they stay as they are; else no useful bound."""
-        return Fraction(self.norm) if self.dimension >= self.features else None
-
-    @property
-    def description(self) -> str:
-        """Name the widths, the seed and the clipping."""
-        widths = f"{self.features} to {self.output_features} features"
-        return f"GaussianProjection, {widths}, seed {self.seed}, after clipping to {self.norm}"
 
     def matrix(self) -> Vectors:
         """The entries, shape (output_features, features); the identity if k >= d."""

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import final
 
 import numpy as np
 
 from accountant import arguments as check
 from accountant.arguments import Number
-from mechanisms.learning.grid import RECORD_BITS, Vectors, clipped_rows
-from mechanisms.learning.maps.feature_map import LinearMap, checked_seed, checked_width
+from mechanisms.learning.grid import Vectors
+from mechanisms.learning.maps.feature_map import SignedProjection, checked_width
 from mechanisms.samplers import uniform_below
 from mechanisms.samplers.rng import ReplayRng
-from mechanisms.samplers.sampler_arguments import scale
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HadamardProjection(LinearMap):
+class HadamardProjection(SignedProjection):
     """Flip signs of coordinates, and multiply by k random rows of a Hadamard matrix over sqrt(k).
 
     Rows are drawn with replacement from the matrix of the least power of two at or above d. If
@@ -38,18 +36,6 @@ class HadamardProjection(LinearMap):
         >>> np.abs(plan.matrix() * math.sqrt(2)).round().tolist()
         [[1.0, 1.0, 1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0, 1.0, 1.0]]
     """
-
-    features: int
-    dimension: int
-    seed: int
-    norm: Number = 1
-
-    def __post_init__(self) -> None:
-        """Keep exact values; refuse others."""
-        object.__setattr__(self, "features", checked_width(features=self.features))
-        object.__setattr__(self, "dimension", checked_width(dimension=self.dimension))
-        object.__setattr__(self, "seed", checked_seed(self.seed))
-        object.__setattr__(self, "norm", scale(norm=self.norm))
 
     @staticmethod
     def needed(*, features: int, points: int, distortion: Number, failure: Number) -> int:
@@ -70,34 +56,6 @@ class HadamardProjection(LinearMap):
         chance = check.count(points=points) / float(check.open_probability(failure=failure))
         spread = 2 * math.log(4 * power * chance) ** 2 * math.log(4 * chance)
         return math.ceil(spread / float(check.open_probability(distortion=distortion)) ** 2)
-
-    @property
-    def output_features(self) -> int:
-        """The smaller one of both widths."""
-        return min(self.dimension, self.features)
-
-    @property
-    def output_norm(self) -> Fraction | None:
-        """The norm of the rows if they stay as they are; else no useful bound."""
-        return Fraction(self.norm) if self.dimension >= self.features else None
-
-    @property
-    def description(self) -> str:
-        """Name the widths, the seed and the clipping."""
-        widths = f"{self.features} to {self.output_features} features"
-        return f"HadamardProjection, {widths}, seed {self.seed}, after clipping to {self.norm}"
-
-    def matrix(self) -> Vectors:
-        """The scaled signs, shape (output_features, features); the identity if k >= d."""
-        signs = self._signs()
-        return signs if self.dimension >= self.features else signs / math.sqrt(self.dimension)
-
-    def _apply(self, rows: Vectors) -> Vectors:
-        steps = clipped_rows(rows, float(self.norm), RECORD_BITS)
-        unit = float(self.norm) * 2.0**-RECORD_BITS
-        if self.dimension >= self.features:
-            return steps * unit
-        return np.asarray((steps @ self._signs().T) * (unit / math.sqrt(self.dimension)))
 
     def _signs(self) -> Vectors:
         """Return (-1)^(number of common binary digits of row and column), with random signs."""

@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from accountant.arithmetic.crossing import bisect
 from accountant.arithmetic.enclosure import float_up
 
 _REACH: Final = 60  # orders 1 + 2^(j/2), |j| <= 60; soundness asks only that the weights sum to 1
@@ -42,14 +43,11 @@ def mixture_bound(rho: Fraction, log_inverse: float) -> float:
     high *= 1.0 + _ROUNDING
     if high > _LARGEST:
         return high
-    low = 0.0
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        if _log_down(middle, size) >= log_inverse:
-            high = middle
-        else:
-            low = middle
-    return high
+
+    def below(loss: float) -> bool:
+        return not _log_down(loss, size) >= log_inverse
+
+    return bisect(below, 0.0, high, rounds=_HALVINGS)[1]
 
 
 def _log_down(loss: float, rho: float) -> float:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from fractions import Fraction
-from typing import Final
+from typing import Final, TypeAlias
 
 from accountant import arguments
 from accountant.arguments import Number
+from accountant.arithmetic.crossing import bisect
 from accountant.errors import ParameterError
 from accountant.guarantees.approx_dp import ApproxDP
 from accountant.guarantees.derivation import Derivation
@@ -15,11 +16,12 @@ from accountant.guarantees.gdp import GDP
 from accountant.guarantees.rounding import show
 from accountant.guarantees.theorem import Theorem
 from accountant.guarantees.zcdp import ZCDP
-from accountant.relation import R
+from accountant.relation import AddRemove, R
 from accountant.side_conditions import SPENT_BEFORE
 
 SEVERAL_FILTERS: Final = Theorem(rule="filter/several", source="proofs/theory/filters.md")
 SHARES: Final[Mapping[str, int]] = {"basic": 2, "zcdp": 1, "gdp": 1}
+_Notion: TypeAlias = Callable[[Fraction], GDP[AddRemove] | ZCDP[AddRemove]]
 _HALVINGS: Final = 40  # of a bracket: how much of the budget is given away, not soundness
 
 
@@ -79,20 +81,19 @@ def limits(
 
 
 def _largest(
-    epsilon: Fraction, delta: Fraction, start: Fraction, notion: Callable[[Fraction], object]
+    epsilon: Fraction,
+    delta: Fraction,
+    start: Fraction,
+    notion: _Notion,
 ) -> Fraction:
     """Return a parameter, near the largest below a start, whose notion has epsilon at delta."""
     if delta == 0:
         return Fraction(0)
-    low, high = Fraction(0), start
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        found = notion(middle)
-        if isinstance(found, GDP | ZCDP) and Fraction(found.epsilon(delta=delta).upper) <= epsilon:
-            low = middle
-        else:
-            high = middle
-    return low
+
+    def fits(parameter: Fraction) -> bool:
+        return Fraction(notion(parameter).epsilon(delta=delta).upper) <= epsilon
+
+    return bisect(fits, Fraction(0), start, rounds=_HALVINGS)[0]
 
 
 def _basic(epsilon: Fraction, delta: Fraction) -> tuple[Fraction, ...]:

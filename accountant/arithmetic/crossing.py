@@ -40,7 +40,13 @@ _FARTHEST = 1e200
 
 
 def bisect(
-    exceeds: Callable[[X], bool], low: X, high: X, *, rounds: int = 60, near: float = 0.0
+    exceeds: Callable[[X], bool],
+    low: X,
+    high: X,
+    *,
+    rounds: int = 60,
+    near: float = 0.0,
+    close: float = 0.0,
 ) -> tuple[X, X]:
     """Halve an interval at whose left end a condition holds and at whose right end it does not.
 
@@ -50,12 +56,21 @@ def bisect(
         high: the right end.
         rounds: most halvings.
         near: the width at which to stop, relative to the right end.
+        close: the width at which to stop, added to the relative one.
     """
     for _ in range(rounds):
         middle = (low + high) / 2
         low, high = (middle, high) if exceeds(middle) else (low, middle)
-        if high - low <= near * high:
+        if high - low <= near * high + close:
             break
+    return low, high
+
+
+def bisect_integers(exceeds: Callable[[int], bool], low: int, high: int) -> tuple[int, int]:
+    """Halve an interval as ``bisect`` does, until its ends are neighbouring integers."""
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if exceeds(middle) else (low, middle)
     return low, high
 
 

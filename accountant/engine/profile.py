@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from accountant.arithmetic.crossing import invert
+from accountant.arithmetic.crossing import bisect_integers, invert
 from accountant.arithmetic.enclosure import Reals, down, log_down, log_up, up
 from accountant.arithmetic.tiny import LEAST_DELTA, total_delta_up
 from accountant.bound import Bound
@@ -212,12 +212,12 @@ def _deltas(product: Product, epsilon: Reals) -> tuple[Reals, Reals]:
 
 def _step_for(product: Product, epsilon: float) -> int:
     """Return the largest rounded c whose saddle's epsilon is at most the one given."""
-    low, high = _C_STEPS
-    while high - low > 1:
-        middle = (low + high) // 2
-        saddle = _saddle_at(product, middle)
-        low, high = (middle, high) if saddle and saddle.epsilon <= epsilon else (low, middle)
-    return low
+
+    def below(step: int) -> bool:
+        saddle = _saddle_at(product, step)
+        return saddle is not None and saddle.epsilon <= epsilon
+
+    return bisect_integers(below, *_C_STEPS)[0]
 
 
 @lru_cache(maxsize=1024)

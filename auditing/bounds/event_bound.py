@@ -9,6 +9,7 @@ from typing import final
 
 from accountant import arguments
 from accountant.arguments import Number
+from accountant.arithmetic.crossing import bisect
 from auditing.counts.counts import EventCounts
 
 LARGEST_EPSILON = 600.0
@@ -62,15 +63,7 @@ def largest_refuted(refutes: Callable[[float], bool], tolerance: float = 1e-5) -
         low, high = high, 2.0 * high
         if high > LARGEST_EPSILON:
             return low
-    for _ in range(_STEPS):
-        if high - low <= tolerance:
-            break
-        middle = 0.5 * (low + high)
-        if refutes(middle):
-            low = middle
-        else:
-            high = middle
-    return low
+    return bisect(refutes, low, high, rounds=_STEPS, close=tolerance)[0]
 
 
 def largest_at_most(p_value: Callable[[float], float], level: float, tolerance: float) -> float:

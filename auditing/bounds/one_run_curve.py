@@ -8,6 +8,7 @@ from typing import final
 
 from accountant import arguments
 from accountant.arguments import Number
+from accountant.arithmetic.crossing import bisect
 from accountant.guarantees.rounding import floats_around
 from auditing.bounds.event_bound import largest_refuted, significance_of
 from auditing.bounds.one_run import Guesses
@@ -61,12 +62,11 @@ class OneRunCurve:
     def p_value(self, guesses: Guesses, claim: object) -> float:
         """Upper bound of the p-value of a claim."""
         least = supported(Claim.of(claim))
-        low, high = _LEAST_LOG, 0.0
-        while high - low > _FINE:
-            middle = 0.5 * (low + high)
-            refuted = contradicts(guesses, math.exp(middle), least)
-            low, high = (low, middle) if refuted else (middle, high)
-        return math.exp(high)
+
+        def holds(log_level: float) -> bool:
+            return not contradicts(guesses, math.exp(log_level), least)
+
+        return math.exp(bisect(holds, _LEAST_LOG, 0.0, close=_FINE)[1])
 
     def mu(self, guesses: Guesses) -> float:
         """Lower confidence bound of mu for a claim of GDP; 0 when nothing is shown."""

@@ -8,6 +8,7 @@ from typing import final
 
 from accountant import arguments
 from accountant.arguments import Number
+from accountant.arithmetic.crossing import bisect_integers
 from accountant.guarantees.rounding import floats_around
 from auditing.bounds.event_bound import EventBound, significance_of
 from auditing.counts.binomial import logistic_up, tail_up
@@ -74,11 +75,9 @@ def thinned(trials: int, marked: Fraction, level: float) -> tuple[float, int]:
     mark = floats_around(marked)[1]
     if mark == 0.0 or trials == 0:
         return 0.0, 0
-    low, high = -1, trials
-    while high - low > 1:
-        middle = (low + high) // 2
-        if float(tail_up(middle + 1, trials, mark)) <= level:
-            high = middle
-        else:
-            low = middle
-    return float(tail_up(high + 1, trials, mark)), high
+
+    def likely(most: int) -> bool:
+        return not float(tail_up(most + 1, trials, mark)) <= level
+
+    most = bisect_integers(likely, -1, trials)[1]
+    return float(tail_up(most + 1, trials, mark)), most

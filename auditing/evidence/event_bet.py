@@ -10,6 +10,7 @@ import numpy as np
 
 from accountant import arguments
 from accountant.arguments import Number
+from accountant.arithmetic.crossing import bisect
 from accountant.errors import ParameterError
 from accountant.guarantees.rounding import floats_around
 from auditing.bounds.event_bound import LARGEST_EPSILON
@@ -113,10 +114,10 @@ def unbet() -> float:
 
 def _nearest(p: float, q: float, slope: float, delta: float) -> float:
     """The q' in [q, (p - delta) / slope] whose (slope q' + delta, q') is nearest to (p, q)."""
-    low, high = q, (p - delta) / slope
-    for _ in range(_STEPS):
-        middle = 0.5 * (low + high)
-        here = slope * middle + delta
-        rising = slope * (here - p) / (here * (1 - here)) + (middle - q) / (middle * (1 - middle))
-        low, high = (low, middle) if rising > 0 else (middle, high)
-    return 0.5 * (low + high)
+
+    def falling(there: float) -> bool:
+        here = slope * there + delta
+        rise = slope * (here - p) / (here * (1 - here)) + (there - q) / (there * (1 - there))
+        return not rise > 0
+
+    return 0.5 * sum(bisect(falling, q, (p - delta) / slope, rounds=_STEPS))

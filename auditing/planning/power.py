@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from accountant.arithmetic.crossing import bisect
 from auditing.bounds.randomised_label import thinned
 from auditing.bounds.two_sample import TwoSample
 from auditing.counts.binomial import logistic_up, quantile, special, tail_up
@@ -116,12 +117,11 @@ def _smallest(finds: Callable[[float], bool], start: float) -> float:
 
 def _gaussian_share(mu: float, frequency: float) -> float:
     """Q(S) when the mean of Q(S) and Phi(Phi^-1(Q(S)) + mu) is the frequency."""
-    low, high = 0.0, frequency
-    for _ in range(_STEPS):
-        middle = 0.5 * (low + high)
-        mean = 0.5 * (middle + _normal(_normal_quantile(middle) + mu))
-        low, high = (middle, high) if mean < frequency else (low, middle)
-    return high
+
+    def small(share: float) -> bool:
+        return 0.5 * (share + _normal(_normal_quantile(share) + mu)) < frequency
+
+    return bisect(small, 0.0, frequency, rounds=_STEPS)[1]
 
 
 def _normal(x: Any) -> float:  # noqa: ANN401

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from accountant.arithmetic.crossing import bisect_integers
+
 
 def largest(at_least: Callable[[int], bool], guess: int) -> int:
     """Return the largest integer k with ``at_least(k)``, for a predicate true up to k and no more.
@@ -28,10 +30,4 @@ def largest(at_least: Callable[[int], bool], guess: int) -> int:
             high -= step
             step *= 2
         low = high - step
-    while high - low > 1:
-        middle = (low + high) // 2
-        if at_least(middle):
-            low = middle
-        else:
-            high = middle
-    return low
+    return bisect_integers(at_least, low, high)[0]

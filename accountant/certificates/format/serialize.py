@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, Final, TypeAlias
 
 from accountant.errors import NotCertified
 from accountant.guarantees.approx_dp import ApproxDP
@@ -36,7 +38,7 @@ from accountant.run_counts.fixed import FixedRuns
 from accountant.run_counts.law import RunLaw
 from accountant.run_counts.poisson import PoissonRuns
 from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
-from accountant.subsampling.subsampled import SubsampledPair
+from accountant.subsampling.subsampled import Direction, SubsampledPair
 from proofs import limits
 from proofs.certificate import Json, show_rational
 
@@ -95,44 +97,10 @@ def run_law(runs: RunLaw) -> Object:
 
 def _claim(guarantee: Guarantee[Any]) -> Object:
     """Return the guarantee without its relation."""
-    match guarantee:
-        case PureDP():
-            return {"notion": "pure-dp", "epsilon": show_rational(guarantee.stated_epsilon)}
-        case ApproxDP():
-            return {
-                "notion": "approx-dp",
-                "epsilon": show_rational(guarantee.stated_epsilon),
-                "delta": show_rational(guarantee.stated_delta),
-            }
-        case BoundedRange():
-            return {"notion": "bounded-range", "epsilon": show_rational(guarantee.stated_epsilon)}
-        case MetricDP():
-            return {"notion": "metric-dp", "epsilon": show_rational(guarantee.stated_epsilon)}
-        case GDP():
-            return {"notion": "gdp", "mu_squared": show_rational(guarantee.mu_squared)}
-        case ZCDP():
-            return {"notion": "zcdp", "rho": show_rational(guarantee.rho)}
-        case _:
-            return _listed(guarantee)
-
-
-def _listed(guarantee: Guarantee[Any]) -> Object:
-    """Return a guarantee that lists points or pairs."""
-    match guarantee:
-        case RDP():
-            return {"notion": "rdp", "points": points(guarantee.points)}
-        case PrivacyProfile():
-            return {"notion": "privacy-profile", "points": points(guarantee.points)}
-        case TradeOff():
-            return {"notion": "trade-off", "points": points(guarantee.points)}
-        case DominatingPair():
-            return {
-                "notion": "dominating-pair",
-                "forward": factors(guarantee.forward),
-                "backward": factors(guarantee.backward),
-            }
-        case _:
-            raise NotCertified(f"certificates do not know {type(guarantee).__name__}")
+    if type(guarantee) not in _NOTIONS:
+        raise NotCertified(f"certificates do not know {type(guarantee).__name__}")
+    notion, fields = _NOTIONS[type(guarantee)]
+    return {"notion": notion, **_written(guarantee, fields)}
 
 
 def pair(one: Pair) -> Object:
@@ -141,80 +109,65 @@ def pair(one: Pair) -> Object:
     Raises:
         NotCertified: certificates do not know this kind of pair.
     """
-    match one:
-        case GaussianPair():
-            return {"kind": "gaussian", "mu_squared": show_rational(one.mu_squared)}
-        case LaplacePair():
-            return {"kind": "laplace", "epsilon": show_rational(one.epsilon)}
-        case LogisticPair():
-            return {"kind": "logistic", "epsilon": show_rational(one.epsilon)}
-        case SubsampledGaussianPair():
-            return {
-                "kind": "subsampled-gaussian",
-                "mu_squared": show_rational(one.mu_squared),
-                "sampling_rate": show_rational(one.sampling_rate),
-                "removal": one.removal,
-            }
-        case OppositeGaussiansPair():
-            return {
-                "kind": "opposite-gaussians",
-                "mu_squared": show_rational(one.mu_squared),
-                "sampling_rate": show_rational(one.sampling_rate),
-            }
-        case FlooredGaussianPair(reverse=False):
-            return {
-                "kind": "floored-gaussian",
-                "mu_squared": show_rational(one.mu_squared),
-                "floor": show_rational(one.floor),
-            }
-        case FoldedGaussianPair(reverse=False):
-            return {"kind": "folded-gaussian", "mu_squared": show_rational(one.mu_squared)}
-        case SubsampledPair():
-            return _sampled(one)
+    if type(one) not in _PAIRS or getattr(one, "reverse", False):
+        raise NotCertified(
+            f"no rule of the certificates covers {type(one).__name__} yet; "
+            ".epsilon(delta=...) has the number"
+        )
+    kind, names = _PAIRS[type(one)]
+    return {"kind": kind, **_written(one, {name: name for name in names.split()})}
+
+
+def _written(one: object, fields: Mapping[str, str]) -> Object:
+    """Return attributes of a value in JSON, by the names they have there."""
+    values = {name: getattr(one, field) for name, field in fields.items()}
+    return {name: value if name in _PLAIN else _json(value) for name, value in values.items()}
+
+
+def _json(value: object) -> Json:
+    """Return an exact value in JSON: a rational, a product, points or masses."""
+    match value:
+        case Fraction() | int():
+            return show_rational(value)
+        case Product():
+            return factors(value)
+        case Direction():
+            return value.value
+        case tuple():
+            return [_json(one) for one in value]
         case _:
-            return _discrete(one)
+            raise NotCertified(f"certificates have no form for {type(value).__name__}")
 
 
-def _sampled(one: SubsampledPair) -> Object:
-    """Return a sampled pair by its base."""
-    return {
-        "kind": "sampled",
-        "base": factors(one.base),
-        "sampling_rate": show_rational(one.sampling_rate),
-        "direction": one.direction.value,
-    }
+_NOTIONS: Final[Mapping[type, tuple[str, Mapping[str, str]]]] = {
+    PureDP: ("pure-dp", {"epsilon": "stated_epsilon"}),
+    ApproxDP: ("approx-dp", {"epsilon": "stated_epsilon", "delta": "stated_delta"}),
+    BoundedRange: ("bounded-range", {"epsilon": "stated_epsilon"}),
+    MetricDP: ("metric-dp", {"epsilon": "stated_epsilon"}),
+    GDP: ("gdp", {"mu_squared": "mu_squared"}),
+    ZCDP: ("zcdp", {"rho": "rho"}),
+    RDP: ("rdp", {"points": "points"}),
+    PrivacyProfile: ("privacy-profile", {"points": "points"}),
+    TradeOff: ("trade-off", {"points": "points"}),
+    DominatingPair: ("dominating-pair", {"forward": "forward", "backward": "backward"}),
+}
 
+_PLAIN: Final = ("categories", "removal", "shift")
 
-def _discrete(one: Pair) -> Object:
-    """Return a pair with atoms."""
-    match one:
-        case RandomizedResponsePair():
-            return {
-                "kind": "randomized-response",
-                "epsilon": show_rational(one.epsilon),
-                "categories": one.categories,
-                "infinite": show_rational(one.infinite),
-            }
-        case FinitePair():
-            p, q = [[show_rational(mass) for mass in masses] for masses in (one.p, one.q)]
-            return {"kind": "finite", "p": p, "q": q}
-        case DiscreteLaplacePair():
-            return {
-                "kind": "discrete-laplace",
-                "scale": show_rational(one.scale),
-                "shift": one.shift,
-            }
-        case DiscreteGaussianPair():
-            return {
-                "kind": "discrete-gaussian",
-                "sigma_squared": show_rational(one.sigma_squared),
-                "shift": one.shift,
-            }
-        case _:
-            raise NotCertified(
-                f"no rule of the certificates covers {type(one).__name__} yet; "
-                ".epsilon(delta=...) has the number"
-            )
+_PAIRS: Final[Mapping[type, tuple[str, str]]] = {
+    GaussianPair: ("gaussian", "mu_squared"),
+    LaplacePair: ("laplace", "epsilon"),
+    LogisticPair: ("logistic", "epsilon"),
+    SubsampledGaussianPair: ("subsampled-gaussian", "mu_squared sampling_rate removal"),
+    OppositeGaussiansPair: ("opposite-gaussians", "mu_squared sampling_rate"),
+    FlooredGaussianPair: ("floored-gaussian", "mu_squared floor"),
+    FoldedGaussianPair: ("folded-gaussian", "mu_squared"),
+    SubsampledPair: ("sampled", "base sampling_rate direction"),
+    RandomizedResponsePair: ("randomized-response", "epsilon categories infinite"),
+    FinitePair: ("finite", "p q"),
+    DiscreteLaplacePair: ("discrete-laplace", "scale shift"),
+    DiscreteGaussianPair: ("discrete-gaussian", "sigma_squared shift"),
+}
 
 
 def law_work(runs: RunLaw) -> int:

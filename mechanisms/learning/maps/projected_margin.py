@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from accountant import arguments as check
 from accountant.arguments import Number
+from accountant.arithmetic.crossing import bisect_integers
 from accountant.errors import ParameterError
 
 # A chi variable is further than this from its mode with probability below 1e-60.
@@ -82,11 +83,7 @@ def projection_dimension(*, margin: Number, kept: Number, points: int, failure: 
     high = 1
     while fails(high):
         high *= 2
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fails(middle) else (low, middle)
-    return high
+    return bisect_integers(fails, high // 2, high)[1]
 
 
 def sign_projection_dimension(*, distortion: Number, points: int, failure: Number) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from accountant.arithmetic.crossing import bisect_integers
+
 
 def least_count(suffices: Callable[[int], bool], most: int) -> int | None:
     """A number from 1 to ``most`` that suffices while the one before does not; None if none found.
@@ -20,8 +22,4 @@ def least_count(suffices: Callable[[int], bool], most: int) -> int | None:
         if high >= most:
             return None
         high = min(2 * high, most)
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if suffices(middle) else (middle, high)
-    return high
+    return bisect_integers(lambda number: not suffices(number), high // 2, high)[1]

@@ -121,6 +121,11 @@ FEW_CELLS: Final = SideCondition(
     "at most {cells} numbers of the query's exact value move between {relation} neighbours, each "
     "by at most {largest}",
 )
+PROPOSED_BOUND: Final = SideCondition(
+    "proposed bound",
+    "the distance is a whole number from 0 that moves by at most 1 between {relation} neighbours, "
+    "0 where the query's exact value moves by more than {value} in {norm} norm to one of them",
+)
 SMOOTH_BOUND: Final = SideCondition(
     "smooth bound",
     "between {relation} neighbours the query's exact value moves by at most the bound on either, "

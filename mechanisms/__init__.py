@@ -148,6 +148,7 @@ if TYPE_CHECKING:
     from mechanisms.noise.gaussian import Gaussian as Gaussian
     from mechanisms.noise.histogram import Histogram as Histogram
     from mechanisms.noise.laplace import Laplace as Laplace
+    from mechanisms.noise.propose_test_release import ProposeTestRelease as ProposeTestRelease
     from mechanisms.noise.skellam import Skellam as Skellam
     from mechanisms.noise.smooth_sensitivity import (
         SmoothBound as SmoothBound,

@@ -317,6 +317,7 @@ _PLAIN = [
     "mechanism/randomized-response",
     "mechanism/finite",
     "mechanism/partition-selection",
+    "mechanism/propose-test-release",
     "mechanism/skellam",
     "mechanism/smooth-sensitivity",
     "mechanism/local-report",

@@ -57,6 +57,7 @@ from mechanisms import (
     MilpOracle,
     PartitionSelection,
     PermuteAndFlip,
+    ProposeTestRelease,
     ReportNoisyMax,
     SeparatorPerturbation,
     Skellam,
@@ -101,6 +102,7 @@ VERDICTS: Final = {
     "sum of contributions": r"of at most .* in L2 norm that depends on no other record",
     "sensitivity": r"mov(es|ing) by at most .* between",
     "smooth bound": r"moves by at most the bound of either, and the bounds differ by a factor",
+    "proposed bound": r"distance, .* at most 1 apart for .* 0 where the value moves by more",
     "few cells": r"at most \d+ of which move, each by at most \d+, between",
     "one shape": r"numbers, as long for every dataset|a number, as one for every dataset|"
     r"the same for all datasets, each score",
@@ -191,6 +193,9 @@ EXAMPLES: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
     ).guarantee(),
     "smooth": lambda: SmoothSensitivity(
         query=len, bound=SmoothBound(beta=1, bound=len), scale=1, granularity=1
+    ).guarantee(),
+    "proposed": lambda: ProposeTestRelease(
+        release=Gaussian(sigma=1, sensitivity=L2(1), query=len), distance=len, epsilon=1, delta=1e-9
     ).guarantee(),
     "correlated": lambda: CorrelatedGaussian([[4, 3], [3, 4]], sensitivity=L2(1)).guarantee(),
     "both": lambda: compose(ZCDP(rho=1), ZCDP(rho=2)),

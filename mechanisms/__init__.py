@@ -82,6 +82,16 @@ if TYPE_CHECKING:
         cosine_after_projection as cosine_after_projection,
         cosine_dimension as cosine_dimension,
     )
+    from mechanisms.learning.planning.exponential_plan import (
+        ExponentialPlan as ExponentialPlan,
+        plan_exponential as plan_exponential,
+    )
+    from mechanisms.learning.planning.hinge_plan import (
+        HingePlan as HingePlan,
+        hinge_mistakes as hinge_mistakes,
+        plan_hinge as plan_hinge,
+        published_excess as published_excess,
+    )
     from mechanisms.learning.planning.perceptron_plan import (
         PerceptronPlan as PerceptronPlan,
         plan_perceptron as plan_perceptron,

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from mechanisms.learning.grid import RECORD_BITS, STATE_BITS, Vectors
 
 # Largest gradient norm of a returned point, in units of the norm of a record. Soundness depends on
-# it being a constant; halving it costs time and saves output noise.
-GRADIENT: Final = Fraction(1, 2**28)
+# it being a constant; halving it saves output noise, which is 2^-16 of that of b where the penalty
+# decides. Roundings in binary64 are proved to be below it for 10^7 records; more take intervals.
+GRADIENT: Final = Fraction(1, 2**24)
 
 # Roundings per record in a certified gradient: exp, two products, a sum and an exact sum of all.
 # Soundness depends on it; 17 are proved below.
@@ -28,6 +29,7 @@ _ROUNDINGS: Final = 32 * 2.0**-53
 _AIM: Final = float(GRADIENT) / 8
 _LEAST_BITS: Final = 16  # Fewer would not reach the gradient. Heuristic.
 _ROUNDS: Final = 200  # Most Newton steps; what is left is found exactly. Heuristic.
+_CORRECTIONS: Final = 4  # Steps by exact sums of the gradient, and one. Heuristic.
 _HALVINGS: Final = 40  # Shortest step tried: 2^-40 of Newton's. Heuristic.
 _FIRST_BITS: Final = 128  # Precision of the first exact evaluation. Heuristic.
 
@@ -56,12 +58,30 @@ class Objective:
         """
         found = self._newton(tilts)
         for run, tilt in enumerate(tilts):
-            split = _split(found[run])
-            if split is None or not self._certified(*split, tilt):
-                found[run] = np.nan
-            else:
-                found[run] = split[0] + split[1]
+            found[run] = self._certified(found[run], tilt)
         return found
+
+    def _certified(
+        self, point: NDArray[np.float64], tilt: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """A point with a gradient that is proved short, near one that seems to have one, or nan.
+
+        Sums of millions of terms in binary64 mislead Newton's steps; the exact sums of the proof
+        correct them.
+        """
+        rows, decay = self.signed * 2.0**-RECORD_BITS, float(self.decay)
+        for _ in range(_CORRECTIONS):
+            split = _split(point)
+            if split is None:
+                break
+            slope, error = self._slope(*split, tilt)
+            point = split[0] + split[1]
+            if float(np.linalg.norm(slope)) * (1 + 1e-9) + error <= float(GRADIENT):
+                return point
+            with np.errstate(over="ignore", invalid="ignore"):
+                moves = _newton_moves(rows, decay, point[np.newaxis], slope[np.newaxis])
+                point = point - moves[0]
+        return np.full(len(point), np.nan)
 
     def _newton(self, tilts: NDArray[np.float64]) -> NDArray[np.float64]:
         """Approximate the minima by Newton steps, halved until the gradient gets shorter.
@@ -82,10 +102,10 @@ class Objective:
                 active = active[np.linalg.norm(slopes[active], axis=1) > _AIM]
         return points
 
-    def _certified(
+    def _slope(
         self, high: NDArray[np.float64], low: NDArray[np.float64], tilt: NDArray[np.float64]
-    ) -> bool:
-        """Whether the gradient at high + low is proved to be at most ``GRADIENT`` long.
+    ) -> tuple[NDArray[np.float64], float]:
+        """The gradient at high + low, and how far it may be from the true one.
 
         Proof: high and low are integers on grids on which products with records are exact
             (``grid``), so m = <a, w> is one sum of two exact numbers: relative error u = 2^-53.
@@ -102,8 +122,7 @@ class Objective:
         sums = np.array([math.fsum(column) for column in terms.T.tolist()])
         slope = float(self.decay) * (high + low) + tilt - sums
         rest = float(self.decay) * size + float(np.linalg.norm(tilt)) + float(np.linalg.norm(sums))
-        error = _ROUNDINGS * (len(terms) + rest)
-        return bool(float(np.linalg.norm(slope)) * (1 + 1e-9) + error <= float(GRADIENT))
+        return slope, _ROUNDINGS * (len(terms) + rest)
 
     def exact_minimum(
         self, start: NDArray[np.float64], tilt: Sequence[Fraction], unit: Fraction

@@ -12,37 +12,43 @@ from mechanisms import Records
 def table(size: int) -> dict[str, np.ndarray[tuple[int], np.dtype[np.str_]]]:
     """Random people."""
     rng = np.random.default_rng(1)
-    found = {
-        "relationship": rng.choice(neel2019.RELATIONSHIPS, size=size),
-        "marital-status": rng.choice(neel2019.MARRIED, size=size),
-        "sex": rng.choice(["Male", "Female"], size=size),
-    }
+    found = {name: rng.choice(["this", "that", "other"], size) for name in neel2019.CATEGORIES}
     for name, cuts in neel2019.CUTS.items():
         found[name] = rng.integers(0, 2 * cuts[-1], size=size).astype(str)
     return found
 
 
 def test_columns_and_splits() -> None:
-    """There are 23 binary columns, and both parts are balanced and apart."""
+    """Columns are binary, and both parts are balanced and apart."""
     rows = neel2019.columns(table(400))
     positive = rows[:, 13] == 1
-    train, test = neel2019.balanced(rows, positive, 100, np.random.default_rng(2))
+    train, test = neel2019.balanced(rows, positive, 50, np.random.default_rng(2))
 
-    assert rows.shape == (400, 23)
+    assert rows.shape == (400, 3 * 6 + 10 + 9 + 9 + 4 + 4 + 1)
     assert set(np.unique(rows)) == {0, 1}
     assert (train.labels.sum(), test.labels.sum()) == (0, 0)
-    assert len(train) == 200
+    assert len(train) == 100
+
+
+def test_columns_are_chosen_by_the_training_records() -> None:
+    """Those that decide the label survive, and the constant."""
+    rows = neel2019.columns(table(400))
+    data = Records(rows, np.where(rows[:, 4] + rows[:, 13] - rows[:, 7] >= 1, 1, -1))
+    kept = neel2019.chosen(data, 8)
+
+    assert len(kept) == 8
+    assert {4, 7, 13, rows.shape[1] - 1} <= set(kept)
 
 
 @pytest.mark.slow
 def test_every_method_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """On four columns; what is learned is better than a coin at a large epsilon."""
-    rows = neel2019.columns(table(900))[:, [13, 14, 17, 22]]
+    rows = neel2019.columns(table(900))[:, [0, 4, 7, -1]]
     data = Records(rows, np.where(rows[:, 0] + rows[:, 1] >= 1, 1, -1))
     monkeypatch.setattr("builtins.print", lambda *_, **__: None)
-    found = neel2019.measure(data, data, 2, (20.0,))
+    found = neel2019.averages([neel2019.measure(data, data, 2, (20.0,))])
 
-    assert len(found) == 6
+    assert len(found) == 9
     assert all(values[0][0] > 0.5 for values in found.values())
 
 

@@ -78,14 +78,17 @@ class MechanismContract(ABC):
         """Constructions that must be refused, each with one bad argument."""
 
     def test_certificate_is_verified(self) -> None:
-        """What is stated can be proved to others, and nothing smaller."""
-        certificate = self.mechanism().guarantee().certify(delta=DELTA)
+        """What is stated, with its conditions, can be proved to others, and nothing smaller."""
+        guarantee = self.mechanism().guarantee()
+        certificate = guarantee.certify(delta=DELTA)
+        starts = [node for node in guarantee.derivation.everything() if not node.premises]
         claim = str(certificate.claim["epsilon"])
         lowered = str(Fraction(claim) * Fraction(9, 10))
         false = certificate.to_json().replace(f'"{claim}"', f'"{lowered}"')
 
         assert isinstance(proofs.check(certificate), VerifiedUnder)
         assert isinstance(proofs.check_text(false), Rejected)
+        assert all(node.assumptions and "state/" not in node.rule for node in starts)
 
     def neighbour(self) -> object:
         """A neighbour of ``data``: a record less, or a value that moved by the sensitivity."""

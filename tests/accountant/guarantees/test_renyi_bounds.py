@@ -64,6 +64,16 @@ def test_total_variation_bound_holds(p: list[float], q: list[float]) -> None:
     assert oracle.delta(masses, 0.0) <= bound + 1e-15
 
 
+@given(st.floats(1e-300, 1e3))
+def test_total_variation_is_the_smaller_of_two_formulas(value: float) -> None:
+    """It is at or above the smaller one by next to nothing, and at most 1."""
+    with mpmath.workdps(50):
+        r = mpmath.mpf(value)
+        exact = min(mpmath.sqrt(r / 2), mpmath.sqrt(-mpmath.expm1(-r)), mpmath.mpf(1))
+        found = renyi_bounds.total_variation(value)
+        assert exact <= found <= min(1.0, exact * (1 + mpmath.mpf("1e-12")))
+
+
 @pytest.mark.parametrize("order", [1.0 + 1e-8, 1.5, 7.0, 1e6])
 def test_formulas_round_up(order: float) -> None:
     """Both formulas are at or above 50 digits of themselves, by next to nothing."""

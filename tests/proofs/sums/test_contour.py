@@ -8,7 +8,13 @@ from typing import Any
 
 import pytest
 from flint import acb, arb, ctx
+from hypothesis import given, settings, strategies as st
 
+from proofs.balls.arithmetic import ball
+from proofs.pairs.gaussian import GaussianPair
+from proofs.pairs.laplace import LaplacePair
+from proofs.pairs.logistic import LogisticPair
+from proofs.pairs.pair import Pair
 from proofs.sums.contour import Line, on_circle
 
 
@@ -55,3 +61,35 @@ def test_what_is_beyond_the_nodes_is_a_power_of_each_ceiling() -> None:
     product: Any = [(None, 3), (None, 2)]
 
     assert line._tail(parts, product).overlaps(arb(2) ** -5 / arb.pi() / 4)
+
+
+SIZES = st.builds(Fraction, st.integers(1, 24), st.just(8))
+CLOSED = st.one_of(
+    SIZES.map(GaussianPair),
+    SIZES.map(LaplacePair),
+    SIZES.map(LogisticPair),
+)
+
+
+@settings(max_examples=60)
+@given(
+    pair=CLOSED,
+    c=st.builds(Fraction, st.integers(1, 160), st.just(8)),
+    step=st.builds(Fraction, st.integers(1, 240), st.just(8)),
+    nodes=st.integers(0, 60),
+    epsilon=st.builds(Fraction, st.integers(0, 24), st.just(8)),
+)
+def test_any_line_holds_the_profile(
+    pair: Pair, c: Fraction, step: Fraction, nodes: int, epsilon: Fraction
+) -> None:
+    """However coarse and short it is, bounds are above the profile and enclosures around it."""
+    with ctx.workprec(128):
+        truth = pair.profile(ball(epsilon))
+        line = Line(c, step, nodes, tau=Fraction(0))
+        smoothed = Line(c, step, nodes, tau=Fraction(1, 2))
+        around = line.around(((pair, 1),), [None])(ball(epsilon))
+
+        assert not line.bound(((pair, 1),), [None])(ball(epsilon)) < truth
+        assert not smoothed.bound(((pair, 1),), [None])(ball(epsilon)) < truth
+        assert not around < truth
+        assert not around > truth

@@ -178,6 +178,8 @@ if TYPE_CHECKING:
     from mechanisms.statistics.bounded_mean import BoundedMean as BoundedMean
     from mechanisms.statistics.bounded_sum import BoundedSum as BoundedSum
     from mechanisms.statistics.magnitude_bound import MagnitudeBound as MagnitudeBound
+    from mechanisms.statistics.noisy_lloyd import NoisyLloyd as NoisyLloyd
+    from mechanisms.statistics.second_moments import SecondMoments as SecondMoments
     from mechanisms.statistics.within_bound import WithinBound as WithinBound
 else:
     _HOMES = public_names.homes_of(__name__)

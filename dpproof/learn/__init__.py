@@ -9,8 +9,11 @@ from accountant import public_names
 if TYPE_CHECKING:
     from dpproof.learn.certified_radius import certify_radius as certify_radius
     from dpproof.learn.cover_classifier import CoverClassifier as CoverClassifier
+    from dpproof.learn.k_means import KMeans as KMeans
+    from dpproof.learn.linear_regression import LinearRegression as LinearRegression
     from dpproof.learn.logistic_regression import LogisticRegression as LogisticRegression
     from dpproof.learn.margin_classifier import MarginClassifier as MarginClassifier
+    from dpproof.learn.pca import PCA as PCA
     from dpproof.learn.perceptron_classifier import PerceptronClassifier as PerceptronClassifier
     from dpproof.learn.refits import RefitRefused as RefitRefused
     from dpproof.learn.robustness import attack as attack, robust_accuracy as robust_accuracy

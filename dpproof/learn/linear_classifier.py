@@ -2,53 +2,24 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from accountant import Guarantee, calibrate
-from accountant.arguments import Number
 from accountant.errors import ParameterError
-from accountant.relation import Relation
-from dpproof.learn.refits import refuse_search
-from dpproof.learn.spending import LedgerPlace, paid
-from dpproof.learn.warnings import PredictableNoise, SecondRelease
-from mechanisms import Mechanism, Records
-from proofs.certificate import Certificate
+from dpproof.learn.private_estimator import PrivateEstimator
+from mechanisms import Records
 
 
-class LinearClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # untyped library
-    """A classifier by released weights: the budget, one paid fit, and scores linear in the rows.
+class LinearClassifier(ClassifierMixin, PrivateEstimator, ABC):  # type: ignore[misc]  # untyped
+    """A classifier by released weights, whose scores are linear in the rows."""
 
-    A subclass says which mechanism runs at a given sigma, and what of its release it keeps.
-    """
-
-    epsilon: Number | None
-    delta: Number | None
-    sigma: Number | None
     classes: Sequence[object] | None
-    random_state: int | None
-    ledger: LedgerPlace | None
-    ledger_key: str | None
-
-    @abstractmethod
-    def _at(self, sigma: Number) -> Mechanism[Relation]:
-        """Return the mechanism with noise of this standard deviation."""
-
-    @abstractmethod
-    def adopt(self, released: Any, guarantee: Guarantee[Relation]) -> Self:  # noqa: ANN401
-        """Keep a model that the learner released, with what its release satisfies.
-
-        Args:
-            released: an output of ``learner()``, with fields ``weights``, ``steps``, ``stopped``.
-            guarantee: of the mechanism that released it, which may have been one of many runs.
-        """
 
     def _extended(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the rows that the mechanism gets."""
@@ -57,46 +28,6 @@ class LinearClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
     @abstractmethod
     def _weighted(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the rows that the weights of the fit are multiplied with."""
-
-    def learner(self) -> Mechanism[Relation]:
-        """The mechanism that ``fit`` releases from, its noise calibrated to the budget.
-
-        Raises:
-            ParameterError: an argument outside its domain, or not one of a budget and sigma.
-        """
-        if (self.sigma is None) == (self.epsilon is None):
-            raise ParameterError(
-                "sigma", self.sigma, "given if and only if epsilon and delta are not"
-            )
-        if self.sigma is not None:
-            return self._at(self.sigma)
-        self._at(1)  # refuses every other bad argument by its name
-        found = calibrate(self._at, epsilon=self.epsilon, delta=self.delta, increasing=False)
-        return self._at(found.value)
-
-    def guarantee(self) -> Guarantee[Relation]:
-        """What one fit satisfies; it is known before there is any data.
-
-        Raises:
-            ParameterError: as for ``learner``.
-        """
-        return self.learner().guarantee()
-
-    def certificate(self, *, delta: Number | None = None) -> Certificate:
-        """A certificate of the fit's (epsilon, delta), for ``python -m proofs``.
-
-        After a fit it is about that fit, whatever arguments were set since; before, about the next.
-
-        Args:
-            delta: where epsilon is certified; by default that of the budget.
-        Raises:
-            ParameterError: no delta here and none in the budget.
-        """
-        at = self.delta if delta is None else delta
-        if at is None:
-            raise ParameterError("delta", None, "given, here or as part of the budget")
-        fitted = hasattr(self, "guarantee_")
-        return (self.guarantee_ if fitted else self.guarantee()).certify(delta=at)
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # noqa: N803  # scikit-learn
         """Release weights learned from the rows and their labels.
@@ -112,20 +43,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
             BudgetExceeded, LedgerError: the ledger does not pay; nothing is released.
             ValueError: X and y are not a matrix and a vector of the same length.
         """
-        refuse_search()
-        learner = self.learner()
-        guarantee = learner.guarantee()
-        if hasattr(self, "coef_"):
-            warnings.warn(
-                "this estimator was fitted before; on the same records the guarantee of both fits "
-                "is their composition",
-                SecondRelease,
-                stacklevel=2,
-            )
-        records = self.records(X, y)
-        with paid(self.ledger, self.ledger_key, guarantee, type(self).__name__):
-            released = learner.release(records, rng=self.rng())
-        return self.adopt(released, guarantee)
+        return self._released(lambda: self.records(X, y))
 
     def records(self, X: ArrayLike, y: ArrayLike) -> Records:  # noqa: N803  # scikit-learn
         """The rows and their labels as the mechanism reads them; nothing is released.
@@ -166,17 +84,6 @@ class LinearClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         if len(classes) < 2 or len(set(classes)) < len(classes):
             raise ParameterError("classes", self.classes, "at least two different labels")
         return list(classes)
-
-    def rng(self) -> np.random.Generator | None:
-        """Where the noise comes from: None is the operating system; a seed warns."""
-        if self.random_state is None:
-            return None
-        warnings.warn(
-            "random_state makes the noise predictable, and the fit protects nobody: tests only",
-            PredictableNoise,
-            stacklevel=3,
-        )
-        return np.random.default_rng(self.random_state)
 
 
 def class_numbers(labels: NDArray[Any], classes: Sequence[object]) -> NDArray[np.int64]:

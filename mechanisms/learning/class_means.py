@@ -125,7 +125,17 @@ class ClassMeans(Mechanism[R]):
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Release ``count`` times on each dataset: records of shape (len(datasets), count)."""
-        totals = [self.totals(data) for data in datasets]
+        return self.released([self._read(data) for data in datasets], count, rng)
+
+    def released(self, datasets: Sequence[GridRecords], count: int, rng: Rng) -> Outputs:
+        """Release ``count`` times on each dataset, whose records are on the grid already.
+
+        Args:
+            datasets: of records in units of the norm bound, of classes below ``classes``.
+            count: of each.
+            rng: source of words.
+        """
+        totals = [self._totals(records) for records in datasets]
         sums = np.stack([total for total, _ in totals]) * 2.0**-RECORD_BITS
         counts = np.stack([number for _, number in totals])
         noisy = _noisy(repeated_values(sums, count), self.sigma / self._unit, rng)
@@ -145,13 +155,20 @@ class ClassMeans(Mechanism[R]):
         Raises:
             ParameterError: the data is not labelled rows of the right width.
         """
+        return self._totals(self._read(data))
+
+    def _read(self, data: object) -> GridRecords:
+        """Put the labelled rows on the grid in units of the norm bound."""
         norm = None if self.norm is None else float(self.norm)
-        records: GridRecords = on_grid(
+        return on_grid(
             data,
             lambda labels: class_numbers(labels, self.classes),
             norm=norm,
             features=self.features,
         )
+
+    def _totals(self, records: GridRecords) -> tuple[Vectors, Vectors]:
+        """Return the exact sums and counts of every class."""
         member = (records.classes == np.arange(self.classes)[:, np.newaxis]).astype(np.float64)
         return member @ records.vectors, member.sum(axis=1)
 

@@ -1,0 +1,149 @@
+"""Private k-means with scikit-learn's interface."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Self, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClusterMixin, TransformerMixin
+from sklearn.metrics import pairwise_distances
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from accountant import AddRemove, Guarantee, arguments as check
+from accountant.arguments import Number
+from accountant.errors import ParameterError
+from accountant.relation import Relation
+from dpproof.learn.private_estimator import PrivateEstimator
+from dpproof.learn.spending import LedgerPlace
+from mechanisms import Mechanism, NoisyLloyd
+
+# Candidates a cluster among which the first centres are chosen far from each other.
+_CANDIDATES: Final = 50
+
+
+@final
+class KMeans(TransformerMixin, ClusterMixin, PrivateEstimator):  # type: ignore[misc]  # untyped
+    """Find clusters under differential privacy, by Lloyd's iteration on noisy means.
+
+    Steps of ``NoisyLloyd`` from public centres. Neither the labels of the rows that were fitted nor
+    their distances are kept, as they are not released; ``predict`` computes them for any rows.
+
+    Args:
+        n_clusters: k.
+        epsilon: with ``delta``, the budget: sigma is calibrated to it.
+        delta: see ``epsilon``.
+        sigma: instead of a budget, the noise's standard deviation on the sum of a cluster's rows,
+            in data units.
+        norm: rows are clipped to this Euclidean norm, a public bound in data units.
+        init: the first centres, public, shape (n_clusters, features); None spreads them in the
+            ball of radius norm / 2, without looking at the data.
+        steps: how often the centres move; every step has its part of the budget.
+        relation: which datasets are neighbours; None is AddRemove().
+        random_state: None takes the noise from the operating system. An integer makes it
+            predictable, for tests only, and warns.
+        ledger: a ``dpproof.Ledger``, its path or its URL, from which ``fit`` pays before it
+            releases anything; clones spend the same one.
+        ledger_key: names the fit in the ledger. It pays for one fit: a second one is refused.
+    Attributes:
+        cluster_centers_: shape (n_clusters, features).
+        n_features_in_: features of ``fit``.
+        guarantee_: what the fit satisfies.
+    Raises:
+        ParameterError: on guarantee and fit, an argument outside its domain.
+    Example:
+        >>> from sklearn.datasets import load_iris
+        >>> rows, _ = load_iris(return_X_y=True)
+        >>> model = KMeans(n_clusters=3, epsilon=5, delta=1e-5, norm=10)
+        >>> model.fit(rows).predict(rows).shape
+        (150,)
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        sigma: Number | None = None,
+        norm: Number = 1,
+        init: ArrayLike | None = None,
+        steps: int = 5,
+        relation: Relation | None = None,
+        random_state: int | None = None,
+        ledger: LedgerPlace | None = None,
+        ledger_key: str | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.epsilon = epsilon
+        self.delta = delta
+        self.sigma = sigma
+        self.norm = norm
+        self.init = init
+        self.steps = steps
+        self.relation = relation
+        self.random_state = random_state
+        self.ledger = ledger
+        self.ledger_key = ledger_key
+
+    def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002, N803  # scikit-learn
+        """Release centres of the rows.
+
+        A second fit is a second release: if it sees a record again, the costs of both add up.
+
+        Args:
+            X: shape (rows, features), numbers; rows that are not finite contribute nothing.
+            y: ignored.
+        Raises:
+            ParameterError: as for ``learner``.
+            BudgetExceeded, LedgerError: the ledger does not pay; nothing is released.
+            ValueError: X is not a matrix.
+        """
+        rows = np.asarray(
+            validate_data(self, X, ensure_all_finite=False, ensure_min_samples=0), dtype=np.float64
+        )
+        return self._released(lambda: rows)
+
+    def adopt(self, released: Any, guarantee: Guarantee[Relation]) -> Self:  # noqa: ANN401
+        """Keep the released centres."""
+        self.guarantee_ = guarantee
+        self.cluster_centers_ = np.asarray(released.centres)
+        self.n_features_in_ = self.cluster_centers_.shape[1]
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray[np.int64]:  # noqa: N803  # scikit-learn
+        """The nearest centre of every row, shape (rows,)."""
+        return np.asarray(self.transform(X).argmin(axis=1))
+
+    def transform(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
+        """Distances to the centres, shape (rows, n_clusters)."""
+        check_is_fitted(self)
+        rows = validate_data(self, X, reset=False)
+        return np.asarray(pairwise_distances(rows, self.cluster_centers_))
+
+    def fit_predict(self, X: ArrayLike, y: object = None) -> NDArray[np.int64]:  # noqa: N803
+        """Fit, and then predict for the same rows; the prediction is not protected."""
+        return self.fit(X, y).predict(X)
+
+    def _at(self, sigma: Number) -> Mechanism[Relation]:
+        relation: Relation = AddRemove() if self.relation is None else self.relation
+        number = check.count(n_clusters=self.n_clusters)
+        centres = self._first() if self.init is None else np.asarray(self.init)
+        if centres.ndim != 2 or len(centres) != number:
+            raise ParameterError("init", centres.shape, f"of shape ({number}, features)")
+        return NoisyLloyd(
+            centres=centres, steps=self.steps, sigma=sigma, norm=self.norm, relation=relation
+        )
+
+    def _first(self) -> NDArray[np.float64]:
+        """Return public centres, far from each other, in the ball of radius norm / 2."""
+        public = np.random.default_rng(0)
+        features = getattr(self, "n_features_in_", 1)
+        candidates = public.normal(size=(_CANDIDATES * self.n_clusters, features))
+        lengths = public.random(len(candidates)) ** (1 / features)
+        candidates *= (lengths / np.linalg.norm(candidates, axis=1))[:, np.newaxis]
+        chosen = candidates[:1]
+        while len(chosen) < self.n_clusters:
+            apart = pairwise_distances(candidates, chosen).min(axis=1)
+            chosen = np.vstack([chosen, candidates[apart.argmax()]])
+        return chosen * float(check.positive(norm=self.norm)) / 2

@@ -1,0 +1,169 @@
+"""Private linear regression as a scikit-learn regressor."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any, Final, Self, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from accountant import AddRemove, Guarantee, arguments as check
+from accountant.arguments import Number
+from accountant.guarantees.rounding import sqrt_up
+from accountant.relation import Relation
+from dpproof.learn.clipping import clipped_to_norm
+from dpproof.learn.private_estimator import PrivateEstimator
+from dpproof.learn.spending import LedgerPlace
+from mechanisms import SecondMoments
+
+# The squared lengths, in units of norm^2, that the constant feature and the target get in a row.
+# Sums of products with the target are as noisy as those of features at 1/2; both choices change
+# accuracy alone.
+_INTERCEPT: Final = Fraction(1, 4)
+_TARGET: Final = Fraction(1, 2)
+
+
+@final
+class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # untyped library
+    """Learn a linear regression under differential privacy, from noisy second moments.
+
+    One release of ``SecondMoments`` of the rows (x, constant, y) holds X'X and X'y; the weights
+    solve the normal equations with just as much ridge as keeps them stable: the smallest eigenvalue
+    of the released X'X and the size of its noise decide, as in AdaSSP (Wang, arXiv:1803.02596).
+    There a third of the budget goes to the smallest eigenvalue; here it follows from what is
+    released anyway.
+
+    Args:
+        epsilon: with ``delta``, the budget: sigma is calibrated to it.
+        delta: see ``epsilon``.
+        sigma: instead of a budget, the noise's standard deviation on a sum of squares of a feature,
+            in squared data units.
+        norm: rows are clipped to this Euclidean norm, a public bound in data units.
+        bound: targets are clipped to [-bound, bound], a public bound in their units.
+        regulariser: weight of the squared length of the weights, in squared data units; None finds
+            it from the release.
+        fit_intercept: whether to learn an offset, as the weight of a constant feature.
+        relation: which datasets are neighbours; None is AddRemove().
+        random_state: None takes the noise from the operating system. An integer makes it
+            predictable, for tests only, and warns.
+        ledger: a ``dpproof.Ledger``, its path or its URL, from which ``fit`` pays before it
+            releases anything; clones spend the same one.
+        ledger_key: names the fit in the ledger. It pays for one fit: a second one is refused.
+    Attributes:
+        coef_: weights, shape (features,).
+        intercept_: the offset.
+        regulariser_: the ridge that was added.
+        n_features_in_: features of ``fit``.
+        guarantee_: what the fit satisfies.
+    Raises:
+        ParameterError: on guarantee and fit, an argument outside its domain.
+    Example:
+        >>> from sklearn.datasets import load_diabetes
+        >>> model = LinearRegression(epsilon=1, delta=1e-5, norm=0.3, bound=350)
+        >>> model.guarantee().epsilon(delta=1e-5).upper <= 1
+        True
+        >>> model.fit(*load_diabetes(return_X_y=True)).coef_.shape
+        (10,)
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        sigma: Number | None = None,
+        norm: Number = 1,
+        bound: Number = 1,
+        regulariser: Number | None = None,
+        fit_intercept: bool = True,
+        relation: Relation | None = None,
+        random_state: int | None = None,
+        ledger: LedgerPlace | None = None,
+        ledger_key: str | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.sigma = sigma
+        self.norm = norm
+        self.bound = bound
+        self.regulariser = regulariser
+        self.fit_intercept = fit_intercept
+        self.relation = relation
+        self.random_state = random_state
+        self.ledger = ledger
+        self.ledger_key = ledger_key
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # noqa: N803  # scikit-learn
+        """Release second moments of the rows and their targets, and solve for the weights.
+
+        A second fit is a second release: if it sees a record again, the costs of both add up.
+
+        Args:
+            X: shape (rows, features), numbers; rows that are not finite contribute nothing.
+            y: targets, shape (rows,); one that is nan contributes nothing.
+        Raises:
+            ParameterError: as for ``learner``.
+            BudgetExceeded, LedgerError: the ledger does not pay; nothing is released.
+            ValueError: X and y are not a matrix and a vector of the same length.
+        """
+        return self._released(lambda: self._rows(X, y))
+
+    def adopt(self, released: Any, guarantee: Guarantee[Relation]) -> Self:  # noqa: ANN401
+        """Solve the normal equations of the released moments."""
+        self.guarantee_ = guarantee
+        moments, weight = np.asarray(released), self._target_weight()
+        gram, mixed = moments[:-1, :-1], moments[:-1, -1] / weight
+        width = len(gram)
+        if self.regulariser is None:
+            sigma = float(self._at(1).sensitivity.value / guarantee.mu)  # type: ignore[attr-defined]
+            # The spectral norm of the noise, of variance sigma^2 / 2 above the diagonal.
+            noise = sigma * math.sqrt(2 * width)
+            self.regulariser_ = max(0.0, 2 * noise - float(np.linalg.eigvalsh(gram)[0]))
+        else:
+            self.regulariser_ = float(self.regulariser)
+        weights = np.linalg.lstsq(gram + self.regulariser_ * np.eye(width), mixed, rcond=None)[0]
+        constant = float(self.norm) * math.sqrt(_INTERCEPT)
+        self.coef_ = weights[:-1] if self.fit_intercept else weights
+        self.intercept_ = float(weights[-1]) * constant if self.fit_intercept else 0.0
+        self.n_features_in_ = len(self.coef_)
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
+        """The predicted targets, shape (rows,)."""
+        check_is_fitted(self)
+        rows = np.asarray(validate_data(self, X, reset=False), dtype=np.float64)
+        return np.asarray(rows @ self.coef_ + self.intercept_)
+
+    def _at(self, sigma: Number) -> SecondMoments[Relation]:
+        norm = check.positive(norm=self.norm)
+        check.positive(bound=self.bound)
+        if self.regulariser is not None:
+            check.non_negative(regulariser=self.regulariser)
+        lengths = 1 + _TARGET + (_INTERCEPT if self.fit_intercept else 0)
+        relation: Relation = AddRemove() if self.relation is None else self.relation
+        return SecondMoments(sigma=sigma, norm=sqrt_up(lengths * norm**2), relation=relation)
+
+    def _target_weight(self) -> float:
+        """Return what a target is multiplied with to have its length in a row."""
+        return math.sqrt(_TARGET) * float(self.norm) / float(self.bound)
+
+    def _rows(self, X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
+        """Return the rows with a constant feature and their targets, each clipped by itself."""
+        rows = np.asarray(
+            validate_data(self, X, ensure_all_finite=False, ensure_min_samples=0), dtype=np.float64
+        )
+        if y is None:
+            raise ValueError("fit requires y to be passed, but the target y is None")
+        targets = np.asarray(column_or_1d(y, warn=True), dtype=np.float64)
+        if targets.shape != (len(rows),):
+            raise ValueError(f"y has shape {targets.shape}, expected one for {len(rows)} rows")
+        parts = [clipped_to_norm(rows, float(self.norm))]
+        if self.fit_intercept:
+            parts.append(np.full((len(rows), 1), float(self.norm) * math.sqrt(_INTERCEPT)))
+        limit = float(self.bound)
+        parts.append(np.clip(targets, -limit, limit)[:, np.newaxis] * self._target_weight())
+        return np.hstack(parts)

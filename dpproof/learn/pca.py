@@ -1,0 +1,163 @@
+"""Private principal components with scikit-learn's interface."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any, Final, Self, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from accountant import AddRemove, Guarantee, arguments as check
+from accountant.arguments import Number
+from accountant.errors import ParameterError
+from accountant.guarantees.rounding import sqrt_up
+from accountant.relation import Relation
+from dpproof.learn.clipping import clipped_to_norm
+from dpproof.learn.private_estimator import PrivateEstimator
+from dpproof.learn.spending import LedgerPlace
+from mechanisms import SecondMoments
+
+# The squared length, in units of norm^2, of the constant feature by which the mean is known; a
+# longer one would make the mean more exact and the second moments less.
+_CONSTANT: Final = Fraction(1, 4)
+
+
+@final
+class PCA(TransformerMixin, PrivateEstimator):  # type: ignore[misc]  # untyped library
+    """Find principal components under differential privacy, from noisy second moments.
+
+    The eigenvectors of one release of ``SecondMoments`` (Dwork, Talwar, Thakurta & Zhang, STOC
+    2014, Algorithm 1). With ``center`` every row carries a constant feature, so that the same
+    release holds the number of rows and their mean.
+
+    Args:
+        n_components: how many components to keep.
+        epsilon: with ``delta``, the budget: sigma is calibrated to it.
+        delta: see ``epsilon``.
+        sigma: instead of a budget, the noise's standard deviation on a sum of squares of a feature,
+            in squared data units.
+        norm: rows are clipped to this Euclidean norm, a public bound in data units.
+        center: whether to subtract the mean. Without it components are those of second moments
+            around 0, with a fifth less noise.
+        relation: which datasets are neighbours; None is AddRemove().
+        random_state: None takes the noise from the operating system. An integer makes it
+            predictable, for tests only, and warns.
+        ledger: a ``dpproof.Ledger``, its path or its URL, from which ``fit`` pays before it
+            releases anything; clones spend the same one.
+        ledger_key: names the fit in the ledger. It pays for one fit: a second one is refused.
+    Attributes:
+        components_: shape (n_components, features), of length 1, by decreasing variance.
+        mean_: noisy mean, shape (features,); zeros without ``center``.
+        explained_variance_: eigenvalues of the noisy covariance, or of the noisy sum of squares
+            without ``center``; noise may make small ones negative.
+        n_features_in_: features of ``fit``.
+        guarantee_: what the fit satisfies.
+    Raises:
+        ParameterError: on guarantee and fit, an argument outside its domain.
+    Example:
+        >>> from sklearn.datasets import load_digits
+        >>> model = PCA(n_components=2, epsilon=1, delta=1e-5, norm=70)
+        >>> model.guarantee().epsilon(delta=1e-5).upper <= 1
+        True
+        >>> rows, _ = load_digits(return_X_y=True)
+        >>> model.fit(rows).transform(rows).shape
+        (1797, 2)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        sigma: Number | None = None,
+        norm: Number = 1,
+        center: bool = True,
+        relation: Relation | None = None,
+        random_state: int | None = None,
+        ledger: LedgerPlace | None = None,
+        ledger_key: str | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.epsilon = epsilon
+        self.delta = delta
+        self.sigma = sigma
+        self.norm = norm
+        self.center = center
+        self.relation = relation
+        self.random_state = random_state
+        self.ledger = ledger
+        self.ledger_key = ledger_key
+
+    def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002, N803  # scikit-learn
+        """Release second moments of the rows, and keep their largest eigenvectors.
+
+        A second fit is a second release: if it sees a record again, the costs of both add up.
+
+        Args:
+            X: shape (rows, features), numbers; rows that are not finite contribute nothing.
+            y: ignored.
+        Raises:
+            ParameterError: as for ``learner``, or fewer features than components.
+            BudgetExceeded, LedgerError: the ledger does not pay; nothing is released.
+            ValueError: X is not a matrix.
+        """
+        return self._released(lambda: self._rows(X))
+
+    def adopt(self, released: Any, guarantee: Guarantee[Relation]) -> Self:  # noqa: ANN401
+        """Keep the eigenvectors of the released moments."""
+        self.guarantee_ = guarantee
+        moments = np.asarray(released)
+        constant = float(self.norm) * math.sqrt(_CONSTANT)
+        if self.center:
+            count = max(1.0, float(moments[-1, -1]) / constant**2)
+            self.mean_ = moments[:-1, -1] / constant / count
+            moments = moments[:-1, :-1] / count - np.outer(self.mean_, self.mean_)
+        else:
+            self.mean_ = np.zeros(len(moments))
+        values, vectors = np.linalg.eigh(moments)
+        largest = slice(None, -self.n_components - 1, -1)
+        self.explained_variance_, components = values[largest], vectors[:, largest].T
+        signs = np.sign(components[np.arange(len(components)), np.abs(components).argmax(axis=1)])
+        self.components_ = components * signs[:, np.newaxis]
+        self.n_features_in_ = components.shape[1]
+        return self
+
+    def transform(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
+        """Coordinates along the components, shape (rows, n_components)."""
+        check_is_fitted(self)
+        rows = np.asarray(validate_data(self, X, reset=False), dtype=np.float64)
+        return np.asarray((rows - self.mean_) @ self.components_.T)
+
+    def inverse_transform(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
+        """The rows with these coordinates, shape (rows, features)."""
+        check_is_fitted(self)
+        return np.asarray(np.asarray(X, dtype=np.float64) @ self.components_ + self.mean_)
+
+    def _at(self, sigma: Number) -> SecondMoments[Relation]:
+        norm = check.positive(norm=self.norm)
+        check.count(n_components=self.n_components)
+        center: object = self.center
+        if not isinstance(center, bool):
+            raise ParameterError("center", center, "True or False")
+        lengths = 1 + (_CONSTANT if center else 0)
+        relation: Relation = AddRemove() if self.relation is None else self.relation
+        return SecondMoments(sigma=sigma, norm=sqrt_up(lengths * norm**2), relation=relation)
+
+    def _rows(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
+        """Return the clipped rows, with the constant feature."""
+        rows = np.asarray(
+            validate_data(self, X, ensure_all_finite=False, ensure_min_samples=0), dtype=np.float64
+        )
+        if rows.shape[1] < self.n_components:
+            allowed = f"at most the number of features, {rows.shape[1]}"
+            raise ParameterError("n_components", self.n_components, allowed)
+        clipped = clipped_to_norm(rows, float(self.norm))
+        if not self.center:
+            return clipped
+        constant = np.full((len(rows), 1), float(self.norm) * math.sqrt(_CONSTANT))
+        return np.hstack([clipped, constant])

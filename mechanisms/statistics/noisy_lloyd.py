@@ -1,0 +1,193 @@
+"""Clusters by Lloyd's iteration on noisy means, for k-means."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, Required, TypedDict, Unpack, final, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from accountant import arguments
+from accountant.arguments import Number
+from accountant.errors import ParameterError
+from accountant.guarantees.guarantee import Guarantee
+from accountant.relation import AddRemove, R, Relation
+from accountant.theorems.composition.post_process import post_process
+from mechanisms import parameters
+from mechanisms.learning.class_means import ClassMeans
+from mechanisms.learning.grid import PRODUCT_BITS, STATE_BITS, Vectors, clipped_rows
+from mechanisms.learning.kesler_perceptron import MOST_CLASSES
+from mechanisms.learning.records import GridRecords
+from mechanisms.mechanism import Mechanism
+from mechanisms.outputs import Outputs
+from mechanisms.samplers.rng import Rng
+from mechanisms.samplers.sampler_arguments import scale
+from mechanisms.statistics.rows import rows_on_grid
+
+# A cluster whose noisy number of rows is below so many standard deviations of its noise starts
+# again, so far from the largest one in each coordinate, in units of the norm bound.
+_FEW: Final = 3.0
+_ASIDE: Final = 0.05
+
+
+class _Arguments(TypedDict, total=False):
+    """What the constructor takes besides the relation."""
+
+    centres: Required[ArrayLike]
+    steps: Required[int]
+    sigma: Required[Number]
+    count_sigma: Number | None
+    norm: Number
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class NoisyLloyd(Mechanism[R]):
+    """Move each of k centres to the noisy mean of the rows that are nearest to it, again and again.
+
+    Every step is one release of ``ClassMeans``, the class of a row being its nearest centre, which
+    is a function of the row and of what was released before. The nearest centre is found in exact
+    integers. A cluster that seems to hold hardly any rows starts again beside the largest one.
+
+    Statement: the steps are an adaptive composition of Gaussian releases of one sensitivity, that
+        of ``ClassMeans``: mu-GDP with mu = sqrt(steps) sensitivity / sigma.
+    Assumes: one shape; random bits; output alone.
+    Source: proofs/theory/learners.md, Lemma 6, and Dong, Roth & Su, arXiv:1905.02383, Corollary
+        3.3; the algorithm is Blum, Dwork, McSherry & Nissim's (PODS 2005, section 3).
+
+    Args:
+        centres: where to start, shape (k, features): public, chosen without looking
+            at the data. They are shortened to ``norm``.
+        steps: how often the centres move, fixed in advance.
+        sigma: standard deviation of the noise on the sums, in data units.
+        count_sigma: standard deviation of the noise on the counts, in records; by default sigma /
+            norm.
+        norm: rows are clipped to this Euclidean norm, a public bound.
+        relation: the neighbouring relation.
+    Outputs:
+        A record with fields ``centres``, shape (k, features), of norm at most ``norm``, and
+        ``counts``, shape (k,): noisy numbers of rows in the last step.
+    Raises:
+        ParameterError: a parameter outside its domain; on release, data that is not rows as wide as
+            the centres. A row that is not finite, or zero, contributes nothing.
+    Example:
+        >>> learner = NoisyLloyd(centres=[[1, 0], [0, 1]], steps=4, sigma=20)
+        >>> round(float(learner.guarantee().mu), 6)
+        0.141421
+        >>> learner.release([[0.9, 0.1], [0.2, 0.8]]).centres.shape
+        (2, 2)
+    """
+
+    centres: tuple[tuple[float, ...], ...]
+    steps: int
+    sigma: Fraction
+    count_sigma: Fraction
+    norm: Fraction
+    relation: R
+
+    @overload
+    def __init__(self: NoisyLloyd[AddRemove], **given: Unpack[_Arguments]) -> None: ...
+    @overload
+    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
+
+    def __init__(
+        self,
+        *,
+        centres: ArrayLike,
+        steps: int,
+        sigma: Number,
+        count_sigma: Number | None = None,
+        norm: Number = 1,
+        relation: Relation = parameters.DEFAULT_RELATION,
+    ) -> None:
+        unit, noise = scale(norm=norm), scale(sigma=sigma)
+        self._set(
+            centres=_start(centres),
+            steps=arguments.count(steps=steps),
+            sigma=noise,
+            count_sigma=noise / unit if count_sigma is None else scale(count_sigma=count_sigma),
+            norm=unit,
+            relation=parameters.require_relation(relation),
+        )
+        self._step()
+
+    def guarantee(self) -> Guarantee[R]:
+        """mu-GDP with mu = sqrt(steps) sensitivity / sigma."""
+        steps = self._step().repeat(self.steps).guarantee()
+        return post_process(steps, description="Lloyd's rule for the next centres")
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Run ``count`` times on each dataset: records of shape (len(datasets), count)."""
+        features = len(self.centres[0])
+        read = [rows_on_grid(data, norm=float(self.norm), features=features) for data in datasets]
+        shape = (len(self.centres), features)
+        fields = [("centres", np.float64, shape), ("counts", np.float64, shape[:1])]
+        outputs = np.recarray((len(read), count), dtype=fields)
+        for i, j in np.ndindex(outputs.shape):
+            outputs["centres"][i, j], outputs["counts"][i, j] = self._run(read[i], rng)
+        return np.asarray(outputs)
+
+    def _run(self, rows: GridRecords, rng: Rng) -> tuple[Vectors, Vectors]:
+        """Make all steps; return the last centres and counts."""
+        step, unit = self._step(), float(self.norm)
+        centres = clipped_rows(np.array(self.centres), unit, STATE_BITS)
+        counts, public = np.zeros(len(centres)), np.random.default_rng(0)
+        for _ in range(self.steps):
+            clusters = nearest(rows.vectors, centres)
+            labelled = GridRecords(rows.vectors, clusters, rows.positions, rows.total)
+            found = step.released([labelled], 1, rng)[0, 0]
+            counts = found["counts"][: len(centres)]
+            many = counts >= _FEW * float(self.count_sigma)
+            means = found["means"][: len(centres)] / unit
+            beside = means[counts.argmax()] + _ASIDE * public.normal(size=means.shape)
+            moved = np.where(many[:, np.newaxis], means, beside)
+            centres = clipped_rows(moved, 1.0, STATE_BITS)
+        return centres * 2.0**-STATE_BITS * unit, counts
+
+    def _step(self) -> ClassMeans[R]:
+        """Return one step, whose classes are the clusters."""
+        return ClassMeans(
+            classes=max(2, len(self.centres)),  # of one cluster, the second class stays empty
+            sigma=self.sigma,
+            count_sigma=self.count_sigma,
+            norm=self.norm,
+            relation=self.relation,
+            features=len(self.centres[0]),
+        )
+
+
+def nearest(vectors: Vectors, centres: Vectors) -> NDArray[np.int64]:
+    """The nearest centre of every row, the first among equally near ones.
+
+    Args:
+        vectors: integers as float64, row norms at most 2^24: rows in units of 2^-24.
+        centres: integers as float64, row norms at most 2^28: centres in units of 2^-28.
+    Proof: |x - c|^2 / 2 = |x|^2 / 2 - (<x, c> - |c|^2 / 2). In units of 2^-52 the product is an
+        integer of size at most 2^52; |c|^2 / 2, rounded to one of at most 2^51, is the same number
+        for all rows. So the difference is exact, and depends on the row and the centres alone.
+    Laws: the result for one row does not depend on the others, bit for bit.
+    Example:
+        >>> nearest(np.array([[2.0**24, 0.0]]), np.array([[0.0, 2.0**28], [2.0**27, 0.0]]))
+        array([1])
+    """
+    squares = np.square(centres.astype(np.int64)).sum(axis=1)
+    halved = np.floor(squares * 2.0 ** (PRODUCT_BITS - 2 * STATE_BITS - 1))
+    scores = vectors @ centres.T - halved
+    return np.asarray(scores.argmax(axis=1), dtype=np.int64)
+
+
+def _start(centres: object) -> tuple[tuple[float, ...], ...]:
+    """Return centres as a value: finite rows of one width."""
+    allowed = f"finite numbers of shape (k, features), k from 1 to {MOST_CLASSES}"
+    try:
+        array = np.asarray(centres, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ParameterError("centres", centres, allowed) from None
+    if array.ndim != 2 or not 1 <= len(array) <= MOST_CLASSES or array.shape[1] < 1:
+        raise ParameterError("centres", array.shape, allowed)
+    if not np.isfinite(array).all():
+        raise ParameterError("centres", "nan or infinity", allowed)
+    return tuple(map(tuple, array.tolist()))

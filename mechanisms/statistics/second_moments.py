@@ -1,0 +1,182 @@
+"""The matrix of second moments, once, with noise: what regressions and principal axes need."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, Required, TypedDict, Unpack, final, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant.arguments import Number
+from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.rounding import sqrt_up
+from accountant.relation import AddRemove, R, Relation
+from accountant.sensitivity import L2
+from accountant.theorems.composition.post_process import post_process
+from mechanisms import parameters
+from mechanisms.learning.grid import RECORD_BITS
+from mechanisms.learning.sum_learner import checked
+from mechanisms.mechanism import Mechanism
+from mechanisms.noise.broadcast import on_grid, repeated_values
+from mechanisms.noise.gaussian import Gaussian
+from mechanisms.outputs import Outputs
+from mechanisms.samplers import default_granularity, gaussian_rounded
+from mechanisms.samplers.rng import Rng
+from mechanisms.samplers.sampler_arguments import scale as noise_scale
+from mechanisms.statistics.rows import rows_on_grid
+
+# Soundness: halves of 12 bits have products below 2^24, of which 2^29 add up to at most 2^53.
+_HALF_BITS: Final = RECORD_BITS // 2
+# Sums are split into multiples of 2^4, which noise does not change, and a rest below 2^4.
+_WHOLE_BITS: Final = 4
+_REST_BITS: Final = 2 * RECORD_BITS + _WHOLE_BITS - RECORD_BITS
+# Bounds the memory of many records: entries of the largest temporary array.
+_ENTRIES: Final = 2**22
+
+
+class _Arguments(TypedDict, total=False):
+    """What the constructor takes besides the relation."""
+
+    sigma: Required[Number]
+    norm: Number | None
+    features: int | None
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class SecondMoments(Mechanism[R]):
+    """Release the sum of x x' over all rows x, a symmetric matrix, with Gaussian noise.
+
+    Noise is drawn for the upper triangle: of standard deviation sigma on the diagonal, and of
+    sigma / sqrt 2, rounded up, above it, as an entry there counts twice in the Frobenius norm. The
+    sum is exact: sums of products of 48 bits, of which noise changes the low digits alone.
+
+    Statement: a row moves the sum by |x|^2 <= norm^2 in Frobenius norm; a replaced one by at most
+        sqrt 2 norm^2, not twice that, as ||x x' - z z'||^2 = |x|^4 + |z|^4 - 2 <x, z>^2. So it is
+        mu-GDP with mu = norm^2 / sigma, or sqrt 2 times that; both are attained.
+    Assumes: one shape; random bits; output alone.
+    Source: ``Gaussian`` on the entries of the triangle, those above the diagonal scaled by the
+        ratio of both standard deviations, at most sqrt 2, so that their Euclidean norm is at most
+        the Frobenius norm; dividing by the ratio again is post-processing.
+
+    Args:
+        sigma: standard deviation of the noise on a diagonal entry, in squared data units.
+        norm: rows are clipped to this Euclidean norm, a public bound; None scales every row to
+            norm 1.
+        relation: the neighbouring relation.
+        features: how wide a row is; needed where the data may be a sequence of rows.
+    Outputs:
+        An array of shape (features, features), symmetric; not always positive definite.
+    Raises:
+        ParameterError: a parameter outside its domain; on release, data that is not rows. A row
+            that is not finite contributes nothing.
+    Example:
+        >>> moments = SecondMoments(sigma=4, norm=2)
+        >>> moments.guarantee().mu
+        Fraction(1, 1)
+        >>> moments.release([[1.0, 0.5], [0.0, -2.0]]).shape
+        (2, 2)
+    """
+
+    sigma: Fraction
+    norm: Fraction | None
+    relation: R
+    features: int | None
+
+    @overload
+    def __init__(self: SecondMoments[AddRemove], **given: Unpack[_Arguments]) -> None: ...
+    @overload
+    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
+
+    def __init__(
+        self,
+        *,
+        sigma: Number,
+        norm: Number | None = 1,
+        relation: Relation = parameters.DEFAULT_RELATION,
+        features: int | None = None,
+    ) -> None:
+        fields = checked(
+            rate=1,
+            steps=1,
+            sigma=sigma,
+            norm=norm,
+            relation=relation,
+            average=False,
+            features=features,
+        )
+        self._set(**{name: fields[name] for name in ("sigma", "norm", "relation", "features")})
+        noise_scale(sigma=self.sigma / self._unit**2)
+
+    @property
+    def sensitivity(self) -> L2:
+        """How far the matrix moves in Frobenius norm, in squared data units."""
+        squared = self._unit**4
+        return L2(sqrt_up(2 * squared if self.relation.symmetric else squared))
+
+    def guarantee(self) -> Guarantee[R]:
+        """mu-GDP with mu = sensitivity / sigma."""
+        noise = Gaussian(sigma=self.sigma, sensitivity=self.sensitivity, relation=self.relation)
+        return post_process(
+            noise.guarantee(), description="scaling entries of a noisy matrix by constants"
+        )
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Symmetric matrices: float64 of shape (len(datasets), count, features, features)."""
+        sums = [self.moments(data) for data in datasets]
+        whole = repeated_values(np.stack([high for high, _ in sums]), count)
+        rest = repeated_values(np.stack([low for _, low in sums]), count)
+        scale = self.sigma / self._unit**2
+        noisy = np.zeros(rest.shape)
+        row, column = np.triu_indices(rest.shape[-1])
+        for places, deviation in (
+            (row == column, scale),
+            (row < column, sqrt_up(scale**2 / 2)),
+        ):
+            i, j = row[places], column[places]
+            noisy[..., i, j] = _with_noise(whole[..., i, j], rest[..., i, j], deviation, rng)
+            noisy[..., j, i] = noisy[..., i, j]
+        return noisy * float(self._unit**2)
+
+    def moments(self, data: object) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The exact sum of x x' as multiples of 2^4 norm^2 and a rest in norm^2; private.
+
+        Raises:
+            ParameterError: the data is not rows of the right width.
+        """
+        norm = None if self.norm is None else float(self.norm)
+        vectors = rows_on_grid(data, norm=norm, features=self.features).vectors
+        width = vectors.shape[1]
+        high, middle, low = (np.zeros((width, width), dtype=np.int64) for _ in range(3))
+        block = max(1, _ENTRIES // width)
+        for start in range(0, len(vectors), block):
+            upper = np.floor(vectors[start : start + block] * 2.0**-_HALF_BITS)
+            lower = vectors[start : start + block] - upper * 2.0**_HALF_BITS
+            mixed = (upper.T @ lower).astype(np.int64)
+            high += (upper.T @ upper).astype(np.int64)
+            middle += mixed + mixed.T
+            low += (lower.T @ lower).astype(np.int64)
+        middle += low >> _HALF_BITS
+        high += middle >> _HALF_BITS
+        digits = low & (1 << _HALF_BITS) - 1
+        digits += (middle & (1 << _HALF_BITS) - 1) << _HALF_BITS
+        digits += (high & (1 << _REST_BITS) - 1) << RECORD_BITS
+        rest = np.ldexp(digits.astype(np.float64), -2 * RECORD_BITS)
+        return np.asarray(high >> _REST_BITS), np.asarray(rest)
+
+    @property
+    def _unit(self) -> Fraction:
+        """The bound of the rows' norms, in data units: 1 if every row is scaled to norm 1."""
+        return Fraction(1) if self.norm is None else self.norm
+
+
+def _with_noise(
+    whole: NDArray[np.int64], rest: NDArray[np.float64], sigma: Fraction, rng: Rng
+) -> NDArray[np.float64]:
+    """Return whole 2^4 + rest with noise, rounded to a grid of which 2^4 is a multiple."""
+    grain = min(default_granularity(sigma), Fraction(2**_WHOLE_BITS))
+    steps = gaussian_rounded(rest, sigma, grain, rng)
+    return on_grid(steps + whole.astype(np.object_) * int(2**_WHOLE_BITS / grain), grain)

@@ -55,7 +55,7 @@ class NoisyLloyd(Mechanism[R]):
     Statement: the steps are an adaptive composition of Gaussian releases of one sensitivity, that
         of ``ClassMeans``: mu-GDP with mu = sqrt(steps) sensitivity / sigma.
     Assumes: one shape; random bits; output alone.
-    Source: proofs/theory/learners.md, Lemma 6, and Dong, Roth & Su, arXiv:1905.02383, Corollary
+    Source: proofs/theory/learners.md, Lemmas 6 and 13; Dong, Roth & Su, arXiv:1905.02383, Corollary
         3.3; the algorithm is Blum, Dwork, McSherry & Nissim's (PODS 2005, section 3).
 
     Args:

@@ -58,9 +58,8 @@ class SecondMoments(Mechanism[R]):
         sqrt 2 norm^2, not twice that, as ||x x' - z z'||^2 = |x|^4 + |z|^4 - 2 <x, z>^2. So it is
         mu-GDP with mu = norm^2 / sigma, or sqrt 2 times that; both are attained.
     Assumes: one shape; random bits; output alone.
-    Source: ``Gaussian`` on the entries of the triangle, those above the diagonal scaled by the
-        ratio of both standard deviations, at most sqrt 2, so that their Euclidean norm is at most
-        the Frobenius norm; dividing by the ratio again is post-processing.
+    Source: proofs/theory/learners.md, Lemma 13: ``Gaussian`` on the triangle, its entries above the
+        diagonal are scaled by the ratio of both deviations, at most sqrt 2, then divided again.
 
     Args:
         sigma: standard deviation of the noise on a diagonal entry, in squared data units.

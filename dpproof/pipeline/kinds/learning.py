@@ -28,8 +28,10 @@ from mechanisms import (
     MarginDescent,
     MeanHalfspace,
     NoisyHinge,
+    NoisyLloyd,
     OneVsRest,
     PhasedHinge,
+    SecondMoments,
     SeparatorPerturbation,
     SparseVectorStop,
     SubsampledHinge,
@@ -206,6 +208,14 @@ KINDS: Mapping[str, Kind] = {
     "mean-halfspace": _learner("mean of a halfspace", MeanHalfspace, ("sigma",), norm=1),
     "class-means": _learner(
         "means of classes", ClassMeans, ("sigma", "count_sigma"), classes=2, norm=1
+    ),
+    "second-moments": _learner("second moments", SecondMoments, ("sigma",), norm=1),
+    "noisy-lloyd": _learner(
+        "clusters by noisy means",
+        NoisyLloyd,
+        ("sigma", "count_sigma", "steps"),
+        free={"centres": ((0.0,),)},
+        norm=1,
     ),
     "logistic": Kind(
         words="logistic regression by objective perturbation",

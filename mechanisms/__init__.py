@@ -47,6 +47,10 @@ if TYPE_CHECKING:
         LabelPrivateHalfspaces as LabelPrivateHalfspaces,
         RandomizedLabels as RandomizedLabels,
     )
+    from mechanisms.learning.least_hinges import (
+        ChosenDescent as ChosenDescent,
+        LeastHinges as LeastHinges,
+    )
     from mechanisms.learning.logistic_objective import LogisticObjective as LogisticObjective
     from mechanisms.learning.maps.feature_map import FeatureMap as FeatureMap
     from mechanisms.learning.maps.fourier_features import FourierFeatures as FourierFeatures
@@ -69,7 +73,12 @@ if TYPE_CHECKING:
     )
     from mechanisms.learning.maps.sign_projection import SignProjection as SignProjection
     from mechanisms.learning.margin_descent import MarginDescent as MarginDescent
+    from mechanisms.learning.margin_grid import (
+        MarginGrid as MarginGrid,
+        dyadic_margins as dyadic_margins,
+    )
     from mechanisms.learning.margin_presets import (
+        adaptive_margins as adaptive_margins,
         efficient_margin as efficient_margin,
         projected_descent as projected_descent,
     )
@@ -171,6 +180,9 @@ if TYPE_CHECKING:
     from mechanisms.samplers.rng import ReplayRng as ReplayRng, SystemRng as SystemRng
     from mechanisms.selection.above_threshold import AboveThreshold as AboveThreshold
     from mechanisms.selection.exponential import ExponentialMechanism as ExponentialMechanism
+    from mechanisms.selection.generalised_exponential import (
+        GeneralisedExponential as GeneralisedExponential,
+    )
     from mechanisms.selection.partition_selection import PartitionSelection as PartitionSelection
     from mechanisms.selection.permute_and_flip import PermuteAndFlip as PermuteAndFlip
     from mechanisms.selection.quantile import Quantile as Quantile

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Final
 
 from accountant import arguments as check
@@ -10,9 +11,11 @@ from accountant.arguments import Number
 from accountant.calibration.calibrate import calibrate
 from accountant.guarantees.gdp import GDP
 from accountant.relation import ReplaceOne
+from mechanisms.learning.grid import WIDEST
 from mechanisms.learning.maps.feature_map import LinearMap
 from mechanisms.learning.maps.rademacher_projection import RademacherProjection
 from mechanisms.learning.margin_descent import MarginDescent
+from mechanisms.learning.margin_grid import MarginGrid, dyadic_margins
 
 # Heuristic: more steps have not learned more on any data tried.
 _MOST_STEPS: Final = 300
@@ -70,6 +73,69 @@ def projected_descent(
         steps=max(min(enough, _MOST_STEPS), 1) if steps is None else steps,
         mu=strength,
         map=plan,
+        records=size,
+    )
+
+
+def adaptive_margins(
+    *,
+    features: int,
+    mu: Number,
+    records: int,
+    smallest: Number | None = None,
+    failure: Number = 0.05,
+    seed: int = 0,
+    norm: Number = 1,
+    steps: int = 60,
+    penalised: bool = True,
+) -> MarginGrid[ReplaceOne]:
+    """Return training at every dyadic margin, each after a projection of its own (A_iter).
+
+    Statement: mu-GDP under replace-one; the grid, the projections, the penalties and the steps
+        depend on the public number of records and not on the data.
+    Source: Wang, Zhu & Wang, arXiv:2505.24737, Algorithms 2 and 3, with our constants: a margin
+        g has k = 8 ln(n K/failure) / g^2 dimensions, and the hinge is at g/2.
+
+    Args:
+        features: how wide a row is.
+        mu: of everything.
+        records: n, public.
+        smallest: of the margins, in units of ``norm``; None is 1/sqrt(n).
+        failure: the probability with which a projection may lose more than half of a margin.
+        seed: of the first projection, public; the others take the numbers after it.
+        norm: rows are clipped to it before projecting and after.
+        steps: of each training.
+        penalised: as for ``MarginGrid``.
+    Raises:
+        ParameterError: an argument outside its domain.
+    Example:
+        >>> learner = adaptive_margins(features=1_000, mu=0.25, records=2_000)
+        >>> [round(float(margin), 3) for margin in learner.margins]
+        [0.016, 0.032, 0.064, 0.128, 0.256, 0.5]
+        >>> [plan.output_features for plan in learner.maps]
+        [1000, 1000, 1000, 1000, 379, 100]
+    """
+    size, bound = check.count(records=records), check.positive(norm=norm)
+    beta = float(check.open_probability(failure=failure))
+    least = size**-0.5 if smallest is None else smallest
+    grid = dyadic_margins(records=size, smallest=least)
+    logarithm = math.log(size * len(grid) / beta)
+    maps = tuple(
+        RademacherProjection(
+            features=features,
+            dimension=min(math.ceil(8 * logarithm / one**2), WIDEST),
+            seed=seed + place,
+            norm=bound,
+        )
+        for place, one in enumerate(grid)
+    )
+    return MarginGrid(
+        margins=[Fraction(one) * bound / 2 for one in grid],
+        norm_bound=bound,
+        steps=steps,
+        mu=mu,
+        map=maps,
+        penalised=penalised,
         records=size,
     )
 

@@ -1,0 +1,360 @@
+"""A margin chosen from a public grid: train at every one, score every one, keep the best."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final, overload
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from accountant import arguments as check
+from accountant.arguments import Number
+from accountant.errors import ParameterError
+from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.rounding import sqrt_up
+from accountant.relation import R, Relation, ReplaceOne
+from accountant.theorems.composition.compose import compose
+from accountant.theorems.composition.post_process import post_process
+from mechanisms.learning.maps.feature_map import FeatureMap, LinearMap
+from mechanisms.learning.margin_descent import MarginDescent, checked_map
+from mechanisms.learning.noisy_mistakes import NoisyMistakes
+from mechanisms.learning.risk_bounds import NoisyCount, cover_count
+from mechanisms.mechanism import Mechanism
+from mechanisms.outputs import Outputs
+from mechanisms.samplers.rng import Rng
+
+Maps = FeatureMap | Sequence[FeatureMap | None] | None
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class MarginGrid(Mechanism[R]):
+    """Learn at every margin of a public grid, count all mistakes with noise, and keep the fewest.
+
+    Everything is released: the weights at each margin and their noisy counts, a private curve of
+    mistakes against margin. A second count with noise of its own says how good the chosen weights
+    are: unlike the least of several, it is not too small on average.
+
+    Statement: of mu^2 the counts that choose get ``score_share``, those that are reported
+        ``report_share``, and the trainings the rest, all equally; given the weights a count moves
+        by at most 1 under every relation, so that everything together is mu-GDP.
+    Source: Wang, Zhu & Wang, arXiv:2505.24737, Algorithms 2 and 3, which give half to the counts;
+        proofs/theory/margins.md, section 8.
+
+    Args:
+        margins: of the hinge, public, at least two.
+        norm_bound: mapped rows are clipped to this Euclidean norm.
+        steps: of each training.
+        mu: of everything.
+        map: as for ``MarginDescent``, one for all margins; or one for each, all linear or None.
+        score_share: of mu^2, in (0, 1).
+        report_share: of mu^2, in (0, 1), together with ``score_share`` below 1.
+        penalised: whether 2.5 ln(patterns of halfspaces in the width of the margin's mapped rows)
+            is added to a count that chooses: half of the bound risk <= 2 err/n + 5 A/n. It needs a
+            map for each margin, and ``records``: a penalty by the true number of records, where
+            that is private, would move by up to 17 times as much as a count.
+        relation: which datasets are neighbours.
+        records: as for ``MarginDescent``.
+        radius: as for ``MarginDescent``.
+    Outputs:
+        A record with fields ``index`` (of the chosen margin), ``weights`` (at it), ``mistakes``
+        (its reported count), ``scores`` (the counts that choose, without penalty, one for each
+        margin) and ``candidates`` (the weights at each).
+    Raises:
+        ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
+    Example:
+        >>> grid = [2.0**-power for power in range(1, 9)]
+        >>> learner = MarginGrid(margins=grid, norm_bound=1, steps=60, mu=0.26805)
+        >>> learner.guarantee().epsilon(delta=1e-5).upper <= 1
+        True
+    """
+
+    margins: tuple[Fraction, ...]
+    norm_bound: Fraction
+    steps: int
+    mu: Fraction
+    maps: tuple[FeatureMap | None, ...]
+    score_share: Fraction
+    report_share: Fraction
+    penalised: bool
+    relation: R
+    records: int | None
+    radius: Fraction
+
+    @overload
+    def __init__(
+        self: MarginGrid[ReplaceOne],
+        *,
+        margins: Sequence[Number],
+        norm_bound: Number,
+        steps: int,
+        mu: Number,
+        map: Maps = None,
+        score_share: Number = Fraction(1, 10),
+        report_share: Number = Fraction(1, 50),
+        penalised: bool = False,
+        records: int | None = None,
+        radius: Number = 1,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        *,
+        margins: Sequence[Number],
+        norm_bound: Number,
+        steps: int,
+        mu: Number,
+        map: Maps = None,
+        score_share: Number = Fraction(1, 10),
+        report_share: Number = Fraction(1, 50),
+        penalised: bool = False,
+        relation: R,
+        records: int | None = None,
+        radius: Number = 1,
+    ) -> None: ...
+
+    def __init__(
+        self,
+        *,
+        margins: Sequence[Number],
+        norm_bound: Number,
+        steps: int,
+        mu: Number,
+        map: Maps = None,  # noqa: A002  # what MarginDescent calls it
+        score_share: Number = Fraction(1, 10),
+        report_share: Number = Fraction(1, 50),
+        penalised: bool = False,
+        relation: Relation = ReplaceOne(),  # noqa: B008  # frozen
+        records: int | None = None,
+        radius: Number = 1,
+    ) -> None:
+        grid = _checked_margins(margins)
+        shares = [
+            check.open_probability(score_share=score_share),
+            check.open_probability(report_share=report_share),
+        ]
+        if sum(shares) >= 1:
+            raise ParameterError("report_share", report_share, f"below 1 - {float(shares[0]):g}")
+        plans, stated = _checked_maps(map, len(grid)), _checked_penalty(penalised, map, records)
+        given = {
+            "margins": grid,
+            "mu": check.positive(mu=mu),
+            "maps": plans,
+            "score_share": shares[0],
+            "report_share": shares[1],
+            "penalised": stated,
+            "records": records,
+            "norm_bound": norm_bound,
+            "steps": steps,
+            "relation": relation,
+            "radius": radius,
+        }
+        for name, value in given.items():
+            object.__setattr__(self, name, value)
+        (first, *_) = self.learners()  # refuses every other bad argument by its name
+        for name in ("norm_bound", "steps", "relation", "radius", "records"):
+            object.__setattr__(self, name, getattr(first, name))
+
+    @property
+    def acts_on_records(self) -> bool:
+        """A learner learns from records."""
+        return True
+
+    def learners(self) -> tuple[MarginDescent[R], ...]:
+        """The training at every margin."""
+        share = 1 - self.score_share - self.report_share
+        return tuple(
+            MarginDescent(
+                margin=margin,
+                norm_bound=self.norm_bound,
+                steps=self.steps,
+                mu=1 / self._noise(share),
+                map=plan,
+                relation=self.relation,
+                records=self.records,
+                radius=self.radius,
+            )
+            for margin, plan in zip(self.margins, self.maps, strict=True)
+        )
+
+    @property
+    def score_sigma(self) -> Fraction:
+        """Standard deviation of the noise on a count that chooses, in records."""
+        return self._noise(self.score_share)
+
+    @property
+    def report_sigma(self) -> Fraction:
+        """Standard deviation of the noise on a count that is reported, in records."""
+        return self._noise(self.report_share)
+
+    @property
+    def penalties(self) -> tuple[float, ...]:
+        """What is added to each count that chooses; zeros unless ``penalised``."""
+        points = 2 * (self.records or 1)
+        return tuple(
+            2.5 * cover_count(dimension=plan.output_features, points=points)
+            if self.penalised and plan is not None
+            else 0.0
+            for plan in self.maps
+        )
+
+    def guarantee(self) -> Guarantee[R]:
+        """mu-GDP of all trainings and all counts, or a little less."""
+        counts = [self._count(self.score_sigma), self._count(self.report_sigma)]
+        parts = [
+            part
+            for learner in self.learners()
+            for part in (learner.guarantee(), *(count.guarantee() for count in counts))
+        ]
+        return post_process(
+            compose(*parts), description="looking up the margin of the fewest noisy mistakes"
+        )
+
+    def excess(self, *, failure: Number) -> float:
+        """Bound how many more mistakes the chosen weights make than the best of the grid.
+
+        Statement: at most 2 sigma z, z the normal quantile of failure/(2 margins), sigma that of
+            the counts that choose, except with probability ``failure``; without penalties.
+        Source: proofs/theory/margins.md, section 8.
+
+        Raises:
+            ParameterError: not in (0, 1).
+        Example:
+            >>> learner = MarginGrid(margins=[0.1, 0.2], norm_bound=1, steps=9, mu=1)
+            >>> round(learner.excess(failure=0.05), 1)
+            20.0
+        """
+        chance = float(check.open_probability(failure=failure))
+        quantile = -float(ndtri(chance / (2 * len(self.margins))))
+        return 2 * float(self.score_sigma) * quantile
+
+    def reported(self, mistakes: float, *, records: int) -> NoisyCount:
+        """The reported count as what risk bounds take, without a price for the choice.
+
+        Its noise is independent of everything that chose, so that ``selected`` is 1.
+
+        Args:
+            mistakes: the field of that name.
+            records: n, public.
+        Raises:
+            ParameterError: a relation under which n is not public.
+        """
+        return NoisyCount(
+            value=mistakes, sigma=self.report_sigma, records=records, relation=self.relation
+        )
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Run ``count`` times on each dataset: records of shape (len(datasets), count)."""
+        return np.stack([self._runs(data, count, rng) for data in datasets])
+
+    def _runs(self, data: object, count: int, rng: Rng) -> Outputs:
+        """Run on one dataset."""
+        weights, scores, reports = [], [], []
+        for learner in self.learners():
+            outputs = learner.draw([data], count, rng)[0]
+            weights.append(np.asarray(outputs["weights"]))
+            scores.append(self._count(self.score_sigma).draw(data, outputs, rng))
+            reports.append(self._count(self.report_sigma).draw(data, outputs, rng))
+        table = np.stack(scores, axis=1)
+        picked = (table + np.array(self.penalties)).argmin(axis=1)
+        return _looked_up(picked, np.stack(weights, axis=1), table, np.stack(reports, axis=1))
+
+    def _count(self, sigma: Fraction) -> NoisyMistakes[R]:
+        """The noisy count of mistakes of the weights of one training."""
+        (plan, *_) = self.maps
+        shared = None if isinstance(plan, LinearMap) else plan
+        return NoisyMistakes(sigma=sigma, map=shared, relation=self.relation)
+
+    def _noise(self, share: Fraction) -> Fraction:
+        """Return 1/mu of one of the parts that have this share of mu^2 together, rounded up."""
+        return sqrt_up(len(self.margins) / (share * self.mu**2))
+
+
+def _looked_up(
+    picked: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    scores: NDArray[np.float64],
+    reports: NDArray[np.float64],
+) -> Outputs:
+    """Numpy records of the chosen margins, one for each run."""
+    rows = np.arange(len(picked))
+    fields = [
+        ("index", np.int64),
+        ("weights", np.float64, weights.shape[2:]),
+        ("mistakes", np.float64),
+        ("scores", np.float64, scores.shape[1:]),
+        ("candidates", np.float64, weights.shape[1:]),
+    ]
+    outputs = np.recarray(picked.shape, dtype=fields)
+    outputs["index"], outputs["weights"] = picked, weights[rows, picked]
+    outputs["mistakes"] = reports[rows, picked]
+    outputs["scores"], outputs["candidates"] = scores, weights
+    return np.asarray(outputs)
+
+
+def dyadic_margins(*, records: int, smallest: Number = 0) -> tuple[float, ...]:
+    """The grid 2^j / n up to 1, and 1: any margin has one of them above its half and not above it.
+
+    Args:
+        records: n, public.
+        smallest: leave out what is below; bounds say nothing below 1/sqrt(n).
+    Raises:
+        ParameterError: an argument outside its domain, or no margin left but 1.
+    Source: Wang, Zhu & Wang, arXiv:2505.24737, Algorithm 2.
+    Example:
+        >>> len(dyadic_margins(records=10_000))
+        15
+        >>> dyadic_margins(records=10, smallest=0.3)
+        (0.4, 0.8, 1.0)
+    """
+    size, least = check.count(records=records), check.non_negative(smallest=smallest)
+    below = [2**j / size for j in range(math.ceil(math.log2(size)) + 1) if 2**j < size]
+    found = (*(one for one in below if one >= least), 1.0)
+    if len(found) < 2:
+        raise ParameterError("smallest", smallest, "below a half, with at least 3 records")
+    return found
+
+
+def _checked_margins(margins: object) -> tuple[Fraction, ...]:
+    """The margins as exact numbers.
+
+    Raises:
+        ParameterError: not a sequence of at least two positive numbers.
+    """
+    if not isinstance(margins, Sequence | np.ndarray) or len(margins) < 2:
+        raise ParameterError("margins", margins, "at least two numbers above 0")
+    return tuple(check.positive(margins=margin) for margin in margins)
+
+
+def _checked_maps(given: object, number: int) -> tuple[FeatureMap | None, ...]:
+    """One map for each margin.
+
+    Raises:
+        ParameterError: not a map, not one for each margin, or several that are not all linear.
+    """
+    if not isinstance(given, Sequence):
+        return (checked_map(given, None),) * number
+    if len(given) != number or not all(isinstance(one, LinearMap | None) for one in given):
+        allowed = f"one map, or {number} linear ones or None, one for each margin"
+        raise ParameterError("map", given, allowed)
+    return tuple(given)
+
+
+def _checked_penalty(penalised: object, given: object, records: object) -> bool:
+    """Whether counts are penalised.
+
+    Raises:
+        ParameterError: not True or False, or True where the penalty is not known.
+    """
+    maps = given if isinstance(given, Sequence) else [given]
+    known = records is not None and all(isinstance(one, FeatureMap) for one in maps)
+    if not isinstance(penalised, bool) or (penalised and not known):
+        allowed = "False, or True with a map for each margin and a public number of records"
+        raise ParameterError("penalised", penalised, allowed)
+    return penalised

@@ -1,0 +1,211 @@
+"""The exponential mechanism for losses that records move by different amounts."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final, overload
+
+import numpy as np
+
+from accountant import arguments as check
+from accountant.arguments import Number
+from accountant.errors import ParameterError
+from accountant.guarantees.bounded_range import BoundedRange
+from accountant.guarantees.rounding import show
+from accountant.relation import AddRemove, R, Relation
+from accountant.sensitivity import LInf
+from accountant.theorems.composition.post_process import post_process
+from mechanisms import parameters
+from mechanisms.mechanism import Mechanism
+from mechanisms.outputs import Outputs
+from mechanisms.queries.query import Query, require_query
+from mechanisms.samplers import categorical_exp
+from mechanisms.samplers.rng import Rng
+from mechanisms.selection.exponential import ExponentialMechanism
+from mechanisms.selection.scores import require_monotone
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class GeneralisedExponential(Mechanism[R]):
+    """Pick a candidate of small loss, where one record moves the losses by different amounts.
+
+    With a_i = loss_i + shift sensitivity_i the score of candidate i is the largest of
+    (a_i - a_j) / N_ij over all j, and its probability is proportional to e^(-epsilon score / 2).
+    N_ij is sensitivity_i + sensitivity_j; for monotone losses the larger one of both.
+
+    Statement: if loss_i moves by at most sensitivity_i between neighbours, for monotone losses all
+        in the same direction, a score moves by at most 1, so the pick is epsilon-bounded-range.
+    Proof: proofs/theory/margins.md, section 9.
+    Source: Raskhodnikova & Smith, FOCS 2016, as used by Bassily, Mohri & Suresh, arXiv:2204.10376,
+        appendix F; with the sum as normaliser, which the larger one halves at best.
+
+    Args:
+        epsilon: nats, above 0.
+        sensitivities: public, one above 0 for each candidate, in the losses' unit. If a solver
+            computes a loss from above with error at most s, it is that of the exact loss plus s, or
+            plus 2 s for monotone losses.
+        failure: with which probability ``excess`` may fail; it decides the shift,
+            2 ln(candidates/failure) / epsilon.
+        monotone: claim that adding a record never lowers any loss (or never raises any).
+            Meaningless under replace-one, where it is refused.
+        relation: the neighbouring relation that the sensitivities speak of.
+        query: data -> one loss for each candidate; None when the data is already the losses.
+    Raises:
+        ParameterError: a parameter outside its domain; on release, losses that are not a finite
+            number for each candidate.
+    Example:
+        >>> pick = GeneralisedExponential(epsilon=1, sensitivities=[1, 100])
+        >>> pick.release([500, 3000])
+        0
+    """
+
+    epsilon: Fraction
+    sensitivities: tuple[Fraction, ...]
+    failure: Fraction
+    monotone: bool
+    relation: R
+    query: Query | None
+
+    @overload
+    def __init__(
+        self: GeneralisedExponential[AddRemove],
+        *,
+        epsilon: Number,
+        sensitivities: Sequence[Number],
+        failure: Number = 0.05,
+        monotone: bool = False,
+        query: Query | None = None,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        *,
+        epsilon: Number,
+        sensitivities: Sequence[Number],
+        failure: Number = 0.05,
+        monotone: bool = False,
+        relation: R,
+        query: Query | None = None,
+    ) -> None: ...
+
+    def __init__(
+        self,
+        *,
+        epsilon: Number,
+        sensitivities: Sequence[Number],
+        failure: Number = 0.05,
+        monotone: bool = False,
+        relation: Relation = parameters.DEFAULT_RELATION,
+        query: Query | None = None,
+    ) -> None:
+        given: object = sensitivities
+        if not isinstance(given, Sequence | np.ndarray) or isinstance(given, str) or not len(given):
+            raise ParameterError("sensitivities", given, "one number above 0 for each candidate")
+        moved = tuple(check.positive(sensitivities=one) for one in sensitivities)
+        object.__setattr__(self, "sensitivities", moved)
+        object.__setattr__(self, "relation", parameters.require_relation(relation))
+        object.__setattr__(self, "epsilon", check.positive(epsilon=epsilon))
+        object.__setattr__(self, "failure", check.open_probability(failure=failure))
+        object.__setattr__(self, "monotone", require_monotone(monotone, self.relation))
+        object.__setattr__(self, "query", require_query(query))
+        self._mechanism()
+
+    @property
+    def acts_on_records(self) -> bool:
+        """Whether the mechanism carries its query."""
+        return self.query is not None
+
+    @property
+    def shift(self) -> Fraction:
+        """What a sensitivity counts beside a loss: 2 ln(candidates/failure) / epsilon, public."""
+        logarithm = math.log(len(self.sensitivities)) - math.log(self.failure)
+        return 2 * Fraction(logarithm) / self.epsilon
+
+    def guarantee(self) -> BoundedRange[R]:
+        """State epsilon-bounded range of the pick by scores of sensitivity 1."""
+        largest = "the larger one" if self.monotone else "the sum"
+        direction = ", all in the same direction" if self.monotone else ""
+        moved = ", ".join(show(one) for one in self.sensitivities)
+        return post_process(
+            self._mechanism().guarantee(),
+            description=(
+                f"naming the candidate; the scores are of losses that move by at most {moved}"
+                f"{direction}, normalised by {largest} of two sensitivities"
+            ),
+        )
+
+    def excess(self, candidate: int) -> Fraction:
+        """Bound how much larger the loss of the pick is than that of one candidate.
+
+        Statement: 2 shift sensitivity, for all candidates at once, except with probability
+            ``failure``.
+        Source: proofs/theory/margins.md, section 9.
+
+        Raises:
+            ParameterError: not the number of a candidate.
+        Example:
+            >>> pick = GeneralisedExponential(epsilon=1, sensitivities=[1, 100])
+            >>> round(float(pick.excess(0)), 2)
+            14.76
+        """
+        if not 0 <= candidate < len(self.sensitivities):
+            allowed = f"from 0 to {len(self.sensitivities) - 1}"
+            raise ParameterError("candidate", candidate, allowed)
+        return 2 * self.shift * self.sensitivities[candidate]
+
+    def scores(self, data: object) -> list[Fraction]:
+        """The normalised scores, exactly; they are private.
+
+        Raises:
+            ParameterError: losses that are not a finite number for each candidate.
+        """
+        losses = self._losses(data if self.query is None else self.query(data))
+        shifted = [
+            loss + self.shift * moved
+            for loss, moved in zip(losses, self.sensitivities, strict=True)
+        ]
+        return [
+            max((one - other) / self._normaliser(i, j) for j, other in enumerate(shifted))
+            for i, one in enumerate(shifted)
+        ]
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Indices of candidates, int64 of shape (datasets, count)."""
+        rows = [[-score for score in self.scores(data)] for data in datasets]
+        factor = self._mechanism().factor
+        return np.stack([categorical_exp(row, count, rng, factor=factor) for row in rows])
+
+    def _normaliser(self, one: int, other: int) -> Fraction:
+        """Return what a difference of two shifted losses is divided by."""
+        both = self.sensitivities[one], self.sensitivities[other]
+        return max(both) if self.monotone else sum(both, start=Fraction(0))
+
+    def _losses(self, given: object) -> list[Fraction]:
+        """Return the losses as exact numbers.
+
+        Raises:
+            ParameterError: not a finite number for each candidate.
+        """
+        number = len(self.sensitivities)
+        allowed = f"{number} finite numbers, one for each candidate"
+        if not isinstance(given, Sequence | np.ndarray) or len(given) != number:
+            raise ParameterError("losses", type(given).__name__, allowed)
+        found = []
+        for one in given:
+            value = one.item() if isinstance(one, np.generic) else one
+            if not isinstance(value, numbers.Rational | float) or not math.isfinite(value):
+                raise ParameterError("losses", value, allowed)
+            found.append(Fraction(value))
+        return found
+
+    def _mechanism(self) -> ExponentialMechanism[R]:
+        """The exponential mechanism on the negative scores."""
+        return ExponentialMechanism(
+            epsilon=self.epsilon, sensitivity=LInf(1), relation=self.relation
+        )

@@ -2,9 +2,9 @@
 
     python scripts/theorems.py > docs/THEOREMS.md
 
-A theorem is a public function of ``accountant/theorems``, a ``to_pair`` of a guarantee, or a
-mechanism; its Statement and Source are read from the docstring, the rules from the derivation it
-records, the tests from where its name occurs.
+A theorem is a public function of ``accountant/theorems``, a filter or odometer, a ``to_pair`` of a
+guarantee, or a mechanism; its Statement and Source are read from the docstring, the rules from the
+derivation it records, the tests from where its name occurs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from accountant.side_conditions import SideCondition
 from proofs.rules import RULES
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDERS = ("accountant/theorems", "accountant/guarantees", "mechanisms")
+FOLDERS = ("accountant/theorems", "accountant/adaptive", "accountant/guarantees", "mechanisms")
 FIELD = re.compile(r"^(\w[\w ]*): *(.*(?:\n(?: +.*)?)*?)(?=\n\S|\Z)", re.MULTILINE)
 APPLIED = {
     "convert/notion-approx": ("convert/pair-approx", "convert/renyi-approx", "convert/point"),
@@ -99,7 +99,8 @@ class Theorem:
         """Test files at the places of the fast version and of the rules."""
         fast = self.path.relative_to(ROOT)
         shared = SHARED_TESTS.get(fast.parent.name, self.path.stem)
-        places = [fast.with_name(f"test_{name}.py") for name in (self.path.stem, shared)]
+        kind = f"{self.path.stem.split('_')[-1]}s"  # of zcdp_filter: filters
+        places = [fast.with_name(f"test_{name}.py") for name in (self.path.stem, shared, kind)]
         places += [
             Path(_place(rule).split(":")[0]).with_name(f"test_{_module(rule)}.py")
             for rule in self.rules
@@ -132,13 +133,13 @@ def _candidates(
     tree: ast.Module, folder: str
 ) -> Iterator[tuple[str, ast.FunctionDef | ast.ClassDef]]:
     for node in tree.body:
-        if isinstance(node, ast.FunctionDef) and folder.endswith("theorems"):
+        if isinstance(node, ast.FunctionDef) and folder.endswith(("theorems", "adaptive")):
             yield node.name, node
         elif isinstance(node, ast.ClassDef) and folder.endswith("guarantees"):
             for inner in node.body:
                 if isinstance(inner, ast.FunctionDef) and inner.name == "to_pair":
                     yield f"{node.name}.to_pair", inner
-        elif isinstance(node, ast.ClassDef) and folder == "mechanisms":
+        elif isinstance(node, ast.ClassDef) and folder in ("accountant/adaptive", "mechanisms"):
             yield node.name, node
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, cast, final, overload
 
 from accountant import arguments
-from accountant.adaptive.privacy_filter import Costs, PrivacyFilter
+from accountant.adaptive.privacy_filter import Costs, PrivacyFilter, require_within
 from accountant.arguments import Number
 from accountant.arithmetic.crossing import bisect
 from accountant.errors import ParameterError
@@ -24,9 +26,21 @@ from accountant.theorems.conversion.convert import convert
 _HALVINGS: Final = 60  # of the bracket of rho: how much of the budget is given away, not soundness
 
 
+@final
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What the deltas of parts, and all else, may add up to: (epsilon, delta)-DP together."""
+
+    epsilon: Fraction
+    delta: Fraction
+    rho: Fraction
+    failures: Fraction
+
+
 APPROX_DP_FILTER: Final = Theorem(
     rule="filter/approx-dp",
     source="proofs/theory/filters.md",
+    again=lambda premises, given: _whole(premises, Budget(**given), premises[0].relation),
 )
 
 
@@ -97,19 +111,47 @@ class ApproxDPFilter(PrivacyFilter[R]):
 
     def guarantee(self) -> ApproxDP[R]:
         """Return (epsilon, delta)-DP for the whole budget."""
-        epsilon, delta = self._stated
-        derivation = applied(
-            APPROX_DP_FILTER,
-            f"({show(epsilon)}, {show(delta)})-DP, whatever is spent",
-            assumptions=(SPENT_BEFORE(),),
-        )
-        return ApproxDP(epsilon=epsilon, delta=delta, relation=self.relation, derivation=derivation)
+        return _whole(self._admitted, Budget(*self._stated, *self._budget), self.relation)
 
-    def _costs(self, guarantee: Guarantee[R]) -> Costs:
-        if isinstance(guarantee, ApproxDP):
-            pure = PureDP(epsilon=guarantee.stated_epsilon, relation=guarantee.relation)
-            return convert(pure, to=ZCDP).rho, guarantee.stated_delta
-        return convert(guarantee, to=ZCDP).rho, Fraction(0)
+    def _restated(self, guarantee: Guarantee[R]) -> Guarantee[R]:
+        return guarantee if isinstance(guarantee, ApproxDP) else convert(guarantee, to=ZCDP)
+
+    def _costs(self, restated: Guarantee[R]) -> Costs:
+        return rho_and_delta(restated)
+
+
+def rho_and_delta(guarantee: Guarantee[R]) -> Costs:
+    """Return the rho of what is left of a guarantee beside its delta, and that delta.
+
+    Raises:
+        NotImplied: it is neither (epsilon, delta)-DP nor implies zCDP.
+    Example:
+        >>> rho_and_delta(ApproxDP(epsilon=0, delta=0.25))
+        (Fraction(0, 1), Fraction(1, 4))
+    """
+    if isinstance(guarantee, ApproxDP):
+        pure = PureDP(epsilon=guarantee.stated_epsilon, relation=guarantee.relation)
+        return convert(pure, to=ZCDP).rho, guarantee.stated_delta
+    return convert(guarantee, to=ZCDP).rho, Fraction(0)
+
+
+def _whole(spent: Sequence[Guarantee[R]], budget: Budget, relation: R) -> ApproxDP[R]:
+    """Return the guarantee of a budget from which something was spent."""
+    costs = [rho_and_delta(one) for one in spent]
+    require_within(sum((rho for rho, _ in costs), Fraction(0)), budget.rho)
+    require_within(sum((delta for _, delta in costs), Fraction(0)), budget.failures)
+    epsilon, delta = budget.epsilon, budget.delta
+    derivation = applied(
+        APPROX_DP_FILTER,
+        f"({show(epsilon)}, {show(delta)})-DP, whatever is spent",
+        *spent,
+        assumptions=(SPENT_BEFORE(),),
+        epsilon=epsilon,
+        delta=delta,
+        rho=budget.rho,
+        failures=budget.failures,
+    )
+    return ApproxDP(epsilon=epsilon, delta=delta, relation=relation, derivation=derivation)
 
 
 def _largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:

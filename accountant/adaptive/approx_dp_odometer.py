@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import cast, final, overload
 
 from accountant import arguments
+from accountant.adaptive.approx_dp_filter import rho_and_delta
 from accountant.adaptive.mixture_bound import mixture_bound
 from accountant.adaptive.privacy_filter import Costs
 from accountant.adaptive.privacy_odometer import PrivacyOdometer, log_inverse_up
@@ -16,9 +17,7 @@ from accountant.errors import ParameterError
 from accountant.guarantees.approx_dp import ApproxDP
 from accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee
 from accountant.guarantees.pure_dp import PureDP
-from accountant.guarantees.zcdp import ZCDP
 from accountant.relation import AddRemove, R, Relation
-from accountant.theorems.conversion.convert import convert
 
 
 @final
@@ -70,14 +69,10 @@ class ApproxDPOdometer(PrivacyOdometer[R]):
     def _costs(self, guarantee: Guarantee[R]) -> Costs:
         """Return rho, delta, epsilon, and 1 if there is no epsilon."""
         none = Fraction(0)
-        if isinstance(guarantee, ApproxDP):
-            pure = PureDP(epsilon=guarantee.stated_epsilon, relation=guarantee.relation)
-            rho = convert(pure, to=ZCDP).rho
-            return rho, guarantee.stated_delta, guarantee.stated_epsilon, none
-        rho = convert(guarantee, to=ZCDP).rho
-        if isinstance(guarantee, PureDP):
-            return rho, none, guarantee.stated_epsilon, none
-        return rho, none, none, Fraction(1)
+        rho, delta = rho_and_delta(guarantee)
+        if isinstance(guarantee, ApproxDP | PureDP):
+            return rho, delta, guarantee.stated_epsilon, none
+        return rho, delta, none, Fraction(1)
 
     def _bound(self, delta: Fraction) -> float:
         rho, failed, epsilon, concentrated = self._total

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final, cast, final, overload
 
 from accountant import arguments
-from accountant.adaptive.privacy_filter import Costs, PrivacyFilter
+from accountant.adaptive.privacy_filter import Costs, PrivacyFilter, require_within
 from accountant.arguments import Number
 from accountant.guarantees.gdp import GDP
 from accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee
@@ -20,6 +21,7 @@ from accountant.theorems.conversion.convert import convert
 GDP_FILTER: Final = Theorem(
     rule="filter/gdp",
     source="Smith & Thakurta, arXiv:2210.17520; proofs/theory/filters.md",
+    again=lambda premises, given: _whole(premises, given["mu_squared"], premises[0].relation),
 )
 
 
@@ -63,13 +65,23 @@ class GDPFilter(PrivacyFilter[R]):
 
     def guarantee(self) -> GDP[R]:
         """Return mu-GDP for the whole budget."""
-        (squared,) = self._budget
-        derivation = applied(
-            GDP_FILTER,
-            f"{show(sqrt_up(squared))}-GDP, whatever is spent",
-            assumptions=(SPENT_BEFORE(),),
-        )
-        return GDP(mu_squared=squared, relation=self.relation, derivation=derivation)
+        return _whole(self._admitted, self._budget[0], self.relation)
 
-    def _costs(self, guarantee: Guarantee[R]) -> Costs:
-        return (convert(guarantee, to=GDP).mu_squared,)
+    def _restated(self, guarantee: Guarantee[R]) -> Guarantee[R]:
+        return convert(guarantee, to=GDP)
+
+    def _costs(self, restated: Guarantee[R]) -> Costs:
+        return (convert(restated, to=GDP).mu_squared,)
+
+
+def _whole(spent: Sequence[Guarantee[R]], squared: Fraction, relation: R) -> GDP[R]:
+    """Return the guarantee of a budget from which something was spent."""
+    require_within(sum((convert(one, to=GDP).mu_squared for one in spent), Fraction(0)), squared)
+    derivation = applied(
+        GDP_FILTER,
+        f"{show(sqrt_up(squared))}-GDP, whatever is spent",
+        *spent,
+        assumptions=(SPENT_BEFORE(),),
+        mu_squared=squared,
+    )
+    return GDP(mu_squared=squared, relation=relation, derivation=derivation)

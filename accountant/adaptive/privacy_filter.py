@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from fractions import Fraction
-from typing import Generic, final
+from typing import Generic, Self, final
 
-from accountant.errors import BudgetExceeded, RelationMismatch
+from accountant.errors import BudgetExceeded, NotCertified, RelationMismatch
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.preconditions import require_single, required_guarantee
 from accountant.relation import R
@@ -23,13 +23,25 @@ class PrivacyFilter(ABC, Generic[R]):
     true only of notions whose costs add up along every path: there is no filter for dominating
     pairs and profiles, because to stop when a composed profile crosses the target is not private
     (proofs/theory/filters.md has a counter-example). A filter may be spent from one thread only.
+    A certificate of ``guarantee()`` shows what was spent, and that it is within the budget.
     """
 
-    __slots__ = ("_budget", "_relation", "_spent")
+    __slots__ = ("_admitted", "_budget", "_relation", "_spent")
 
     _relation: R
     _budget: Costs
     _spent: Costs
+    _admitted: list[Guarantee[R]]
+
+    def __copy__(self) -> Self:
+        """Return a filter of which as much is spent, and that is spent apart from this one."""
+        twin = object.__new__(type(self))
+        for kind in type(self).__mro__:
+            for name in getattr(kind, "__slots__", ()):
+                if hasattr(self, name):
+                    setattr(twin, name, getattr(self, name))
+        twin._admitted = list(self._admitted)
+        return twin
 
     @property
     @final
@@ -42,18 +54,23 @@ class PrivacyFilter(ABC, Generic[R]):
         """Return what everything run under the filter satisfies together."""
 
     @abstractmethod
-    def _costs(self, guarantee: Guarantee[R]) -> Costs:
-        """Return upper bounds of what a guarantee costs, one for each part of the budget.
+    def _restated(self, guarantee: Guarantee[R]) -> Guarantee[R]:
+        """Return what a guarantee says in the filter's notion.
 
         Raises:
-            NotImplied: the guarantee says nothing in the filter's notion.
+            NotImplied: it says nothing there.
         """
+
+    @abstractmethod
+    def _costs(self, restated: Guarantee[R]) -> Costs:
+        """Return upper bounds of what it costs, one for each part of the budget."""
 
     @final
     def admits(self, guarantee: Guarantee[R]) -> bool:
         """Whether what is left of the budget covers a guarantee; changes nothing."""
         return all(
-            cost <= left for cost, left in zip(self._cost(guarantee), self._left, strict=True)
+            cost <= left
+            for cost, left in zip(self._costs(self._accepted(guarantee)), self._left, strict=True)
         )
 
     @final
@@ -65,13 +82,15 @@ class PrivacyFilter(ABC, Generic[R]):
             NotImplied: the guarantee says nothing in the filter's notion.
             RelationMismatch: it is about other neighbours.
         """
-        costs = self._cost(guarantee)
+        restated = self._accepted(guarantee)
+        costs = self._costs(restated)
         if any(cost > left for cost, left in zip(costs, self._left, strict=True)):
             raise BudgetExceeded(
                 f"{guarantee.describe()} costs {_shown(costs)}, and {_shown(self._left)} of "
                 f"{_shown(self._budget)} is left; run something cheaper, or nothing"
             )
         self._spent = tuple(one + cost for one, cost in zip(self._spent, costs, strict=True))
+        self._admitted.append(restated)
 
     @property
     @final
@@ -82,9 +101,10 @@ class PrivacyFilter(ABC, Generic[R]):
         """Keep the relation and the budget, with nothing spent."""
         self._relation, self._budget = relation, budget
         self._spent = tuple(Fraction(0) for _ in budget)
+        self._admitted = []
 
-    def _cost(self, guarantee: Guarantee[R]) -> Costs:
-        """Return the costs of a guarantee about the filter's neighbours, one step apart."""
+    def _accepted(self, guarantee: Guarantee[R]) -> Guarantee[R]:
+        """Return what a guarantee about the filter's neighbours, one step apart, says there."""
         required_guarantee(guarantee)
         require_single(guarantee, "a filter")
         if guarantee.relation != self._relation:
@@ -92,7 +112,20 @@ class PrivacyFilter(ABC, Generic[R]):
                 f"the filter is about {self._relation} neighbours, the guarantee about "
                 f"{guarantee.relation}; state every sensitivity under one relation"
             )
-        return self._costs(guarantee)
+        return self._restated(guarantee)
+
+
+def require_within(spent: Fraction, budget: Fraction) -> None:
+    """Refuse spends that cost more, as their certificates prove them, than they were admitted for.
+
+    Raises:
+        NotCertified: they are over the budget.
+    """
+    if spent > budget:
+        raise NotCertified(
+            f"what was spent is proved to cost {float(spent):.12g}, above the budget of "
+            f"{float(budget):.12g} that it was admitted under; leave a little of the budget unspent"
+        )
 
 
 def _shown(costs: Costs) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final, cast, final, overload
 
 from accountant import arguments
 from accountant.adaptive.divergence_cost import divergence_cost
-from accountant.adaptive.privacy_filter import Costs, PrivacyFilter
+from accountant.adaptive.privacy_filter import Costs, PrivacyFilter, require_within
 from accountant.arguments import Number
 from accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee, renyi_order
 from accountant.guarantees.provenance import applied
@@ -16,10 +17,14 @@ from accountant.guarantees.rounding import show
 from accountant.guarantees.theorem import Theorem
 from accountant.relation import AddRemove, R, Relation
 from accountant.side_conditions import SPENT_BEFORE
+from accountant.theorems.conversion.notion_to_rdp import notion_to_rdp
 
 RENYI_FILTER: Final = Theorem(
     rule="filter/renyi",
     source="Feldman & Zrnic, arXiv:2008.11193; proofs/theory/filters.md",
+    again=lambda premises, given: _whole(
+        premises, (given["order"], given["epsilon"]), premises[0].relation
+    ),
 )
 
 
@@ -69,14 +74,25 @@ class RenyiFilter(PrivacyFilter[R]):
 
     def guarantee(self) -> RDP[R]:
         """Return the whole budget at the order."""
-        (epsilon,) = self._budget
-        derivation = applied(
-            RENYI_FILTER,
-            f"divergence {show(epsilon)} at order {show(self._order)}, whatever is spent",
-            assumptions=(SPENT_BEFORE(),),
-        )
-        points = ((self._order, epsilon),)
-        return RDP(points=points, relation=self.relation, derivation=derivation)
+        return _whole(self._admitted, (self._order, self._budget[0]), self.relation)
 
-    def _costs(self, guarantee: Guarantee[R]) -> Costs:
-        return (divergence_cost(guarantee, self._order),)
+    def _restated(self, guarantee: Guarantee[R]) -> Guarantee[R]:
+        return notion_to_rdp(guarantee, orders=[self._order])
+
+    def _costs(self, restated: Guarantee[R]) -> Costs:
+        return (divergence_cost(restated, self._order),)
+
+
+def _whole(spent: Sequence[Guarantee[R]], point: tuple[Fraction, Fraction], relation: R) -> RDP[R]:
+    """Return the guarantee of a budget from which something was spent."""
+    order, epsilon = point
+    require_within(sum((divergence_cost(one, order) for one in spent), Fraction(0)), epsilon)
+    derivation = applied(
+        RENYI_FILTER,
+        f"divergence {show(epsilon)} at order {show(order)}, whatever is spent",
+        *spent,
+        assumptions=(SPENT_BEFORE(),),
+        order=order,
+        epsilon=epsilon,
+    )
+    return RDP(points=(point,), relation=relation, derivation=derivation)

@@ -25,7 +25,13 @@ _Notion: TypeAlias = Callable[[Fraction], GDP[AddRemove] | ZCDP[AddRemove]]
 _HALVINGS: Final = 40  # of a bracket: how much of the budget is given away, not soundness
 
 
-def several_filters(*, epsilon: Number, delta: Number, relation: R) -> ApproxDP[R]:
+def several_filters(
+    *,
+    epsilon: Number,
+    delta: Number,
+    relation: R,
+    budgets: Mapping[str, tuple[Fraction, ...]] | None = None,
+) -> ApproxDP[R]:
     """Return what everything satisfies that is admitted by one of several filters.
 
     Statement: let filters 1, ..., k be (epsilon, delta_j)-DP each, with sum_j delta_j <= delta,
@@ -41,6 +47,8 @@ def several_filters(*, epsilon: Number, delta: Number, relation: R) -> ApproxDP[
         epsilon: above 0, nats.
         delta: at or above 0, below 1.
         relation: which datasets are neighbours.
+        budgets: of the filters by way, as ``limits`` divides them, for a certificate that they
+            are (epsilon, delta_j)-DP; None if they are not divided yet.
     Example:
         >>> from accountant import AddRemove
         >>> several_filters(epsilon=3, delta=1e-6, relation=AddRemove()).describe()
@@ -51,6 +59,7 @@ def several_filters(*, epsilon: Number, delta: Number, relation: R) -> ApproxDP[
         statement=f"({show(arguments.positive(epsilon=epsilon))}, "
         f"{show(arguments.probability(delta=delta))})-DP, whatever is spent",
         assumptions=(SPENT_BEFORE(),),
+        parameters=tuple((budgets or {}).items()),
     )
     return ApproxDP(epsilon=epsilon, delta=delta, relation=relation, derivation=derivation)
 
@@ -74,10 +83,18 @@ def limits(
     for way in ways:
         if way not in SHARES:
             raise ParameterError("ways", way, f"one of {', '.join(SHARES)}")
+    return {way: _LIMITS[way](epsilon, share) for way, share in shares(delta, ways).items()}
+
+
+def shares(delta: Fraction, ways: Collection[str]) -> dict[str, Fraction]:
+    """Return the part of delta that each filter has, in proportion to ``SHARES``.
+
+    Example:
+        >>> shares(Fraction(1, 4), ["gdp", "zcdp"])
+        {'zcdp': Fraction(1, 8), 'gdp': Fraction(1, 8)}
+    """
     whole = sum(SHARES[way] for way in ways)
-    return {
-        way: _LIMITS[way](epsilon, delta * SHARES[way] / whole) for way in SHARES if way in ways
-    }
+    return {way: delta * share / whole for way, share in SHARES.items() if way in ways}
 
 
 def _largest(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final, cast, final, overload
 
 from accountant import arguments
-from accountant.adaptive.privacy_filter import Costs, PrivacyFilter
+from accountant.adaptive.privacy_filter import Costs, PrivacyFilter, require_within
 from accountant.arguments import Number
 from accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee
 from accountant.guarantees.provenance import applied
@@ -20,6 +21,7 @@ from accountant.theorems.conversion.convert import convert
 ZCDP_FILTER: Final = Theorem(
     rule="filter/zcdp",
     source="Whitehouse, Ramdas, Rogers & Wu, arXiv:2203.05481; proofs/theory/filters.md",
+    again=lambda premises, given: _whole(premises, given["rho"], premises[0].relation),
 )
 
 
@@ -64,11 +66,23 @@ class ZCDPFilter(PrivacyFilter[R]):
 
     def guarantee(self) -> ZCDP[R]:
         """Return rho-zCDP for the whole budget."""
-        (rho,) = self._budget
-        derivation = applied(
-            ZCDP_FILTER, f"{show(rho)}-zCDP, whatever is spent", assumptions=(SPENT_BEFORE(),)
-        )
-        return ZCDP(rho=rho, relation=self.relation, derivation=derivation)
+        return _whole(self._admitted, self._budget[0], self.relation)
 
-    def _costs(self, guarantee: Guarantee[R]) -> Costs:
-        return (convert(guarantee, to=ZCDP).rho,)
+    def _restated(self, guarantee: Guarantee[R]) -> Guarantee[R]:
+        return convert(guarantee, to=ZCDP)
+
+    def _costs(self, restated: Guarantee[R]) -> Costs:
+        return (convert(restated, to=ZCDP).rho,)
+
+
+def _whole(spent: Sequence[Guarantee[R]], rho: Fraction, relation: R) -> ZCDP[R]:
+    """Return the guarantee of a budget from which something was spent."""
+    require_within(sum((convert(one, to=ZCDP).rho for one in spent), Fraction(0)), rho)
+    derivation = applied(
+        ZCDP_FILTER,
+        f"{show(rho)}-zCDP, whatever is spent",
+        *spent,
+        assumptions=(SPENT_BEFORE(),),
+        rho=rho,
+    )
+    return ZCDP(rho=rho, relation=relation, derivation=derivation)

@@ -19,6 +19,7 @@ from accountant.certificates.selection.substitutes import (
     single_finite_pair,
 )
 from accountant.certificates.selection.threshold import pairs_above_threshold
+from accountant.certificates.single_number.filters import filter_witness
 from accountant.certificates.single_number.gdp_zcdp import gdp_witness, unsampled, zcdp_witness
 from accountant.certificates.single_number.renyi import rdp_witness, selected_witness
 from accountant.errors import NotCertified
@@ -146,6 +147,13 @@ class Steps:
                 "0 or not asked for, or a base reveals nothing"
             )
         return self.substitutes.of(base), found, law_of(dict(node.parameters))
+
+    def filtered(
+        self, node: Derivation, found: Guarantee[Any], places: list[int], steps: int
+    ) -> tuple[int, int]:
+        """Add a budget that was spent from, with what was spent."""
+        said = conclusion(found, steps)
+        return self.add(node.rule, said, places, filter_witness(node, found)), steps
 
     def first_above(
         self, node: Derivation, found: Guarantee[Any], places: list[int], steps: int
@@ -321,5 +329,10 @@ PRODUCERS: Final[Mapping[str, Producer]] = {
     "select/pair": Steps.best_of_runs,
     "select/above": Steps.first_above,
     "mixture": Steps.mixed,
+    "filter/zcdp": Steps.filtered,
+    "filter/gdp": Steps.filtered,
+    "filter/renyi": Steps.filtered,
+    "filter/approx-dp": Steps.filtered,
+    "filter/several": Steps.filtered,
 }
 """Every theorem that a certificate may cite, and what writes its step."""

@@ -68,7 +68,9 @@ def goal(state: State, relation: Relation) -> Guarantee[Relation]:
         case "pure-dp":
             return PureDP(epsilon=given["epsilon"], relation=relation)
         case "approx-dp":
-            return several_filters(**given, relation=relation)
+            known = state["limits"]
+            budgets = known and {way: numbers(limit) for way, limit in known.items()}
+            return several_filters(**given, relation=relation, budgets=budgets)
         case "zcdp":
             return ZCDP(rho=given["rho"], relation=relation)
         case "gdp":

@@ -16,6 +16,7 @@ from proofs.rules import (
     convert,
     correlated_gaussian,
     dominate,
+    filters,
     finite_mechanism,
     finite_pair,
     gdp_zcdp,
@@ -144,6 +145,13 @@ RULE_SETS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
             "select/profile": select_shifted_mixture.profile,
             "select/pair": select_best_of_runs.pair,
             "select/above-pair": select_threshold.pair,
+        },
+        "adaptive": {
+            "filter/zcdp": filters.zcdp,
+            "filter/gdp": filters.gdp,
+            "filter/renyi": filters.renyi,
+            "filter/approx-dp": filters.approx_dp,
+            "filter/several": filters.several,
         },
         "groups": {
             "parallel": compose.parallel,

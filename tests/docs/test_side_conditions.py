@@ -17,17 +17,23 @@ from accountant import (
     L1,
     L2,
     ZCDP,
+    AddRemove,
+    ApproxDPFilter,
     BoundedRange,
     FixedRuns,
+    GDPFilter,
     Guarantee,
     JointSensitivity,
     L2Contribution,
     LInf,
     Poisson,
     PoissonRuns,
+    PrivacyFilter,
     PureDP,
+    RenyiFilter,
     ReplaceOne,
     TruncatedNegativeBinomial,
+    ZCDPFilter,
     ZeroOut,
     choice,
     compose,
@@ -37,6 +43,7 @@ from accountant import (
     select,
     self_compose,
 )
+from accountant.adaptive.several_filters import limits, several_filters
 from accountant.theorems.composition.parallel_positions import parallel_positions
 from accountant.theorems.selection.above import select_above
 from accountant.theorems.subsampling.poisson import subsample_poisson
@@ -74,7 +81,7 @@ from tests.proofs.corpus import COMPUTATIONS, DELTA
 PAGE = import_module("scripts.theorems")
 RUNS = TruncatedNegativeBinomial(eta=1, gamma=Fraction(1, 2))
 BLANK = ZeroOut()
-NO_RULE_YET = {"spent before", "repeated positions"}
+NO_RULE_YET = {"repeated positions"}
 IMPLIED = {"mechanism/gaussian": {"sum of contributions"}}  # it only makes the sensitivity
 CERTIFICATES_ALONE = {"select/profile"}  # another rule for a theorem's node
 UNCERTIFIED = {"subsample/positions"}  # no rule of the checker yet
@@ -118,6 +125,7 @@ VERDICTS: Final = {
     "near minimum": r"misses the minimum by at most \d+ units, whatever the data",
     "spherical minimum": r"exact minimum over all w .* ideal spherical noise",
     "perturbed minimum": r"exact minimum over all w .* ideal Gaussian noise .*nothing else",
+    "spent before": r"chosen after looking at .* before (each|it)|true of it given that",
     "categories": r"one of \d+ categories, the same list for all datasets",
 }
 """How the checker, which shares no words with the library, says each condition."""
@@ -144,9 +152,29 @@ def _threshold(*, monotone: bool) -> Guarantee[Any]:
     return AboveThreshold(threshold_scale=1, query_scale=2, monotone=monotone).guarantee()
 
 
+def _spent(budget: PrivacyFilter[Any], *parts: Guarantee[Any]) -> Guarantee[Any]:
+    for part in parts:
+        budget.spend(part)
+    return budget.guarantee()
+
+
+def _several() -> Guarantee[Any]:
+    stated = {"epsilon": Fraction(1), "delta": Fraction(DELTA)}
+    found = limits(**stated, ways=("basic", "zcdp", "gdp"))
+    return several_filters(**stated, relation=AddRemove(), budgets=found)
+
+
+FILTERS: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
+    "zcdp": lambda: _spent(ZCDPFilter(rho=1), ZCDP(rho=1)),
+    "gdp": lambda: _spent(GDPFilter(mu=2), GDP(mu=1), GDP(mu=1)),
+    "renyi": lambda: _spent(RenyiFilter(order=8, epsilon=1), ZCDP(rho=Fraction(1, 16))),
+    "approx": lambda: _spent(ApproxDPFilter(epsilon=1, delta=DELTA), PureDP(epsilon=0.01)),
+    "several": _several,
+}
 NOISY: Final = (ReportNoisyMax, PermuteAndFlip)
 ASKED: Final[Mapping[str, Mapping[str, Any]]] = {
     "group": {},
+    **{f"filter {name}": {} for name in FILTERS},
     "first": {"epsilon": 0.5},
     "near separator": {"delta": 1e-4},
     "average": {"delta": 1e-4},
@@ -203,6 +231,7 @@ EXAMPLES: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
     "best of curves": lambda: select(ZCDP(rho=Fraction(1, 100)), PoissonRuns(rate=2)),
     "best of answers": lambda: select(PureDP(epsilon=Fraction(1, 8)), RUNS),
     "first": lambda: select_above(PureDP(epsilon=Fraction(1, 8)), FixedRuns(count=2)),
+    **{f"filter {name}": made for name, made in FILTERS.items()},
     "group": lambda: group(compose(PureDP(epsilon=1), ZCDP(rho=1)), size=2),
 }
 

@@ -13,14 +13,17 @@ import pytest
 
 from accountant import (
     GDP,
+    L2,
     RDP,
     ZCDP,
     ApproxDP,
     ApproxDPFilter,
     BudgetExceeded,
     GDPFilter,
+    NotCertified,
     NotImplied,
     ParameterError,
+    Poisson,
     PrivacyFilter,
     PrivacyProfile,
     PureDP,
@@ -31,6 +34,10 @@ from accountant import (
     compose,
     group,
 )
+from accountant.adaptive.gdp_filter import GDP_FILTER
+from accountant.adaptive.zcdp_filter import ZCDP_FILTER
+from mechanisms import Gaussian
+from proofs import VerifiedUnder, check
 
 Leaf = tuple[float, float]  # probabilities of one path under both datasets
 
@@ -207,3 +214,46 @@ def test_bad_budgets() -> None:
     ):
         with pytest.raises(ParameterError):
             make()
+
+
+SAMPLED = Gaussian(sigma=3, sensitivity=L2(1)).subsample(Poisson(sampling_rate=0.01)).repeat(100)
+SPENT: list[tuple[PrivacyFilter[Any], list[Any]]] = [
+    (ZCDPFilter(rho=1), [GDP(mu=0.5), PureDP(epsilon=0.5), ZCDP(rho=0.1)]),
+    (GDPFilter(mu=2), [GDP(mu=0.5), PureDP(epsilon=0.5)]),
+    (RenyiFilter(order=8, epsilon=1), [ZCDP(rho=0.01), SAMPLED.guarantee()]),
+    (ApproxDPFilter(epsilon=1, delta=1e-6), [ApproxDP(epsilon=0.05, delta=1e-8), GDP(mu=0.1)]),
+    (ApproxDPFilter(epsilon=1, delta=1e-6, failures=0), []),
+]
+
+
+def spent_filters() -> list[PrivacyFilter[Any]]:
+    """Filters of every kind, of copies of which something was spent."""
+    found = []
+    for budget, parts in SPENT:
+        used = copy.copy(budget)
+        for part in parts:
+            used.spend(part)
+        assert not budget.guarantee().derivation.premises  # a copy is spent apart
+        found.append(used)
+    return found
+
+
+@pytest.mark.parametrize("used", spent_filters(), ids=lambda used: type(used).__name__)
+def test_a_spent_filter_is_certified(used: PrivacyFilter[Any]) -> None:
+    """The checker accepts the budget with what was spent from it, and names what ran."""
+    guarantee = used.guarantee()
+    verdict = check(guarantee.certify())
+
+    assert isinstance(verdict, VerifiedUnder), verdict
+    assert ("in this run" in verdict.assumptions[-1]) == bool(guarantee.derivation.premises)
+
+
+def test_spends_that_proofs_find_dearer_are_not_certified() -> None:
+    """A conversion that a proof raises above all that is left is refused, and not claimed."""
+    for theorem, dearer, given in (
+        (ZCDP_FILTER, ZCDP(rho=2), {"rho": Fraction(1)}),
+        (GDP_FILTER, GDP(mu=2), {"mu_squared": Fraction(1)}),
+    ):
+        assert theorem.again is not None
+        with pytest.raises(NotCertified, match="leave a little of the budget unspent"):
+            theorem.again([dearer], given)

@@ -54,6 +54,7 @@ from accountant.theorems.subsampling.poisson import subsample_poisson
 from accountant.theorems.subsampling.without_replacement import subsample_without_replacement
 from mechanisms import Laplace
 from proofs import VerifiedUnder
+from tests.accountant.adaptive.test_filters import spent_filters
 from tests.proofs.corpus import COMPUTATIONS, training
 
 GEOMETRIC = TruncatedNegativeBinomial(eta=1, gamma=0.1)
@@ -224,6 +225,8 @@ def test_every_theorem_can_be_applied_again() -> None:
         map_records(GDP(mu=1), description="clipping"),
         parallel_positions(*(GDP(mu=mu, relation=ReplaceOne()) for mu in (1, 2))),
     ]
+    used = [spent.guarantee() for spent in spent_filters()]
+    more += [guarantee for guarantee in used if guarantee.derivation.premises]
     made = [make() for make in COMPUTATIONS.values()] + [make() for make, _ in CASES.values()]
     seen = set()
     for node in (node for one in [*made, *more] for node in _nodes(one.derivation)):

@@ -1,0 +1,60 @@
+"""Witnesses that the budget of a filter implies what is claimed of everything it admits."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from accountant.adaptive.several_filters import shares
+from accountant.arithmetic.enclosure import float_down, float_up
+from accountant.certificates.format.serialize import Object
+from accountant.certificates.single_number.renyi import best_order
+from accountant.errors import NotCertified
+from accountant.guarantees.approx_dp import ApproxDP
+from accountant.guarantees.derivation import Derivation
+from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.zcdp import ZCDP
+from proofs.certificate import Json, show_rational
+
+
+def filter_witness(node: Derivation, found: Guarantee[Any]) -> Object:
+    """Return the witness of a filter's step.
+
+    Raises:
+        NotCertified: the budget is not divided among the filters yet.
+    """
+    if not isinstance(found, ApproxDP):
+        return {}
+    given: dict[str, Any] = dict(node.parameters)
+    epsilon = found.stated_epsilon
+    if node.rule == "filter/approx-dp":
+        rho, failures = given["rho"], given["failures"]
+        order = _order(rho, epsilon, found.stated_delta - failures)
+        return {"rho": show_rational(rho), "failures": show_rational(failures), "order": order}
+    if not given:
+        raise NotCertified(
+            "the budget is divided among its filters by the first spend; certify it afterwards"
+        )
+    return {"filters": _listed(epsilon, found.stated_delta, given)}
+
+
+def _listed(epsilon: Fraction, delta: Fraction, given: dict[str, tuple[Fraction, ...]]) -> Json:
+    """Return the filters that share a delta."""
+    listed: list[Json] = []
+    for way, share in shares(delta, given).items():
+        size = show_rational(given[way][0])
+        one: Object = {"way": way, "delta": show_rational(share)}
+        if way == "zcdp":
+            one |= {"rho": size, "order": _order(given[way][0], epsilon, share)}
+        else:
+            one["epsilon" if way == "basic" else "mu_squared"] = size
+        listed.append(one)
+    return listed
+
+
+def _order(rho: Fraction, epsilon: Fraction, delta: Fraction) -> str:
+    """Return the order at which rho-zCDP implies (epsilon, delta)-DP most easily."""
+    if not rho or not delta:
+        return "2"
+    order = best_order(ZCDP(rho=rho), float_up(epsilon), float_down(delta))
+    return show_rational(order)

@@ -1,0 +1,195 @@
+"""Budgets that are spent after looking at outputs; proofs in proofs/theory/filters.md."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import partial
+from typing import Final
+
+from flint import arb
+
+from proofs.balls.arithmetic import ball, exact, exact_sum, require_at_most, show
+from proofs.contents import openable
+from proofs.errors import RefusedError
+from proofs.fields import Fields
+from proofs.limits import PER_COMPARISON
+from proofs.logic.rule import Application
+from proofs.logic.statement import GDP, RDP, ZCDP, ApproxDP, PureDP
+from proofs.pairs.gaussian import gaussian_profile
+from proofs.rules.compose import divergences, look_up
+from proofs.rules.renyi_to_delta import delta_at
+
+_MOST_FILTERS: Final = 10
+_LOOKING: Final = (
+    "runs mechanisms one after another, each chosen after looking at what was released before and "
+    "at nothing else of the data"
+)
+_ALONE: Final = (
+    "and releases a function of their outputs alone that is the same for all datasets, and "
+    "nothing else"
+)
+
+
+def zcdp(step: Application) -> tuple[str, ...]:
+    """All outputs together are rho-zCDP if the rho_i add up to at most rho on every path.
+
+    Source: Whitehouse, Ramdas, Rogers & Wu (arXiv:2203.05481). Proof: filters.md, 2.
+    """
+    rho = step.concludes(ZCDP).rho
+    _within(exact_sum(part.rho for part in step.every(ZCDP, least=0)), rho, "rho")
+    return _assumed(
+        step,
+        "is rho-zCDP for a rho that is fixed by that",
+        f"on every path these rho add up to at most {exact(rho)}",
+    )
+
+
+def gdp(step: Application) -> tuple[str, ...]:
+    """All outputs together are mu-GDP if the mu_i^2 add up to at most mu^2 on every path.
+
+    Source: Smith & Thakurta (arXiv:2210.17520). Proof: filters.md, 3.
+    """
+    squared = step.concludes(GDP).mu_squared
+    _within(exact_sum(part.mu_squared for part in step.every(GDP, least=0)), squared, "mu^2")
+    return _assumed(
+        step,
+        "is mu-GDP for a mu that is fixed by that",
+        f"on every path these mu^2 add up to at most {exact(squared)}",
+    )
+
+
+def renyi(step: Application) -> tuple[str, ...]:
+    """At one order all outputs have the divergence up to which those of the parts add up.
+
+    Source: Feldman & Zrnic (arXiv:2008.11193). Proof: filters.md, 1.
+    """
+    points = step.concludes(RDP).points
+    if len(points) != 1:
+        raise RefusedError("the rule concludes about one order, which is fixed in advance")
+    ((order, most),) = points
+    parts = step.every(RDP, least=0)
+    step.budget.spend(sum(look_up(part.points) for part in parts))
+    _within(exact_sum(divergences(part.points)(order) for part in parts), most, "divergences")
+    return _assumed(
+        step,
+        f"has a Renyi divergence at order {exact(order)} below a bound that is fixed by that",
+        f"on every path these bounds add up to at most {exact(most)}",
+    )
+
+
+def approx_dp(step: Application) -> tuple[str, ...]:
+    """All outputs are (epsilon, delta)-DP if rho-zCDP implies (epsilon, delta - failures)-DP.
+
+    Premises are rho_i-zCDP, e_i-DP or (e_i, d_i)-DP; e_i tanh(e_i/2) and the other rho_i add up to
+    at most rho, the d_i to at most failures.
+    Source: Whitehouse, Ramdas, Rogers & Wu (arXiv:2203.05481). Proof: filters.md, 4.
+    """
+    claim = step.concludes(ApproxDP)
+    rho = step.witness.rational("rho", least=0)
+    failures = step.witness.rational("failures", least=0, most=claim.delta)
+    order = step.witness.rational("order")
+    concentrated, pure, failed = [], [], []
+    for part in step.every(object, least=0):
+        if isinstance(part, ZCDP):
+            concentrated.append(part.rho)
+        elif isinstance(part, PureDP):
+            pure.append(part.epsilon)
+        elif isinstance(part, ApproxDP):
+            pure.append(part.epsilon)
+            failed.append(part.delta)
+        else:
+            raise RefusedError("the rule takes zcdp, pure-dp and approx-dp")
+    step.budget.spend(PER_COMPARISON * len(pure))
+    _within(exact_sum(failed), failures, "deltas")
+    known, epsilons = exact_sum(concentrated), [epsilon for epsilon in pure if epsilon]
+    if epsilons:
+        require_at_most(partial(_tanh_sum, known, epsilons), partial(ball, rho), "the sum of rho")
+    else:
+        _within(known, rho, "rho")
+    _concentrated(rho, order, claim.epsilon, claim.delta - failures)
+    return _assumed(
+        step,
+        "is rho-zCDP, or (e, d)-DP with rho = e tanh(e/2), for numbers that are fixed by that",
+        f"on every path these rho add up to at most {exact(rho)} and these d to at most "
+        f"{exact(failures)}",
+    )
+
+
+def several(step: Application) -> tuple[str, ...]:
+    """Filters of (epsilon, delta_j)-DP each, of which one admits all that runs. Proof: 7.
+
+    The delta_j add up to at most delta.
+    """
+    step.axiom()
+    claim = step.concludes(ApproxDP)
+    listed = [Fields(item, "a filter") for item in step.witness.items("filters")]
+    if not 0 < len(listed) <= _MOST_FILTERS:
+        raise RefusedError(f"the rule takes 1 to {_MOST_FILTERS} filters")
+    step.budget.spend(PER_COMPARISON * len(listed))
+    shares, words = [], []
+    for one in listed:
+        share = one.rational("delta", least=0, most=1)
+        shares.append(share)
+        words.append(_one_of_several(one, claim.epsilon, share))
+        one.close()
+    _within(exact_sum(shares), claim.delta, "shares of delta")
+    filters = openable("; ".join(words))
+    told = (
+        f"{_LOOKING}, and only if one of these budgets has admitted it and every one before it, "
+        "what it costs there being fixed by what was released before and true of it given that: "
+        f"{filters}; {_ALONE}"
+    )
+    return (told,)
+
+
+def _one_of_several(one: Fields, epsilon: Fraction, share: Fraction) -> str:
+    """Accept a budget that implies (epsilon, share)-DP, and say what it is."""
+    way = one.words("way")
+    if way == "basic":
+        size = one.rational("epsilon", least=0)
+        _within(size, epsilon, "epsilon")
+        return f"sums of e at most {exact(size)} and of d at most {exact(share)} of (e, d)-DP"
+    if way == "zcdp":
+        rho = one.rational("rho", least=0)
+        _concentrated(rho, one.rational("order"), epsilon, share)
+        return f"a sum of rho at most {exact(rho)} of rho-zCDP"
+    if way == "gdp":
+        squared = one.rational("mu_squared", least=0)
+        if squared:
+            value = partial(_gaussian_delta, squared, epsilon)
+            require_at_most(value, partial(ball, share), "delta of the sum of mu^2")
+        return f"a sum of mu^2 at most {exact(squared)} of mu-GDP"
+    raise RefusedError("a filter is basic, zcdp or gdp")
+
+
+def _gaussian_delta(squared: Fraction, epsilon: Fraction) -> arb:
+    return gaussian_profile(squared, ball(epsilon))
+
+
+def _tanh_sum(known: Fraction, epsilons: list[Fraction]) -> arb:
+    return sum((ball(e) * ball(e / 2).tanh() for e in epsilons), ball(known))
+
+
+def _concentrated(rho: Fraction, order: Fraction, epsilon: Fraction, delta: Fraction) -> None:
+    """Accept if rho-zCDP implies (epsilon, delta)-DP at an order above 1."""
+    if order <= 1:
+        raise RefusedError("a Renyi order must be above 1")
+    if rho:
+        value = partial(_delta_of_rho, rho, order, epsilon)
+        require_at_most(value, partial(ball, delta), "delta of the sum of rho")
+
+
+def _delta_of_rho(rho: Fraction, order: Fraction, epsilon: Fraction) -> arb:
+    return delta_at(ball(rho * order), order, ball(epsilon))
+
+
+def _within(total: Fraction, most: Fraction, what: str) -> None:
+    if total > most:
+        raise RefusedError(f"the {what} add up to {show(total)}, above {show(most)}")
+
+
+def _assumed(step: Application, each: str, paths: str) -> tuple[str, ...]:
+    """Return, in words, what runs under a budget, and which mechanisms did."""
+    names = openable(" and ".join(name for name in step.mechanisms if name))
+    ran = f", in this run {names}" if step.mechanisms else ""
+    return (f"{_LOOKING}{ran}; given what was released before each {each}, and {paths}; {_ALONE}",)

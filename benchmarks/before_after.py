@@ -1,4 +1,4 @@
-"""Compare the last commit with an earlier one in one run: ``python -m benchmarks.before_after REV``.
+"""Compare the last commit with an earlier one in one run, as ``benchmarks.before_after REV``.
 
 Each question is answered by fresh processes of both in turn, after a similar one that loads what is
 needed. Times are of the processor, so that other work on the machine matters little; the ratio is

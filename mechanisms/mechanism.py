@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypedDict, final
+from typing import TYPE_CHECKING, Generic, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from accountant.run_counts.law import RunLaw
 from accountant.sampling.schemes import SamplingScheme
 from mechanisms import parameters
 from mechanisms.outputs import Output, Outputs, flatten, unpack
+from mechanisms.parameters import Arguments
 from mechanisms.queries.query import Query, require_query
 from mechanisms.samplers.rng import Rng, as_rng
 
@@ -159,7 +160,7 @@ class Mechanism(ABC, Generic[R]):
         return mechanisms.Thresholded(self, runs, threshold, score)
 
 
-class QueryArguments(TypedDict, total=False):
+class QueryArguments(Arguments, total=False):
     """What every constructor of a ``QueryMechanism`` takes."""
 
     query: Query | None

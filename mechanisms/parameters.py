@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Final, TypeVar
+from typing import Final, TypedDict, TypeVar
 
 from accountant.errors import ParameterError
 from accountant.guarantees.rounding import show
@@ -13,6 +13,16 @@ from accountant.sensitivity import L1, L2, Sensitivity
 from accountant.side_conditions import ONE_SHAPE, OUTPUT_ALONE, RANDOM_BITS, SENSITIVITY
 
 S = TypeVar("S", bound=Sensitivity)
+
+
+class Arguments(TypedDict, total=False):
+    """What a constructor takes besides the relation, for both of its overloads.
+
+    Without a relation it makes a mechanism under add-remove, or whatever its default is, and with
+    one a mechanism under that. A default of a type variable would let type checkers take one for
+    the other.
+    """
+
 
 DEFAULT_RELATION: Final = AddRemove()
 

@@ -14,9 +14,9 @@ from accountant.arguments import Number
 from accountant.errors import ParameterError
 from accountant.guarantees.guarantee import Guarantee
 from accountant.relation import R
-from accountant.sensitivity import LInf
 from accountant.theorems.composition.compose import compose
 from accountant.theorems.composition.post_process import post_process
+from mechanisms.learning.mistake_exponential import fewest_mistakes
 from mechanisms.learning.noisy_mistakes import mistakes
 from mechanisms.learning.one_vs_rest import OneVsRest
 from mechanisms.learning.projected import Projected
@@ -24,7 +24,6 @@ from mechanisms.learning.sum_learner import SumLearner
 from mechanisms.mechanism import Mechanism
 from mechanisms.outputs import Outputs
 from mechanisms.samplers.rng import Rng
-from mechanisms.selection.exponential import ExponentialMechanism
 
 Fitted = SumLearner[R] | OneVsRest[R] | Projected[R]
 
@@ -90,7 +89,7 @@ class Boosted(Mechanism[R]):
         """
         fits = self.base.repeat(self.runs).guarantee()
         return post_process(
-            compose(fits, self._pick().guarantee()),
+            compose(fits, fewest_mistakes(self.epsilon, self.relation).guarantee()),
             description="looking up the weights of the fit that was picked",
         )
 
@@ -102,14 +101,5 @@ class Boosted(Mechanism[R]):
         """The picked fits on one dataset."""
         fits = self.base.draw([data], count * self.runs, rng)[0]
         counts = mistakes(np.asarray(fits["weights"]), data).reshape(count, self.runs)
-        picked = self._pick().draw(list(-counts), 1, rng)[:, 0]
+        picked = fewest_mistakes(self.epsilon, self.relation).draw(list(-counts), 1, rng)[:, 0]
         return np.asarray(fits.reshape(count, self.runs)[np.arange(count), picked])
-
-    def _pick(self) -> ExponentialMechanism[R]:
-        """The exponential mechanism on the negative numbers of mistakes."""
-        return ExponentialMechanism(
-            epsilon=self.epsilon,
-            sensitivity=LInf(1),
-            monotone=not self.relation.symmetric,
-            relation=self.relation,
-        )

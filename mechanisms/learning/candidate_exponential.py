@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Required, TypedDict, Unpack, final, overload
+from typing import Required, Unpack, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,11 +16,10 @@ from mechanisms import parameters
 from mechanisms.learning.halfspace import mistakes_within
 from mechanisms.learning.mistake_exponential import MistakeExponential, checked
 from mechanisms.learning.records import GridRecords
+from mechanisms.parameters import Arguments
 
 
-class _Arguments(TypedDict, total=False):
-    """What the constructor takes besides the relation."""
-
+class _Arguments(Arguments, total=False):
     candidates: Required[ArrayLike]
     margin: Required[Number]
     epsilon: Required[Number]

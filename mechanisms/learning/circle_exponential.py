@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Required, TypedDict, Unpack, final, overload
+from typing import Final, Required, Unpack, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +20,12 @@ from mechanisms.learning.halfspace import signed
 from mechanisms.learning.maps.turns import cosine, sine
 from mechanisms.learning.mistake_exponential import MistakeExponential, checked
 from mechanisms.learning.records import GridRecords
+from mechanisms.parameters import Arguments
 
 _MOST_DIRECTIONS: Final = 2**20
 
 
-class _Arguments(TypedDict, total=False):
-    """What the constructor takes besides the relation."""
-
+class _Arguments(Arguments, total=False):
     margin: Required[Number]
     epsilon: Required[Number]
     norm: Number | None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Required, TypedDict, Unpack, final, overload
+from typing import Required, Unpack, final, overload
 
 import numpy as np
 
@@ -26,14 +26,13 @@ from mechanisms.mechanism import Mechanism
 from mechanisms.noise.broadcast import on_grid as in_data_units, repeated_values
 from mechanisms.noise.gaussian import Gaussian
 from mechanisms.outputs import Outputs
+from mechanisms.parameters import Arguments
 from mechanisms.samplers import default_granularity, gaussian_rounded
 from mechanisms.samplers.rng import Rng
 from mechanisms.samplers.sampler_arguments import scale
 
 
-class _Arguments(TypedDict, total=False):
-    """What the constructor takes besides the relation."""
-
+class _Arguments(Arguments, total=False):
     classes: Required[int]
     sigma: Required[Number]
     count_sigma: Number | None

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import lcm
-from typing import Required, TypedDict, Unpack, final, overload
+from typing import Required, Unpack, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,6 @@ from accountant.arguments import Number
 from accountant.errors import ParameterError
 from accountant.guarantees.bounded_range import BoundedRange
 from accountant.relation import R, Relation, ReplaceOne
-from accountant.sensitivity import LInf
 from accountant.theorems.composition.post_process import post_process
 from mechanisms import parameters
 from mechanisms.learning.covers.cover import Cover
@@ -27,19 +26,18 @@ from mechanisms.learning.halfspace import signed, signs
 from mechanisms.learning.level_sampling import Block, Mistakes, Progress, draw_candidates
 from mechanisms.learning.maps.feature_map import FeatureMap, LinearMap
 from mechanisms.learning.margin_descent import checked_map
+from mechanisms.learning.mistake_exponential import fewest_mistakes
 from mechanisms.learning.records import on_grid
 from mechanisms.mechanism import Mechanism
 from mechanisms.outputs import Outputs
+from mechanisms.parameters import Arguments
 from mechanisms.samplers import categorical_exp
 from mechanisms.samplers.rng import Rng
-from mechanisms.selection.exponential import ExponentialMechanism
 
 Priors = tuple[Fraction, ...]
 
 
-class _Arguments(TypedDict, total=False):
-    """What the constructor takes besides the relation."""
-
+class _Arguments(Arguments, total=False):
     cover: Required[Cover | CoverUnion]
     map: FeatureMap | None
     epsilon: Number | None
@@ -141,7 +139,7 @@ class ExponentialHalfspaces(Mechanism[R]):
     @property
     def factor(self) -> Fraction:
         """What a mistake counts in the exponent: epsilon, half of it if records are replaced."""
-        return self._mechanism().factor
+        return fewest_mistakes(self.epsilon, self.relation).factor
 
     def guarantee(self) -> BoundedRange[R]:
         """State epsilon-bounded range of the direction that is looked up."""
@@ -151,7 +149,9 @@ class ExponentialHalfspaces(Mechanism[R]):
             f"looking up the direction of an index, {prior} in the list of candidates, of "
             f"{self.cover.description}, {said}"
         )
-        return post_process(self._mechanism().guarantee(), description=description)
+        return post_process(
+            fewest_mistakes(self.epsilon, self.relation).guarantee(), description=description
+        )
 
     def excess(self, *, failure: Number, part: int | None = None) -> float:
         """Bound how many mistakes the pick makes beyond the best candidate.
@@ -228,15 +228,6 @@ class ExponentialHalfspaces(Mechanism[R]):
         cover, plan, offset = [one for one in self._covers() if one[2] <= index][-1]
         (direction,) = cover.directions(index - offset, index - offset + 1)
         return plan.back(direction) if isinstance(plan, LinearMap) else direction
-
-    def _mechanism(self) -> ExponentialMechanism[R]:
-        """The exponential mechanism on the negative numbers of mistakes."""
-        return ExponentialMechanism(
-            epsilon=self.epsilon,
-            sensitivity=LInf(1),
-            monotone=not self.relation.symmetric,
-            relation=self.relation,
-        )
 
     def _covers(self) -> list[tuple[Cover, FeatureMap | None, int]]:
         """Every cover, its map, and the number of its first direction."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Required, TypedDict, Unpack, final, overload
+from typing import Final, Required, Unpack, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,7 @@ from mechanisms.learning.halfspace import signed
 from mechanisms.learning.maps.feature_map import checked_seed
 from mechanisms.learning.mistake_exponential import MistakeExponential, checked
 from mechanisms.learning.records import GridRecords
+from mechanisms.parameters import Arguments
 from mechanisms.samplers.rng import ReplayRng
 
 _LAYERS: Final = 2
@@ -27,9 +28,7 @@ _LAYERS: Final = 2
 _FLAT: Final = 4.97
 
 
-class _Arguments(TypedDict, total=False):
-    """What the constructor takes besides the relation."""
-
+class _Arguments(Arguments, total=False):
     architecture: Required[tuple[int, ...]]
     candidates: Required[int]
     seed: Required[int]

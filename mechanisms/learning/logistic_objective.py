@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, Required, TypedDict, Unpack, final, overload
+from typing import Any, Final, Required, Unpack, final, overload
 
 import numpy as np
 
@@ -35,6 +35,7 @@ from mechanisms.learning.records import on_grid
 from mechanisms.mechanism import Mechanism
 from mechanisms.noise.gaussian import Gaussian
 from mechanisms.outputs import Outputs
+from mechanisms.parameters import Arguments
 from mechanisms.samplers import gaussian_rounded
 from mechanisms.samplers.rng import Rng
 from mechanisms.samplers.sampler_arguments import scale
@@ -52,9 +53,7 @@ _OUTPUT_SHARE: Final = Fraction(2**9, 2**16 + 1)
 _ENTRIES: Final = 2**22
 
 
-class _Arguments(TypedDict, total=False):
-    """What the constructor takes besides the relation."""
-
+class _Arguments(Arguments, total=False):
     sigma: Required[Number]
     regulariser: Required[Number]
     norm: Number | None

@@ -41,8 +41,6 @@ class MappedArguments(TypedDict, total=False):
 
 
 class _Arguments(MappedArguments, total=False):
-    """What the constructor takes besides the relation."""
-
     steps: Required[int]
     average: bool
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Required, TypedDict, Unpack, final, overload
+from typing import Required, Unpack, final, overload
 
 import numpy as np
 
@@ -15,11 +15,10 @@ from mechanisms.learning.bounded_updates import Contributions, NoisySums
 from mechanisms.learning.halfspace import mistakes_within
 from mechanisms.learning.records import GridRecords
 from mechanisms.learning.sum_learner import SumLearner, checked
+from mechanisms.parameters import Arguments
 
 
-class _Arguments(TypedDict, total=False):
-    """What the constructor takes besides the relation."""
-
+class _Arguments(Arguments, total=False):
     sigma: Required[Number]
     norm: Number | None
     features: int | None

@@ -64,14 +64,15 @@ class MistakeExponential(Mechanism[R], ABC):
     def guarantee(self) -> Guarantee[R]:
         """State epsilon-bounded range of the direction that is looked up."""
         return post_process(
-            self._mechanism().guarantee(), description="looking up the candidate of an index"
+            fewest_mistakes(self.epsilon, self.relation).guarantee(),
+            description="looking up the candidate of an index",
         )
 
     @final
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Pick ``count`` times on each dataset: records of shape (len(datasets), count)."""
         scores = [-self.mistakes(data) for data in datasets]
-        picked = self._mechanism().draw(scores, count, rng)
+        picked = fewest_mistakes(self.epsilon, self.relation).draw(scores, count, rng)
         directions = self._directions()
         fields = [("index", np.int64), ("weights", np.float64, directions.shape[1:])]
         outputs = np.recarray(picked.shape, dtype=fields)
@@ -91,15 +92,15 @@ class MistakeExponential(Mechanism[R], ABC):
         limit = math.floor(min(self.margin / unit, Fraction(2)) * 2**PRODUCT_BITS)
         return self._mistakes(records, float(limit))
 
-    @final
-    def _mechanism(self) -> ExponentialMechanism[R]:
-        """The exponential mechanism on the negative numbers of mistakes."""
-        return ExponentialMechanism(
-            epsilon=self.epsilon,
-            sensitivity=LInf(1),
-            monotone=not self.relation.symmetric,
-            relation=self.relation,
-        )
+
+def fewest_mistakes(epsilon: Fraction, relation: R) -> ExponentialMechanism[R]:
+    """The exponential mechanism on the negative numbers of mistakes."""
+    return ExponentialMechanism(
+        epsilon=epsilon,
+        sensitivity=LInf(1),
+        monotone=not relation.symmetric,
+        relation=relation,
+    )
 
 
 def checked(

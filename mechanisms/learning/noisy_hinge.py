@@ -25,8 +25,6 @@ _KEPT: Final = Fraction(96, 100)
 
 
 class _Arguments(SumArguments, total=False):
-    """What the constructor takes besides the relation."""
-
     margin: Required[Number]
     expected_size: Required[int]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Required, TypedDict, Unpack, final, overload
+from typing import Final, Required, Unpack, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from mechanisms.learning.kesler_perceptron import KeslerPerceptron
 from mechanisms.learning.maps.feature_map import FeatureMap
 from mechanisms.noise.gaussian import Gaussian
 from mechanisms.outputs import Outputs
+from mechanisms.parameters import Arguments
 from mechanisms.samplers.rng import Rng
 from mechanisms.samplers.sampler_arguments import scale
 
@@ -28,9 +29,7 @@ from mechanisms.samplers.sampler_arguments import scale
 _ENTRIES: Final = 2**22
 
 
-class _Arguments(TypedDict, total=False):
-    """What the constructor takes besides the relation."""
-
+class _Arguments(Arguments, total=False):
     sigma: Required[Number]
     map: FeatureMap | None
 

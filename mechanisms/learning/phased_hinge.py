@@ -45,8 +45,6 @@ _LEAST: Final = 4
 
 
 class _Arguments(MappedArguments, total=False):
-    """What the constructor takes besides the relation."""
-
     sampling: str
 
 

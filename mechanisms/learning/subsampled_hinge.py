@@ -24,8 +24,6 @@ _LARGEST_DECAY: Final = 2
 
 
 class _Arguments(SumArguments, total=False):
-    """What the constructor takes besides the relation and the sampling."""
-
     learning_rate: Required[Number]
     decay: Number
 

@@ -43,8 +43,6 @@ MECHANISM_LOCAL_HASHING: Final = Theorem(
 
 
 class _Arguments(ReportArguments, total=False):
-    """What the constructor takes besides the relation."""
-
     cells: int | None
 
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, Required, Unpack, final, overload
 
-import numpy as np
-
 from accountant import arguments
 from accountant.arguments import Number
 from accountant.errors import ParameterError
@@ -21,10 +19,11 @@ from accountant.pairs.randomized_response import RandomizedResponsePair
 from accountant.relation import AddRemove, R, Relation
 from accountant.side_conditions import CATEGORIES, OUTPUT_ALONE, RANDOM_BITS
 from mechanisms import parameters
+from mechanisms.local.values import one_category
 from mechanisms.mechanism import QueryArguments, QueryMechanism
 from mechanisms.noise.broadcast import repeated_values
 from mechanisms.outputs import Outputs
-from mechanisms.queries.query import Query, whole_values
+from mechanisms.queries.query import Query
 from mechanisms.samplers import randomized_response
 from mechanisms.samplers.rng import Rng
 
@@ -38,8 +37,6 @@ MECHANISM_RANDOMIZED_RESPONSE: Final = Theorem(
 
 
 class _Arguments(QueryArguments, total=False):
-    """What the constructor takes besides the relation."""
-
     epsilon: Required[Number]
     categories: int
 
@@ -119,10 +116,5 @@ class RandomizedResponse(QueryMechanism[R]):
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Return categories as int64 of shape (datasets, count)."""
-        truth = whole_values(self.query, datasets)
-        if truth.ndim != 1 or truth.min() < 0 or truth.max() >= self.categories:
-            raise ParameterError(
-                "value", np.squeeze(truth).tolist(), f"one category, 0 to {self.categories - 1}"
-            )
-        values = repeated_values(truth, count)
+        values = repeated_values(one_category(self.query, datasets, self.categories), count)
         return randomized_response(values, self.categories, self.epsilon, rng)

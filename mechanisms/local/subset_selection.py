@@ -43,8 +43,6 @@ MECHANISM_SUBSET_SELECTION: Final = Theorem(
 
 
 class _Arguments(ReportArguments, total=False):
-    """What the constructor takes besides the relation."""
-
     size: int | None
 
 

@@ -45,8 +45,6 @@ MECHANISM_UNARY_ENCODING: Final = Theorem(
 
 
 class _UnaryEncodingArguments(ReportArguments, total=False):
-    """What the constructor takes besides the relation."""
-
     symmetric: bool
 
 
@@ -145,8 +143,6 @@ class UnaryEncoding(QueryMechanism[R]):
 
 
 class _RapporArguments(QueryArguments, total=False):
-    """What the constructor takes besides the relation."""
-
     f: Required[Number]
     one: Required[Number]
     zero: Required[Number]

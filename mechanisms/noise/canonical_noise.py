@@ -24,7 +24,7 @@ from mechanisms.mechanism import QueryArguments, QueryMechanism
 from mechanisms.noise.broadcast import add_whole, repeated_values
 from mechanisms.noise.finite_mechanism import MECHANISM_FINITE
 from mechanisms.outputs import Outputs
-from mechanisms.queries.query import Query, whole_values
+from mechanisms.queries.query import Query, one_integer
 from mechanisms.samplers.integers import uniform_below
 from mechanisms.samplers.law import from_law
 from mechanisms.samplers.rng import Rng
@@ -35,8 +35,6 @@ _BITS: Final = 16
 
 
 class _Arguments(QueryArguments, total=False):
-    """What the constructor takes besides the relation."""
-
     epsilon: Required[Number]
     delta: Required[Number]
     sensitivity: Required[L1]
@@ -148,10 +146,7 @@ class CanonicalNoise(QueryMechanism[R]):
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Value plus noise: integers of shape (datasets, count)."""
-        truth = whole_values(self.query, datasets)
-        if truth.ndim != 1:
-            raise ParameterError("value", truth[0].tolist(), "one integer, not an array")
-        values, masses = repeated_values(truth, count), self.masses()
+        values, masses = repeated_values(one_integer(self.query, datasets), count), self.masses()
         units = parameters.whole_part(self.sensitivity.value)
         steps = from_law(masses, values.size, rng) - len(masses) // 2
         inside = uniform_below(units, values.size, rng) - units // 2

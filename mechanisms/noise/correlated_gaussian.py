@@ -24,9 +24,9 @@ from accountant.relation import AddRemove, R, Relation
 from accountant.sensitivity import L1, L2, Differences, LInf
 from accountant.side_conditions import ONE_SHAPE, OUTPUT_ALONE, RANDOM_BITS, SENSITIVITY
 from mechanisms import parameters
-from mechanisms.mechanism import Mechanism
+from mechanisms.mechanism import QueryMechanism
 from mechanisms.outputs import Outputs
-from mechanisms.queries.query import Query, real_values, require_query
+from mechanisms.queries.query import Query, real_values
 from mechanisms.samplers import default_granularity
 from mechanisms.samplers.gaussian_rounded import gaussian_rounded_rational
 from mechanisms.samplers.rng import Rng
@@ -48,7 +48,7 @@ _ROOM: Final = (1e-13, 1e-10, 1e-7)  # By which an eigenvalue is raised. Heurist
 
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class CorrelatedGaussian(Mechanism[R]):
+class CorrelatedGaussian(QueryMechanism[R]):
     """Add a normal vector of a covariance to a vector, and release the sum as one.
 
     The noise is A E, A triangular with ones on its diagonal, E_i independent of standard deviation
@@ -112,16 +112,13 @@ class CorrelatedGaussian(Mechanism[R]):
         query: Query | None = None,
     ) -> None:
         factor, sigmas = _factors(covariance)
-        object.__setattr__(self, "factor", factor)
-        object.__setattr__(self, "sigmas", sigmas)
-        object.__setattr__(self, "sensitivity", _required(sensitivity, len(sigmas)))
-        object.__setattr__(self, "relation", parameters.require_relation(relation))
-        object.__setattr__(self, "query", require_query(query))
-
-    @property
-    def acts_on_records(self) -> bool:
-        """Whether the mechanism carries its query."""
-        return self.query is not None
+        self._state(
+            relation,
+            query,
+            factor=factor,
+            sigmas=sigmas,
+            sensitivity=_required(sensitivity, len(sigmas)),
+        )
 
     def guarantee(self) -> GDP[R]:
         """mu-GDP, mu the largest norm of a change that the noise gives."""

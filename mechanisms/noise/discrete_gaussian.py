@@ -35,8 +35,6 @@ MECHANISM_DISCRETE_GAUSSIAN_ZCDP: Final = Theorem(
 
 
 class _Arguments(QueryArguments, total=False):
-    """What the constructor takes besides the relation."""
-
     sigma: Required[Number]
     sensitivity: Required[L1 | L2]
 

@@ -32,8 +32,6 @@ MECHANISM_DISCRETE_LAPLACE: Final = Theorem(
 
 
 class _Arguments(QueryArguments, total=False):
-    """What the constructor takes besides the relation."""
-
     scale: Required[Number]
     sensitivity: Required[L1]
 

@@ -35,8 +35,6 @@ MECHANISM_GAUSSIAN: Final = Theorem(
 
 
 class _Arguments(QueryArguments, total=False):
-    """What the constructor takes besides the relation."""
-
     sigma: Required[Number]
     sensitivity: Required[L2 | L2Contribution]
     granularity: Number | None

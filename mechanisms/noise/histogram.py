@@ -38,8 +38,6 @@ MECHANISM_HISTOGRAM: Final = Theorem(
 
 
 class _Arguments(QueryArguments, total=False):
-    """What the constructor takes besides the relation."""
-
     scale: Required[Number]
     noise: Noise
     contributions: int

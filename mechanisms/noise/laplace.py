@@ -37,8 +37,6 @@ MECHANISM_LAPLACE_JOINT: Final = Theorem(
 
 
 class _Arguments(QueryArguments, total=False):
-    """What the constructor takes besides the relation."""
-
     scale: Required[Number]
     sensitivity: Required[L1 | JointSensitivity]
     granularity: Number | None

@@ -33,8 +33,6 @@ _MOST_UNITS: Final = 2**14
 
 
 class _Arguments(QueryArguments, total=False):
-    """What the constructor takes besides the relation."""
-
     variance: Required[Number]
     sensitivity: Required[L1 | L2]
 

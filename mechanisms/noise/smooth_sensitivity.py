@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, Required, TypedDict, Unpack, final, overload
+from typing import Any, Final, Required, Unpack, final, overload
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from mechanisms import parameters
 from mechanisms.mechanism import QueryMechanism
 from mechanisms.noise.broadcast import on_grid
 from mechanisms.outputs import Outputs
+from mechanisms.parameters import Arguments
 from mechanisms.queries.query import Query, real_values
 from mechanisms.samplers.cauchy_rounded import cauchy_rounded
 from mechanisms.samplers.enclosure import exp_minus
@@ -149,9 +150,7 @@ class _BoundOf:
         return self.median.bound(records)
 
 
-class _Arguments(TypedDict, total=False):
-    """What the constructor takes besides the relation."""
-
+class _Arguments(Arguments, total=False):
     query: Required[Query]
     bound: Required[SmoothBound]
     scale: Required[Number]

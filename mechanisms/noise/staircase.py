@@ -26,7 +26,7 @@ from mechanisms.mechanism import QueryArguments, QueryMechanism
 from mechanisms.noise.broadcast import add_whole, repeated_values
 from mechanisms.noise.finite_mechanism import MECHANISM_FINITE
 from mechanisms.outputs import Outputs
-from mechanisms.queries.query import Query, whole_values
+from mechanisms.queries.query import Query, one_integer
 from mechanisms.samplers.coins import bernoulli
 from mechanisms.samplers.enclosure import exp_minus
 from mechanisms.samplers.geometric import geometric_ratio
@@ -40,8 +40,6 @@ _BITS: Final = 20  # Of 1 - b, and of b: how close it is to that of epsilon. Heu
 
 
 class _Arguments(QueryArguments, total=False):
-    """What the constructor takes besides the relation."""
-
     epsilon: Required[Number]
     sensitivity: Required[L1]
     width: int | None
@@ -153,10 +151,7 @@ class Staircase(QueryMechanism[R]):
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Value plus noise: integers of shape (datasets, count)."""
-        truth = whole_values(self.query, datasets)
-        if truth.ndim != 1:
-            raise ParameterError("value", truth[0].tolist(), "one integer, not an array")
-        values = repeated_values(truth, count)
+        values = repeated_values(one_integer(self.query, datasets), count)
         return add_whole(values, self._noise(values.size, rng))
 
     def _noise(self, size: int, rng: Rng) -> NDArray[Any]:

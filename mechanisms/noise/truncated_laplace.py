@@ -23,7 +23,7 @@ from mechanisms.mechanism import QueryArguments, QueryMechanism
 from mechanisms.noise.broadcast import add_whole, repeated_values
 from mechanisms.noise.finite_mechanism import MECHANISM_FINITE
 from mechanisms.outputs import Outputs
-from mechanisms.queries.query import Query, whole_values
+from mechanisms.queries.query import Query, one_integer
 from mechanisms.samplers.law import from_law
 from mechanisms.samplers.rng import Rng
 
@@ -33,8 +33,6 @@ _BITS: Final = 16
 
 
 class _Arguments(QueryArguments, total=False):
-    """What the constructor takes besides the relation."""
-
     epsilon: Required[Number]
     delta: Required[Number]
     sensitivity: Required[L1]
@@ -148,10 +146,7 @@ class TruncatedLaplace(QueryMechanism[R]):
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Value plus noise: integers of shape (datasets, count)."""
-        truth = whole_values(self.query, datasets)
-        if truth.ndim != 1:
-            raise ParameterError("value", truth[0].tolist(), "one integer, not an array")
-        values = repeated_values(truth, count)
+        values = repeated_values(one_integer(self.query, datasets), count)
         return add_whole(values, from_law(self.masses(), values.size, rng) - self.reach)
 
 

@@ -97,6 +97,18 @@ def _is_number(x: object) -> bool:
     return isinstance(x, numbers.Real) and not isinstance(x, bool)
 
 
+def one_integer(query: Query | None, datasets: Sequence[object]) -> NDArray[np.int64]:
+    """The query's value on each dataset, one integer each: shape (len(datasets),).
+
+    Raises:
+        ParameterError: as for ``whole_values``, or arrays.
+    """
+    truth = whole_values(query, datasets)
+    if truth.ndim != 1:
+        raise ParameterError("value", truth[0].tolist(), "one integer, not an array")
+    return truth
+
+
 def _real(value: object) -> NDArray[np.float64]:
     allowed = "finite numbers, each exactly a binary64 number"
     array = _array(value, allowed)

@@ -38,8 +38,6 @@ MECHANISM_ABOVE_THRESHOLD: Final = Theorem(
 
 
 class _Arguments(QueryArguments, total=False):
-    """What the constructor takes besides the relation."""
-
     threshold_scale: Required[Number]
     query_scale: Required[Number]
     sensitivity: LInf

@@ -31,8 +31,6 @@ MECHANISM_EXPONENTIAL: Final = Theorem(
 
 
 class _Arguments(ScoreArguments, total=False):
-    """What the constructor takes besides the relation."""
-
     sensitivity: Required[LInf]
 
 

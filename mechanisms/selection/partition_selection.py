@@ -46,8 +46,6 @@ MECHANISM_PARTITION_SELECTION: Final = Theorem(
 
 
 class _Arguments(QueryArguments, total=False):
-    """What the constructor takes besides the relation."""
-
     epsilon: Required[Number]
     delta: Required[Number]
     contributions: int

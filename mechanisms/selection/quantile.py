@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Final, Required, TypedDict, Unpack, final, overload
+from typing import Final, Required, Unpack, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from accountant.sensitivity import LInf
 from mechanisms import parameters
 from mechanisms.mechanism import Mechanism
 from mechanisms.outputs import Outputs
+from mechanisms.parameters import Arguments
 from mechanisms.queries.column import real_column
 from mechanisms.samplers import categorical_exp
 from mechanisms.samplers.rng import Rng
@@ -28,9 +29,7 @@ from mechanisms.selection.exponential import ExponentialMechanism
 _MOST_CANDIDATES: Final = 100_000
 
 
-class _Arguments(TypedDict, total=False):
-    """What the constructor takes besides the relation."""
-
+class _Arguments(Arguments, total=False):
     epsilon: Required[Number]
     q: Required[Number]
     candidates: Required[Sequence[Number]]

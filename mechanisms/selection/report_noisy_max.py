@@ -34,8 +34,6 @@ MECHANISM_REPORT_NOISY_MAX: Final = Theorem(
 
 
 class _Arguments(PathArguments, total=False):
-    """What the constructor takes besides the relation."""
-
     noise: Noise
 
 

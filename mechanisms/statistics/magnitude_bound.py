@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, Required, TypedDict, Unpack, final, overload
+from typing import Any, Final, Required, Unpack, final, overload
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from accountant.relation import AddRemove, R, Relation
 from mechanisms import parameters
 from mechanisms.mechanism import Mechanism
 from mechanisms.outputs import Outputs
+from mechanisms.parameters import Arguments
 from mechanisms.samplers.rng import Rng
 from mechanisms.samplers.sampler_arguments import scale as noise_scale
 from mechanisms.selection.above_threshold import AboveThreshold
@@ -26,9 +27,7 @@ from mechanisms.statistics.clipped_column import values_of
 _FURTHEST: Final = 249
 
 
-class _Arguments(TypedDict, total=False):
-    """What the constructor takes besides the relation."""
-
+class _Arguments(Arguments, total=False):
     threshold_scale: Required[Number]
     query_scale: Required[Number]
     outside: Required[int]

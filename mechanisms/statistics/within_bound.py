@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, Required, TypeAlias, TypedDict, Unpack, final, overload
+from typing import Literal, Required, TypeAlias, Unpack, final, overload
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from accountant.relation import AddRemove, R, Relation
 from mechanisms import parameters
 from mechanisms.combinators.chained import FollowUp
 from mechanisms.outputs import Outputs
+from mechanisms.parameters import Arguments
 from mechanisms.samplers.rng import Rng
 from mechanisms.samplers.sampler_arguments import scale
 from mechanisms.statistics.bounded_mean import BoundedMean
@@ -24,9 +25,7 @@ from mechanisms.statistics.clipped_column import RealNoise, require_noise
 Statistic: TypeAlias = Literal["sum", "mean"]
 
 
-class _Arguments(TypedDict, total=False):
-    """What the constructor takes besides the relation."""
-
+class _Arguments(Arguments, total=False):
     statistic: Required[Statistic]
     noise_multiplier: Required[Number]
     noise: RealNoise

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Required, TypedDict, Unpack, final, overload
+from typing import Final, Required, Unpack, final, overload
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from mechanisms.learning.separators.separator_perturbation import (
 from mechanisms.learning.separators.spaces import Space
 from mechanisms.mechanism import Mechanism
 from mechanisms.outputs import Outputs
+from mechanisms.parameters import Arguments
 from mechanisms.samplers import discrete_laplace, geometric
 from mechanisms.samplers.rng import Rng
 
@@ -50,9 +51,7 @@ _SHIFTS: Final = np.geomspace(1.02, 200.0, 200)
 _ROOM: Final = 1e-12
 
 
-class _Arguments(TypedDict, total=False):
-    """What the constructor takes besides the relation."""
-
+class _Arguments(Arguments, total=False):
     epsilon: Required[Number]
     delta: Required[Number]
     space: Required[Space]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Required, TypedDict, Unpack, final, overload
+from typing import Required, Unpack, final, overload
 
 import numpy as np
 
@@ -22,13 +22,12 @@ from mechanisms.learning.separators.separator_perturbation import checked_choice
 from mechanisms.learning.separators.spaces import Space
 from mechanisms.mechanism import Mechanism
 from mechanisms.outputs import Outputs
+from mechanisms.parameters import Arguments
 from mechanisms.samplers.rng import Rng
 from mechanisms.selection.exponential import ExponentialMechanism
 
 
-class _Arguments(TypedDict, total=False):
-    """What the constructor takes besides the relation."""
-
+class _Arguments(Arguments, total=False):
     epsilon: Required[Number]
     space: Required[Space]
     loss: Loss | None

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Required, TypedDict, Unpack, final, overload
+from typing import Final, Required, Unpack, final, overload
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from mechanisms.learning.separators.separator_perturbation import (
 from mechanisms.learning.separators.spaces import Space
 from mechanisms.mechanism import Mechanism
 from mechanisms.outputs import Outputs
+from mechanisms.parameters import Arguments
 from mechanisms.samplers import gaussian_rounded
 from mechanisms.samplers.rng import Rng
 from mechanisms.samplers.sampler_arguments import scale
@@ -43,9 +44,7 @@ MECHANISM_GAUSSIAN_SEPARATOR: Final = Theorem(
 _SHIFT: Final = 2**10  # Units of noise by which a place moves. Heuristic.
 
 
-class _Arguments(TypedDict, total=False):
-    """What the constructor takes besides the relation."""
-
+class _Arguments(Arguments, total=False):
     sigma: Required[Number]
     space: Required[Space]
     loss: Loss | None

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Required, TypedDict, Unpack, final, overload
+from typing import Final, Required, Unpack, final, overload
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from mechanisms.learning.separators.oracles import EnumerationOracle, Oracle, Pr
 from mechanisms.learning.separators.spaces import Space
 from mechanisms.mechanism import Mechanism
 from mechanisms.outputs import Outputs
+from mechanisms.parameters import Arguments
 from mechanisms.samplers.rng import Rng
 
 MECHANISM_SEPARATOR: Final = Theorem(
@@ -42,9 +43,7 @@ _FINE_WITH_TOLERANCE: Final = 2**26
 _MOST_EPSILON: Final = 2**10
 
 
-class _Arguments(TypedDict, total=False):
-    """What the constructor takes besides the relation."""
-
+class _Arguments(Arguments, total=False):
     epsilon: Required[Number]
     space: Required[Space]
     noise: str

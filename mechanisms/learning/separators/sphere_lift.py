@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, Required, TypedDict, Unpack, final, overload
+from typing import Any, Final, Required, Unpack, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ from mechanisms.learning.separators.separator_perturbation import (
 from mechanisms.learning.separators.spaces import Integers, Space
 from mechanisms.mechanism import Mechanism
 from mechanisms.outputs import Outputs
+from mechanisms.parameters import Arguments
 from mechanisms.samplers import spherical_rounded
 from mechanisms.samplers.rng import Rng
 
@@ -46,9 +47,7 @@ _SHIFT: Final = 2**10  # Multiples of a lift by which the noise moves. Heuristic
 _FINE: Final = 2**7  # Parts of the radius in a lift's unit, if heights are rounded. Heuristic.
 
 
-class _Arguments(TypedDict, total=False):
-    """What the constructor takes besides the relation."""
-
+class _Arguments(Arguments, total=False):
     epsilon: Required[Number]
     space: Required[Space]
     loss: Loss | None

@@ -143,6 +143,7 @@ OUTPUT_ALONE: Final = SideCondition(
 MONOTONE: Final = SideCondition(
     "monotone scores", "between neighbours no two scores move in opposite directions"
 )
+RISING: Final = SideCondition("rising queries", "a further record moves no query down")
 SAME_CANDIDATES: Final = SideCondition(
     "same candidates", "the candidates are the same on every dataset"
 )

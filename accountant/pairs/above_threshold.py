@@ -51,6 +51,28 @@ def above_threshold_pair(
     return finite_pair_above(curves)
 
 
+@lru_cache(maxsize=256)
+def rising_pairs(
+    *, threshold: Fraction, query: Fraction, cutoff: int = 1
+) -> tuple[FinitePair, FinitePair]:
+    """Return finite pairs for each order of neighbours, if a further record moves no query down.
+
+    Statement: as ``above_threshold_pair`` for queries that move up; the path goes from the dataset
+        without the record to that with it, so the bound serves (with, without), and reversed, as
+        kappa(1 - p), (without, with).
+    Source: proofs/theory/above_threshold.md, Theorem 3.
+    Rounds: up.
+
+    Args:
+        threshold: a, sensitivity over the scale of the threshold's noise.
+        query: b, sensitivity over the scale of the queries' noise.
+        cutoff: c, at least 1.
+    """
+    up = _rising(threshold, query * cutoff)
+    down = [(right, left) for left, right in up]
+    return finite_pair_above([isoperimetric(up)]), finite_pair_above([isoperimetric(down)])
+
+
 def _both_ways(threshold: Fraction, query: Fraction) -> list[Line]:
     """Return the lines whose least is kappa, for queries that move in any direction."""
     zero, steepest = Fraction(0), threshold + 2 * query

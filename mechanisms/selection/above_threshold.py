@@ -17,11 +17,11 @@ from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.rounding import show
 from accountant.guarantees.theorem import Theorem
-from accountant.pairs.above_threshold import above_threshold_pair
+from accountant.pairs.above_threshold import above_threshold_pair, rising_pairs
 from accountant.pairs.product import Product
 from accountant.relation import AddRemove, R, Relation
 from accountant.sensitivity import LInf
-from accountant.side_conditions import MONOTONE
+from accountant.side_conditions import MONOTONE, RISING
 from mechanisms import parameters
 from mechanisms.mechanism import QueryArguments
 from mechanisms.outputs import Outputs
@@ -43,6 +43,7 @@ class _Arguments(QueryArguments, total=False):
     sensitivity: LInf
     cutoff: int
     monotone: bool
+    rising: bool
     threshold: Number
 
 
@@ -60,7 +61,8 @@ class AboveThreshold(ScoreMechanism[R]):
         Delta/threshold_scale and b = Delta/query_scale; in particular the output is
         (a + 2 cutoff b)-DP, or (a + cutoff b)-DP if no two queries move in opposite directions,
         and much better than that at every delta > 0. The number of queries costs nothing.
-    Assumes: sensitivity; one shape; random bits; output alone; monotone scores (if monotone).
+    Assumes: sensitivity; one shape; random bits; output alone; monotone scores (if monotone);
+        rising queries (if rising).
     Source: proofs/theory/above_threshold.md; the mechanism is Dwork, Naor, Reingold, Rothblum &
         Vadhan (STOC 2009) in the form of Lyu, Su & Li (arXiv:1603.01699), Algorithm 7.
 
@@ -73,6 +75,8 @@ class AboveThreshold(ScoreMechanism[R]):
         cutoff: after how many queries above the threshold to stop.
         monotone: claim that no two queries move in opposite directions between neighbours, as of
             counts. Meaningless under replace-one, where it is refused.
+        rising: claim that a further record moves no query down, as of counts; it includes
+            ``monotone`` and costs less, as each order of neighbours then has a pair of its own.
         threshold: public, in the queries' unit, a binary64 number of at most 2^1023 in size.
         relation: the neighbouring relation that ``sensitivity`` speaks of.
         query: data -> the values of all queries; None when the data is already the values.
@@ -90,6 +94,7 @@ class AboveThreshold(ScoreMechanism[R]):
     sensitivity: LInf
     cutoff: int
     monotone: bool
+    rising: bool
     threshold: Fraction
     relation: R
     query: Query | None
@@ -107,24 +112,28 @@ class AboveThreshold(ScoreMechanism[R]):
         sensitivity: LInf = UNIT,
         cutoff: int = 1,
         monotone: bool = False,
+        rising: bool = False,
         threshold: Number = 0,
         relation: Relation = parameters.DEFAULT_RELATION,
         query: Query | None = None,
     ) -> None:
+        if not isinstance(rising, bool):
+            raise ParameterError("rising", rising, "must be True or False")
         self._state_scores(
             sensitivity,
             relation,
             query,
-            monotone=monotone,
+            monotone=monotone if not rising else True,
+            rising=rising,
             threshold_scale=noise_scale(threshold_scale=threshold_scale),
             query_scale=noise_scale(query_scale=query_scale),
             cutoff=arguments.count(cutoff=cutoff),
             threshold=_binary64(threshold),
         )
-        self._pair()
+        self._pairs()
 
     def guarantee(self) -> DominatingPair[R]:
-        """The pair of the isoperimetric bound, the same in both directions."""
+        """The pair of the isoperimetric bound, the same in both directions unless rising."""
         values = show(self.threshold_scale), show(self.query_scale)
         derivation = applied(
             MECHANISM_ABOVE_THRESHOLD,
@@ -137,10 +146,11 @@ class AboveThreshold(ScoreMechanism[R]):
             sensitivity=self.sensitivity.value,
             cutoff=self.cutoff,
             monotone=self.monotone,
+            **({"rising": True} if self.rising else {}),
         )
-        pair = self._pair()
+        forward, backward = self._pairs()
         return DominatingPair(
-            forward=pair, backward=pair, relation=self.relation, derivation=derivation
+            forward=forward, backward=backward, relation=self.relation, derivation=derivation
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
@@ -160,18 +170,21 @@ class AboveThreshold(ScoreMechanism[R]):
     def _assumptions(self) -> tuple[str, ...]:
         """Return what is taken for granted."""
         found = parameters.assumptions(self.sensitivity, self.relation)
+        if self.rising:
+            return (*found, RISING())
         return (*found, MONOTONE()) if self.monotone else found
 
-    def _pair(self) -> Product:
-        """Return the dominating pair; refuse scales whose losses are out of reach."""
+    def _pairs(self) -> tuple[Product, Product]:
+        """Return the dominating pairs; refuse scales whose losses are out of reach."""
         moved = self.sensitivity.value
+        scales = moved / self.threshold_scale, moved / self.query_scale
+        if self.rising:
+            both = rising_pairs(threshold=scales[0], query=scales[1], cutoff=self.cutoff)
+            return Product.of(both[0]), Product.of(both[1])
         pair = above_threshold_pair(
-            threshold=moved / self.threshold_scale,
-            query=moved / self.query_scale,
-            cutoff=self.cutoff,
-            monotone=self.monotone,
+            threshold=scales[0], query=scales[1], cutoff=self.cutoff, monotone=self.monotone
         )
-        return Product.of(pair)
+        return Product.of(pair), Product.of(pair)
 
 
 def _binary64(threshold: Number) -> Fraction:

@@ -27,6 +27,9 @@ def above_threshold(step: Application) -> tuple[str, ...]:
     names = ("threshold_scale", "query_scale", "sensitivity")
     threshold, query, sensitivity = (step.witness.positive(name) for name in names)
     cutoff, monotone = step.witness.whole("cutoff"), step.witness.flag("monotone")
+    rising = step.witness.has("rising") and step.witness.flag("rising")
+    if rising and not monotone:
+        raise RefusedError("queries that rise together are monotone")
     if monotone and step.conclusion.relation in SYMMETRIC:
         raise RefusedError("queries are not monotone under a symmetric relation")
     first, second = sensitivity / threshold, cutoff * sensitivity / query
@@ -34,16 +37,21 @@ def above_threshold(step: Application) -> tuple[str, ...]:
     if monotone:
         curves.append([(right, left) for left, right in curves[0]])
     claim, listed = step.concludes(Pairs), [corners(lines) for lines in curves]
-    tables = [each_precision(partial(_cells, one)) for one in listed]
+    every = [each_precision(partial(_cells, one)) for one in listed]
     price = VALUE + PER_COMPARISON * sum(2 * len(one) for one in listed)
-    for product in dict.fromkeys((claim.forward, claim.backward)):
+    orders = [(claim.forward, every), (claim.backward, every)]
+    if rising:
+        orders = [(claim.forward, every[:1]), (claim.backward, every[1:])]
+    elif claim.forward == claim.backward:
+        orders = orders[:1]
+    for product, tables in orders:
         pair = alone(product, "concludes")
         step.budget.spend(corners_work(pair) + price * (len(pair.p) + 1))
         for t, allowed in pair.corners():
             for table in tables:
                 bound = partial(_profile, table, t)
                 require_at_most(bound, partial(ball, allowed), f"the profile at ratio {show(t)}")
-    return _words(step, cutoff, (threshold, query, sensitivity), monotone=monotone)
+    return _words(step, cutoff, (threshold, query, sensitivity), monotone=monotone, rising=rising)
 
 
 def _any_way(threshold: Fraction, query: Fraction) -> list[Line]:
@@ -76,7 +84,12 @@ def _profile(table: Callable[[], list[Cell]], t: Fraction) -> arb:
 
 
 def _words(
-    step: Application, cutoff: int, scales: tuple[Fraction, Fraction, Fraction], *, monotone: bool
+    step: Application,
+    cutoff: int,
+    scales: tuple[Fraction, Fraction, Fraction],
+    *,
+    monotone: bool,
+    rising: bool,
 ) -> tuple[str, ...]:
     """Return what is taken for granted of the mechanism."""
     threshold, query, sensitivity = map(exact, scales)
@@ -90,4 +103,6 @@ def _words(
         "above and nothing else"
     )
     together = "has no two queries that move in opposite directions between two neighbours"
+    if rising:
+        together = "has no query that is smaller on the dataset that has what the other lacks"
     return (runs, together) if monotone else (runs,)

@@ -118,6 +118,7 @@ VERDICTS: Final = {
     "output alone": r"of the .*sum alone .* and nothing else|"
     r"(drew|randomness,|largest|that was|were above) and nothing else",
     "monotone scores": r"no two (scores|queries) that move in opposite directions",
+    "rising queries": r"no query that is smaller on the dataset that has what the other lacks",
     "same candidates": r"candidates that is the same for all datasets",
     "perturbed choice": r"releases a candidate w .* an integer objective of the data plus",
     "lifted choice": r"minimises an integer objective of the data minus <k, psi\(w\)>",
@@ -202,6 +203,9 @@ EXAMPLES: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
     "largest together": lambda: compose(*(m(epsilon=1, monotone=True).guarantee() for m in NOISY)),
     "threshold": lambda: _threshold(monotone=False),
     "threshold together": lambda: _threshold(monotone=True),
+    "threshold rising": lambda: AboveThreshold(
+        threshold_scale=1, query_scale=2, rising=True
+    ).guarantee(),
     "wide": lambda: self_compose(DiscreteGaussian(sigma=9, sensitivity=L2(3)).guarantee(), 2),
     "separator": lambda: SeparatorPerturbation(epsilon=1, space=Cube(2)).guarantee(),
     "near separator": lambda: SeparatorPerturbation(

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 import auditing
 from accountant.errors import ParameterError
+from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.guarantee import Guarantee
 from accountant.relation import AddRemove, ReplaceOne
 from accountant.sensitivity import L1, LInf
@@ -53,6 +54,7 @@ class TestAboveThreshold(MechanismContract):
             "sensitivity": (L1(1), 2, None),
             "cutoff": (0, -1, 1.5, None, 100),
             "monotone": (1, "yes", None),
+            "rising": (1, "yes", None),
             "threshold": (float("nan"), "1", None, Fraction(1, 3)),
             "relation": (AddRemove, "add-remove", None),
             "query": ([1, 2],),
@@ -126,6 +128,45 @@ def excess(count: int, seed: int, *, monotone: bool) -> float:
 def test_random_instances_stay_below(monotone: bool) -> None:  # noqa: FBT001
     """No instance of up to 24 queries reaches the stated profile."""
     assert excess(2, 5, monotone=monotone) <= 1e-5
+
+
+def rising_excess(count: int, seed: int) -> float:
+    """The same of queries that rise, each order of neighbours against its own pair."""
+    rng, worst = np.random.default_rng(seed), -math.inf
+    for threshold, query in SCALES:
+        stated = AboveThreshold(
+            threshold_scale=threshold, query_scale=query, rising=True
+        ).guarantee()
+        ways = [
+            DominatingPair(forward=one, backward=one, relation=AddRemove())
+            for one in (stated.forward, stated.backward)
+        ]
+        for _ in range(count):
+            queries, moves = instances(rng, monotone=True)
+            without, with_it = (
+                laws.above_threshold(values, threshold, query, grid=801)
+                for values in (queries, queries + moves)
+            )
+            for epsilon in laws.EPSILONS:
+                for way, p, q in ((ways[0], with_it, without), (ways[1], without, with_it)):
+                    found = np.maximum(p - math.exp(epsilon) * q, 0).sum()
+                    worst = max(worst, float(found) - way.delta(epsilon=epsilon).upper)
+    return worst
+
+
+def test_random_rising_instances_stay_below() -> None:
+    """No instance reaches the profile of its order, and the orders differ."""
+    assert rising_excess(1, 7) <= 1e-5
+    rising = AboveThreshold(threshold_scale=2, query_scale=2, rising=True).repeat(100)
+    monotone = AboveThreshold(threshold_scale=2, query_scale=2, monotone=True).repeat(100)
+    assert rising.guarantee().epsilon(delta=1e-6).upper < 46.92
+    assert monotone.guarantee().epsilon(delta=1e-6).upper > 50.66
+
+
+@pytest.mark.slow
+def test_thousands_of_rising_instances_stay_below() -> None:
+    """The same, of a hundred and fifty."""
+    assert rising_excess(50, 8) <= 1e-5
 
 
 @pytest.mark.slow

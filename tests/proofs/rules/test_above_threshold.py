@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from accountant.pairs.above_threshold import above_threshold_pair
+from accountant.pairs.above_threshold import above_threshold_pair, rising_pairs
 from accountant.pairs.finite import FinitePair
 from proofs.certificate import show_rational
 from tests.proofs.support import Case, Object, factor, pairs
@@ -49,6 +49,8 @@ def compared(pair: FinitePair, changes: Object, why: str) -> Case:
     return Case(RULE, pairs([written(pair)]), witness={**GIVEN, **changes}, why=why)
 
 
+RISING: Object = {**GIVEN, "monotone": True, "rising": True}
+UP = rising_pairs(threshold=Fraction(1, 2), query=Fraction(1, 4))
 CASES = [
     *(
         compared(*row)
@@ -66,6 +68,17 @@ CASES = [
             (merged(found(), 200, 204), {}, "profile at ratio"),
             (merged(found(), 0, 2), {}, "profile at ratio"),
             (FinitePair(p=(Fraction(1),), q=(Fraction(1),)), {}, "profile at ratio"),
+        )
+    ),
+    *(
+        Case(RULE, pairs([written(one)], [written(other)]), witness={**RISING, **changes}, why=why)
+        for one, other, changes, why in (
+            (*UP, {}, ""),
+            (*UP[::-1], {}, "profile at ratio"),
+            (UP[0], UP[0], {}, "profile at ratio"),
+            (found(monotone=True), UP[1], {}, ""),
+            (*UP, {"rising": False}, "profile at ratio"),
+            (*UP, {"monotone": False}, "are monotone"),
         )
     ),
     Case(RULE, pairs([factor("laplace", epsilon="1")]), witness=GIVEN, why="one finite"),

@@ -54,9 +54,11 @@ class BatchPerceptron(Perceptron[R]):
         features: how wide a row is; None takes it from the array.
         batch: fixed-size samples in place of Poisson ones, under replace-one only: every step takes
             a fresh uniform subset of exactly ``sample_size`` of the ``population_size`` records.
+        iterates: whether to release the state after every step as well, which costs nothing.
     Outputs:
         A record with fields ``stopped``, ``steps`` (made before it stopped, or the number of the
-        state picked) and ``weights`` of shape (features,).
+        state picked) and ``weights`` of shape (features,); if asked for also ``iterates`` of shape
+        (steps, features), nan from the step on at which a run stopped.
     Raises:
         ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
             A record that is not finite, or whose label is neither 1 nor -1, contributes nothing.
@@ -79,6 +81,7 @@ class BatchPerceptron(Perceptron[R]):
     average: bool
     features: int | None
     batch: WithoutReplacement | None
+    iterates: bool
 
     @overload
     def __init__(
@@ -110,6 +113,7 @@ class BatchPerceptron(Perceptron[R]):
         average: bool = True,
         features: int | None = None,
         batch: WithoutReplacement | None = None,
+        iterates: bool = False,
     ) -> None:
         fields = checked(
             margin=margin,
@@ -122,6 +126,7 @@ class BatchPerceptron(Perceptron[R]):
             average=average,
             features=features,
             batch=batch,
+            iterates=iterates,
         )
         self._set(**fields)
 

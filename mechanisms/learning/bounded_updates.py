@@ -13,7 +13,7 @@ import functools
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Generic, final
+from typing import Any, Final, Generic, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,6 +100,7 @@ class NoisySums(Generic[R]):
         squared_bound: bound of the squared norm of a contribution, in units of norm^2.
         relation: which datasets are neighbours.
         stop: when a run ends early, or which state it picks; None to make all steps.
+        iterates: whether the states after every step are returned, too.
         whole: whether an average is over all states, the zero state that a run starts from
             included, instead of over the last half.
     """
@@ -112,6 +113,7 @@ class NoisySums(Generic[R]):
     relation: R
     stop: Stop | None = None
     whole: bool = False
+    iterates: bool = False
 
     @property
     def contribution(self) -> L2Contribution:
@@ -159,7 +161,8 @@ class NoisySums(Generic[R]):
             average: whether the weights are a mean of the states, or the last.
             rng: source of words.
         Returns:
-            Records with fields ``stopped``, ``steps`` and ``weights``, shape (count,).
+            Records with fields ``stopped``, ``steps``, ``weights`` and perhaps ``iterates``, shape
+            (count,).
         """
         run = self._run
         if isinstance(self.stop, ChooseIterate):
@@ -179,6 +182,7 @@ class NoisySums(Generic[R]):
         states = np.zeros((runs, *contributions.shape))
         late, kept = np.zeros_like(states), np.zeros_like(states)
         stopped, taken = np.zeros(runs, dtype=np.bool_), np.full(runs, self.steps)
+        trail = np.full((runs, self.steps * self.iterates, *contributions.shape), np.nan)
         watch = None if self.stop is None else self.stop.watch(runs, rng)
         for step in range(self.steps):
             totals = contributions.totals(states, batches.chosen(runs, rng))
@@ -191,12 +195,14 @@ class NoisySums(Generic[R]):
                 if stopped.all():
                     break
             states = contributions.advance(states, noisy)
+            if self.iterates:
+                trail[~stopped, step] = states[~stopped]
             if self.whole or step >= self.steps // 2:
                 late += states
         added = self.steps + 1 if self.whole else self.steps - self.steps // 2
         last = late / added if average else states
         kept[~stopped] = last[~stopped]
-        return learned(stopped, taken, kept * float(self.norm))
+        return self._learned(stopped, taken, kept, trail)
 
     def _choose(
         self,
@@ -216,6 +222,7 @@ class NoisySums(Generic[R]):
             noisy = self._noisy(contributions.totals(state, chosen).sums, rng)
             state = contributions.advance(state, noisy)
             states[:, step] = state
+        trail = states
         if average:
             count = np.arange(1, self.steps + 1).reshape(-1, *[1] * len(contributions.shape))
             states = np.concatenate([states, states.cumsum(axis=1) / count], axis=1)
@@ -223,8 +230,20 @@ class NoisySums(Generic[R]):
             contributions.totals(candidates, None).counts for candidates in states.swapaxes(0, 1)
         ]
         picked = rule.choose(np.stack(mistakes, axis=1), self.relation, rng)
-        weights = states[np.arange(runs), picked] * float(self.norm)
-        return learned(np.zeros(runs, dtype=np.bool_), picked % self.steps + 1, weights)
+        weights = states[np.arange(runs), picked]
+        none = np.zeros(runs, dtype=np.bool_)
+        return self._learned(none, picked % self.steps + 1, weights, trail)
+
+    def _learned(
+        self,
+        stopped: NDArray[np.bool_],
+        steps: NDArray[np.int64],
+        weights: NDArray[np.float64],
+        trail: NDArray[np.float64],
+    ) -> Outputs:
+        """Return outputs in data units, with the states after every step if they are asked for."""
+        unit = float(self.norm)
+        return learned(stopped, steps, weights * unit, trail * unit if self.iterates else None)
 
     def _noisy(self, sums: NDArray[np.float64], rng: Rng) -> NDArray[np.float64]:
         """Sums in units of the norm bound, with noise, rounded to a grid that sigma decides."""
@@ -234,7 +253,10 @@ class NoisySums(Generic[R]):
 
 
 def learned(
-    stopped: NDArray[np.bool_], steps: NDArray[np.int64], weights: NDArray[np.float64]
+    stopped: NDArray[np.bool_],
+    steps: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    iterates: NDArray[np.float64] | None = None,
 ) -> Outputs:
     """The outputs of runs as numpy records, so that ``release`` gives ``.weights`` by name.
 
@@ -242,11 +264,12 @@ def learned(
         >>> learned(np.array([False]), np.array([3]), np.array([[0.5]]))[0].weights
         array([0.5])
     """
-    fields = [
-        ("stopped", np.bool_),
-        ("steps", np.int64),
-        ("weights", np.float64, weights.shape[1:]),
-    ]
+    given: dict[str, NDArray[Any]] = {"stopped": stopped, "steps": steps, "weights": weights}
+    if iterates is not None:
+        given["iterates"] = iterates
+    kinds: dict[str, type[np.generic]] = {"stopped": np.bool_, "steps": np.int64}
+    fields = [(name, kinds.get(name, np.float64), one.shape[1:]) for name, one in given.items()]
     outputs = np.recarray(len(weights), dtype=fields)
-    outputs["stopped"], outputs["steps"], outputs["weights"] = stopped, steps, weights
+    for name, one in given.items():
+        outputs[name] = one
     return np.asarray(outputs)

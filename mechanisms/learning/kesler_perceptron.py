@@ -42,10 +42,11 @@ class KeslerPerceptron(Perceptron[R]):
 
     Args:
         classes: k, from 2; labels are the class numbers 0 to k - 1.
-        margin, steps, sigma, rate, norm, relation, stop, average, features, batch: as for
-            ``BatchPerceptron``.
+        margin, steps, sigma, rate, norm, relation, stop, average, features, batch, iterates: as
+            for ``BatchPerceptron``.
     Outputs:
-        A record with fields ``stopped``, ``steps``, ``weights`` of shape (k, features).
+        A record with fields ``stopped``, ``steps``, ``weights`` of shape (k, features); if asked
+        for also ``iterates`` of shape (steps, k, features).
     Raises:
         ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
             A record that is not finite, or of an unknown class, contributes nothing.
@@ -68,6 +69,7 @@ class KeslerPerceptron(Perceptron[R]):
     average: bool
     features: int | None
     batch: WithoutReplacement | None
+    iterates: bool
 
     @overload
     def __init__(
@@ -105,6 +107,7 @@ class KeslerPerceptron(Perceptron[R]):
         average: bool = True,
         features: int | None = None,
         batch: WithoutReplacement | None = None,
+        iterates: bool = False,
     ) -> None:
         number = check.count(classes=classes)
         if not 2 <= number <= MOST_CLASSES:
@@ -121,6 +124,7 @@ class KeslerPerceptron(Perceptron[R]):
             average=average,
             features=features,
             batch=batch,
+            iterates=iterates,
         )
         self._set(**fields)
 

@@ -112,7 +112,10 @@ class OneVsRest(Mechanism[R]):
         stopped = np.all([run["stopped"] for run in runs], axis=0)
         steps = np.max([run["steps"] for run in runs], axis=0)
         weights = np.stack([run["weights"] for run in runs], axis=2)
-        return np.stack([learned(*one) for one in zip(stopped, steps, weights, strict=True)])
+        fields = [stopped, steps, weights]
+        if "iterates" in (runs[0].dtype.names or ()):
+            fields.append(np.stack([run["iterates"] for run in runs], axis=3))
+        return np.stack([learned(*one) for one in zip(*fields, strict=True)])
 
     def _relabelled(self, data: Records, chosen: int) -> Records:
         """Label 1 for the chosen class, -1 for the others, 0 for an unknown class."""

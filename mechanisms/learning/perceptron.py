@@ -25,6 +25,7 @@ class PerceptronArguments(SumArguments, total=False):
 
     margin: Required[Number]
     stop: Stop | None
+    iterates: bool
 
 
 class Perceptron(SumLearner[R], ABC):
@@ -38,6 +39,7 @@ class Perceptron(SumLearner[R], ABC):
     steps: int
     sigma: Fraction
     stop: Stop | None
+    iterates: bool
 
     @abstractmethod
     def _squared_bound(self) -> int:
@@ -54,6 +56,7 @@ class Perceptron(SumLearner[R], ABC):
             squared_bound=self._squared_bound(),
             relation=self.relation,
             stop=self.stop,
+            iterates=self.iterates,
         )
 
     @final
@@ -62,7 +65,9 @@ class Perceptron(SumLearner[R], ABC):
         return min(self.margin / self._unit, Fraction(_UNREACHABLE))
 
 
-def checked(*, margin: object, stop: object, **others: object) -> dict[str, object]:
+def checked(
+    *, margin: object, stop: object, iterates: object, **others: object
+) -> dict[str, object]:
     """The parameters of a perceptron by their field names, each in its domain.
 
     Raises:
@@ -71,4 +76,7 @@ def checked(*, margin: object, stop: object, **others: object) -> dict[str, obje
     if stop is not None and not isinstance(stop, Stop):
         allowed = "a rule such as GaussianStop(...), NormStop(...), ChooseIterate(...), or None"
         raise ParameterError("stop", stop, allowed)
-    return {"margin": check.non_negative(margin=margin), "stop": stop, **shared(**others)}
+    if not isinstance(iterates, bool):
+        raise ParameterError("iterates", iterates, "True or False")
+    own = {"margin": check.non_negative(margin=margin), "stop": stop, "iterates": iterates}
+    return {**own, **shared(**others)}

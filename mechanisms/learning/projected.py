@@ -78,6 +78,7 @@ class Projected(Mechanism[R]):
         """Run the base on the projected datasets: records of shape (len(datasets), count)."""
         mapped = [self.projection.records(data) for data in datasets]
         released = self.base.draw(mapped, count, rng)
-        weights = self.projection.back(released["weights"])
-        runs = zip(released["stopped"], released["steps"], weights, strict=True)
-        return np.stack([learned(*one) for one in runs])
+        names = [name for name in ("weights", "iterates") if name in (released.dtype.names or ())]
+        fields = [released["stopped"], released["steps"]]
+        fields += [self.projection.back(released[name]) for name in names]
+        return np.stack([learned(*one) for one in zip(*fields, strict=True)])

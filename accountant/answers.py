@@ -18,7 +18,7 @@ from accountant.errors import NotCertified
 from accountant.pairs.product import Factor, Product
 from accountant.selection.selected_pair import SelectedPair
 from accountant.subsampling.mixture import MixturePair
-from accountant.subsampling.released_twice import ReleasedTwice, released_twice
+from accountant.subsampling.released_few import ReleasedFew, released_few
 from accountant.subsampling.subsampled import SubsampledPair, tabulated
 
 __all__ = [
@@ -123,16 +123,16 @@ def larger_mu(forward: Product, backward: Product, smallest_delta: float) -> Bou
 
 def _paired(product: Product) -> Product:
     """Two samples as the one pair that has their profile."""
-    pair = released_twice(product)
+    pair = released_few(product)
     return product if pair is None else Product.of(pair)
 
 
-def _alone(product: Product) -> SelectedPair | SubsampledPair | MixturePair | ReleasedTwice | None:
-    """One selection, sample or mixture, or two samples, which answer without sums over K."""
+def _alone(product: Product) -> SelectedPair | SubsampledPair | MixturePair | ReleasedFew | None:
+    """One selection, sample or mixture, or a few samples, which answer without sums over K."""
     pair = profile.closed_form(product)
     if isinstance(pair, SelectedPair | SubsampledPair | MixturePair):
         return pair
-    return released_twice(product)
+    return released_few(product)
 
 
 def _tabulated(product: Product) -> Product:

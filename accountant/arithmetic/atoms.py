@@ -51,6 +51,11 @@ class Atoms:
     infinite_mass: float
     missing_mass: float
 
+    def swapped(self) -> Atoms:
+        """Return the outcomes under (Q, P): masses p e^{-l} at the losses -l, in reverse order."""
+        log_q = (self.log_p - self.loss)[::-1]
+        return Atoms(log_q, -self.loss[::-1], self.missing_mass, self.infinite_mass)
+
     def cgf(self, s: Complexes) -> Enclosure:
         """Enclose K(s), the log of sum p e^{s l}.
 

@@ -10,13 +10,14 @@ from the k-th loss on and h_k = G at that loss,
 
     h_k = h_{k+1} + (e^{l_{k+1}} - e^{l_k}) Q_{k+1},    G(e^x) = h_k + (e^{l_k} - e^x) Q_k
 
-where l_k is the first loss at or above x: sums of positive terms.
+where l_k is the first loss at or above x: sums of positive terms. The first pair may be a product
+itself, of which only losses and masses are needed.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -30,6 +31,61 @@ from accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Reals
 _SLACK = 1e-12
 # Above what underflow takes of a mass, whatever floats hold longer. Soundness depends on it.
 _UNDERFLOW = 1e-322
+# Losses closer than the largest sum over this are merged. Heuristic: what it moves is bounded.
+_APART = 2.0**44
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """The losses of a finite pair and their masses under P.
+
+    Attributes:
+        loss: shape (n,), each within ``blur`` and four units in the last place.
+        mass: shape (n,), under P.
+        rest: P's mass where Q has none.
+        blur: error of a loss, at most.
+        rounding: relative error of a mass, at most.
+        terms: how many masses were rounded: each may have lost a little by underflow.
+    """
+
+    loss: Reals
+    mass: Reals
+    rest: float
+    blur: float
+    rounding: float
+    terms: int
+
+    def times(self, other: Outcomes) -> Outcomes:
+        """Return the outcomes of both together, nearly equal losses merged."""
+        sums = np.add.outer(self.loss, other.loss).ravel()
+        mass = np.multiply.outer(self.mass, other.mass).ravel()
+        size = float(np.abs(self.loss).max()) + float(np.abs(other.loss).max())
+        keys = np.rint(sums / max(size, 1e-300) * _APART)
+        _, first, inverse, each = np.unique(
+            keys, return_index=True, return_inverse=True, return_counts=True
+        )
+        moved = float(np.abs(sums[first][inverse] - sums).max())
+        summed = 2.0 * UNIT_ROUNDOFF * (float(each.max()) + 8.0)
+        return Outcomes(
+            loss=sums[first],
+            mass=np.bincount(inverse, weights=mass).astype(float),
+            rest=self.rest + other.rest * (1.0 - self.rest),
+            blur=self.blur + other.blur + moved + 16.0 * UNIT_ROUNDOFF * size,
+            rounding=self.rounding + other.rounding + summed,
+            terms=self.terms + other.terms + sums.size,
+        )
+
+    def leading(self, least: float, sign: float) -> Outcomes:
+        """Return the outcomes of at least some mass.
+
+        Of the others nothing is kept if ``sign`` is -1, else all of it as if Q had none there.
+        """
+        keep = self.mass >= least
+        if keep.all() or not keep.any():
+            return self
+        dropped = float(self.mass[~keep].sum()) * (1 + 1e-9) if sign > 0 else 0.0
+        return replace(self, loss=self.loss[keep], mass=self.mass[keep], rest=self.rest + dropped)
 
 
 @final
@@ -71,6 +127,11 @@ class PiecewiseLinear:
             rounding=8.0 * (loss.size + 64.0) * float(np.finfo(np.longdouble).eps),
         )
 
+    @property
+    def outcomes(self) -> Outcomes:
+        """Return the losses and masses alone."""
+        return Outcomes(self.loss, self.mass, self.rest, 0.0, _SLACK, self.loss.size)
+
     def profile(self, epsilon: Reals) -> Reals:
         """Return the profile of the finite losses.
 
@@ -83,22 +144,20 @@ class PiecewiseLinear:
         return np.asarray(np.where(place < self.loss.size, value, 0.0))
 
 
-def product_profile(
-    first: PiecewiseLinear, second: PiecewiseLinear, epsilon: Reals, sign: float
-) -> Reals:
+def product_profile(first: Outcomes, second: PiecewiseLinear, epsilon: Reals, sign: float) -> Reals:
     """Return a product's profile at increasing epsilons, rounded up if sign = 1, down if -1.
 
     Rounds: profiles fall, so the second one is evaluated a little to one side of eps - l_i. What
         underflow takes of Q's masses is multiplied by e^loss.
     """
     found = np.empty(epsilon.shape)
-    relative = sign * (_SLACK + second.rounding + 4.0 * UNIT_ROUNDOFF * first.mass.size)
-    sizes = first.loss.size + second.loss.size
+    relative = sign * (first.rounding + second.rounding + 4.0 * UNIT_ROUNDOFF * first.mass.size)
+    sizes = first.terms + second.loss.size
     lost = sign * _UNDERFLOW * sizes * math.exp(max(float(second.loss[-1]), 0.0))
     for index, one in enumerate(epsilon.tolist()):
         place = one - first.loss
         if math.isfinite(one):
-            place -= sign * 4.0 * UNIT_ROUNDOFF * (abs(one) + np.abs(first.loss))
+            place -= sign * (first.blur + 4.0 * UNIT_ROUNDOFF * (abs(one) + np.abs(first.loss)))
         total = float((first.mass * (second.profile(place) + second.rest)).sum()) + first.rest
         found[index] = total * (1.0 + relative)
         if (place < second.loss[-1]).any():

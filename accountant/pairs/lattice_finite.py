@@ -57,15 +57,7 @@ class LatticePair(AtomicPair):
 
     def swapped(self) -> LatticePair:
         """Return (Q, P): masses p e^{-l} at the losses -l, in increasing order."""
-        flipped = self.atoms
-        log_q = (flipped.log_p - flipped.loss)[::-1]
-        atoms = Atoms(
-            log_q,
-            -flipped.loss[::-1],
-            flipped.missing_mass,
-            flipped.infinite_mass,
-        )
-        return LatticePair(atoms, -self.index[::-1], self.span)
+        return LatticePair(self.atoms.swapped(), -self.index[::-1], self.span)
 
     @property
     def infinite_mass(self) -> float:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from typing import final
 
 import numpy as np
@@ -30,6 +30,7 @@ from accountant.pairs.subsampling_formulas import (
     removal_profile,
     replacement_profile,
 )
+from accountant.subsampling.corners import base_corners
 from accountant.subsampling.sampled_response import SampledResponsePair
 from accountant.subsampling.tabulated import TabulatedPair
 
@@ -112,6 +113,11 @@ class SubsampledPair(TabulatedPair):
     def leads(self) -> bool:
         """Return False for an addition, whose swapped pair is a removal."""
         return self.direction is not Direction.ADDITION
+
+    @property
+    def corners(self) -> Reals | None:
+        """Return the base's losses transformed by the theorem, if they are few."""
+        return _corners(self)
 
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
         """Enclose the profile by the theorem, from the base's profile."""
@@ -239,6 +245,17 @@ def _exact(pair: SubsampledPair) -> SampledResponsePair | None:
         sampling_rate=pair.sampling_rate,
         removal=pair.direction is Direction.REMOVAL,
     )
+
+
+@lru_cache(maxsize=256)
+def _corners(pair: SubsampledPair) -> Reals | None:
+    """Return the losses of a sample above 0, from those of its base."""
+    rate, addition = float(pair.sampling_rate), pair.direction is Direction.ADDITION
+    base = min(epsilon(pair.base, _TINY).upper, max_loss(pair.base))
+    loss = base_corners(pair.base, base) if math.isfinite(base) and base < _LARGE else None
+    if loss is None:
+        return None
+    return -np.log1p(rate * np.expm1(-loss)) if addition else np.log1p(rate * np.expm1(loss))
 
 
 def tabulated(pair: Pair) -> Pair:

@@ -20,12 +20,16 @@ from accountant.arithmetic.convex_profile import (
 from accountant.arithmetic.enclosure import Complexes, Enclosure, Reals
 from accountant.bound import Bound
 from accountant.pairs.lattice_finite import LatticePair
+from accountant.pairs.listed import ListedPair
 from accountant.pairs.pair import Lattice, Pair, Smoothness
+from accountant.subsampling.corners import cornered
 
 _FINE = 1 << 8  # Grid points per typical loss, and per doubling of the loss beyond. Heuristic.
 _COARSEST = 2.0**-7  # Largest step of a grid, nats. Heuristic.
 # Runs up to which the sum of losses may have to be resolved over its whole range. Heuristic.
 _FEW = 1 << 12
+_VERY_FEW = 12  # Corners that finite sums multiply out. Heuristic.
+_REPEATED = 64  # Runs from which sums of losses on no lattice are smooth. Heuristic.
 _ROUNDS = 12  # Most refinements of a grid. Heuristic.
 # Gap between profile and chord, relative to the profile, up to which a cell is not halved.
 # Heuristic.
@@ -80,6 +84,14 @@ class TabulatedPair(Pair, ABC):
         return False
 
     @property
+    def corners(self) -> Reals | None:
+        """Return the losses above 0 at which the profile may have corners, or None.
+
+        Heuristic: a grid through them, if they are few, describes the pair exactly.
+        """
+        return None
+
+    @property
     def leads(self) -> bool:
         """Return whether tables are made for this pair.
 
@@ -115,20 +127,46 @@ class TabulatedPair(Pair, ABC):
 
     def above(self, count: int) -> Pair:
         """Return a finite pair that dominates this one."""
-        return _tables(self, few=count <= _FEW)[0]
+        return _pairs(self, count)[0]
 
     def below(self, count: int) -> Pair:
         """Return a finite pair that this one dominates."""
-        return _tables(self, few=count <= _FEW)[1]
+        return _pairs(self, count)[1]
+
+
+def _pairs(pair: TabulatedPair, count: int) -> tuple[Pair, Pair]:
+    """Return both finite pairs: through the corners, or on a lattice.
+
+    Heuristic: sums over K resolve losses on no lattice if they are very few, or many add up.
+    """
+    if not pair.leads:
+        high, low = _pairs(pair.swapped(), count)
+        return high.swapped(), low.swapped()
+    corners = pair.corners
+    if corners is not None and (corners.size <= _VERY_FEW or count >= _REPEATED):
+        found = _through_corners(pair)
+        if found is not None:
+            return found
+    return _tables(pair, few=count <= _FEW)
+
+
+@lru_cache(maxsize=64)
+def _through_corners(pair: TabulatedPair) -> tuple[Pair, Pair] | None:
+    """Return both finite pairs at the corners of both directions, or None if they are many."""
+    sides = []
+    for one in (pair, pair.swapped()):
+        corners = one.corners
+        if corners is None:
+            return None
+        grid = cornered(corners, one.end)
+        sides.append(ProfileHalf(grid, *one.profile(grid), one.rest))
+    return ListedPair(above(*sides)[0]), ListedPair(below(*sides)[0])
 
 
 @lru_cache(maxsize=64)
 def _tables(pair: TabulatedPair, *, few: bool) -> tuple[LatticePair, LatticePair]:
     """Return both finite pairs, on multiples of one span."""
     other = pair.swapped()
-    if not pair.leads:
-        high, low = _tables(other, few=few)
-        return high.swapped(), low.swapped()
     total_variation = float(pair.profile(np.zeros(1))[1][0])
     ends = pair.end, other.end
     required_reach(max(ends))

@@ -42,7 +42,9 @@ def test_products_of_two_finite_pairs(first: FinitePair, second: FinitePair) -> 
     tables = PiecewiseLinear.of(first.atoms), PiecewiseLinear.of(second.atoms)
     t = [Fraction(k, 64) for k in (0, 1, 5, 40, 64, 65, 80, 200, 319, 320, 321, 10**4)][1:]
     epsilon = np.array([math.log(one) for one in t])
-    low, high = (product_profile(*tables, epsilon, sign) for sign in (-1.0, 1.0))
+    low, high = (
+        product_profile(tables[0].outcomes, tables[1], epsilon, sign) for sign in (-1.0, 1.0)
+    )
     for one, below, above in zip(t, low.tolist(), high.tolist(), strict=True):
         true = exact(first, second, one)
         slack = Fraction(1, 10**15)  # log t is rounded
@@ -53,7 +55,7 @@ def test_products_of_two_finite_pairs(first: FinitePair, second: FinitePair) -> 
 
 def test_beyond_every_loss_the_infinite_masses_remain() -> None:
     """At an infinite epsilon, where delta = 0 is asked for, the profile is that of the rests."""
-    first, second = PiecewiseLinear.of(FIRST.atoms), PiecewiseLinear.of(SECOND.atoms)
+    first, second = PiecewiseLinear.of(FIRST.atoms).outcomes, PiecewiseLinear.of(SECOND.atoms)
     (low,), (high,) = (
         product_profile(first, second, np.array([math.inf]), sign).tolist() for sign in (-1.0, 1.0)
     )
@@ -64,7 +66,7 @@ def test_beyond_every_loss_the_infinite_masses_remain() -> None:
 
 def test_masses_that_underflow() -> None:
     """A mass of 1e-300 at a loss of 84 has 1e-337 under Q, which floats round to 0."""
-    first = PiecewiseLinear.of(SAME.atoms)
+    first = PiecewiseLinear.of(SAME.atoms).outcomes
     rare = Atoms(np.array([math.log(1e-300), 0.0]), np.array([84.0, 1e-9]), 0.0, 0.0)
     epsilon = np.array([40.0, 60.0])
     low, high = (
@@ -72,3 +74,26 @@ def test_masses_that_underflow() -> None:
     )
     assert (low <= 1e-300 * (1 - 1e-10)).all()
     assert (high >= 1e-300 * (1 - 1e-8)).all()
+
+
+@pytest.mark.parametrize("least", [0.0, 0.01])
+def test_products_of_three_finite_pairs(least: float) -> None:
+    """Two multiplied out and asked with the third enclose the sum over all outcomes, rests too."""
+    one, two, three = (PiecewiseLinear.of(pair.atoms) for pair in (FIRST, SECOND, FIRST))
+    pairs = [zip(pair.p, pair.q, strict=True) for pair in (FIRST, SECOND, FIRST)]
+    masses = [
+        (math.prod(p for p, _ in drawn), math.prod(q for _, q in drawn))
+        for drawn in itertools.product(*pairs)
+    ]
+    t = [Fraction(k, 32) for k in (1, 5, 32, 33, 80, 200, 10**4)]
+    epsilon = np.array([math.log(one) for one in t])
+    low, high = (
+        product_profile(one.outcomes.times(two.outcomes).leading(least, sign), three, epsilon, sign)
+        for sign in (-1.0, 1.0)
+    )
+    for at, below, above in zip(t, low.tolist(), high.tolist(), strict=True):
+        true = sum((max(p - at * q, Fraction(0)) for p, q in masses), Fraction(0))
+        slack = Fraction(1, 10**15)  # log t is rounded
+        assert Fraction(below) <= true + slack
+        assert true - slack <= Fraction(above)
+        assert above - below <= (1e-11 if not least else 0.05)

@@ -16,7 +16,7 @@ from accountant.pairs.laplace import LaplacePair
 from accountant.pairs.product import Factor, Product
 from accountant.pairs.randomized_response import RandomizedResponsePair
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
-from accountant.subsampling.released_twice import released_twice
+from accountant.subsampling.released_few import released_few
 from accountant.subsampling.subsampled import Direction, SubsampledPair
 
 RARE = SubsampledGaussianPair(
@@ -68,7 +68,7 @@ def test_two_removals(
     pairs: tuple[SubsampledGaussianPair, SubsampledGaussianPair], epsilon: float
 ) -> None:
     """Against the integral with 20 digits."""
-    pair = released_twice(Product.of(*pairs))
+    pair = released_few(Product.of(*pairs))
     assert pair is not None
     found = pair.delta(epsilon)
     with mpmath.workdps(20):
@@ -91,7 +91,7 @@ def test_two_removals(
 )
 def test_sums_over_K_agree(product: Product) -> None:  # noqa: N802 -- K is its name
     """Brackets by tables and by sums overlap, below 0 as well."""
-    pair = released_twice(product)
+    pair = released_few(product)
     assert pair is not None
     for epsilon in (-0.01, 0.0, 0.003, 0.1):
         by_sums, by_tables = profile.delta(product, epsilon), pair.delta(epsilon)
@@ -104,7 +104,7 @@ def test_two_samples_of_randomised_response() -> None:
     q, keep = Fraction(1, 10), Fraction(3, 4)
     base = FinitePair(p=(keep, 1 - keep), q=(1 - keep, keep))
     step = SubsampledPair(base=Product.of(base), sampling_rate=q, direction=Direction.REMOVAL)
-    pair = released_twice(Product((Factor(step, 2),)))
+    pair = released_few(Product((Factor(step, 2),)))
     assert pair is not None
     p = (1 - q) * (1 - keep) + q * keep
     masses = {True: (p, 1 - keep), False: (1 - p, keep)}
@@ -154,4 +154,4 @@ def test_other_products_are_left_alone() -> None:
         [(infinite, 2)],
     ):
         product = Product(tuple(Factor(pair, count) for pair, count in factors))
-        assert released_twice(product) is None
+        assert released_few(product) is None

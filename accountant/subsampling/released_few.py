@@ -1,8 +1,9 @@
-"""Compute the profile of two sampled releases from a fine table of each, without sums over K.
+"""Compute the profile of a few sampled releases from a fine table of each, without sums over K.
 
 At low sampling rates the loss of one release is nearly always close to 0, and rarely as large as
 without a sample. Sums over K have to resolve both scales evenly; tables of a profile need not, and
-two of them give the profile of the product (arithmetic/two_tables.py).
+two of them give the profile of the product (arithmetic/two_tables.py). Tables of samples with few
+losses are exact but for rounding (corners.py), and a few more can be multiplied out.
 """
 
 from __future__ import annotations
@@ -17,17 +18,23 @@ import numpy as np
 from accountant.arithmetic.convex_profile import ProfileHalf, above, below
 from accountant.arithmetic.crossing import invert
 from accountant.arithmetic.enclosure import Complexes, Enclosure, Reals, log_down, log_up
-from accountant.arithmetic.two_tables import PiecewiseLinear, product_profile
+from accountant.arithmetic.two_tables import Outcomes, PiecewiseLinear, product_profile
 from accountant.bound import Bound
 from accountant.engine.profile import infinite_mass, log_ends, max_loss
 from accountant.errors import NotCertified
+from accountant.pairs.atomic import AtomicPair
 from accountant.pairs.exact import ExactPair
 from accountant.pairs.pair import Pair
 from accountant.pairs.product import Product
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from accountant.pairs.symmetry import CommonSupport
+from accountant.subsampling.corners import cornered
 from accountant.subsampling.subsampled import Direction, SubsampledPair
 
+_MOST = 6  # Most releases. Heuristic.
+_MANY = 1 << 15  # Most losses of all pairs but one together. Heuristic.
+_MOST_PRODUCTS = 1 << 22  # Most products in a step towards them, to bound memory. Heuristic.
+_FAINT = 1e-60  # Mass below which losses of a product are not told apart. Heuristic: it is added.
 _FINE = 4096  # Losses of a table on either side of 0. Heuristic: brackets are some 1e-5 wide.
 _SMALL = 1e-60  # A profile from which losses do not matter. Heuristic: the rest is added.
 _FURTHEST = 600.0  # Largest end of a table, nats.
@@ -42,30 +49,28 @@ _ROUGH, _VERY_ROUGH = 100.0, 1e6
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReleasedTwice(CommonSupport, ExactPair):
-    """The product of two pairs with closed profiles, known by its profile.
+class ReleasedFew(CommonSupport, ExactPair):
+    """The product of a few pairs with known profiles, known by its profile.
 
     Attributes:
-        first: one of the pairs.
-        second: the other, perhaps the same.
+        pairs: at least two, some perhaps equal; the last one has the largest table.
     """
 
-    first: Pair
-    second: Pair
+    pairs: tuple[Pair, ...]
 
-    def swapped(self) -> ReleasedTwice:
+    def swapped(self) -> ReleasedFew:
         """Return the product of the swapped pairs."""
-        return ReleasedTwice(first=self.first.swapped(), second=self.second.swapped())
+        return ReleasedFew(pairs=tuple(pair.swapped() for pair in self.pairs))
 
     @property
     def zcdp_bound(self) -> float:
         """Return the sum of the pairs' rho, rounded up."""
-        return (self.first.zcdp_bound + self.second.zcdp_bound) * (1 + 1e-15)
+        return sum(pair.zcdp_bound for pair in self.pairs) * (1 + 1e-14)
 
     @property
     def gdp_bound(self) -> float:
         """Return the root of the sum of the squares of the pairs' mu, rounded up."""
-        return math.hypot(self.first.gdp_bound, self.second.gdp_bound) * (1 + 1e-15)
+        return math.hypot(*(pair.gdp_bound for pair in self.pairs)) * (1 + 1e-14)
 
     @property
     def is_quick(self) -> bool:
@@ -75,43 +80,44 @@ class ReleasedTwice(CommonSupport, ExactPair):
     @property
     def end(self) -> float:
         """Return the sum of the losses at which the pairs' tables end."""
-        return _end(self.first) + _end(self.second)
+        return sum(_end(pair) for pair in self.pairs)
 
     def cgf(self, s: Complexes) -> Enclosure:
         """Enclose the sum of the pairs' K.
 
         For a sample whose K is not known, that of a pair above.
         """
-        both = self.first.cgf(s), self.second.cgf(s)
-        return Enclosure(both[0].value + both[1].value, both[0].radius + both[1].radius)
+        each = [pair.cgf(s) for pair in self.pairs]
+        value, radius = each[0].value, each[0].radius
+        for one in each[1:]:
+            value, radius = value + one.value, radius + one.radius
+        return Enclosure(value, radius)
 
     def work(self, s: complex) -> int:
         """Return the number of terms in K(s)."""
-        return self.first.work(s) + self.second.work(s)
+        return sum(pair.work(s) for pair in self.pairs)
 
     @property
     def max_loss(self) -> float:
         """Return the sum of the pairs' largest losses, rounded up."""
-        return (_largest(self.first) + _largest(self.second)) * (1 + 1e-15)
+        return sum(_largest(pair) for pair in self.pairs) * (1 + 1e-14)
 
     def steer(self, c: Reals) -> tuple[Reals, Reals, Reals]:
         """Approximate K, K' and K'' by the sums of the pairs' values."""
-        both = self.first.steer(c), self.second.steer(c)
-        value, slope, bend = (one + other for one, other in zip(*both, strict=True))
-        return value, slope, bend
+        each = np.array([pair.steer(c) for pair in self.pairs]).sum(axis=0)
+        return each[0], each[1], each[2]
 
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
-        """Enclose the profile by tables of both pairs below and above.
+        """Enclose the profile by tables of the pairs below and above.
 
-        Statement: replacing either pair of a product by one with a smaller (larger) profile
-            makes the product's profile smaller (larger).
+        Statement: replacing a pair of a product by one with a smaller (larger) profile makes the
+            product's profile smaller (larger).
         Source: H_t(P x P' | Q x Q') is a mixture of values of the profile of (P', Q'), see
             arithmetic/two_tables.py, and the product does not depend on the order.
         """
-        one, two = _tables(self.first), _tables(self.second)
         lower, upper = (
-            product_profile(x, y, epsilon, sign)
-            for x, y, sign in zip(one, two, (-1.0, 1.0), strict=True)
+            product_profile(_outcomes(self.pairs[:-1], sign), last, epsilon, sign)
+            for last, sign in zip(_tables(self.pairs[-1]), (-1.0, 1.0), strict=True)
         )
         return np.maximum(lower, 0.0), np.minimum(upper, 1.0)
 
@@ -149,12 +155,13 @@ class ReleasedTwice(CommonSupport, ExactPair):
         return float(grid[small[0]])
 
 
-def released_twice(product: Product) -> ReleasedTwice | None:
-    """Return two releases as one pair known by tables of each, or None if sums over K suit.
+def released_few(product: Product) -> ReleasedFew | None:
+    """Return a few releases as one pair known by tables of each, or None if sums over K suit.
 
+    Two may have tables of any size, more have to have few losses.
     Heuristic: the choice is between two valid brackets.
     """
-    if sum(factor.count for factor in product.factors) != 2:
+    if not 2 <= sum(factor.count for factor in product.factors) <= _MOST:
         return None
     pairs = [factor.pair for factor in product.factors for _ in range(factor.count)]
     rough = [_roughness(pair) for pair in pairs]
@@ -163,11 +170,13 @@ def released_twice(product: Product) -> ReleasedTwice | None:
     if not all(_is_known(pair) for pair in pairs):
         return None
     try:
-        for pair in pairs:
-            _tables(pair)
-    except NotCertified:  # losses too large for tables
+        sizes = [_tables(pair)[1].loss.size for pair in pairs]
+        pairs = [pairs[k] for k in sorted(range(len(pairs)), key=lambda k: sizes[k])]
+        for sign in (-1.0, 1.0):
+            _outcomes(tuple(pairs[:-1]), sign)
+    except NotCertified:  # losses too large for tables, or too many
         return None
-    return ReleasedTwice(first=pairs[0], second=pairs[1])
+    return ReleasedFew(pairs=tuple(pairs))
 
 
 def _roughness(pair: Pair) -> float:
@@ -221,17 +230,40 @@ def _end(pair: Pair) -> float:
 
 
 @lru_cache(maxsize=32)
+def _outcomes(pairs: tuple[Pair, ...], sign: float) -> Outcomes:
+    """Return the losses and masses of a product below if ``sign`` is -1, else of one above."""
+    total, *others = (_tables(pair)[int(sign > 0)].outcomes for pair in pairs)
+    for one in others:
+        few = total.leading(_FAINT, sign), one.leading(_FAINT, sign)
+        if few[0].loss.size * few[1].loss.size > _MOST_PRODUCTS:
+            raise NotCertified("too many losses to multiply out; they are summed over K")
+        total = few[0].times(few[1])
+    if others and total.loss.size > _MANY:
+        raise NotCertified("too many losses of several releases; they are summed over K")
+    return total
+
+
+@lru_cache(maxsize=32)
 def _tables(pair: Pair) -> tuple[PiecewiseLinear, PiecewiseLinear]:
     """Return a finite pair below and one above.
 
     Their losses are closest where the profile bends most.
     """
+    if isinstance(pair, AtomicPair):
+        return PiecewiseLinear.of(pair.atoms), PiecewiseLinear.of(pair.atoms)
+    exact = pair.above(1) if isinstance(pair, SubsampledPair) and pair.is_exact else None
+    if isinstance(exact, AtomicPair):
+        return PiecewiseLinear.of(exact.atoms), PiecewiseLinear.of(exact.atoms)
     sides = []
     for one in (pair, pair.swapped()):
         found = one.profile(np.zeros(1))
         if found is None:
             raise AssertionError("only called for pairs with a closed profile")
-        loss = _losses(_end(one), float(found[1][0]))
+        corners = one.corners if isinstance(one, SubsampledPair) else None
+        if corners is not None:
+            loss = cornered(corners, min(_end(one), _FURTHEST))
+        else:
+            loss = _losses(_end(one), float(found[1][0]))
         ends = one.profile(loss)
         if ends is None:
             raise AssertionError("it had a profile at 0")

@@ -176,6 +176,7 @@ if TYPE_CHECKING:
     )
     from mechanisms.noise.staircase import Staircase as Staircase
     from mechanisms.noise.truncated_laplace import TruncatedLaplace as TruncatedLaplace
+    from mechanisms.queries.contributions import bound_contributions as bound_contributions
     from mechanisms.queries.exact import ClippedSum as ClippedSum, Count as Count, Scores as Scores
     from mechanisms.samplers.rng import ReplayRng as ReplayRng, SystemRng as SystemRng
     from mechanisms.selection.above_threshold import AboveThreshold as AboveThreshold

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from accountant import arguments
 from accountant.arguments import Number
@@ -40,7 +41,8 @@ class ClippedSum:
     Each clipped record is rounded to the nearest multiple of ``granularity`` and the whole
     multiples are added as integers, so the order of the records does not matter and the
     sensitivity is exact: max(|lower|, |upper|) under add-remove and zero-out, upper - lower under
-    replace-one. A nan record counts as ``lower``.
+    replace-one. A nan record counts as the number of [lower, upper] nearest to 0, which is what a
+    blank record may be.
 
     Args:
         lower, upper: in the records' unit, lower < upper, multiples of granularity.
@@ -75,14 +77,15 @@ class ClippedSum:
         object.__setattr__(self, "upper", high)
         object.__setattr__(self, "granularity", grain)
 
-    def __call__(self, records: Sequence[float]) -> float:
+    def __call__(self, records: ArrayLike) -> float:
         """Return the sum of the clipped records, in their unit."""
         values = np.asarray(records, dtype=np.float64)
+        largest = max(abs(self.lower), abs(self.upper)) / self.granularity
+        if len(values) * largest > _EXACT:
+            raise ParameterError("records", len(values), "fewer, or granularity coarser")
         low, high = float(self.lower), float(self.upper)
-        clipped = np.clip(np.where(np.isnan(values), low, values), low, high)
+        clipped = np.clip(np.where(np.isnan(values), 0.0, values), low, high)
         total = int(np.rint(clipped / float(self.granularity)).astype(np.int64).sum())
-        if abs(total) > _EXACT:
-            raise ParameterError("records", len(records), "fewer, or granularity coarser")
         return float(total * self.granularity)
 
 

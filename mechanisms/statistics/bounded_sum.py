@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Unpack, final, overload
 
-import numpy as np
-
 from accountant.arguments import Number
-from accountant.errors import ParameterError
 from accountant.guarantees.guarantee import Guarantee
 from accountant.relation import AddRemove, R, Relation
 from mechanisms import parameters
 from mechanisms.outputs import Outputs
+from mechanisms.queries.exact import ClippedSum
 from mechanisms.samplers.rng import Rng
 from mechanisms.statistics.clipped_column import (
     ClippedArguments,
@@ -31,8 +29,8 @@ class BoundedSum(ClippedStatistic[R]):
     """Clip one number a record to public bounds, add the numbers up exactly, and add noise.
 
     Numbers are rounded to a grid of 2^-24 of the larger bound before they are added, so that the
-    sum is exact. A nan counts as a blank record: it adds nothing, and where a record is replaced
-    the bound nearest to 0.
+    sum is exact. A nan counts as a blank record: it adds the number between the bounds that is
+    nearest to 0.
 
     Statement: a record moves the sum by at most max(|lower|, |upper|), and by upper - lower where
         it is replaced; the noise has that sensitivity.
@@ -77,9 +75,7 @@ class BoundedSum(ClippedStatistic[R]):
         relation: Relation = parameters.DEFAULT_RELATION,
     ) -> None:
         self._state(scale=scale, lower=lower, upper=upper, noise=noise, relation=relation)
-        grid, lowest, highest = self._grid()
-        if lowest > highest:
-            raise ParameterError("upper", upper, "further above lower", f"step 2^{grid.exponent}")
+        self._query()
 
     def guarantee(self) -> Guarantee[R]:
         """What the noise satisfies at this sensitivity."""
@@ -95,15 +91,17 @@ class BoundedSum(ClippedStatistic[R]):
         Raises:
             ParameterError: not a sequence of real numbers.
         """
-        grid, lowest, highest = self._grid()
-        steps = grid.clipped(values_of(data), lowest, highest)
-        blank = min(max(0, lowest), highest) if self.relation.symmetric else 0
-        return float(np.ldexp(np.where(np.isnan(steps), blank, steps).sum(), grid.exponent))
+        return self._query()(values_of(data))
 
-    def _grid(self) -> tuple[StepGrid, int, int]:
-        """Return the grid, and the bounds on it, rounded inwards."""
+    def _query(self) -> ClippedSum:
+        """Return the sum on the grid, its bounds rounded inwards; refuse bounds of one step."""
         grid = StepGrid.up_to(max(abs(self.lower), abs(self.upper)))
-        return grid, -grid.floor(-self.lower), grid.floor(self.upper)
+        step = Fraction(2) ** grid.exponent
+        return ClippedSum(
+            lower=-grid.floor(-self.lower) * step,
+            upper=grid.floor(self.upper) * step,
+            granularity=step,
+        )
 
     def _moved(self) -> Fraction:
         """Return how far the sum moves between neighbours, at most."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from accountant.relation import AddRemove, Relation, ReplaceOne
+from accountant.relation import AddRemove, Relation, ReplaceOne, ZeroOut
 from accountant.sensitivity import L2
 from mechanisms import BoundedSum, Gaussian
 from tests.contracts.mechanism_contract import NOT_POSITIVE, MechanismContract, one_bad
@@ -55,13 +55,15 @@ def test_the_sensitivity_is_attained_and_never_exceeded(
     stated = width if isinstance(relation, ReplaceOne) else largest
     noise = Gaussian(sigma=1, sensitivity=L2(stated), relation=relation)
 
-    assert stated * (1 - Fraction(1, 2**22)) <= moved <= stated
+    assert moved <= stated
+    if lower <= 0 <= upper or not isinstance(relation, ZeroOut):  # else a blank adds a bound
+        assert moved >= stated * (1 - Fraction(1, 2**22))
     assert total.guarantee() == noise.guarantee()
 
 
 @pytest.mark.parametrize("relation", RELATIONS, ids=str)
 def test_sums_are_exact(relation: Relation) -> None:
-    """With next to no noise: the sum of the clipped values, a blank adding nothing."""
+    """With next to no noise: the sum of the clipped values, a blank near 0."""
     total = BoundedSum(scale=Fraction(1, 2**30), lower=-1, upper=3, relation=relation)
 
     assert total.release([0.5, -4.0, math.nan, 9.0, 1.25]) == pytest.approx(3.75, abs=1e-7)

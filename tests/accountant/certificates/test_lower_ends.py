@@ -142,5 +142,7 @@ def test_what_is_refused() -> None:
         GDP(mu=0).certify(false_positive_rate=0.5, lower=True)
     with pytest.raises(NotCertified, match="larger order"):
         GDP(mu=0).certify(order=2, lower=True)
+    with pytest.raises(NotCertified, match="no finite lower end"):
+        GDP(mu=1).certify(delta=Fraction(1, 2), lower=True)
     with pytest.raises(ParameterError):
         GDP(mu=1).certify(lower=True)

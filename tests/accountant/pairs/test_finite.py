@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import pairwise
 
 import pytest
+from hypothesis import given, strategies as st
 
 from accountant import answers
 from accountant.errors import NotCertified, ParameterError
@@ -77,7 +79,7 @@ def test_a_mass_below_all_floats_is_not_none() -> None:
     assert answers.smallest_mu(product).upper == math.inf
 
 
-def test_masses_too_close_to_tell_are_refused() -> None:
+def test_sharestoo_close_to_tell_are_refused() -> None:
     """Masses 1e-400 apart would have a loss of 0, which would reveal nothing."""
     half = Fraction(1, 2)
     product = Product.of(FinitePair(p=(half + TINY, half - TINY), q=(half, half)))
@@ -90,3 +92,28 @@ def test_divergences_below_all_floats_are_not_none() -> None:
     pair = FinitePair(p=(TINY, 1 - TINY), q=(2 * TINY, 1 - 2 * TINY))
     assert answers.renyi(Product.of(pair), 2.0).upper > 0.0
     assert answers.delta(Product.of(pair.swapped()), 0.1).upper > 0.0
+
+
+@given(
+    weights=st.lists(st.integers(1, 30), min_size=2, max_size=3),
+    ratio=st.fractions(2, 9, max_denominator=8),
+    c=st.integers(0, 3),
+)
+def test_adjacency_is_that_of_the_tilted_losses(
+    weights: list[int], ratio: Fraction, c: int
+) -> None:
+    """Twice the sum of neighbouring masses after a tilt, in rationals, from below."""
+    ratios = [ratio, 1 / ratio] if len(weights) == 2 else [ratio, Fraction(1), 1 / ratio]
+    p = [w / (1 + 1 / one) for w, one in zip(weights, ratios, strict=True)]
+    q = [a / one for a, one in zip(p, ratios, strict=True)]
+    left = sum(q, Fraction(0)) - sum(p, Fraction(0))
+    p, q = [*p, max(left, Fraction(0))], [*q, max(-left, Fraction(0))]
+    total = sum(p)
+    pair = FinitePair(p=tuple(a / total for a in p), q=tuple(b / total for b in q))
+    lattice = pair.lattice(float(c))
+    tilted = [a * one**c for a, one in zip(p, ratios, strict=False)]
+    shares = [mass / sum(tilted) for mass in tilted]
+    exact = 2 * sum(a * b for a, b in pairwise(shares))
+
+    assert lattice is not None
+    assert exact * (1 - Fraction(1, 10**6)) <= Fraction(lattice.adjacency) <= exact

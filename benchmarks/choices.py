@@ -13,13 +13,14 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from accountant import ZCDP, Guarantee, LInf, PureDP, convert, self_compose
+from accountant import L1, ZCDP, Guarantee, LInf, PureDP, convert, self_compose
 from mechanisms import (
     AboveThreshold,
     ExponentialMechanism,
     LocalHashing,
     Mechanism,
     PermuteAndFlip,
+    Staircase,
     SubsetSelection,
     UnaryEncoding,
 )
@@ -36,6 +37,12 @@ CHOICES: dict[str, Make] = {
     "AboveThreshold": lambda e: AboveThreshold(threshold_scale=2 / e, query_scale=4 / e),
     "AboveThreshold, monotone queries, half the noise on them": lambda e: AboveThreshold(
         threshold_scale=2 / e, query_scale=2 / e, monotone=True
+    ),
+    "AboveThreshold, rising queries, half the noise on them": lambda e: AboveThreshold(
+        threshold_scale=2 / e, query_scale=2 / e, rising=True
+    ),
+    "staircase noise of the least size, sensitivity 1000": lambda e: Staircase(
+        epsilon=e, sensitivity=L1(1000)
     ),
     "optimised unary encoding": lambda e: UnaryEncoding(epsilon=e, categories=10),
     "local hashing": lambda e: LocalHashing(epsilon=e, categories=10),

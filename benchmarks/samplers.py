@@ -12,7 +12,19 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from mechanisms import samplers
+from accountant import L1
+from mechanisms import (
+    AboveThreshold,
+    CanonicalNoise,
+    CorrelatedGaussian,
+    PermuteAndFlip,
+    ReportNoisyMax,
+    Staircase,
+    TruncatedLaplace,
+    samplers,
+)
+from mechanisms.samplers.cauchy_rounded import cauchy_rounded
+from mechanisms.samplers.geometric import geometric_ratio
 from mechanisms.samplers.rng import SystemRng
 
 DRAWS = 1_000_000
@@ -27,6 +39,13 @@ def cases(rng: SystemRng) -> dict[str, Callable[[], object]]:
     grid = samplers.default_granularity(Fraction(1))
     scores = np.random.default_rng(3).normal(size=1000)
     tops = np.arange(DRAWS)
+    one, five = L1(100), [0.0, 1.0, 2.0, 1.0, 0.0]
+    staircase = Staircase(epsilon=1, sensitivity=one)
+    canonical = CanonicalNoise(epsilon=1, delta=1e-6, sensitivity=one)
+    truncated = TruncatedLaplace(epsilon=1, delta=1e-6, sensitivity=L1(1))
+    correlated = CorrelatedGaussian([[4, 3], [3, 4]], sensitivity=one)
+    noisy, flip = ReportNoisyMax(epsilon=1), PermuteAndFlip(epsilon=1)
+    above = AboveThreshold(threshold_scale=2, query_scale=4)
     return {
         "bernoulli(1/3)": lambda: samplers.bernoulli(Fraction(1, 3), DRAWS, rng),
         "bernoulli_exp(1/3)": lambda: samplers.bernoulli_exp(Fraction(1, 3), DRAWS, rng),
@@ -39,6 +58,17 @@ def cases(rng: SystemRng) -> dict[str, Callable[[], object]]:
         "discrete_gaussian(sigma 10)": lambda: samplers.discrete_gaussian(100, DRAWS, rng),
         "discrete_gaussian(sigma 1e6)": lambda: samplers.discrete_gaussian(10**12, DRAWS, rng),
         "discrete_gaussian(sigma 1e9)": lambda: samplers.discrete_gaussian(10**18, DRAWS, rng),
+        "skellam(variance 100)": lambda: samplers.skellam(100, DRAWS, rng),
+        "skellam(variance 1e6)": lambda: samplers.skellam(10**6, DRAWS, rng),
+        "geometric_ratio(9/10)": lambda: geometric_ratio(Fraction(9, 10), DRAWS, rng),
+        "cauchy_rounded(0)": lambda: cauchy_rounded(zeros, 1, grid, rng),
+        "staircase noise": lambda: staircase.release_many(0, DRAWS),
+        "canonical noise": lambda: canonical.release_many(0, DRAWS),
+        "truncated Laplace noise": lambda: truncated.release_many(0, DRAWS),
+        "correlated Gaussian noise, 2 numbers": lambda: correlated.release_many([0, 0], DRAWS),
+        "report noisy max of 5": lambda: noisy.release_many(five, DRAWS),
+        "permute-and-flip of 5": lambda: flip.release_many(five, DRAWS),
+        "above threshold, 5 queries": lambda: above.release_many(five, DRAWS),
         "gaussian_rounded(0)": lambda: samplers.gaussian_rounded(zeros, 1, grid, rng),
         "gaussian_rounded(values)": lambda: samplers.gaussian_rounded(values, 1, grid, rng),
         "laplace_rounded(values)": lambda: samplers.laplace_rounded(values, 1, grid, rng),

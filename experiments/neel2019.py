@@ -26,8 +26,10 @@ from numpy.typing import NDArray
 from accountant import GDP, LInf, calibrate
 from mechanisms import (
     Cube,
+    EnumerationOracle,
     ExponentialMechanism,
     LogisticObjective,
+    MilpOracle,
     Records,
     SeparatorPerturbation,
     SubsampledHinge,
@@ -217,6 +219,33 @@ def measure(
     }
 
 
+def oracles(
+    train: Records, widths: Sequence[int], limit: float
+) -> list[tuple[int, int, float, float]]:
+    """Width, distinct rows, and seconds that enumeration and integer programming take, one noise.
+
+    Columns are the first ones and the constant. What the program leaves open after the limit is
+    finished by enumeration. Both have to agree.
+    """
+    found = []
+    for width in widths:
+        kept = [*range(width - 1), train.rows.shape[1] - 1]
+        data = patterns(Records(train.rows[:, kept], train.labels), width)
+        solver = MilpOracle(time_limit=limit)
+        mechanism = SeparatorPerturbation(epsilon=1, space=Cube(width), oracle=solver)
+        noise = LAWS["linf"].draw(mechanism.shape, 1, SystemRng())
+        problem = Problem(mechanism.space, ZeroOne(), data, mechanism.unit)
+        answers, seconds = [], []
+        for oracle in (EnumerationOracle(), solver):
+            start = time.perf_counter()
+            answers.append(oracle.minima(problem, noise))
+            seconds.append(time.perf_counter() - start)
+        if (answers[0] != answers[1]).any():
+            raise AssertionError(width)
+        found.append((width, len(data.rows), seconds[0], seconds[1]))
+    return found
+
+
 def peer(python: str, train: Records, test: Records, runs: int) -> list[list[float]]:
     """Mean accuracies of diffprivlib's logistic regression with its default penalty."""
     with tempfile.TemporaryDirectory() as directory:
@@ -304,6 +333,8 @@ def main() -> None:
         found.append(measure(train, test, given.runs, EPSILONS))
         if given.peer:
             found[-1]["diffprivlib"] = peer(given.peer, train, test, given.runs)
+    for line in oracles(train, (8, 12, 15, 19, 23), 60):
+        print("{} columns, {} rows: enumeration {:.2f} s, program {:.2f} s".format(*line))
     print(" " * 24, "  ".join(f"ε = {epsilon:<6g}" for epsilon in EPSILONS))
     joined = averages(found)
     for name, values in joined.items():

@@ -30,6 +30,15 @@ def test_columns_and_splits() -> None:
     assert len(train) == 100
 
 
+def test_oracles_agree_and_are_timed() -> None:
+    """On a few columns; a disagreement would raise."""
+    rows = neel2019.columns(table(300))
+    found = neel2019.oracles(Records(rows, np.where(rows[:, 1] == 1, 1, -1)), (3, 5), 60)
+
+    assert [line[0] for line in found] == [3, 5]
+    assert all(0 < seconds < 60 for line in found for seconds in line[2:])
+
+
 def test_columns_are_chosen_by_the_training_records() -> None:
     """Those that decide the label survive, and the constant."""
     rows = neel2019.columns(table(400))

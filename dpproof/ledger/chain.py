@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from dpproof.ledger.database import Execute
+from dpproof.ledger.database import Execute, Rows, Statement
 from dpproof.ledger.errors import LedgerDamaged, LedgerError
 
 START: Final = hashlib.sha256(b"dpproof ledger 1").hexdigest()
@@ -28,6 +28,12 @@ def linked(previous: str, body: str) -> str:
     return digest(f"{previous}\n{body}")
 
 
+LAST: Final = (
+    "SELECT h.number, h.state, e.body, e.hash FROM head h "
+    "LEFT JOIN entries e ON e.number = h.number WHERE h.id = 1"
+)
+
+
 def last(execute: Execute) -> tuple[int, str, dict[str, Any]]:
     """Return the number and hash of the last entry and the state after it.
 
@@ -35,10 +41,15 @@ def last(execute: Execute) -> tuple[int, str, dict[str, Any]]:
         LedgerError: this is no ledger.
         LedgerDamaged: the entry, its hash and the state do not fit together.
     """
-    rows = execute(
-        "SELECT h.number, h.state, e.body, e.hash FROM head h "
-        "LEFT JOIN entries e ON e.number = h.number WHERE h.id = 1"
-    )
+    return read_last(execute(LAST))
+
+
+def read_last(rows: Rows) -> tuple[int, str, dict[str, Any]]:
+    """Return the same from the rows of ``LAST``.
+
+    Raises:
+        LedgerError, LedgerDamaged: as ``last``.
+    """
     if not rows:
         raise LedgerError("there is no ledger here")
     number, state, body, found = rows[0]
@@ -58,14 +69,22 @@ def append(
     execute: Execute, *, number: int, previous: str, state: Mapping[str, Any], entry: object
 ) -> None:
     """Write one entry after the one with the previous hash, and the state after it."""
+    execute.together(appending(number=number, previous=previous, state=state, entry=entry))
+
+
+def appending(
+    *, number: int, previous: str, state: Mapping[str, Any], entry: object
+) -> list[Statement]:
+    """Return the statements that ``append`` runs."""
     kept = canonical(state)
     body = canonical({"entry": entry, "state": digest(kept)})
-    execute(
-        "INSERT INTO entries (number, body, hash) VALUES (:number, :body, :hash)",
-        number=number,
-        body=body,
-        hash=linked(previous, body),
-    )
-    execute(
-        "UPDATE head SET number = :number, state = :state WHERE id = 1", number=number, state=kept
-    )
+    return [
+        (
+            "INSERT INTO entries (number, body, hash) VALUES (:number, :body, :hash)",
+            {"number": number, "body": body, "hash": linked(previous, body)},
+        ),
+        (
+            "UPDATE head SET number = :number, state = :state WHERE id = 1",
+            {"number": number, "state": kept},
+        ),
+    ]

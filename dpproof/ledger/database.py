@@ -8,7 +8,7 @@ import os
 import sqlite3
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeAlias, final
@@ -16,8 +16,8 @@ from typing import Any, Final, TypeAlias, final
 from dpproof.ledger.errors import LedgerError
 
 Rows: TypeAlias = list[tuple[Any, ...]]
-Execute: TypeAlias = Callable[..., Rows]
-"""Runs one statement with ``:names``, whose values are keywords, and returns its rows."""
+Statement: TypeAlias = tuple[str, dict[str, Any]]
+"""SQL with ``:names``, and their values."""
 
 WAIT: Final = 60.0  # seconds for other writers, then an error: nothing is spent
 SCHEMA: Final = (
@@ -30,6 +30,48 @@ SCHEMA: Final = (
 # A write that changes nothing: it takes the lock on the one row that every writer needs, in every
 # database, before anything is read.
 LOCK: Final = "UPDATE head SET number = number WHERE id = 1"
+
+
+class Execute(ABC):
+    """What runs statements of one transaction."""
+
+    @abstractmethod
+    def together(self, statements: Sequence[Statement]) -> list[Rows]:
+        """Run statements in their order, on a server in one round trip if it can, and return rows.
+
+        Each sees what those before it did, and all that others had committed when it began.
+        """
+
+    @final
+    def __call__(self, sql: str, **values: object) -> Rows:
+        """Run one statement with ``:names``, whose values are keywords, and return its rows."""
+        return self.together([(sql, values)])[0]
+
+
+@final
+class _OneByOne(Execute):
+    """Statements that are run one after another."""
+
+    def __init__(self, run: Callable[[str, dict[str, Any]], Rows]) -> None:
+        self._run = run
+
+    def together(self, statements: Sequence[Statement]) -> list[Rows]:
+        """Run them."""
+        return [self._run(sql, values) for sql, values in statements]
+
+
+@final
+class _Pipeline(Execute):
+    """Statements that psycopg sends together, before it waits for their results."""
+
+    def __init__(self, connection: Any, text: Callable[[str], str]) -> None:  # noqa: ANN401  # untyped here
+        self._connection, self._text = connection, text
+
+    def together(self, statements: Sequence[Statement]) -> list[Rows]:
+        """Run them."""
+        with self._connection.pipeline():
+            found = [self._connection.execute(self._text(sql), one) for sql, one in statements]
+        return [one.fetchall() if one.description else [] for one in found]
 
 
 class Database(ABC):
@@ -83,7 +125,7 @@ class SQLiteDatabase(Database):
                 connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
                 connection.execute("BEGIN IMMEDIATE")
                 try:
-                    yield lambda sql, **values: connection.execute(sql, values).fetchall()
+                    yield _OneByOne(lambda sql, values: connection.execute(sql, values).fetchall())
                     connection.execute("COMMIT")
                 except BaseException:
                     if connection.in_transaction:
@@ -131,6 +173,7 @@ class ServerDatabase(Database):
         self._place = self._engine.url.render_as_string(hide_password=True)
         self._process = os.getpid()
         self._texts: dict[str, Any] = {}
+        self._errors = (self._library.exc.SQLAlchemyError, *_errors_of(self._engine))
 
     @contextmanager
     def transaction(self, *, durable: bool = True) -> Iterator[Execute]:
@@ -140,10 +183,11 @@ class ServerDatabase(Database):
             self._process = os.getpid()
         try:
             with self._engine.begin() as connection:
+                execute = self._executing(connection)
                 if not durable and self._engine.dialect.name == "postgresql":
-                    self._run(connection, "SET LOCAL synchronous_commit = off", {})
-                yield lambda sql, **values: self._run(connection, sql, values)
-        except self._library.exc.SQLAlchemyError as error:
+                    execute("SET LOCAL synchronous_commit = off")
+                yield execute
+        except self._errors as error:
             raise LedgerError(f"{self._place}: {_line(error)}; nothing was spent") from error
 
     def close(self) -> None:
@@ -151,10 +195,33 @@ class ServerDatabase(Database):
         with contextlib.suppress(Exception):
             self._engine.dispose()
 
+    def _executing(self, connection: Any) -> Execute:  # noqa: ANN401  # untyped here
+        """Return what runs statements on a connection, in fewest round trips."""
+        if self._engine.dialect.driver == "psycopg" and _pipelines():
+            return _Pipeline(connection.connection.driver_connection, self._compiled)
+        return _OneByOne(lambda sql, values: self._run(connection, sql, values))
+
+    def _compiled(self, sql: str) -> str:
+        """Return a statement as the driver writes its names."""
+        if sql not in self._texts:
+            compiled = self._library.text(sql).compile(dialect=self._engine.dialect)
+            self._texts[sql] = str(compiled)
+        return str(self._texts[sql])
+
     def _run(self, connection: Any, sql: str, values: dict[str, Any]) -> Rows:  # noqa: ANN401  # untyped here
         prepared = self._texts.setdefault(sql, self._library.text(sql))
         result = connection.execute(prepared, values)
         return [tuple(row) for row in result] if result.returns_rows else []
+
+
+def _errors_of(engine: Any) -> tuple[type[Exception], ...]:  # noqa: ANN401  # untyped here
+    """Return the errors of an engine's driver, which statements sent together raise as they are."""
+    return (engine.dialect.loaded_dbapi.Error,)
+
+
+def _pipelines() -> bool:
+    """Whether the library of the driver can send statements together."""
+    return bool(importlib.import_module("psycopg").Pipeline.is_supported())
 
 
 def _line(error: BaseException) -> str:

@@ -314,9 +314,9 @@ class Ledger:
             # A reservation is lost with the power only if its commit was not reached: then nothing
             # was published, and nothing is spent.
             with self._database.transaction(durable=commit) as execute:
-                execute(LOCK)
-                number, previous, state = chain.last(execute)
-                found = taking.existing(execute, wanted, take_over=take_over)
+                read = taking.found_under_lock(execute, wanted, plans)
+                number, previous, state = read.last
+                found = taking.existing(execute, read.key, wanted, take_over=take_over)
                 if found == "pending" and commit:
                     taking.settle(execute, wanted.key)
                     entry = {"kind": "commit", "time": taking.now(), "key": wanted.key}
@@ -328,9 +328,7 @@ class Ledger:
                     return Spend(self, wanted, committed=done), found == "pending"
                 matching = taking.matching(state, wanted)
                 if plans.keys() == matching.keys():
-                    if taking.write(
-                        execute, (number, previous, state), wanted, plans, commit=commit
-                    ):
+                    if taking.write(execute, read, wanted, plans, commit=commit):
                         self._last_states = {name: state["budgets"][name] for name in matching}
                         return Spend(self, wanted, committed=commit), True
                     if states == matching:

@@ -17,7 +17,7 @@ from accountant.guarantees.preconditions import require_single, required_guarant
 from dpproof.ledger import budget, chain
 from dpproof.ledger.budget import State
 from dpproof.ledger.chain import canonical, digest
-from dpproof.ledger.database import Execute
+from dpproof.ledger.database import LOCK, Execute, Rows
 from dpproof.ledger.errors import AlreadySpent, KeyConflict, LedgerError
 from dpproof.ledger.plan import Plan
 
@@ -72,13 +72,49 @@ def wanted(
     return Wanted(guarantee, key, label, at, where, digest(canonical(stated)))
 
 
-def existing(execute: Execute, asked: Wanted, *, take_over: bool) -> str | None:
+@final
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a spend reads under the lock, in one round trip.
+
+    Attributes:
+        last: the number and hash of the last entry, and the state after it.
+        key: the digest and status of the key, if it is there.
+        kept: the digests of certificates that are there already.
+    """
+
+    last: tuple[int, str, dict[str, Any]]
+    key: Rows
+    kept: frozenset[str]
+
+
+def found_under_lock(execute: Execute, asked: Wanted, plans: Mapping[str, Plan]) -> Found:
+    """Take the lock, and read what a spend has to know.
+
+    Raises:
+        LedgerError, LedgerDamaged: as ``chain.last``.
+    """
+    wanted = [
+        ("SELECT digest FROM certificates WHERE digest = :digest", {"digest": name})
+        for name in _texts(plans)
+    ]
+    key = ("SELECT digest, status FROM spends WHERE name = :name", {"name": asked.key})
+    _, last, rows, *kept = execute.together([(LOCK, {}), (chain.LAST, {}), key, *wanted])
+    there = frozenset(str(row[0]) for one in kept for row in one)
+    return Found(chain.read_last(last), rows, there)
+
+
+def existing(execute: Execute, rows: Rows, asked: Wanted, *, take_over: bool) -> str | None:
     """Return the status of a key that is there, taken over if it is pending; else None.
 
+    Args:
+        execute: in the transaction that has the lock.
+        rows: the digest and status of the key.
+        asked: what is to be spent.
+        take_over: whether a pending key may be taken over.
     Raises:
         KeyConflict: it stands for something else, or is pending and not to be taken over.
     """
-    rows = execute("SELECT digest, status FROM spends WHERE name = :name", name=asked.key)
     if not rows:
         return None
     found, status = rows[0]
@@ -145,14 +181,14 @@ def matching(state: Mapping[str, Any], asked: Wanted) -> dict[str, State]:
 
 def write(
     execute: Execute,
-    last: tuple[int, str, dict[str, Any]],
+    found: Found,
     asked: Wanted,
     plans: Mapping[str, Plan],
     *,
     commit: bool,
 ) -> bool:
     """Write a spend if every budget admits it, and return whether they do."""
-    number, previous, state = last
+    number, previous, state = found.last
     taken, after = {}, {}
     for label, plan in plans.items():
         done = plan.apply(state["budgets"][label])
@@ -162,6 +198,7 @@ def write(
     state["budgets"].update(after)
     if list(asked.where) not in state["seen"]:
         state["seen"].append(list(asked.where))
+    named = _certificates(plans, taken)
     entry = {
         "kind": "spend" if commit else "reserve",
         "time": now(),
@@ -172,25 +209,52 @@ def write(
         "guarantee": asked.guarantee.describe(),
         "taken": taken,
         "limits": {label: one["limits"] for label, one in after.items()},
-        "certificates": _certificates(execute, plans, taken),
+        "certificates": named,
     }
-    chain.append(execute, number=number + 1, previous=previous, state=state, entry=entry)
-    execute(
-        "INSERT INTO spends (name, digest, status, owner, number) "
-        "VALUES (:name, :digest, :status, :owner, :number)",
-        name=asked.key,
-        digest=asked.digest,
-        status="committed" if commit else "pending",
-        owner=asked.attempt,
-        number=number + 1,
+    spent = {
+        "name": asked.key,
+        "digest": asked.digest,
+        "status": "committed" if commit else "pending",
+        "owner": asked.attempt,
+        "number": number + 1,
+    }
+    used = {name for ways in named.values() for name in ways.values()}
+    execute.together(
+        [
+            *(
+                (KEEP, {"digest": name, "body": text})
+                for name, text in _texts(plans).items()
+                if name in used - found.kept
+            ),
+            *chain.appending(number=number + 1, previous=previous, state=state, entry=entry),
+            (SPENT, spent),
+        ]
     )
     return True
 
 
+KEEP: Final = "INSERT INTO certificates (digest, body) VALUES (:digest, :body)"
+SPENT: Final = (
+    "INSERT INTO spends (name, digest, status, owner, number) "
+    "VALUES (:name, :digest, :status, :owner, :number)"
+)
+
+
+def _texts(plans: Mapping[str, Plan]) -> dict[str, str]:
+    """Return the certificates of plans by their digests."""
+    texts = (
+        found.certificate.to_json()
+        for plan in plans.values()
+        for found in plan.charges.values()
+        if found is not None and found.certificate is not None
+    )
+    return {digest(text): text for text in texts}
+
+
 def _certificates(
-    execute: Execute, plans: Mapping[str, Plan], taken: Mapping[str, Mapping[str, Any]]
+    plans: Mapping[str, Plan], taken: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, dict[str, str]]:
-    """Keep the certificates of what was taken, and return their digests, or why there is none."""
+    """Return the digests of the certificates of what was taken, or why there is none."""
     told: dict[str, dict[str, str]] = {}
     for label, plan in plans.items():
         told[label] = {}
@@ -200,14 +264,7 @@ def _certificates(
             if found.certificate is None:
                 told[label][way] = f"none: {found.reason}"
                 continue
-            text = found.certificate.to_json()
-            name = told[label][way] = digest(text)
-            if not execute("SELECT 1 FROM certificates WHERE digest = :digest", digest=name):
-                execute(
-                    "INSERT INTO certificates (digest, body) VALUES (:digest, :body)",
-                    digest=name,
-                    body=text,
-                )
+            told[label][way] = digest(found.certificate.to_json())
     return told
 
 

@@ -8,12 +8,13 @@ import sqlite3
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import dpproof as dp
 from accountant.theorems.composition.compose import compose
-from dpproof.ledger import chain
+from dpproof.ledger import chain, database
 from dpproof.ledger.budget import State, opened
 from dpproof.ledger.errors import AlreadySpent, KeyConflict, LedgerDamaged, LedgerError
 from dpproof.ledger.ledger import Ledger
@@ -377,3 +378,20 @@ def test_entries_that_no_ledger_writes_are_found(tmp_path: Path) -> None:
 
 def _reset_spent(state: State) -> None:
     state["budgets"]["[null,null]"]["spent"] = {"zcdp": ["0"]}
+
+
+def test_a_spend_asks_the_database_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it reads under the lock is one round trip of a server, what it writes another."""
+    ledger = Ledger.create(tmp_path / "a.ledger", budget=dp.ZCDP(rho=1))
+    trips: list[int] = []
+    run = database._OneByOne.together
+
+    def counted(self: Any, statements: Any) -> Any:  # noqa: ANN401  # of a private class
+        trips.append(len(statements))
+        return run(self, statements)
+
+    monkeypatch.setattr(database._OneByOne, "together", counted)
+    for number in range(2):
+        ledger.spend(dp.ZCDP(rho=Fraction(1, 64)), key=f"k{number}")
+
+    assert trips == [3, 4, 4, 4, 3]  # the first one reads the budgets before it plans

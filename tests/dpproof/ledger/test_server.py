@@ -55,6 +55,29 @@ def test_sixteen_spenders_on_a_server(url: str) -> None:
     ledger.close()
 
 
+@pytest.mark.slow
+def test_a_lost_connection_spends_nothing_and_is_made_anew(url: str) -> None:
+    """A spend whose connection is cut is refused, one after it goes through, and all is intact."""
+    other = url.replace("/postgres?", "/other?")
+    sqlalchemy = pytest.importorskip("sqlalchemy")
+    engine = sqlalchemy.create_engine(url, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.exec_driver_sql("CREATE DATABASE other")
+    ledger = Ledger.create(other, budget=dp.ZCDP(rho=1))
+    ledger.spend(PART, key="before")
+    with engine.connect() as connection:
+        connection.exec_driver_sql(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'other'"
+        )
+    engine.dispose()
+    with pytest.raises(LedgerError, match="nothing was spent"):
+        ledger.spend(PART, key="cut")
+    assert ledger.spend(PART, key="after")
+    assert set(ledger.status().committed) == {"before", "after"}
+    assert ledger.verify().entries == 3
+    ledger.close()
+
+
 def test_a_url_without_a_driver_is_refused() -> None:
     """A database that cannot be used is a refusal that says so."""
     with pytest.raises(LedgerError, match=r"SQLAlchemy|database"):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 from dpproof.learn import (
@@ -15,6 +17,11 @@ from dpproof.learn import (
 )
 
 datasets = pytest.importorskip("sklearn.datasets")
+calibration = pytest.importorskip("sklearn.calibration")
+ensemble = pytest.importorskip("sklearn.ensemble")
+multiclass = pytest.importorskip("sklearn.multiclass")
+pipelines = pytest.importorskip("sklearn.pipeline")
+preprocessing = pytest.importorskip("sklearn.preprocessing")
 searches = pytest.importorskip("sklearn.model_selection")
 MODELS: dict[str, Any] = {
     "perceptron": PerceptronClassifier,
@@ -62,3 +69,22 @@ def test_searches_are_refused(name: str) -> None:
     rows, labels = datasets.load_breast_cancer(return_X_y=True)
     with pytest.raises(RefitRefused, match="tune"):
         searches.cross_val_score(model, rows, labels, error_score="raise")
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        lambda one: ensemble.BaggingClassifier(one, n_estimators=2),
+        lambda one: ensemble.VotingClassifier([("a", one), ("b", one)]),
+        lambda one: multiclass.OneVsRestClassifier(one),  # noqa: PLW0108  # imported or skipped
+        lambda one: calibration.CalibratedClassifierCV(one, cv=2),
+    ],
+)
+def test_what_fits_many_members_is_refused(wrapped: Callable[[object], Any]) -> None:
+    """Ensembles and wrappers fit clones on the same records; a pipeline fits once and may."""
+    rows, labels = datasets.load_breast_cancer(return_X_y=True)
+    model = PerceptronClassifier(sigma=9, classes=[0, 1], steps=2)
+    with pytest.raises(RefitRefused, match="every fit is a release"):
+        wrapped(model).fit(rows, labels)
+    once = pipelines.make_pipeline(preprocessing.FunctionTransformer(np.log1p), model)
+    assert once.fit(rows, labels)[-1].n_iter_ == 2

@@ -13,6 +13,7 @@ from accountant import public_names
 if TYPE_CHECKING:
     from mechanisms.combinators.best_of_runs import Selected as Selected
     from mechanisms.combinators.chained import Chained as Chained, FollowUp as FollowUp
+    from mechanisms.combinators.clamped import Clamped as Clamped
     from mechanisms.combinators.composed import Composed as Composed, compose as compose
     from mechanisms.combinators.first_above import Thresholded as Thresholded
     from mechanisms.combinators.repeated import Repeated as Repeated
@@ -188,6 +189,7 @@ if TYPE_CHECKING:
     from mechanisms.selection.permute_and_flip import PermuteAndFlip as PermuteAndFlip
     from mechanisms.selection.quantile import Quantile as Quantile
     from mechanisms.selection.report_noisy_max import ReportNoisyMax as ReportNoisyMax
+    from mechanisms.selection.top_k import TopK as TopK
     from mechanisms.statistics.bounded_mean import BoundedMean as BoundedMean
     from mechanisms.statistics.bounded_sum import BoundedSum as BoundedSum
     from mechanisms.statistics.magnitude_bound import MagnitudeBound as MagnitudeBound

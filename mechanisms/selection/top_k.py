@@ -1,0 +1,98 @@
+"""The best few candidates, one after the other, by peeling."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant import arguments
+from accountant.errors import ParameterError
+from accountant.guarantees.guarantee import Guarantee
+from accountant.relation import R
+from accountant.theorems.composition.compose import self_compose
+from mechanisms.mechanism import Mechanism
+from mechanisms.outputs import Outputs
+from mechanisms.samplers.rng import Rng
+from mechanisms.selection.exponential import ExponentialMechanism
+from mechanisms.selection.permute_and_flip import PermuteAndFlip
+from mechanisms.selection.report_noisy_max import ReportNoisyMax
+from mechanisms.selection.scores import read_scores
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class TopK(Mechanism[R]):
+    """Pick a candidate, drop it, pick the next, ``k`` times: released in order of picking.
+
+    With the exponential mechanism, or Gumbel noise, the law is that of the k largest scores with
+    Gumbel noise, drawn once.
+
+    Statement: the composition of k picks. Given the earlier ones, the next is the same mechanism on
+        a list of candidates that is known from the outputs alone.
+    Source: Durfee & Rogers (arXiv:1905.04273), for peeling and its equal, Gumbel noise drawn once;
+        adaptive composition as for ``Chained``.
+
+    Args:
+        pick: ``ExponentialMechanism``, ``ReportNoisyMax`` or ``PermuteAndFlip``; its epsilon is
+            that of one pick.
+        k: how many to pick, a whole number from 1.
+    Raises:
+        ParameterError: another mechanism or number; on release, fewer than k candidates.
+    Laws: the guarantee is that of ``pick.repeat(k)``.
+    Example:
+        >>> best = TopK(PermuteAndFlip(epsilon=1), k=2)
+        >>> best.release([0, 5000, 0, 9000]).tolist()
+        [3, 1]
+    """
+
+    pick: ExponentialMechanism[R] | ReportNoisyMax[R] | PermuteAndFlip[R]
+    k: int
+
+    def __post_init__(self) -> None:
+        """Refuse what does not choose among scores."""
+        pick: object = self.pick
+        if not isinstance(pick, ExponentialMechanism | ReportNoisyMax | PermuteAndFlip):
+            allowed = "ExponentialMechanism, ReportNoisyMax or PermuteAndFlip"
+            raise ParameterError("pick", pick, f"must be {allowed}")
+        arguments.count(k=self.k)
+
+    @property
+    def relation(self) -> R:
+        """The relation of one pick."""
+        return self.pick.relation
+
+    @property
+    def acts_on_records(self) -> bool:
+        """Whether the picks carry their query."""
+        return self.pick.acts_on_records
+
+    def guarantee(self) -> Guarantee[R]:
+        """The composition of as many picks."""
+        once = self.pick.guarantee()
+        return once if self.k == 1 else self_compose(once, self.k)
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Positions of candidates, int64 of shape (datasets, count, k)."""
+        scores = read_scores(self.pick.query, datasets)
+        if scores.shape[1] < self.k:
+            raise ParameterError("scores", scores.shape[1], f"at least {self.k} candidates")
+        return np.stack([self._peeled(row, count, rng) for row in scores])
+
+    def _peeled(self, row: NDArray[np.float64], count: int, rng: Rng) -> NDArray[np.int64]:
+        """Pick from the candidates left, all draws with the same earlier picks together."""
+        bare = copy.copy(self.pick)
+        object.__setattr__(bare, "query", None)
+        picked = np.empty((count, self.k), dtype=np.int64)
+        picked[:, 0] = bare.draw([row], count, rng)[0]
+        for place in range(1, self.k):
+            earlier, same = np.unique(picked[:, :place], axis=0, return_inverse=True)
+            for group, gone in enumerate(earlier):
+                left = np.setdiff1d(np.arange(len(row)), gone)
+                these = np.flatnonzero(same.ravel() == group)
+                picked[these, place] = left[bare.draw([row[left]], len(these), rng)[0]]
+        return picked

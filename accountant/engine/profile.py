@@ -22,6 +22,7 @@ from accountant.engine.bundling import answer_bundled
 from accountant.engine.contour import MAX_NODES, Contour, build
 from accountant.engine.largest_losses import largest_losses
 from accountant.engine.lattice import LatticeContour, build_lattice, common_lattice
+from accountant.engine.overlap import delta_below
 from accountant.engine.residues import exponential_sum
 from accountant.engine.saddle_point import (
     Saddle,
@@ -38,6 +39,7 @@ _CLOSE = 1e-9  # Width of a bracket from an exact formula that needs no second m
 _ZERO = 1e-12  # Epsilon below which a wide relative width is accepted. Heuristic.
 _FAR = 1e100  # Largest epsilon at which delta is evaluated; beyond, its upper end there is used.
 _LOOSE = 1e-9  # Width of a bracket that is not refined. Heuristic.
+_NEAR_ONE = 0.5  # Delta from which what is left to 1 is bounded too. Heuristic.
 _AGAIN = 2  # Most refinements. Heuristic.
 _SAME = 0.01  # Relative difference of tilts for which a second contour gains nothing. Heuristic.
 _HOPELESS = -690.0  # Log of a delta so small that it is not refined. Heuristic.
@@ -144,7 +146,9 @@ def _delta(product: Product, epsilon: float) -> Bound:
     low, high = _log_profile(product, point)
     finite = math.exp(low[0]) * (1 - 1e-14), math.exp(min(high[0], 1.0)) * (1 + 1e-14)
     lower, upper = max(down(mass.lower + finite[0]), 0.0), min(up(mass.upper + finite[1]), 1.0)
-    return Bound(min(lower, 1.0), upper)
+    if upper > _NEAR_ONE and lower < upper - _LOOSE:
+        lower = max(lower, float(delta_below(product, point)[0]))
+    return Bound(min(lower, upper), upper)
 
 
 def deltas(product: Product, epsilon: Reals) -> tuple[Reals, Reals]:
@@ -207,6 +211,9 @@ def _deltas(product: Product, epsilon: Reals) -> tuple[Reals, Reals]:
         low[part] = np.maximum(mass.lower + np.exp(logs[0]) * (1 - 1e-14), 0.0)
         high[part] = total_delta_up(mass, logs[1])
         start = end
+    vague = (high > _NEAR_ONE) & (low < high - _LOOSE)
+    if vague.any():
+        low[vague] = np.maximum(low[vague], delta_below(product, epsilon[vague]))
     return low, high
 
 

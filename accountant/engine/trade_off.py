@@ -15,6 +15,7 @@ from accountant.arithmetic.arrays import distinct
 from accountant.arithmetic.enclosure import Reals
 from accountant.arithmetic.tiny import LEAST_DELTA
 from accountant.bound import Bound
+from accountant.engine.overlap import power_below
 from accountant.engine.profile import closed_form, deltas, epsilon, infinite_mass, max_loss
 from accountant.engine.saddle_point import find_saddle
 from accountant.errors import NotCertified
@@ -71,14 +72,28 @@ def true_positive_rate(product: Product, false_positive_rate: float) -> Bound:
 
     if not product.factors:
         return Bound.exactly(rate)
+    least = _power_below(product, rate)
+    if least >= 1.0 - _CLOSE:
+        return Bound(least, 1.0)
     x = best_threshold(product, rate)
     upper = min(float(_heights(above, rate, np.array([x]))[0]), 1.0)
-    lower = rate
+    lower = min(max(rate, least), upper)
     for gap in _GAPS:
         lower = max(lower, min(_below_minimum(below, rate, x, gap), upper))
         if upper - lower <= _CLOSE * upper:
             break
     return Bound(lower, upper)
+
+
+def _power_below(product: Product, rate: float) -> float:
+    """Bound the power from below if K of a product below is known, else by 0.
+
+    A single pair with a profile of its own may know K of one above only.
+    """
+    alone = closed_form(product)
+    if alone is None or isinstance(alone, GaussianPair):
+        return power_below(product.below(), rate)
+    return 0.0
 
 
 def _with_known_profiles(product: Product) -> tuple[Product, Product]:

@@ -34,6 +34,7 @@ from mechanisms.mechanism import Mechanism
 from mechanisms.outputs import Outputs
 from mechanisms.parameters import Arguments
 from mechanisms.samplers import discrete_laplace, geometric
+from mechanisms.samplers.arrays import multiply_add
 from mechanisms.samplers.rng import Rng
 
 MECHANISM_AVERAGED_PERTURBATION: Final = Theorem(
@@ -218,12 +219,14 @@ class AveragedPerturbation(Mechanism[R]):
         runs, scale, noise = count * self.calls, self.scale, self._stability.scale
         found = []
         for data in read:
-            pulls = geometric(noise, runs * width, rng).reshape(runs, width)
+            drawn = geometric(noise, runs * width, rng)
+            pulls = multiply_add(-space.gap, drawn, np.zeros(len(drawn), dtype=np.int64))
             problem = Problem(space, self.loss, data, self._unit)
-            minima = self.oracle.minima(problem, np.repeat(-space.gap * pulls, steps, axis=1))
-            sums = levels[minima].reshape(count, self.calls, width).sum(axis=1)
-            noisy = sums + discrete_laplace(scale, count * width, rng).reshape(count, width)
-            found.append((noisy / self.calls).astype(np.float64))
+            places = np.repeat(pulls.reshape(runs, width), steps, axis=1)
+            minima = self.oracle.minima(problem, places)
+            sums = levels[minima].reshape(count, self.calls, width).sum(axis=1).reshape(-1)
+            noisy = multiply_add(1, sums, discrete_laplace(scale, count * width, rng))
+            found.append((noisy / self.calls).astype(np.float64).reshape(count, width))
         return chosen(np.stack(found))
 
 

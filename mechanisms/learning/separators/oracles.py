@@ -15,8 +15,11 @@ from accountant.errors import ParameterError
 from mechanisms.learning.separators.losses import Loss, Patterns
 from mechanisms.learning.separators.spaces import Integers, Space
 from mechanisms.learning.separators.totals import halves, total_losses
+from mechanisms.samplers.arrays import largest_size
 
 MOST_CANDIDATES: Final = 2**26
+# Sums below it are exact in 64 bits. Soundness depends on it.
+_LONG: Final = 2**62
 
 
 @final
@@ -185,7 +188,7 @@ def _fitting(
         pays = problem.heights.astype(np.object_) * int(noise[-1])
         rows.append(list(pays))
     most = largest + sum(max(abs(int(x)) for x in row) for row in rows)
-    kind = np.int64 if most < 2**62 else np.object_
+    kind = np.int64 if most < _LONG else np.object_
     return costs.astype(kind), None if pays is None else pays.astype(kind)
 
 
@@ -196,6 +199,8 @@ def charges(space: Space, noise: NDArray[Any]) -> NDArray[Any]:
         Shape (coordinates, levels), exact integers.
     """
     steps = noise[: space.separators].reshape(space.coordinates, len(space.levels) - 1)
+    if largest_size(steps.reshape(-1)) * steps.shape[1] >= _LONG:
+        steps = steps.astype(np.object_)
     zero = np.zeros((space.coordinates, 1), dtype=steps.dtype)
     return np.concatenate([zero, np.cumsum(steps, axis=1)], axis=1)
 

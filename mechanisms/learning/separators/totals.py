@@ -40,14 +40,14 @@ def total_losses(space: Space, loss: Loss, data: Patterns) -> Integers:
     front, back = _vectors(levels, head), _vectors(levels, tail)
     right, member = np.unique(weights[:, head:], axis=0, return_inverse=True)
     margins = front @ weights[:, :head].T, back @ right.T
-    selected = [np.unique(column, return_inverse=True) for column in margins[1].T]
+    pairs = sum(len(np.unique(column)) for column in margins[1].T)
     found = np.zeros((len(front), len(back)), dtype=np.int64)
 
     def charge(margins: Integers, rows: Any) -> Integers:  # noqa: ANN401  # any index
         return loss.charge(margins, data.positive[rows], data.negative[rows], space)
 
-    if sum(len(values) for values, _ in selected) <= _PAIRS_A_ROW * len(weights):
-        for entries, picks in _blocks(charge, margins[0], member.reshape(-1), selected):
+    if pairs <= _PAIRS_A_ROW * len(weights):
+        for entries, picks in _blocks(charge, *margins, member.reshape(-1)):
             found += _product(entries, picks)
     else:
         _add_plainly(charge, found, margins[0], back @ weights[:, head:].T)
@@ -66,16 +66,14 @@ def halves(space: Space) -> tuple[int, int]:
 
 
 def _blocks(
-    charge: Charge,
-    left: Integers,
-    member: Integers,
-    selected: list[tuple[Integers, Integers]],
+    charge: Charge, left: Integers, right: Integers, member: Integers
 ) -> Iterator[tuple[Integers, list[Integers]]]:
     """Matrices of heads by pairs, and for each tail the columns it selects, some pairs at once."""
     columns: list[Integers] = []
     picks: list[Integers] = []
     width = 0
-    for group, (values, codes) in enumerate(selected):
+    for group, column in enumerate(right.T):
+        values, codes = np.unique(column, return_inverse=True)
         rows = np.flatnonzero(member == group)
         entries = np.zeros((len(left), len(values)), dtype=np.int64)
         for row in rows:
@@ -83,7 +81,7 @@ def _blocks(
         columns.append(entries)
         picks.append(codes.reshape(-1) + width)
         width += len(values)
-        if width >= _BLOCK or group == len(selected) - 1:
+        if width >= _BLOCK or group == right.shape[1] - 1:
             yield np.concatenate(columns, axis=1), picks
             columns, picks, width = [], [], 0
 

@@ -118,6 +118,19 @@ def test_integer_programming_agrees_with_enumeration(space: Any) -> None:  # noq
     assert (MilpOracle(time_limit=1e-9).minima(problem, noises) == exact).all()
 
 
+def test_large_noise_does_not_overflow() -> None:
+    """Noise next to the limits of 64 bits gives the candidate that long integers give."""
+    space = Grid(3, 2)
+    data = patterns(Records([[1, 0, 2]], [1]), 3)
+    problem, rng = Problem(space, ZeroOne(), data, 2**40), np.random.default_rng(8)
+    noises = rng.integers(-(2**63) + 1, 2**63 - 1, size=(20, space.separators))
+    found = EnumerationOracle().minima(problem, noises)
+
+    assert [tuple(map(int, one)) for one in found] == [
+        by_definition(problem, noise.astype(np.object_)) for noise in noises
+    ]
+
+
 def test_totals_are_the_same_every_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """By products in single and double precision, of whole numbers, and margin by margin."""
     rng = np.random.default_rng(6)

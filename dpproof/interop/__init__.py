@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     )
     from dpproof.interop.from_event import from_dp_event as from_dp_event
     from dpproof.interop.opacus import from_opacus_history as from_opacus_history
-    from dpproof.interop.opendp import from_opendp as from_opendp
+    from dpproof.interop.opendp import from_opendp as from_opendp, to_opendp as to_opendp
     from dpproof.interop.pipeline_dp import from_pipeline_dp as from_pipeline_dp
     from dpproof.interop.to_event import to_dp_event as to_dp_event
 else:

@@ -1,14 +1,19 @@
-"""Measurements of OpenDP."""
+"""Measurements of OpenDP, both ways."""
 
 from __future__ import annotations
 
+import importlib
+import math
+from collections.abc import Callable
 from typing import Any, Final
 
-from accountant import ZCDP, ApproxDP, Guarantee, PureDP
+from accountant import GDP, ZCDP, ApproxDP, Guarantee, PureDP, convert, group
 from accountant.arguments import Number, probability
-from accountant.arithmetic.enclosure import float_down
+from accountant.arithmetic.enclosure import float_down, float_up
 from accountant.errors import NotImplied, ParameterError
+from accountant.guarantees.preconditions import require_single
 from accountant.relation import AddRemove, Relation, ReplaceOne
+from dpproof.errors import InputError
 
 NEIGHBOURS: Final = {
     "SymmetricDistance": AddRemove(),
@@ -76,3 +81,94 @@ def _near(distance: Any, found: Relation, relation: Relation) -> bool:  # noqa: 
         return False  # no number of replacements adds a record
     steps = 2 if isinstance(found, AddRemove) and not isinstance(relation, AddRemove) else 1
     return bool(distance >= steps)
+
+
+def to_opendp(
+    guarantee: Guarantee[Any],
+    function: Callable[[Any], Any],
+    *,
+    input_domain: Any,  # noqa: ANN401  # of a library without types
+    input_metric: Any,  # noqa: ANN401  # as above
+    delta: Number | None = None,
+) -> Any:  # noqa: ANN401  # as above
+    """Return a measurement of OpenDP whose privacy map is a guarantee's upper end.
+
+    epsilon-DP becomes MaxDivergence, zCDP and GDP ZeroConcentratedDivergence, (epsilon, delta)-DP
+    and any guarantee at a delta Approximate(MaxDivergence). At a distance above 1 the map is that
+    of a group. OpenDP believes a user's measurement: enable its features contrib and
+    honest-but-curious.
+
+    Args:
+        guarantee: what the function satisfies between neighbours.
+        function: from a dataset of the domain to a release; the mechanism itself.
+        input_domain: what datasets are.
+        input_metric: counts the records that differ, as the guarantee's relation does.
+        delta: where the guarantee is asked for its epsilon, unless it states one in OpenDP's terms.
+    Raises:
+        InputError: OpenDP is not installed.
+        NotImplied: no metric of OpenDP counts steps of the relation.
+        ParameterError: a metric of another relation, or no delta where one is needed.
+    """
+    try:
+        library = importlib.import_module("opendp.prelude")
+    except ImportError:
+        raise InputError("this needs OpenDP: pip install opendp") from None
+    require_single(guarantee, "a measurement")
+    _require_metric(guarantee.relation, str(input_metric))
+    if isinstance(guarantee, GDP):
+        guarantee = convert(guarantee, to=ZCDP)
+    if delta is None and not isinstance(guarantee, PureDP | ZCDP | ApproxDP):
+        raise ParameterError("delta", delta, f"given: {guarantee.describe()} states no epsilon")
+    if delta is not None or isinstance(guarantee, ApproxDP):
+        measure = library.approximate(library.max_divergence())
+    elif isinstance(guarantee, ZCDP):
+        measure = library.zero_concentrated_divergence()
+    else:
+        measure = library.max_divergence()
+    at = None if delta is None else float_down(probability(delta=delta))
+    return library.m.make_user_measurement(
+        input_domain,
+        input_metric,
+        output_measure=measure,
+        function=function,
+        privacy_map=lambda distance: loss_at(guarantee, distance, at),
+    )
+
+
+def loss_at(
+    guarantee: Guarantee[Any], distance: int, delta: float | None
+) -> float | tuple[float, float]:
+    """Return what OpenDP calls the loss at a distance, as floats rounded up.
+
+    Args:
+        guarantee: about neighbours, one step apart.
+        distance: how many steps datasets are apart, at least 0.
+        delta: where epsilon is asked for; None where the guarantee states its own number.
+    Example:
+        >>> loss_at(ZCDP(rho=1), 2, None)
+        4.0
+    """
+    pair = delta is not None or isinstance(guarantee, ApproxDP)
+    if distance == 0:
+        return (0.0, 0.0) if pair else 0.0
+    found = group(guarantee, size=distance)
+    if delta is not None:
+        return found.epsilon(delta=delta).upper, delta
+    if isinstance(found, ApproxDP):
+        epsilon, failures = float_up(found.stated_epsilon), float_up(found.stated_delta)
+        return (epsilon, failures) if math.isfinite(epsilon) else (math.inf, 1.0)
+    if isinstance(found, ZCDP):
+        return float_up(found.rho)
+    return float_up(convert(found, to=PureDP).stated_epsilon)
+
+
+def _require_metric(relation: Relation, metric: str) -> None:
+    """Refuse a metric that does not count steps of the relation."""
+    fitting = [name for name, one in NEIGHBOURS.items() if one == relation]
+    if not fitting:
+        raise NotImplied(
+            f"no metric of OpenDP counts steps of {relation}; state the guarantee under "
+            "AddRemove() or ReplaceOne()"
+        )
+    if not metric.startswith(tuple(fitting)):
+        raise ParameterError("input_metric", metric, f"{' or '.join(fitting)} for {relation}")

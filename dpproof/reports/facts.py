@@ -16,8 +16,8 @@ from dpproof.commands.budget import Budget, StageCost, spend, total
 from dpproof.pipeline.pipeline import Pipeline, Stage
 from proofs import Rejected, check
 
-DELTAS: Final = tuple(10.0 ** (-k / 2) for k in range(4, 25))
-SMALL: Final = 12  # epsilons below that of the largest delta, for the middle of the trade-off
+DELTAS: Final = tuple(10.0**-k for k in range(2, 13))
+SMALL: Final = 6  # epsilons below that of the largest delta, for the middle of the trade-off
 RATES: Final = tuple(k / 40 for k in range(41))
 NOISES: Final = ("noise_multiplier", "sigma", "scale")
 MORE: Final = Fraction(11, 10)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,7 +10,14 @@ import pytest
 
 import dpproof as dp
 from dpproof.errors import InputError
-from dpproof.interop import from_diffprivlib, from_opacus_history, from_opendp, from_pipeline_dp
+from dpproof.interop import (
+    from_diffprivlib,
+    from_opacus_history,
+    from_opendp,
+    from_pipeline_dp,
+    to_opendp,
+)
+from dpproof.interop.opendp import loss_at
 
 ADD = dp.AddRemove()
 HISTORY = [(1.1, 0.01, 500), (0.9, 0.02, 100)]
@@ -131,3 +139,97 @@ def test_opendp_itself() -> None:
     noisy = space >> library.t.then_sum() >> library.m.then_laplace(scale=2.0)
 
     assert from_opendp(noisy).epsilon(delta=0).upper == pytest.approx(0.5)
+
+
+class _Library:
+    """What is called of OpenDP: it keeps the arguments of a measurement."""
+
+    def __init__(self) -> None:
+        self.m = self
+
+    def make_user_measurement(self, *space: object, **arguments: object) -> SimpleNamespace:
+        """Return a measurement that says what it was made of."""
+        return SimpleNamespace(input_metric=space[1], map=arguments["privacy_map"], **arguments)
+
+    def max_divergence(self) -> str:
+        """Name the measure of pure DP."""
+        return "MaxDivergence"
+
+    def zero_concentrated_divergence(self) -> str:
+        """Name the measure of zCDP."""
+        return "ZeroConcentratedDivergence"
+
+    def approximate(self, inner: str) -> str:
+        """Name the measure of (epsilon, delta)-DP."""
+        return f"Approximate({inner})"
+
+
+EXPORTED: list[tuple[dp.Guarantee[Any], float | None, str]] = [
+    (dp.PureDP(epsilon=0.25), None, "MaxDivergence"),
+    (dp.ZCDP(rho=0.25), None, "ZeroConcentratedDivergence"),
+    (dp.GDP(mu=0.5), None, "ZeroConcentratedDivergence"),
+    (dp.ApproxDP(epsilon=0.25, delta=2**-20), None, "Approximate(MaxDivergence)"),
+    (dp.GDP(mu=0.5), 2**-20, "Approximate(MaxDivergence)"),
+]
+
+
+@pytest.mark.parametrize(("guarantee", "delta", "measure"), EXPORTED)
+def test_to_opendp_and_back(
+    guarantee: Any,  # noqa: ANN401  # of five notions
+    delta: float | None,
+    measure: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What a measurement says is what was exported, never less, and groups cost more."""
+    monkeypatch.setitem(sys.modules, "opendp.prelude", _Library())
+    given: Any = {"input_domain": "rows", "input_metric": "SymmetricDistance()", "delta": delta}
+    made = to_opendp(guarantee, len, **given)
+
+    assert made.output_measure == measure
+    back = from_opendp(made)
+    asked = 2**-20
+    exact, told = guarantee.epsilon(delta=asked).lower, back.epsilon(delta=asked).upper
+    assert exact <= told
+    if guarantee.describe() == back.describe():
+        assert back == guarantee
+    assert made.map(2) > made.map(1) > made.map(0)
+
+
+def test_to_opendp_refuses_what_no_metric_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other neighbours, metrics of others, and curves without a delta are refused."""
+    monkeypatch.setitem(sys.modules, "opendp.prelude", _Library())
+    space: Any = {"input_domain": "rows", "input_metric": "SymmetricDistance()"}
+    with pytest.raises(dp.ParameterError, match="ChangeOneDistance"):
+        to_opendp(dp.PureDP(epsilon=1, relation=dp.ReplaceOne()), len, **space)
+    with pytest.raises(dp.NotImplied, match="no metric"):
+        to_opendp(dp.PureDP(epsilon=1, relation=dp.ZeroOut()), len, **space)
+    with pytest.raises(dp.ParameterError, match="states no epsilon"):
+        to_opendp(dp.RDP(points=((2, 1),)), len, **space)
+    with pytest.raises(dp.NotImplied):
+        to_opendp(dp.group(dp.PureDP(epsilon=1), size=2), len, **space)
+    monkeypatch.setitem(sys.modules, "opendp.prelude", None)
+    with pytest.raises(InputError, match="pip install opendp"):
+        to_opendp(dp.PureDP(epsilon=1), len, **space)
+
+
+def test_losses_of_groups() -> None:
+    """Distances 0, 1 and 2 of zCDP and of (epsilon, delta)-DP, by hand."""
+    assert [loss_at(dp.ZCDP(rho=0.5), size, None) for size in (0, 1, 2)] == [0.0, 0.5, 2.0]
+    assert loss_at(dp.ApproxDP(epsilon=0, delta=2**-20), 2, None) == (0.0, 2**-19)
+
+
+def test_to_opendp_itself() -> None:
+    """The library takes the measurement, runs it, and composes what its map says."""
+    library = pytest.importorskip("opendp.prelude", reason="opendp is not installed")
+    library.enable_features("contrib", "honest-but-curious")
+    space: Any = {
+        "input_domain": library.vector_domain(library.atom_domain(T=int)),
+        "input_metric": library.symmetric_distance(),
+    }
+    counted = to_opendp(dp.ZCDP(rho=0.5), len, **space)
+    failing = to_opendp(dp.ApproxDP(epsilon=1, delta=1e-7), len, **space)
+
+    assert counted([1, 2, 3]) == 3
+    assert (counted.map(1), counted.map(2)) == (0.5, 2.0)
+    assert failing.map(1) == (1.0, 1e-7)
+    assert from_opendp(counted) == dp.ZCDP(rho=0.5)

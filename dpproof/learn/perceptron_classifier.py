@@ -18,6 +18,7 @@ from mechanisms import (
     Mechanism,
     Stop,
 )
+from mechanisms.learning.perceptron import MarginNorm
 
 
 @final
@@ -38,6 +39,7 @@ class PerceptronClassifier(MappedClassifier):
         norm: rows are clipped to this Euclidean norm, a public bound in data units. None scales
             every row to norm 1, which needs no bound.
         margin: how far inside its region a row has to be, in units of the clipped rows.
+        margin_norm: ``"linf"`` takes ``margin`` as what every coordinate of a row may move by.
         rate: every row is in the sample of a step independently with this probability; a
             constant, never computed from the number of rows. 1 takes all rows in every step.
         steps: how many noisy sums, fixed in advance.
@@ -85,6 +87,7 @@ class PerceptronClassifier(MappedClassifier):
         classes: Sequence[object] | None = None,
         norm: Number | None = None,
         margin: Number = 0.1,
+        margin_norm: MarginNorm = "l2",
         rate: Number = 1,
         steps: int = 60,
         average: bool = True,
@@ -104,6 +107,7 @@ class PerceptronClassifier(MappedClassifier):
         self.classes = classes
         self.norm = norm
         self.margin = margin
+        self.margin_norm = margin_norm
         self.rate = rate
         self.steps = steps
         self.average = average
@@ -122,6 +126,7 @@ class PerceptronClassifier(MappedClassifier):
         relation: Relation = AddRemove() if self.relation is None else self.relation
         shared: dict[str, Any] = {
             "margin": self.margin,
+            "margin_norm": self.margin_norm,
             "rate": self.rate,
             "steps": self.steps,
             "sigma": sigma,

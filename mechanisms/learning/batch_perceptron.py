@@ -13,8 +13,8 @@ from accountant.sampling.schemes import WithoutReplacement
 from mechanisms import parameters
 from mechanisms.learning.bounded_updates import Contributions
 from mechanisms.learning.grid import PRODUCT_BITS
-from mechanisms.learning.halfspace import mistakes_within
-from mechanisms.learning.perceptron import Perceptron, PerceptronArguments, checked
+from mechanisms.learning.halfspace import mistakes_of_coordinates, mistakes_within
+from mechanisms.learning.perceptron import MarginNorm, Perceptron, PerceptronArguments, checked
 from mechanisms.learning.records import GridRecords
 from mechanisms.learning.stops import Stop
 
@@ -54,6 +54,9 @@ class BatchPerceptron(Perceptron[R]):
         features: how wide a row is; None takes it from the array.
         batch: fixed-size samples in place of Poisson ones, under replace-one only: every step takes
             a fresh uniform subset of exactly ``sample_size`` of the ``population_size`` records.
+        margin_norm: ``"l2"``, or ``"linf"`` to learn from every record that is called otherwise if
+            its coordinates move by ``margin``: those with y <w, x> <= margin ||w||_1. Which records
+            are mistakes depends on the state and the record alone, so it costs nothing.
         iterates: whether to release the state after every step as well, which costs nothing.
     Outputs:
         A record with fields ``stopped``, ``steps`` (made before it stopped, or the number of the
@@ -82,6 +85,7 @@ class BatchPerceptron(Perceptron[R]):
     features: int | None
     batch: WithoutReplacement | None
     iterates: bool
+    margin_norm: MarginNorm
 
     @overload
     def __init__(
@@ -114,6 +118,7 @@ class BatchPerceptron(Perceptron[R]):
         features: int | None = None,
         batch: WithoutReplacement | None = None,
         iterates: bool = False,
+        margin_norm: MarginNorm = "l2",
     ) -> None:
         fields = checked(
             margin=margin,
@@ -127,6 +132,7 @@ class BatchPerceptron(Perceptron[R]):
             features=features,
             batch=batch,
             iterates=iterates,
+            margin_norm=margin_norm,
         )
         self._set(**fields)
 
@@ -135,5 +141,7 @@ class BatchPerceptron(Perceptron[R]):
         return 1
 
     def _contributions(self, records: GridRecords) -> Contributions:
-        limit = math.floor(self._relative_margin() * 2**PRODUCT_BITS)
-        return mistakes_within(records, float(limit))
+        margin = self._relative_margin()
+        if self.margin_norm == "linf":
+            return mistakes_of_coordinates(records, float(margin))
+        return mistakes_within(records, float(math.floor(margin * 2**PRODUCT_BITS)))

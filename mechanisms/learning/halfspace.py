@@ -88,6 +88,22 @@ class HalfspaceMistakes(Contributions):
         return self.update(states, noisy)
 
 
+def mistakes_of_coordinates(records: GridRecords, margin: float) -> HalfspaceMistakes:
+    """The mistakes if every coordinate may move by a margin: y <w, x> at most margin ||w||_1.
+
+    Args:
+        records: on the grid, classes 1 and 0 for the labels 1 and -1.
+        margin: in units of the norm bound.
+    """
+
+    def limits(states: Vectors) -> NDArray[np.float64]:
+        lengths = np.linalg.norm(states, axis=1)
+        ratios = np.linalg.norm(states, ord=1, axis=1) / np.where(lengths > 0, lengths, 1.0)
+        return np.asarray(np.floor(np.minimum(margin * ratios, 2.0) * 2.0**PRODUCT_BITS))
+
+    return HalfspaceMistakes(signed(records), limits, operator.add)
+
+
 def mistakes_within(records: GridRecords, limit: float) -> HalfspaceMistakes:
     """The mistakes of the perceptron's rule: y <w / ||w||, x> at most a constant.
 

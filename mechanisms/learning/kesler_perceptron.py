@@ -17,7 +17,7 @@ from accountant.sampling.schemes import WithoutReplacement
 from mechanisms import parameters
 from mechanisms.learning.bounded_updates import Contributions, Totals
 from mechanisms.learning.grid import RECORD_BITS, STATE_BITS, unit_rows
-from mechanisms.learning.perceptron import Perceptron, PerceptronArguments, checked
+from mechanisms.learning.perceptron import MarginNorm, Perceptron, PerceptronArguments, checked
 from mechanisms.learning.records import GridRecords, class_numbers
 from mechanisms.learning.stops import Stop
 
@@ -42,8 +42,8 @@ class KeslerPerceptron(Perceptron[R]):
 
     Args:
         classes: k, from 2; labels are the class numbers 0 to k - 1.
-        margin, steps, sigma, rate, norm, relation, stop, average, features, batch, iterates: as
-            for ``BatchPerceptron``.
+        margin, steps, sigma, rate, norm, relation, stop, average, features, batch, iterates,
+            margin_norm: as for ``BatchPerceptron``, with differences of two classes' weights.
     Outputs:
         A record with fields ``stopped``, ``steps``, ``weights`` of shape (k, features); if asked
         for also ``iterates`` of shape (steps, k, features).
@@ -70,6 +70,7 @@ class KeslerPerceptron(Perceptron[R]):
     features: int | None
     batch: WithoutReplacement | None
     iterates: bool
+    margin_norm: MarginNorm
 
     @overload
     def __init__(
@@ -108,6 +109,7 @@ class KeslerPerceptron(Perceptron[R]):
         features: int | None = None,
         batch: WithoutReplacement | None = None,
         iterates: bool = False,
+        margin_norm: MarginNorm = "l2",
     ) -> None:
         number = check.count(classes=classes)
         if not 2 <= number <= MOST_CLASSES:
@@ -125,6 +127,7 @@ class KeslerPerceptron(Perceptron[R]):
             features=features,
             batch=batch,
             iterates=iterates,
+            margin_norm=margin_norm,
         )
         self._set(**fields)
 
@@ -138,7 +141,8 @@ class KeslerPerceptron(Perceptron[R]):
 
     def _contributions(self, records: GridRecords) -> Contributions:
         limit = float(self._relative_margin() * 2**RECORD_BITS)
-        return _Mistakes(records.vectors, records.classes, self.classes, limit)
+        order = 1 if self.margin_norm == "linf" else 2
+        return _Mistakes(records.vectors, records.classes, self.classes, limit, order)
 
 
 @final
@@ -151,12 +155,14 @@ class _Mistakes(Contributions):
         own: the class of each record.
         classes: how many there are.
         limit: the margin in units of 2^-24.
+        order: of the norm of differences of weights, 1 or 2.
     """
 
     vectors: NDArray[np.float64]
     own: NDArray[np.int64]
     classes: int
     limit: float
+    order: int
 
     @property
     def records(self) -> int:
@@ -178,7 +184,8 @@ class _Mistakes(Contributions):
             self.records, runs, self.classes
         )
         gaps = scores[each, :, self.own][:, :, np.newaxis] - scores
-        lengths = _distances(stacked.reshape(runs, self.classes, -1))[:, self.own].swapaxes(0, 1)
+        between = _distances(stacked.reshape(runs, self.classes, -1), self.order)
+        lengths = between[:, self.own].swapaxes(0, 1)
         margins = np.divide(gaps, lengths, out=np.zeros_like(gaps), where=lengths > 0)
         margins[each, :, self.own] = np.inf
         rivals = margins.argmin(axis=2)
@@ -193,11 +200,11 @@ class _Mistakes(Contributions):
         return Totals(sums.reshape(states.shape), mistakes.sum(axis=0))
 
 
-def _distances(directions: NDArray[np.float64]) -> NDArray[np.float64]:
+def _distances(directions: NDArray[np.float64], order: int) -> NDArray[np.float64]:
     """Distances between the classes' weight vectors: shape (runs, classes, classes)."""
     return np.stack(
         [
-            np.linalg.norm(directions - directions[:, [c]], axis=2)
+            np.linalg.norm(directions - directions[:, [c]], ord=order, axis=2)
             for c in range(directions.shape[1])
         ],
         axis=1,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from fractions import Fraction
-from typing import Required, final
+from typing import Literal, Required, TypeAlias, final, get_args
 
 from accountant import arguments as check
 from accountant.arguments import Number
@@ -16,6 +16,9 @@ from mechanisms.learning.bounded_updates import NoisySums
 from mechanisms.learning.stops import Stop
 from mechanisms.learning.sum_learner import SumArguments, SumLearner, checked as shared
 
+MarginNorm: TypeAlias = Literal["l2", "linf"]
+"""The norm in which a record has to be far from the border: Euclidean, or largest coordinate."""
+
 # Only utility depends on it: no product of a record and a state reaches this many times the norm.
 _UNREACHABLE = 2
 
@@ -26,6 +29,7 @@ class PerceptronArguments(SumArguments, total=False):
     margin: Required[Number]
     stop: Stop | None
     iterates: bool
+    margin_norm: MarginNorm
 
 
 class Perceptron(SumLearner[R], ABC):
@@ -40,6 +44,7 @@ class Perceptron(SumLearner[R], ABC):
     sigma: Fraction
     stop: Stop | None
     iterates: bool
+    margin_norm: MarginNorm
 
     @abstractmethod
     def _squared_bound(self) -> int:
@@ -66,7 +71,12 @@ class Perceptron(SumLearner[R], ABC):
 
 
 def checked(
-    *, margin: object, stop: object, iterates: object, **others: object
+    *,
+    margin: object,
+    stop: object,
+    iterates: object,
+    margin_norm: object,
+    **others: object,
 ) -> dict[str, object]:
     """The parameters of a perceptron by their field names, each in its domain.
 
@@ -78,5 +88,12 @@ def checked(
         raise ParameterError("stop", stop, allowed)
     if not isinstance(iterates, bool):
         raise ParameterError("iterates", iterates, "True or False")
-    own = {"margin": check.non_negative(margin=margin), "stop": stop, "iterates": iterates}
-    return {**own, **shared(**others)}
+    if margin_norm not in get_args(MarginNorm):
+        raise ParameterError("margin_norm", margin_norm, '"l2" or "linf"')
+    return {
+        "margin": check.non_negative(margin=margin),
+        "stop": stop,
+        "iterates": iterates,
+        "margin_norm": margin_norm,
+        **shared(**others),
+    }

@@ -23,6 +23,8 @@ BAD: dict[str, Sequence[Any]] = {
     "rate": (0, 1.5, -0.1, None, float("nan")),
     "norm": (0, -1, float("inf"), "1"),
     "relation": ("add-remove", None),
+    "margin_norm": ("l1", None, 2, []),
+    "iterates": (1, None),
     "average": (1, None, "yes"),
     "features": (0, -1, 2.5, 2**25),
 }

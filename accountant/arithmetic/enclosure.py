@@ -51,6 +51,17 @@ class Enclosure:
     radius: Reals
 
 
+def from_swapped(lower: Reals, upper: Reals, epsilon: Reals) -> tuple[Reals, Reals]:
+    """Bound H_t(P || Q) at t = e^epsilon <= 1 by H_{1/t}(Q || P): it is 1 - t + t times that.
+
+    Rounds: outwards. The two functions err by ``ELEMENTARY_ULPS`` each, what is done with them by
+    two more roundings, and no term is below 0.
+    """
+    t, rest, slack = np.exp(epsilon), -np.expm1(epsilon), 8 * ELEMENTARY_ULPS * UNIT_ROUNDOFF
+    least = np.maximum((rest + t * lower) * (1 - slack), 0.0)
+    return least, np.minimum((rest + t * upper) * (1 + slack), 1.0)
+
+
 def joined(parts: Sequence[Enclosure]) -> Enclosure:
     """Concatenate enclosures."""
     return Enclosure(

@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 
 from accountant.arithmetic.crossing import bisect_integers, invert
-from accountant.arithmetic.enclosure import Reals, down, log_down, log_up, up
+from accountant.arithmetic.enclosure import Reals, down, from_swapped, log_down, log_up, up
 from accountant.arithmetic.tiny import LEAST_DELTA, total_delta_up
 from accountant.bound import Bound
 from accountant.engine.bundling import answer_bundled
@@ -119,12 +119,10 @@ def delta(product: Product, epsilon: float) -> Bound:
     For epsilon < 0 through H_t(P|Q) = 1 - t + t H_{1/t}(Q|P), t = e^epsilon.
     """
     if epsilon < 0:
-        other, t = delta(product.swapped(), -epsilon), math.exp(epsilon)
-        gap = -math.expm1(epsilon)
-        return Bound(
-            max((gap + t * other.lower) * (1 - 1e-15), 0.0),
-            min((gap + t * other.upper) * (1 + 1e-15), 1.0),
-        )
+        other = delta(product.swapped(), -epsilon)
+        low, high = np.array([other.lower]), np.array([other.upper])
+        ends = from_swapped(low, high, np.array([epsilon]))
+        return Bound(float(ends[0][0]), float(ends[1][0]))
     above, below = product.above(), product.below()
     upper = answer_bundled(lambda one: _delta(one, epsilon), above)
     lower = upper if above == below else answer_bundled(lambda one: _delta(one, epsilon), below)
@@ -163,9 +161,8 @@ def deltas(product: Product, epsilon: Reals) -> tuple[Reals, Reals]:
     low[negative:], high[negative:] = _ends(product, x[negative:])
     if negative:
         flipped = _ends(product.swapped(), -x[:negative][::-1])
-        t, rest = np.exp(x[:negative]), -np.expm1(x[:negative])
-        low[:negative] = (rest + t * flipped[0][::-1]) * (1 - 1e-14)
-        high[:negative] = np.minimum((rest + t * flipped[1][::-1]) * (1 + 1e-14), 1.0)
+        ends = from_swapped(flipped[0][::-1], flipped[1][::-1], x[:negative])
+        low[:negative], high[:negative] = ends
     back = np.argsort(order)
     return low[back], high[back]
 

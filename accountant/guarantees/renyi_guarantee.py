@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from accountant import answers
-from accountant.arithmetic.enclosure import Reals, up
+from accountant.arithmetic.enclosure import Reals, from_swapped, up
 from accountant.bound import Bound
 from accountant.errors import NotImplied
 from accountant.guarantees import renyi_bounds
@@ -81,14 +81,13 @@ class RenyiGuarantee(Guarantee[R], ABC):
     def _delta_at(self, epsilon: float) -> Bound:
         if math.isinf(epsilon):
             return Bound.exactly(0.0 if epsilon > 0 else 1.0)
-        outside = -math.expm1(min(epsilon, 0.0))
         lower = self._witness(lambda product: answers.delta(product, epsilon), 0.0)
         log_delta = self._least(
             lambda orders, values: renyi_bounds.log_delta_terms(orders, values, abs(epsilon))
         )
         upper = min(self._total_variation(), up(math.exp(min(log_delta, 0.0)) * (1 + 1e-14)))
         if epsilon < 0:  # H_eps(P || Q) = 1 - e^eps + e^eps H_{-eps}(Q || P)
-            upper = min(1.0, (outside + math.exp(epsilon) * upper) * (1 + 1e-14))
+            upper = float(from_swapped(np.zeros(1), np.array([upper]), np.array([epsilon]))[1][0])
         return Bound(min(lower, upper), upper)
 
     @final

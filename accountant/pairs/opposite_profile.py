@@ -22,7 +22,7 @@ from fractions import Fraction
 import numpy as np
 
 from accountant.arithmetic import normal_distribution
-from accountant.arithmetic.enclosure import ELEMENTARY_ULPS, UNIT_ROUNDOFF, Reals
+from accountant.arithmetic.enclosure import ELEMENTARY_ULPS, UNIT_ROUNDOFF, Reals, from_swapped
 
 # The error of an elementary function. Soundness depends on it.
 _ULP = ELEMENTARY_ULPS * UNIT_ROUNDOFF
@@ -55,12 +55,8 @@ def opposite_profile(mu: float, sampling_rate: Fraction, epsilon: Reals) -> tupl
     moved = 2.0 * away * (1.0 + 2.0 * mu + np.abs(before))
     margin = (rounded + moved) * (first + rest) + 4.0 * away * density + 1e-320
     lower, upper = np.maximum(value - margin, 0.0), value + margin
-    decay, complement = np.exp(-size), -np.expm1(-size)
-    mirrored = epsilon < 0
-    return (
-        np.where(mirrored, (complement + decay * lower) * (1 - 8 * _ULP), lower),
-        np.where(mirrored, (complement + decay * upper) * (1 + 8 * _ULP), upper),
-    )
+    below = from_swapped(lower, upper, -size)
+    return np.where(epsilon < 0, below[0], lower), np.where(epsilon < 0, below[1], upper)
 
 
 def _threshold(mu: float, sampling_rate: Fraction, epsilon: Reals) -> tuple[Reals, Reals]:

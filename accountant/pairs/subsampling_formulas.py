@@ -18,7 +18,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from accountant.arithmetic.enclosure import ELEMENTARY_ULPS, UNIT_ROUNDOFF, Reals
+from accountant.arithmetic.enclosure import ELEMENTARY_ULPS, UNIT_ROUNDOFF, Reals, from_swapped
 
 Profile = Callable[[Reals], tuple[Reals, Reals]]
 # Epsilon from which t - 1 + q is as accurate as (t - 1) / q. Heuristic: both errors are bounded.
@@ -114,9 +114,5 @@ def replacement_profile(
     """
     size = np.abs(epsilon)
     lower, upper = removal_profile(base, sampling_rate, size)
-    t, rest = np.exp(-size), -np.expm1(-size)
-    mirrored = epsilon < 0
-    return (
-        np.where(mirrored, (rest + t * lower) * (1 - _ULP), lower),
-        np.where(mirrored, (rest + t * upper) * (1 + _ULP), upper),
-    )
+    below = from_swapped(lower, upper, -size)
+    return np.where(epsilon < 0, below[0], lower), np.where(epsilon < 0, below[1], upper)

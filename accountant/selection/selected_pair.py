@@ -11,7 +11,7 @@ import numpy as np
 
 from accountant.arithmetic import convex_profile
 from accountant.arithmetic.convex_profile import ProfileHalf
-from accountant.arithmetic.enclosure import Reals, down
+from accountant.arithmetic.enclosure import Reals, down, from_swapped
 from accountant.arithmetic.tiny import LEAST_DELTA
 from accountant.bound import Bound
 from accountant.engine.profile import infinite_mass, max_loss
@@ -115,9 +115,7 @@ class SelectedPair(TabulatedPair):
             lower = np.where(right, np.minimum(lower, upper), lower)
         if not right.all():
             found = self.swapped().profile(-epsilon[~right])
-            t, rest = np.exp(epsilon[~right]), -np.expm1(epsilon[~right])
-            lower[~right] = (rest + t * found[0]) * (1 - 1e-14)
-            upper[~right] = np.minimum((rest + t * found[1]) * (1 + 1e-14), 1.0)
+            lower[~right], upper[~right] = from_swapped(*found, epsilon[~right])
         return lower, upper
 
     def upper(self, epsilon: Reals) -> Reals:

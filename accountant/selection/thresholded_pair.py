@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 
 from accountant.arithmetic.crossing import bisect
-from accountant.arithmetic.enclosure import Reals
+from accountant.arithmetic.enclosure import Reals, from_swapped
 from accountant.engine.profile import infinite_mass
 from accountant.pairs.product import Product
 from accountant.run_counts.law import LAW_ERROR, RunLaw
@@ -63,8 +63,8 @@ class ThresholdedPair(TabulatedPair):
         right = epsilon >= 0.0
         upper = np.empty(epsilon.shape)
         upper[right] = self.upper(epsilon[right])
-        mirrored = self.swapped().upper(-epsilon[~right])
-        upper[~right] = np.minimum((rest[~right] + t[~right] * mirrored) * (1 + 1e-14), 1.0)
+        swapped = self.swapped().upper(-epsilon[~right])
+        upper[~right] = from_swapped(swapped, swapped, epsilon[~right])[1]
         ahead = floor(self.base, self.runs).lower(epsilon)
         behind = rest + t * floor(self.base.swapped(), self.runs).lower(-epsilon)
         lower = np.maximum(ahead, behind - 4e-16 * (1.0 + t)) * (1 - 1e-14)

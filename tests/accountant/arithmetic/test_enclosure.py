@@ -14,6 +14,7 @@ from accountant.arithmetic.enclosure import (
     down,
     float_down,
     float_up,
+    from_swapped,
     joined,
     log_down,
     log_up,
@@ -61,3 +62,15 @@ def test_joined_is_one_after_the_other() -> None:
     both = joined([one, two])
     assert both.value.tolist() == [1.0 + 2j, 3.0, 4j]
     assert both.radius.tolist() == [0.5, 0.25, 0.125]
+
+
+@given(st.floats(0.0, 1.0), st.floats(-700.0, -1e-290))
+def test_divergences_from_those_of_the_swapped_pair(delta: float, epsilon: float) -> None:
+    """1 - t + t delta is between both ends, which are 1e-14 apart at most."""
+    ends = from_swapped(np.array([delta]), np.array([delta]), np.array([epsilon]))
+    low, high = (float(end[0]) for end in ends)
+    with mpmath.workdps(50):
+        rest = -mpmath.expm1(mpmath.mpf(epsilon))
+        exact = rest + mpmath.exp(mpmath.mpf(epsilon)) * mpmath.mpf(delta)
+        assert low <= exact <= high
+    assert high - low <= 1e-14 * high

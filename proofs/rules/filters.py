@@ -136,7 +136,8 @@ def several(step: Application) -> tuple[str, ...]:
     filters = openable("; ".join(words))
     told = (
         f"{_LOOKING}, and only if one of these budgets has admitted it and every one before it, "
-        "what it costs there being fixed by what was released before and true of it given that: "
+        "what it costs there being fixed by what was released before and true of it given that, "
+        f"between {step.conclusion.relation} neighbours: "
         f"{filters}; {_ALONE}"
     )
     return (told,)
@@ -190,6 +191,13 @@ def _within(total: Fraction, most: Fraction, what: str) -> None:
 
 def _assumed(step: Application, each: str, paths: str) -> tuple[str, ...]:
     """Return, in words, what runs under a budget, and which mechanisms did."""
+    if step.conclusion.steps != 1:
+        raise RefusedError("a filter is about neighbours, one step apart")
     names = openable(" and ".join(name for name in step.mechanisms if name))
+    near = f"between {step.conclusion.relation} neighbours"
     ran = f", in this run {names}" if step.mechanisms else ""
-    return (f"{_LOOKING}{ran}; given what was released before each {each}, and {paths}; {_ALONE}",)
+    told = (
+        f"{_LOOKING}{ran}; given what was released before each {each}, {near}, and {paths}; "
+        f"{_ALONE}"
+    )
+    return (told,)

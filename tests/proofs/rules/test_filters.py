@@ -65,6 +65,9 @@ CASES = [
     Case("filter/zcdp", zcdp("3"), [zcdp("1", steps=2)], why="different distance"),
     Case("filter/zcdp", zcdp("3", relation="zero-out"), [zcdp("1")], why="relation"),
     Case("filter/zcdp", zcdp("3"), [zcdp("1")], {"rho": "3"}, why="unknown fields"),
+    Case("filter/zcdp", zcdp("3", steps=2), [zcdp("1", steps=2)], why="one step apart"),
+    Case("filter/zcdp", zcdp("3", steps=2), [], why="one step apart"),
+    Case("filter/approx-dp", approx("1", "1/1000000", steps=2), [], NAMED, why="one step apart"),
     Case("filter/gdp", gdp("3"), [gdp("1"), gdp("2")]),
     Case("filter/gdp", gdp("2"), [gdp("1"), gdp("2")], why="add up to 3, above 2"),
     Case("filter/gdp", gdp("2"), [zcdp("1")], why="wants GDP"),
@@ -119,4 +122,5 @@ def test_the_verdict_names_what_ran_and_what_the_budget_asks() -> None:
 
     assert isinstance(verdict, VerifiedUnder)
     assert "in this run M1 and M2" in verdict.assumptions[-1]
+    assert "between add-remove neighbours" in verdict.assumptions[-1]
     assert "on every path these rho add up to at most 4" in verdict.assumptions[-1]

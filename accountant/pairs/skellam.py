@@ -10,6 +10,7 @@ from itertools import accumulate, pairwise
 from typing import Final
 
 from accountant.arithmetic.skellam import SkellamMasses, skellam_masses
+from accountant.errors import NotCertified
 from accountant.pairs.finite import FinitePair
 from accountant.pairs.finite_hull import pair_above_points
 
@@ -19,6 +20,8 @@ _FAINT: Final = 1 << 70  # Units of the mass that may become a loss of infinity:
 _LOWERED: Final = 1 << 50  # Units by which masses under Q are too small, so that 128 bits show it.
 _OUTCOMES: Final = 1_900  # Pairs with more are split onto about so many losses. Heuristic.
 _CENTRAL: Final = 6  # Standard deviations of the loss in which those are dense. Heuristic.
+_TOO_MUCH: Final = 2.0**-64  # Infinite mass of the pair that is refused. Heuristic.
+_LARGEST: Final = 640  # Loss whose exponential, in units of 2^-60, is a float. Heuristic.
 _RATIO_BITS: Final = 60
 
 
@@ -37,6 +40,9 @@ def skellam_pair(*, variance: Fraction, shift: int) -> FinitePair:
     Args:
         variance: of X, above 0.
         shift: an integer, at least 1.
+
+    Raises:
+        NotCertified: the masses' units are too coarse for losses that matter.
     """
     masses = skellam_masses(variance, _BITS)
     last = len(masses.lower) - 1
@@ -50,7 +56,13 @@ def skellam_pair(*, variance: Fraction, shift: int) -> FinitePair:
             break
     if len(points) > _OUTCOMES:
         points = _split(points, _losses(variance, shift))
-    return _pair(points)
+    found = _pair(points)
+    if found.infinite_mass > _TOO_MUCH:
+        raise NotCertified(
+            f"a Skellam law of variance {float(variance):.6g} moved by {shift} has losses beyond "
+            "those that are tabulated, up to about 60; use more noise"
+        )
+    return found
 
 
 def _pair(points: set[tuple[int, int]]) -> FinitePair:
@@ -76,7 +88,7 @@ def _half_line(tails: list[tuple[int, int]], k: int) -> tuple[int, int]:
 def _losses(variance: Fraction, shift: int) -> list[float]:
     """Return losses, dense where most of the mass of a composition is. Heuristic."""
     away = shift / math.sqrt(variance)
-    dense, outer = _CENTRAL * away + away**2, _OUTCOMES // 16
+    dense, outer = min(_CENTRAL * away + away**2, _LARGEST / 2), _OUTCOMES // 16
     inner = _OUTCOMES // 2 - outer
     half = [dense * k / inner for k in range(inner)]
     half += [dense * (1 + k / outer) for k in range(outer + 1)]

@@ -25,6 +25,7 @@ from accountant.sensitivity import L1, L2, Differences, LInf
 from accountant.side_conditions import ONE_SHAPE, OUTPUT_ALONE, RANDOM_BITS, SENSITIVITY
 from mechanisms import parameters
 from mechanisms.mechanism import QueryMechanism
+from mechanisms.noise.broadcast import on_grid
 from mechanisms.outputs import Outputs
 from mechanisms.queries.query import Query, real_values
 from mechanisms.samplers import default_granularity
@@ -160,7 +161,7 @@ class CorrelatedGaussian(QueryMechanism[R]):
         for place, (value, sigma) in enumerate(zip(exact, self.sigmas, strict=True)):
             grid = default_granularity(sigma)
             steps = gaussian_rounded_rational(value, count, sigma, grid, rng)
-            sums[:, place] = steps.astype(np.float64) * float(grid)
+            sums[:, place] = on_grid(steps, grid)
         return sums @ np.array(self.factor, dtype=np.float64).T
 
     def _square(self, change: Sequence[Fraction]) -> Fraction:

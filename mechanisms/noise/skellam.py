@@ -63,6 +63,7 @@ class Skellam(QueryMechanism[R]):
     Raises:
         ParameterError: a parameter outside its domain; on release, a value that is not an
             integer of size at most 2^62, which is visible and depends on the data.
+        NotCertified: the guarantee of so little noise that losses exceed about 60.
     Example:
         >>> noise = Skellam(variance=100, sensitivity=L1(1))
         >>> round(noise.repeat(100).guarantee().epsilon(delta=1e-6).upper, 3)

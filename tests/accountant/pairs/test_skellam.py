@@ -12,6 +12,7 @@ from scipy.special import ive
 
 from accountant import GDP, self_compose
 from accountant.arithmetic.skellam import skellam_masses
+from accountant.errors import NotCertified
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.pairs import skellam
 from accountant.pairs.product import Product
@@ -67,6 +68,13 @@ def test_many_outcomes_are_split_upwards(monkeypatch: pytest.MonkeyPatch) -> Non
 
     for one, other in zip(whole, split, strict=True):
         assert one.upper < other.upper < 1.003 * one.upper
+
+
+def test_losses_out_of_reach_are_refused() -> None:
+    """Far moves are refused in words, where their mass would be an infinite loss."""
+    for variance, shift in ((Fraction(1, 2), 40), (Fraction(2**20), 2**14)):
+        with pytest.raises(NotCertified, match="use more noise"):
+            skellam_pair(variance=variance, shift=shift)
 
 
 def test_tends_to_the_gaussian() -> None:

@@ -194,6 +194,7 @@ if TYPE_CHECKING:
     from mechanisms.statistics.bounded_sum import BoundedSum as BoundedSum
     from mechanisms.statistics.magnitude_bound import MagnitudeBound as MagnitudeBound
     from mechanisms.statistics.noisy_lloyd import NoisyLloyd as NoisyLloyd
+    from mechanisms.statistics.numeric_answers import NumericAnswers as NumericAnswers
     from mechanisms.statistics.second_moments import SecondMoments as SecondMoments
     from mechanisms.statistics.within_bound import WithinBound as WithinBound
 else:

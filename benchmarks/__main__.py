@@ -17,7 +17,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from benchmarks import accountants, measure, natural, report
+from benchmarks import accountants, measure, named, natural, report
 from benchmarks.report import Progress, Section
 from benchmarks.worker import Workers
 
@@ -29,6 +29,7 @@ _SECTIONS: dict[str, Callable[[Workers, int, Progress], Section]] = {
     "calibration": measure.calibration,
     "startup": measure.starting,
     "natural": natural.natural,
+    "named": named.named,
 }
 
 

@@ -36,6 +36,8 @@ _MANY = 1 << 15  # Most losses of all pairs but one together. Heuristic.
 _MOST_PRODUCTS = 1 << 22  # Most products in a step towards them, to bound memory. Heuristic.
 _FAINT = 1e-60  # Mass below which losses of a product are not told apart. Heuristic: it is added.
 _FINE = 4096  # Losses of a table on either side of 0. Heuristic: brackets are some 1e-5 wide.
+_FINE_OF_TWO = 1024  # The same for a table of two releases. Heuristic: 1e-4 wide, in a second.
+_MOST_NESTED = 4  # Most subsampled Gaussians that are answered by tables of two. Heuristic.
 _SMALL = 1e-60  # A profile from which losses do not matter. Heuristic: the rest is added.
 _FURTHEST = 600.0  # Largest end of a table, nats.
 # Loss at which a table's losses turn from even to geometric, in total variations. Heuristic.
@@ -45,6 +47,7 @@ _TOWARDS_END = 0.5 ** np.arange(1.0, 21.0)
 _LEAST_LEVEL = 1e-40  # Least delta that tables which end at ``_SMALL`` invert. Smaller ones raise.
 # Values of e^{mu^2} / q from which sums over K are slow. Heuristic.
 _ROUGH, _VERY_ROUGH = 100.0, 1e6
+_RARE = 1e4  # Values of all from which three are slower by sums over K than by tables. Heuristic.
 
 
 @final
@@ -175,8 +178,26 @@ def released_few(product: Product) -> ReleasedFew | None:
         for sign in (-1.0, 1.0):
             _outcomes(tuple(pairs[:-1]), sign)
     except NotCertified:  # losses too large for tables, or too many
-        return None
+        return _nested(pairs) if min(rough) >= _RARE else None
     return ReleasedFew(pairs=tuple(pairs))
+
+
+def _nested(pairs: list[Pair]) -> ReleasedFew | None:
+    """Return three or four subsampled Gaussians by tables of two and two of them, else None.
+
+    A table of two is made from the tables of each, as that of any pair with a known profile.
+    """
+    few = 2 < len(pairs) <= _MOST_NESTED
+    if not few or not all(isinstance(pair, SubsampledGaussianPair) for pair in pairs):
+        return None
+    two, rest = ReleasedFew(pairs=tuple(pairs[:2])), tuple(pairs[2:])
+    other = rest[0] if len(rest) == 1 else ReleasedFew(pairs=rest)
+    try:
+        for pair in (two, other):
+            _tables(pair)
+    except NotCertified:
+        return None
+    return ReleasedFew(pairs=(two, other))
 
 
 def _roughness(pair: Pair) -> float:
@@ -263,7 +284,8 @@ def _tables(pair: Pair) -> tuple[PiecewiseLinear, PiecewiseLinear]:
         if corners is not None:
             loss = cornered(corners, min(_end(one), _FURTHEST))
         else:
-            loss = _losses(_end(one), float(found[1][0]))
+            fine = _FINE_OF_TWO if isinstance(one, ReleasedFew) else _FINE
+            loss = _losses(_end(one), float(found[1][0]), fine)
         ends = one.profile(loss)
         if ends is None:
             raise AssertionError("it had a profile at 0")
@@ -271,13 +293,13 @@ def _tables(pair: Pair) -> tuple[PiecewiseLinear, PiecewiseLinear]:
     return PiecewiseLinear.of(below(*sides)[0]), PiecewiseLinear.of(above(*sides)[0])
 
 
-def _losses(end: float, total_variation: float) -> Reals:
+def _losses(end: float, total_variation: float, fine: int) -> Reals:
     """Return losses from 0 to the end, even next to 0 and geometric beyond the total variation.
 
     They get closer next to the end, as the largest loss may have a mass of its own.
     """
     scale = min(max(_CENTRAL * total_variation, 1e-12 * end), end)
-    steps = math.asinh(end / scale) / _FINE
-    loss = scale * np.sinh(steps * np.arange(_FINE + 1.0))
+    steps = math.asinh(end / scale) / fine
+    loss = scale * np.sinh(steps * np.arange(fine + 1.0))
     last = end - loss[-2]
     return np.concatenate([[0.0], loss[1:-1], end - last * _TOWARDS_END, [end]])

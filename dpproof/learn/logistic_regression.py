@@ -15,6 +15,7 @@ from accountant.relation import Relation
 from dpproof.learn.linear_classifier import LinearClassifier
 from dpproof.learn.spending import LedgerPlace
 from mechanisms import LogisticObjective, Mechanism, OneVsRest
+from mechanisms.learning.logistic_objective import free_regulariser
 
 # Share of the budget's epsilon at which the loss has its floor: the output noise has to fit above.
 _FLOOR: Final = Fraction(63, 64)
@@ -37,8 +38,8 @@ class LogisticRegression(LinearClassifier):
         norm: rows are clipped to this Euclidean norm, a public bound in data units. None scales
             every row to norm 1, in fits and in predictions, which needs no bound.
         regulariser: weight of ||w||^2 / 2 in the sum of the losses, which is not divided by the
-            number of rows. None is the least that costs nothing: 2 sigma^2, or with a budget, if
-            records are added or removed, about norm^2 / epsilon.
+            number of rows. None is the least that costs nothing: norm sigma or 2 sigma^2, or with
+            a budget, if records are added or removed, about norm^2 / epsilon.
         relation: which datasets are neighbours; None is AddRemove().
         random_state: None takes the noise from the operating system. An integer makes it
             predictable, for tests only, and warns.
@@ -53,8 +54,8 @@ class LogisticRegression(LinearClassifier):
         guarantee_: what the fit satisfies.
     Raises:
         ParameterError: on guarantee and fit, an argument outside its domain.
-        NotImplied: on guarantee and fit, a regulariser below 2 sigma^2 if a record or label is
-            replaced.
+        NotImplied: on guarantee and fit, a regulariser below norm sigma and 2 sigma^2 if a record
+            or label is replaced.
     Example:
         >>> from sklearn.datasets import load_breast_cancer
         >>> model = LogisticRegression(epsilon=1, delta=1e-5, classes=[0, 1])
@@ -135,9 +136,11 @@ class LogisticRegression(LinearClassifier):
 
         Of several runs the floors add up, so with more than two classes there is none.
         """
-        free = 2 * Fraction(sigma) ** 2 if sigma else Fraction(1)
+        norm = Fraction(1) if self.norm is None else Fraction(self.norm)
+        free = free_regulariser(Fraction(sigma), norm) if sigma else Fraction(1)
         several = len(self._classes()) > 2
         if self.epsilon is None or several or isinstance(relation, ReplaceOne | ReplaceLabel):
             return free
-        norm = Fraction(1) if self.norm is None else Fraction(self.norm)
-        return 1 / (1 / free + _FLOOR * check.positive(epsilon=self.epsilon) / norm**2)
+        curved = 1 / (2 * Fraction(sigma) ** 2) if sigma else Fraction(1)
+        floored = 1 / (curved + _FLOOR * check.positive(epsilon=self.epsilon) / norm**2)
+        return min(free, floored)

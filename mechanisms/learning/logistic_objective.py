@@ -53,6 +53,11 @@ _OUTPUT_SHARE: Final = Fraction(2**9, 2**16 + 1)
 _ENTRIES: Final = 2**22
 
 
+def free_regulariser(sigma: Fraction, norm: Fraction) -> Fraction:
+    """The least regulariser for which nothing is paid for the curvature: Theorem 1's condition."""
+    return min(2 * sigma**2, norm * sigma)
+
+
 class _Arguments(Arguments, total=False):
     sigma: Required[Number]
     regulariser: Required[Number]
@@ -68,7 +73,7 @@ class LogisticObjective(Mechanism[R]):
     The weights minimise sum_i log(1 + e^{-y_i <x_i, w>}) + (regulariser/2) ||w||^2 + <b, w>, with b
     drawn from N(0, sigma^2 I). The sum is not divided by the number of records, which is private.
 
-    Statement: if the regulariser is at least 2 sigma^2, the weights are mu-GDP with
+    Statement: if the regulariser is at least norm sigma or 2 sigma^2, the weights are mu-GDP with
         mu = norm / sigma, twice that under replace-one: nothing is paid for the curvature. The
         minimum is computed to a certified gradient and hidden by output noise, whose share of mu is
         taken from the norm: rows are shortened to norm (1 - 2^-15), so that mu is the total. With a
@@ -90,7 +95,7 @@ class LogisticObjective(Mechanism[R]):
     Raises:
         ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
             A record that is not finite, or whose label is neither 1 nor -1, contributes nothing.
-        NotImplied: on guarantee, a regulariser below 2 sigma^2 if a record or label is replaced.
+        NotImplied: on guarantee, a regulariser below both if a record or label is replaced.
     Example:
         >>> from mechanisms import Records
         >>> learner = LogisticObjective(sigma=4, regulariser=32)
@@ -160,7 +165,7 @@ class LogisticObjective(Mechanism[R]):
     def guarantee(self) -> Guarantee[R]:
         """(norm / sigma)-GDP, as the exact minimum and the hidden difference from it compose.
 
-        It is a dominating pair if the regulariser is below 2 sigma^2.
+        It is a dominating pair if the regulariser is below ``free_regulariser``.
 
         Raises:
             NotImplied: it is, and the relation replaces records or labels.
@@ -183,7 +188,8 @@ class LogisticObjective(Mechanism[R]):
             f"logistic losses of rows of norm {show(bound)} with Gaussian noise of standard "
             f"deviation {show(sigma)} in the linear term and regulariser {show(self.regulariser)}"
         )
-        if self.regulariser >= 2 * sigma**2:
+        free = free_regulariser(sigma, bound)
+        if self.regulariser >= free:
             mu = (2 if isinstance(self.relation, ReplaceOne) else 1) * bound / sigma
             text = f"{said}: the minimum is {show(mu)}-GDP ({self.relation})"
             node = applied(MECHANISM_LOGISTIC_OBJECTIVE, text, assumptions=assumptions, **given)
@@ -191,8 +197,7 @@ class LogisticObjective(Mechanism[R]):
         if isinstance(self.relation, ReplaceOne | ReplaceLabel):
             raise NotImplied(
                 f"under {self.relation} logistic objective perturbation has a price only for a "
-                f"regulariser of at least 2 sigma^2 = {show(2 * sigma**2)}, got "
-                f"{show(self.regulariser)}"
+                f"regulariser of at least {show(free)}, got {show(self.regulariser)}"
             )
         square = (bound / sigma) ** 2
         floor = bound**2 / self.regulariser - square / 2

@@ -23,10 +23,10 @@ _DRAWN: Final = "drawn anew for every coordinate and independent of the data and
 
 
 def logistic(step: Application) -> tuple[str, ...]:
-    """Logistic losses of rows of norm R, lambda >= 2 sigma^2: mu-GDP, mu = R/sigma, 2R/sigma.
+    """Logistic losses of rows of norm R, lambda >= 2 sigma^2 or R sigma: mu-GDP, mu = R/sigma.
 
-    The latter under replace-one, where the vectors of both records can be any. For smaller lambda,
-    if a record is added or removed: floored Gaussian pairs, with the floor
+    mu = 2R/sigma under replace-one, where the vectors of both records can be any. For smaller
+    lambda, if a record is added or removed: floored Gaussian pairs, with the floor
     R^2 (1/lambda - 1/(2 sigma^2)) where P has the record and 0 where it has not.
     Source: proofs/theory/logistic.md, Theorem 1.
     """
@@ -34,14 +34,14 @@ def logistic(step: Application) -> tuple[str, ...]:
     norm, sigma = step.witness.positive("norm"), step.witness.positive("sigma")
     regulariser = step.witness.positive("regulariser")
     mu_squared = (norm / sigma) ** 2
-    if regulariser >= 2 * sigma**2:
+    if regulariser >= min(2 * sigma**2, norm * sigma):
         step.expect(GDP(mu_squared * (4 if step.conclusion.relation == "replace-one" else 1)))
     elif step.conclusion.relation in ("add-remove", "zero-out"):
         floor = norm**2 / regulariser - mu_squared / 2
         pairs = [FlooredGaussianPair(mu_squared, least) for least in (floor, Fraction(0))]
         step.expect(Pairs(*(((pair, 1),) for pair in pairs)))
     else:
-        raise RefusedError("the rule wants a regulariser of at least 2 sigma^2")
+        raise RefusedError("the rule wants a regulariser of at least 2 sigma^2 or norm sigma")
     labels = ", of which the label decides no more than the sign, or that it is 0"
     signs = labels if step.conclusion.relation == "replace-label" else ""
     losses = (

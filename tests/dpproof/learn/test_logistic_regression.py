@@ -69,7 +69,7 @@ def test_several_classes_meet_a_budget() -> None:
     base = model.learner().base  # type: ignore[attr-defined]
 
     assert 0.999 < model.guarantee().epsilon(delta=1e-5).upper <= 1
-    assert base.regulariser == 2 * base.sigma**2
+    assert base.regulariser == base.sigma
 
 
 def test_unknown_labels_contribute_nothing_and_refits_warn() -> None:

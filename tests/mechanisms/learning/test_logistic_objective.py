@@ -73,7 +73,9 @@ def test_price_is_exactly_that_of_the_gradient() -> None:
     assert isinstance(proofs.check(doubled.guarantee().certify(delta=1e-6)), VerifiedUnder)
     for relation in (ReplaceOne(), ReplaceLabel()):
         with pytest.raises(NotImplied, match="at least"):
-            LogisticObjective(sigma=5, regulariser=49, relation=relation).guarantee()
+            LogisticObjective(sigma=5, regulariser=4.9, relation=relation).guarantee()
+        least = LogisticObjective(sigma=5, regulariser=5, relation=relation)
+        assert mu(least) == Fraction(2 if relation == ReplaceOne() else 1, 5)
 
 
 def test_smaller_regularisers_cost_a_floor() -> None:
@@ -132,6 +134,7 @@ def test_minima_are_certified(spread: float) -> None:
             assert apart <= 2 * float(GRADIENT / decay)
 
 
+@pytest.mark.slow
 def test_millions_of_records_need_no_intervals() -> None:
     """A million rows are minimised in binary64, though sums of equal terms err in one direction."""
     rows = np.repeat([[2.0**24], [-(2.0**23)]], 500_000, axis=0)

@@ -93,6 +93,40 @@ def test_the_bound_is_attained_and_its_condition_is_needed() -> None:
     assert violated > 0.2 > gaussian(1.0, 0.71)
 
 
+def test_a_penalty_of_norm_sigma_is_enough() -> None:
+    """Lemma 4: without a floor on the line, in both orders, also where 2 sigma^2 is far larger."""
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        others = rng.normal(size=(int(rng.integers(1, 5)), 1)) * rng.choice([0.05, 1.0])
+        sigma = float(np.exp(rng.uniform(0.0, 2.0)))
+        both = np.vstack([others, [[1.0]]])
+        for epsilon in (-0.3, 0.05, 0.3, 1.0):
+            for before, after in ((both, others), (others, both)):
+                moved = on_a_line(before, after, sigma, sigma, epsilon)
+                assert moved <= gaussian(1 / sigma, epsilon) + 1e-9
+
+
+def test_lemma_5_bounds_every_path() -> None:
+    """W falls by at least the gain along every s and v, and starts at the Gaussian's value."""
+    s = np.linspace(0, 1, 201)
+    for c in (0.001, 0.1, 0.3, 0.6, 0.9, 0.999):
+        spare = normal.pdf(c) * c * np.expm1((1 - c) ** 2 / 2)
+        slope = spare / (1 - c)
+        for y in np.concatenate([np.linspace(-5, c, 300, endpoint=False), np.linspace(c, 8, 200)]):
+            density, bend = normal.pdf(y), normal.pdf(y) * (1 - y * (1 - 2 * c + y))
+            if y >= c:
+                h = c * np.exp(0.5 - y) / np.sqrt(2 * np.pi)
+                falls, top = density * (s * y - c) + (1 - s) * h, density
+            else:
+                rest = y >= 2 * c - 1
+                psi = density * (1 - 2 * c + y) if rest else 0.0
+                h = normal.pdf(c) - psi + (spare - slope * (c - y) if rest else 0.0)
+                falls, top = (1 - s) * (bend - slope if rest else 0.0), normal.pdf(c)
+            for v in (0.0, 0.5, 1.0):
+                gain = density * np.maximum(s * y + v * s * (1 - s) - c, 0)
+                assert (gain <= falls + v * s * (1 - s) * (top - h) + 1e-12).all()
+
+
 def test_a_flipped_label_shifts_the_noise() -> None:
     """Flipping a label costs exactly norm / sigma, whatever the penalty."""
     others, one = np.array([[0.3], [-0.7]]), np.ones((1, 1))

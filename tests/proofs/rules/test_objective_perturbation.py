@@ -8,6 +8,7 @@ from tests.proofs.support import Case, factor, pairs, said
 
 OTHER = "not the one that follows"
 LOGISTIC = {"norm": "3", "sigma": "2", "regulariser": "8"}
+THIN = {"norm": "3", "sigma": "1"}
 RULE = "mechanism/logistic-objective"
 CHOICE = "mechanism/separator-perturbation"
 
@@ -57,6 +58,10 @@ CASES = [
     Case(RULE, said("gdp", mu_squared="9/4"), witness=LOGISTIC),
     Case(RULE, said("gdp", mu_squared="9", relation="replace-one"), witness=LOGISTIC),
     Case(RULE, said("gdp", mu_squared="9/4", relation="zero-out"), witness=LOGISTIC),
+    Case(RULE, said("gdp", mu_squared="9/4"), witness={**LOGISTIC, "regulariser": "6"}),
+    Case(RULE, said("gdp", mu_squared="9/4"), witness={**LOGISTIC, "regulariser": "5"}, why=OTHER),
+    Case(RULE, said("gdp", mu_squared="9"), witness={**THIN, "regulariser": "2"}),
+    Case(RULE, said("gdp", mu_squared="9"), witness={**THIN, "regulariser": "1"}, why=OTHER),
     Case(RULE, said("gdp", mu_squared="2"), witness=LOGISTIC, why=OTHER),
     Case(RULE, said("gdp", mu_squared="5/2"), witness=LOGISTIC, why=OTHER),
     Case(RULE, said("gdp", mu_squared="9/4", relation="replace-one"), witness=LOGISTIC, why=OTHER),

@@ -10,21 +10,18 @@ from concurrent.futures import Executor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, final
-
-import numpy as np
+from typing import Any, Final, final
 
 from accountant import arguments
 from accountant.arguments import Number
 from accountant.errors import ParameterError
 from auditing.bounds.event_bound import significance_of
-from auditing.counts.binomial import lower_limit, upper_limit
 from auditing.counts.claim import Claim
 from auditing.counts.counts import PrefixCounts
 from auditing.evidence.e_values import log_evidence, training_counts
 from auditing.evidence.event_bet import unbet
 from auditing.planning.plan import CurvePlan, EpsilonPlan, plan_curve, plan_epsilon, questions
-from auditing.planning.power import detectable_epsilon, detectable_mu
+from auditing.planning.power import detectable_epsilon, detectable_mu, largest_difference
 from auditing.planning.rare_event import sharpened, sharpened_curve
 from auditing.report import Finding, Outcome, Overview, Report
 from auditing.trials.drawing import Drawing, OutOfTime
@@ -58,6 +55,7 @@ _LEAST_TRAINING = 600
 _LEAST_SAMPLES = 5
 _PROBE = 64
 _MOST_NUMBERS = 1 << 23
+INTERRUPTED: Final = "interrupted before the planned samples were drawn"
 
 
 def audit(
@@ -78,6 +76,7 @@ def audit(
     store: str | Path | None = None,
     version: str | None = None,
     progress: Callable[[int, int], None] | None = None,
+    report_interrupted: bool = False,
 ) -> Report:
     """Draw outputs on two neighbouring datasets and test a claim about them.
 
@@ -113,6 +112,8 @@ def audit(
             given; see ``TrialStore``.
         version: names the sampler's code for the store, in place of the digest of its sources.
         progress: called with the trials so far and all that are planned.
+        report_interrupted: whether a ``KeyboardInterrupt`` ends the audit with a report of the
+            tests that were made until then, as the end of its time does; it is raised by default.
     Raises:
         StoreRefused: the store is of another audit.
         Unidentified: the store cannot tell code or data by themselves.
@@ -144,9 +145,11 @@ def audit(
         try:
             _stages(run, trials)
         except OutOfTime:
-            run.notes.append("the time budget ended before the planned samples were drawn")
-            run.out_of_time = True
-            run.log_evidence += unbet()
+            run.end("the time budget ended before the planned samples were drawn")
+        except KeyboardInterrupt:
+            if not report_interrupted:
+                raise
+            run.end(INTERRUPTED)
     return _report(run, trials.drawn, time.monotonic() - started)
 
 
@@ -202,6 +205,12 @@ class _Run:
     log_evidence: float = 0.0
     out_of_time: bool = False
     overview: Overview | None = None
+
+    def end(self, why: str) -> None:
+        """Note why the planned samples were not drawn; of those that are missing nobody bets."""
+        self.notes.append(why)
+        self.out_of_time = True
+        self.log_evidence += unbet()
 
     @property
     def violated(self) -> bool:
@@ -351,13 +360,7 @@ def _order(question: Question | BothSides) -> str:
 
 def _note_alike(run: _Run, counts: PrefixCounts, level: float) -> None:
     """Note that the pair cannot refute the claim, if it shows much less than the claim allows."""
-    share = level / (4 * max(1, len(counts.inside)))
-    hits, others = np.array(counts.hits), np.array(counts.inside) - np.array(counts.hits)
-    n1, n0 = np.full(hits.shape, counts.trials), np.full(hits.shape, counts.other_trials)
-    apart = max(
-        float(np.max(upper_limit(k, n, share) - lower_limit(k0, m, share), initial=0.0))
-        for k, n, k0, m in ((hits, n1, others, n0), (others, n0, hits, n1))
-    )
+    apart = largest_difference(counts, level)
     allowed = run.claim.guarantee.advantage().lower
     if apart < allowed / 2:
         run.notes.append(

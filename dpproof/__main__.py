@@ -151,7 +151,8 @@ def audit(target: str, *, picture: str | None, as_json: bool, **options: object)
     TARGET is a file with an [audit] table, or package.module:sampler with the options. Beside a
     file there may be --seconds, --workers, --executor and --store.
 
-    Exit status: 0 not refuted, 1 refuted, 2 bad input.
+    Exit status: 0 not refuted, 1 refuted, 2 bad input, 130 interrupted; tests that were made until
+    then are reported.
     """
     from pathlib import Path  # noqa: PLC0415  # as in budget
 
@@ -181,7 +182,9 @@ def audit(target: str, *, picture: str | None, as_json: bool, **options: object)
         _print_json(report.to_dict())
     else:
         click.echo(str(report))
-    return DOES_NOT_HOLD if report.outcome is Outcome.VIOLATION else HOLDS
+    if report.outcome is Outcome.VIOLATION:
+        return DOES_NOT_HOLD
+    return INTERRUPTED if audit_requests.interrupted(report) else HOLDS
 
 
 commands.add_command(ledger)

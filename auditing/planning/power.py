@@ -7,10 +7,19 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from accountant.arithmetic.crossing import bisect
 from auditing.bounds.randomised_label import thinned
 from auditing.bounds.two_sample import TwoSample
-from auditing.counts.binomial import logistic_up, quantile, special, tail_up
+from auditing.counts.binomial import (
+    logistic_up,
+    lower_limit,
+    quantile,
+    special,
+    tail_up,
+    upper_limit,
+)
 from auditing.counts.claim import Claim, Tangent
 from auditing.counts.counts import Design, EventCounts, PrefixCounts
 from auditing.planning.plan import EpsilonPlan, Method
@@ -130,3 +139,14 @@ def _normal(x: Any) -> float:  # noqa: ANN401
 
 def _normal_quantile(p: float) -> float:
     return float(special().ndtri(p))
+
+
+def largest_difference(counts: PrefixCounts, level: float) -> float:
+    """Return how much the probabilities of the counted events differ at most, at an error level."""
+    share = level / (4 * max(1, len(counts.inside)))
+    hits, others = np.array(counts.hits), np.array(counts.inside) - np.array(counts.hits)
+    n1, n0 = np.full(hits.shape, counts.trials), np.full(hits.shape, counts.other_trials)
+    return max(
+        float(np.max(upper_limit(k, n, share) - lower_limit(k0, m, share), initial=0.0))
+        for k, n, k0, m in ((hits, n1, others, n0), (others, n0, hits, n1))
+    )

@@ -17,6 +17,7 @@ from typing import Any, final
 import auditing
 from accountant import arguments
 from accountant.guarantees.approx_dp import ApproxDP
+from auditing.audit import INTERRUPTED
 from dpproof.commands.budget import total
 from dpproof.errors import placed
 from dpproof.pipeline import parse
@@ -58,7 +59,7 @@ class Request:
     workers: Callable[[], AbstractContextManager[Executor | None]]
 
     def run(self, progress: Callable[[int, int], None] | None = None) -> auditing.Report:
-        """Run the audit and return its report.
+        """Run the audit and return its report, also of an audit that is interrupted.
 
         Raises:
             InputError: the arguments do not fit; the sampler's own errors are its own.
@@ -71,7 +72,13 @@ class Request:
                 **self.options,
                 executor=executor,
                 progress=progress,
+                report_interrupted=True,
             )
+
+
+def interrupted(report: auditing.Report) -> bool:
+    """Whether an audit was interrupted before it had drawn all its samples."""
+    return INTERRUPTED in report.notes
 
 
 def from_file(path: str, running: Mapping[str, Any]) -> Request:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import tracemalloc
+from typing import Any
 
 import numpy as np
 import pytest
@@ -124,3 +125,39 @@ def test_a_million_samples_are_cheap() -> None:
 
     assert outcome == "NO_EVIDENCE"
     assert int(kilobytes) < 500_000
+
+
+class _Interrupted:
+    """A sampler that is interrupted after some calls; no draw differs between the datasets."""
+
+    def __init__(self, calls: int) -> None:
+        self.left = calls
+
+    def __call__(self, data: float, size: int, rng: np.random.Generator) -> Any:  # noqa: ANN401  # as samplers
+        """Draw noise beside the data, or stop."""
+        self.left -= 1
+        if self.left < 0:
+            raise KeyboardInterrupt
+        return data + rng.normal(size=size)
+
+
+def test_an_interrupted_audit_reports_what_it_has() -> None:
+    """Where that is asked for: inconclusive, with the reason; else the interruption is raised."""
+    about: Any = {"samples": 10**5, "seed": 1, "chunk": 100}
+    report = auditing.audit(_Interrupted(50), (0.0, 1.0), (1, 0), **about, report_interrupted=True)
+
+    assert report.outcome is auditing.Outcome.INCONCLUSIVE
+    assert 0 < report.trials < report.planned
+    assert any("interrupted" in note for note in report.notes)
+    assert report.log_evidence <= 0
+    with pytest.raises(KeyboardInterrupt):
+        auditing.audit(_Interrupted(50), (0.0, 1.0), (1, 0), **about)
+
+
+def test_a_violation_that_was_found_outlives_an_interruption() -> None:
+    """The first look refutes a gross claim; an interruption after it changes nothing."""
+    report = auditing.audit(
+        _Interrupted(10**6), (0.0, 9.0), (0.1, 0), samples=10**4, seed=1, report_interrupted=True
+    )
+
+    assert report.outcome is auditing.Outcome.VIOLATION

@@ -20,6 +20,9 @@ def right(value, size, rng):
 def wrong(value, size, rng):
     return np.rint((value + rng.laplace(scale=0.25, size=size)) * GRID) / GRID
 
+def interrupted(value, size, rng):
+    raise KeyboardInterrupt
+
 PAIR = (0.0, 1.0)
 
 def threads():
@@ -68,6 +71,17 @@ def test_options(command: Command, folder: Path, sampler: str, status: int) -> N
     assert outcome.status == status
     assert outcome.out.startswith(("NO EVIDENCE", "VIOLATION")[status])
     assert "seed" in outcome.out
+
+
+def test_an_interrupted_audit_prints_its_report(command: Command, folder: Path) -> None:
+    """Status 130, which says neither that the claim holds nor that it is refuted."""
+    options = ("--pair", "audited_code:pair", "--epsilon", "1", "--samples", "2000")
+    outcome = command.run("audit", "audited_code:interrupted", *options)
+
+    assert folder.exists()
+    assert outcome.status == 130
+    assert outcome.out.startswith("INCONCLUSIVE")
+    assert "interrupted before the planned samples were drawn" in outcome.out
 
 
 @pytest.mark.parametrize("claim", ["epsilon = 1", 'pipeline = "pipeline.toml"'])

@@ -32,6 +32,7 @@ PARAMETERS: Mapping[str, Parameter] = {
     "noise_multiplier": Parameter(rule=POSITIVE, more_is_private=True, words="noise multiplier"),
     "sigma": Parameter(rule=POSITIVE, more_is_private=True, words="sigma"),
     "scale": Parameter(rule=POSITIVE, more_is_private=True, words="scale"),
+    "beta": Parameter(rule=POSITIVE, more_is_private=False, words="smoothness of the bound"),
     "variance": Parameter(rule=POSITIVE, more_is_private=True, words="variance"),
     "threshold_scale": Parameter(
         rule=POSITIVE, more_is_private=True, words="scale of the threshold's noise"

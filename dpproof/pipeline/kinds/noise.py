@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
-from accountant.errors import ParameterError
+from accountant.errors import NotImplied, ParameterError
 from accountant.relation import Relation
 from accountant.sensitivity import L1, L2, JointSensitivity, L2Contribution
 from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters
@@ -18,7 +18,10 @@ from mechanisms import (
     Gaussian,
     Histogram,
     Laplace,
+    ProposeTestRelease,
     Skellam,
+    SmoothBound,
+    SmoothSensitivity,
     Staircase,
     TruncatedLaplace,
 )
@@ -78,6 +81,36 @@ def _on_integer(build: Callable[..., Mechanism[Relation]]) -> Callable[..., Mech
         return build(**values, relation=given.relation)
 
     return noise
+
+
+def _elsewhere(data: object) -> int:
+    """Refuse to look at data: a pipeline file has none."""
+    raise NotImplied(f"a pipeline file accounts for a query that is not here: {data!r:.40}")
+
+
+def _smooth_sensitivity(given: ReleaseParameters) -> Mechanism[Relation]:
+    return SmoothSensitivity(
+        query=_elsewhere,
+        bound=SmoothBound(beta=given.values["beta"], bound=_elsewhere),
+        scale=given.values["scale"],
+        granularity=1,
+        relation=given.relation,
+    )
+
+
+def _propose_test_release(given: ReleaseParameters) -> Mechanism[Relation]:
+    release = Gaussian(
+        sigma=given.values["sigma"],
+        sensitivity=L2(given.values["sensitivity"]),
+        query=_elsewhere,
+        relation=given.relation,
+    )
+    return ProposeTestRelease(
+        release=release,
+        distance=_elsewhere,
+        epsilon=given.values["epsilon"],
+        delta=given.values["delta"],
+    )
 
 
 def _histogram(given: ReleaseParameters) -> Mechanism[Relation]:
@@ -162,6 +195,15 @@ KINDS: Mapping[str, Kind] = {
         norms=("l1", "l2"),
         whole=True,
         build=_skellam,
+    ),
+    "smooth-sensitivity": Kind(
+        words="noise of a smooth bound", forms=(("beta", "scale"),), build=_smooth_sensitivity
+    ),
+    "propose-test-release": Kind(
+        words="noise after a test of stability",
+        forms=(("sigma", "sensitivity", "epsilon", "delta"),),
+        norms=("l2",),
+        build=_propose_test_release,
     ),
     "histogram": Kind(
         words="integer noise on counts",

@@ -19,11 +19,11 @@ from accountant.run_counts.law import RunLaw
 from accountant.run_counts.poisson import PoissonRuns
 from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
 from accountant.sampling.schemes import Poisson
-from accountant.sensitivity import L1, JointSensitivity
+from accountant.sensitivity import L1, L2, JointSensitivity
 from dpproof.errors import InputError
 from dpproof.pipeline.parse import parse
 from dpproof.pipeline.pipeline import Pipeline
-from mechanisms import Histogram, Laplace, compose
+from mechanisms import Gaussian, Histogram, Laplace, ProposeTestRelease, compose
 
 NOISE = 'mechanism = "gaussian"\nnoise_multiplier = 2.0\n'
 BATCHES = 'sampling = { scheme = "poisson", batch = 256, population = 60000 }\n'
@@ -114,6 +114,20 @@ def test_few_numbers_that_move_a_little() -> None:
 
     assert guarantee(text + "each = 1") == Laplace(scale=5, sensitivity=few).guarantee()
     assert guarantee(text) == Laplace(scale=5, sensitivity=L1(10)).guarantee()
+
+
+def test_noise_by_local_sensitivity() -> None:
+    """Smooth bounds and tests of stability cost what their numbers say, and do not run."""
+    smooth = 'mechanism = "smooth-sensitivity"\nbeta = 0.25\nscale = 2.0'
+    stable = 'mechanism = "propose-test-release"\nsensitivity = 2\nepsilon = 1.0\ndelta = 1e-9\n'
+
+    assert guarantee(smooth).epsilon(delta=0).upper == pytest.approx(0.744933, abs=1e-6)
+    total = Gaussian(sigma=4, sensitivity=L2(2), query=len)
+    there = ProposeTestRelease(release=total, distance=len, epsilon=1, delta=1e-9)
+    assert guarantee(stable + "sigma = 4.0") == there.guarantee()
+    found = pipeline(smooth)
+    with pytest.raises(NotImplied, match="not here"):
+        found.stages[0].build(found.relation).release([1])
 
 
 def test_groups_are_protected_part_by_part() -> None:

@@ -16,16 +16,18 @@ from accountant.guarantees.guarantee import Guarantee
 from accountant.relation import R
 from accountant.theorems.composition.compose import compose
 from accountant.theorems.composition.post_process import post_process
+from mechanisms.learning.maps.feature_map import FeatureMap, LinearMap
 from mechanisms.learning.mistake_exponential import fewest_mistakes
 from mechanisms.learning.noisy_mistakes import mistakes
 from mechanisms.learning.one_vs_rest import OneVsRest
+from mechanisms.learning.phased_hinge import PhasedHinge
 from mechanisms.learning.projected import Projected
 from mechanisms.learning.sum_learner import SumLearner
 from mechanisms.mechanism import Mechanism
 from mechanisms.outputs import Outputs
 from mechanisms.samplers.rng import Rng
 
-Fitted = SumLearner[R] | OneVsRest[R] | Projected[R]
+Fitted = SumLearner[R] | OneVsRest[R] | Projected[R] | PhasedHinge[R]
 
 
 @final
@@ -45,7 +47,10 @@ class Boosted(Mechanism[R]):
         mistakes move by 1. proofs/theory/learners.md, Lemma 5.
 
     Args:
-        base: a learner of halfspaces, ``KeslerPerceptron``, ``OneVsRest`` or ``Projected``.
+        base: a learner of halfspaces, ``KeslerPerceptron``, ``OneVsRest`` or ``Projected``. With
+            ``PhasedHinge`` it is the boosted learner of Bassily, Mohri & Suresh,
+            arXiv:2204.10376, Algorithms 2 and 4: a fit is projected onto the ball after its last
+            noise, and what is scored and released is the projected one.
         runs: fits, at least 2.
         epsilon: of the pick, in nats. It has at most log(runs / beta) / epsilon mistakes more
             than the best fit, except with probability beta; twice that if records are replaced.
@@ -67,7 +72,7 @@ class Boosted(Mechanism[R]):
 
     def __init__(self, *, base: Fitted[R], runs: int, epsilon: Number) -> None:
         given: object = base
-        if not isinstance(given, SumLearner | OneVsRest | Projected):
+        if not isinstance(given, SumLearner | OneVsRest | Projected | PhasedHinge):
             raise ParameterError("base", base, "a learner such as NoisyHinge(...)")
         number = check.count(runs=runs)
         if number < 2:
@@ -100,6 +105,8 @@ class Boosted(Mechanism[R]):
     def _picked(self, data: object, count: int, rng: Rng) -> Outputs:
         """The picked fits on one dataset."""
         fits = self.base.draw([data], count * self.runs, rng)[0]
-        counts = mistakes(np.asarray(fits["weights"]), data).reshape(count, self.runs)
+        plan: FeatureMap | None = getattr(self.base, "map", None)
+        scored = data if isinstance(plan, LinearMap | None) else plan.records(data)
+        counts = mistakes(np.asarray(fits["weights"]), scored).reshape(count, self.runs)
         picked = fewest_mistakes(self.epsilon, self.relation).draw(list(-counts), 1, rng)[:, 0]
         return np.asarray(fits.reshape(count, self.runs)[np.arange(count), picked])

@@ -117,6 +117,7 @@ if TYPE_CHECKING:
         halfspace_risk as halfspace_risk,
         holdout_risk as holdout_risk,
         margin_risk as margin_risk,
+        relative_margin_risk as relative_margin_risk,
     )
     from mechanisms.learning.separators.averaged_perturbation import (
         AveragedPerturbation as AveragedPerturbation,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Final, final
 
 from accountant import arguments as check
@@ -139,11 +140,9 @@ def halfspace_risk(count: NoisyCount, *, dimension: int, failure: Number = 0.05)
     """
     half = _half(failure)
     patterns = cover_count(dimension=dimension, points=2 * count.records)
-    square = 4 * (patterns + math.log(4 / half)) / count.records
-    share = count.at_most(failure=half) / count.records
-    risk = share + square / 2 + math.sqrt(square * (share + square / 4))
+    budget = patterns + math.log(4 / half)
     return RiskBound(
-        risk=min(risk, 1.0),
+        risk=_relative(count.at_most(failure=half) / count.records, budget, count.records),
         confidence=1 - 2 * half,
         method=f"all halfspaces in {dimension} dimensions",
     )
@@ -197,14 +196,64 @@ def margin_risk(
         0.073
     """
     half = _half(failure)
-    norm = float(check.positive(weight_norm=weight_norm))
-    layer = max(math.ceil(math.log2(norm)), 0)
+    layer = _layer(check.positive(weight_norm=weight_norm))
     ratio = float(check.positive(norm_bound=norm_bound) / check.positive(margin=margin))
     share = ramps.at_most(failure=half) / ramps.records
     sample = math.log((layer + 1) * (layer + 2) / half) / (2 * ramps.records)
     risk = share + 2 * 2.0**layer * ratio / math.sqrt(ramps.records) + math.sqrt(sample)
     return RiskBound(
         risk=min(risk, 1.0), confidence=1 - 2 * half, method="norm of the weights over the margin"
+    )
+
+
+def relative_margin_risk(
+    margins: NoisyCount,
+    *,
+    weight_norm: Number,
+    norm_bound: Number,
+    margin: Number,
+    failure: Number = 0.05,
+) -> RiskBound:
+    """Bound the risk by how many records have y <w, x> <= margin: fast if they are few.
+
+    Statement: with W = 2^j the least power of two, j >= 0, at or above the norm of w,
+        T = floor(4 (W norm_bound/margin)^2), A = ln C(4 n + T, T) + ln(4/f_j) and t^2 = 4A/n, the
+        risk is at most s + t^2/2 + t sqrt(s + t^2/4), s the share of those records, for all w at
+        once; f_j = failure / (2 (j + 1)(j + 2)). One record moves the count by at most 1, for fixed
+        w. The dimension does not matter.
+    Source: proofs/theory/margins.md, section 10; the form of Cortes, Mohri & Suresh, ICML 2021,
+        as used by Bassily, Mohri & Suresh, arXiv:2204.10376, with constants of ours.
+
+    Args:
+        margins: the noisy count of records with y <w, x> <= margin, of training.
+        weight_norm: of the released weights, in the space of mapped rows.
+        norm_bound: of mapped rows.
+        margin: fixed in advance.
+        failure: half for the noise, half for the sample.
+    Raises:
+        ParameterError: an argument outside its domain.
+    Example:
+        >>> count = NoisyCount(value=500, sigma=10, records=100_000, relation=ReplaceOne())
+        >>> bound = relative_margin_risk(count, weight_norm=1, norm_bound=1, margin=0.25)
+        >>> round(bound.risk, 3)
+        0.035
+    """
+    half = _half(failure)
+    layer = _layer(check.positive(weight_norm=weight_norm))
+    ratio = check.positive(norm_bound=norm_bound) / check.positive(margin=margin)
+    corrections = math.floor(4 * (2**layer * ratio) ** 2)
+    points = 4 * margins.records
+    if corrections > points**2:
+        logarithm = math.inf
+    else:
+        ends = points + corrections, points, corrections
+        whole, *parts = (math.lgamma(end + 1) for end in ends)
+        logarithm = whole - sum(parts)
+    budget = logarithm + math.log(4 * (layer + 1) * (layer + 2) / half)
+    return RiskBound(
+        risk=_relative(margins.at_most(failure=half) / margins.records, budget, margins.records),
+        confidence=1 - 2 * half,
+        method="margin of the weights, relative deviations",
     )
 
 
@@ -231,6 +280,22 @@ def cover_count(*, dimension: int, points: int) -> float:
         for i in range(min(width, number))
     ]
     return math.log(2) + float(logsumexp(logs))
+
+
+def _relative(share: float, budget: float, records: int) -> float:
+    """Return the largest risk r with (r - share) / sqrt(r) <= t, t^2 = 4 budget / records."""
+    square = 4 * budget / records
+    return min(share + square / 2 + math.sqrt(square * (share + square / 4)), 1.0)
+
+
+def _layer(norm: Fraction) -> int:
+    """Return the least j >= 0 with 2^j at or above the norm.
+
+    Example:
+        >>> [_layer(Fraction(norm)) for norm in (0.5, 1, 1.5, 2, 9)]
+        [0, 0, 1, 1, 4]
+    """
+    return max((math.ceil(norm) - 1).bit_length(), 0)
 
 
 def _half(failure: Number) -> float:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 pytest.importorskip("sklearn")
 
-from experiments import bassily2022, data, wang2025
+from experiments import bassily2022, data, removal, wang2025
 
 
 def test_both_learners_run() -> None:
@@ -37,3 +39,35 @@ def test_tuned_fits_run() -> None:
 
     assert len(tables[1].rows) == 4
     assert all(0.4 < float(str(row[-1])) <= 1 for row in tables[1].rows)
+
+
+def test_margins_grow_as_hard_points_go() -> None:
+    """The curve does not fall by more than the solver's tolerance, and its table reads it off."""
+    split = data.digits()
+    figure = removal.curves(split, [(3, 5)], rounds=2)
+    table = removal.table(figure)
+
+    for points in figure.curves.values():
+        margins = [height for _, height in points]
+        assert all(after > before * 0.97 for before, after in itertools.pairwise(margins))
+        assert margins[-1] > 0
+    assert len(table.rows) == 2
+
+
+def test_one_point_ends_a_margin() -> None:
+    """The largest margin is .5 with the point on its own side, and 0 on the other one."""
+    ((_, points), _) = removal.discontinuity(margins=5).curves.items()
+
+    assert points[0][1] == pytest.approx(0.5, abs=0.01)
+    assert points[-1][1] == 0
+
+
+def test_bounds_are_tables_of_formulas() -> None:
+    """The pure learner's cover says nothing; risks at .05 are those of the specification."""
+    learned = removal.learning_bounds()
+    risks = {tuple(row[:2]): float(str(row[2])) for row in removal.risk_bounds().rows}
+
+    assert all(float(str(row[-1])) > 0.1 for row in learned.rows)
+    assert float(str(learned.rows[-1][2])) < 0.2
+    assert risks[0.05, "a million candidates"] == pytest.approx(0.0637, abs=5e-5)
+    assert risks[0.05, "halfspaces, 10 dimensions"] == pytest.approx(0.110, abs=5e-4)

@@ -111,6 +111,7 @@ def test_boosted_phases_cost_what_the_specification_says() -> None:
     assert found.upper == pytest.approx(1.2971612132107, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_occurrences_add_up_over_boosted_runs() -> None:
     """With replacement the runs together have the law of the sum over all of their phases."""
     phased = PhasedHinge(

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from accountant import AddRemove, ReplaceLabel, ReplaceOne, ZeroOut
 from accountant.errors import ParameterError
@@ -18,6 +19,7 @@ from mechanisms import (
     halfspace_risk,
     holdout_risk,
     margin_risk,
+    relative_margin_risk,
 )
 
 ONE = ReplaceOne()
@@ -127,3 +129,77 @@ def test_refusals() -> None:
     for call in calls:
         with pytest.raises(ParameterError):
             pytest.fail(str(call()))
+
+
+def test_corrections_cover_all_weights() -> None:
+    """At most 4 (W b/margin)^2 corrections give a vector that separates what the lemma says."""
+    rng = np.random.default_rng(11)
+    for _ in range(200):
+        width, size = int(rng.integers(1, 5)), int(rng.integers(1, 12))
+        z = rng.normal(size=(size, width))
+        z /= np.maximum(np.linalg.norm(z, axis=1, keepdims=True), 1)
+        w = rng.normal(size=width)
+        w /= np.linalg.norm(w) * rng.uniform(1, 2)
+        margin = rng.uniform(0.05, 0.9)
+        v, steps = np.zeros(width), 0
+        while True:
+            high = (z @ w <= 0) & (z @ v > margin / 2)
+            low = (z @ w > margin) & (z @ v <= margin / 2)
+            if not (high | low).any():
+                break
+            place = int(np.flatnonzero(high | low)[0])
+            v += (1 if low[place] else -1) * margin / 2 * z[place]
+            steps += 1
+        assert steps <= 4 / margin**2
+
+
+def test_binomials_reach_their_mean_with_probability_a_quarter() -> None:
+    """Greenberg & Mohri's theorem on a grid: P(Bin(n, p) >= n p) > 1/4 for p > 1/n."""
+    for size in (2, 3, 5, 10, 40, 300):
+        shares = np.linspace(1 / size, 1, 400)[1:]
+        chance = stats.binom.sf(np.ceil(size * shares - 1e-9) - 1, size, shares)
+
+        assert np.min(chance) > 0.25
+
+
+def test_the_margin_bound_holds_for_all_weights_at_once() -> None:
+    """On small samples of a known law no direction of a grid is above it, with room to spare."""
+    rng = np.random.default_rng(5)
+    turns = np.linspace(0, 2 * np.pi, 60, endpoint=False)
+    directions = np.stack([np.cos(turns), np.sin(turns)])
+    bounds = [
+        relative_margin_risk(
+            NoisyCount(value=value, sigma=0, records=20_000, relation=ReplaceOne()),
+            weight_norm=1,
+            norm_bound=1,
+            margin=0.5,
+        ).risk
+        for value in range(0, 20_001, 2_000)
+    ]
+
+    def draw(size: int) -> Any:  # noqa: ANN401
+        rows = rng.normal(size=(size, 2)) * 0.2 + [0.6, 0]
+        return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1)
+
+    risk = (draw(100_000) @ directions <= 0).mean(axis=0)
+    for _ in range(5):
+        shares = (draw(20_000) @ directions <= 0.5).mean(axis=0)
+        stated = np.interp(shares, np.linspace(0, 1, 11), bounds)
+        assert (risk <= stated + 0.01).all()
+    assert bounds[0] < 0.06
+    assert bounds == sorted(bounds)
+
+
+def test_the_margin_bound_is_that_of_its_formula() -> None:
+    """Against exact binomial coefficients; norms up to 1 are one layer, larger ones pay more."""
+    count = NoisyCount(value=30, sigma=0, records=1_000, relation=ReplaceOne())
+    shared: dict[str, Any] = {"norm_bound": 1, "margin": 0.5, "failure": 0.1}
+    budget = math.log(math.comb(4_000 + 16, 16)) + math.log(4 * 2 / 0.05)
+    square = 4 * budget / 1_000
+    by_hand = 0.03 + square / 2 + math.sqrt(square * (0.03 + square / 4))
+    found = relative_margin_risk(count, weight_norm=1, **shared).risk
+
+    assert found == pytest.approx(min(by_hand, 1))
+    assert relative_margin_risk(count, weight_norm=0.1, **shared).risk == found
+    assert relative_margin_risk(count, weight_norm=1e9, **shared).risk == 1
+    assert relative_margin_risk(count, weight_norm=1 + 1e-12, **shared).risk >= found

@@ -220,6 +220,7 @@ EXAMPLES: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
     "logistic": lambda: LogisticObjective(sigma=2, regulariser=8).guarantee(),
     "shifted": lambda: DiscreteGaussian(sigma=9, sensitivity=L1(3)).guarantee(),
     "differences": lambda: Skellam(variance=9, sensitivity=L1(1)).guarantee(),
+    "two differences": lambda: Skellam(variance=9, sensitivity=L2(1)).guarantee(),
     "few": lambda: Laplace(
         scale=2, sensitivity=JointSensitivity.few(coordinates=2, each=1)
     ).guarantee(),
@@ -229,6 +230,7 @@ EXAMPLES: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
     "proposed": lambda: ProposeTestRelease(
         release=Gaussian(sigma=1, sensitivity=L2(1), query=len), distance=len, epsilon=1, delta=1e-9
     ).guarantee(),
+    "corners": lambda: CorrelatedGaussian([[4, 3], [3, 4]], sensitivity=L1(1)).guarantee(),
     "correlated": lambda: CorrelatedGaussian([[4, 3], [3, 4]], sensitivity=L2(1)).guarantee(),
     "both": lambda: compose(ZCDP(rho=1), ZCDP(rho=2)),
     "best": lambda: select(Gaussian(sigma=4, sensitivity=L2(1)).guarantee(), RUNS),
@@ -338,6 +340,19 @@ def test_verdicts_say_what_docstrings_name(name: str) -> None:
             said = {one for one, pattern in VERDICTS.items() if re.search(pattern, words)}
             agrees(rule, said)
             assert said == derived.get(rule, said), rule
+    assert_same_moves(guarantee, recorder.taken)
+
+
+def assert_same_moves(guarantee: Guarantee[Any], taken: list[tuple[str, tuple[str, ...]]]) -> None:
+    """Assert that the checker asks for the sensitivity that a derivation lists, in its norm."""
+    words = {rule: " ".join(texts) for rule, texts in taken}
+    for node in guarantee.derivation.everything():
+        rule = RENAMED.get(node.rule, node.rule)
+        listed_moves = re.findall(r"at most (\S+) in (L[12]) norm", " ".join(node.assumptions))
+        for value, norm in listed_moves if rule in words else []:
+            square = f"at most {Fraction(value) ** 2} in squared {norm} norm"
+            told = f"at most {value} in {norm} norm", square, "whose unit ball is spanned by"
+            assert any(text in words[rule] for text in told), (rule, value, norm)
 
 
 @pytest.mark.parametrize("name", CONVERTED)

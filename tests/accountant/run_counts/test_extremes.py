@@ -11,6 +11,8 @@ import pytest
 
 from accountant.errors import ParameterError
 from accountant.run_counts.binomial import BinomialRuns
+from accountant.run_counts.finite import FiniteRuns
+from accountant.run_counts.fixed import FixedRuns
 from accountant.run_counts.law import LAW_ERROR
 from accountant.run_counts.poisson import PoissonRuns
 from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
@@ -72,3 +74,15 @@ def test_parameters_that_floats_do_not_reach_are_refused() -> None:
     ):
         with pytest.raises(ParameterError):
             build()
+
+
+def test_one_run_has_nothing_beyond_the_first() -> None:
+    """The log of E[max(K, 1)] is exactly 0 for one run, and above 0 wherever there may be two."""
+    assert FixedRuns(count=1).log_mean_up == 0.0
+    assert BinomialRuns(trials=1, probability=0.5).log_mean_up == 0.0
+    for law in (
+        BinomialRuns(trials=2, probability=1e-200),
+        FiniteRuns(probabilities=(0.5, 0.25, 0.25)),
+        PoissonRuns(rate=1e-250),
+    ):
+        assert law.log_mean_up > 0.0

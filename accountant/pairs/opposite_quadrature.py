@@ -5,8 +5,9 @@ loss = log A/B, and z is standard normal. A rule of step h serves the two integr
 
     f(z) = A (e^{s loss} - 1 - s loss),    g(z) = s (A - B) loss / 2
 
-together, for every s = c + iy of an array. Let theta = mu a < pi and Lambda = -log(1-q). In the
-strip |Im z| < a both |A| and |B| are between cos(theta/2) and 1 times their values at Re z (two
+together, for every s = c + iy of an array with c > -1: no pair is asked for K elsewhere. Let
+theta = mu a < pi and Lambda = -log(1-q). In the strip |Im z| < a both |A| and |B| are between
+cos(theta/2) and 1 times their values at Re z (two
 numbers at an angle of at most theta), their arguments are at most theta, and |phi(z)| is
 phi(Re z) e^{(Im z)^2/2}. Hence on its edges the L1 norm of phi f + phi g is at most e^{a^2/2} times
 
@@ -14,7 +15,7 @@ phi(Re z) e^{(Im z)^2/2}. Hence on its edges the L1 norm of phi f + phi g is at 
     W = 2 Lambda + 2 mu (1 + q mu) + 2 log sec(theta/2) + 2 theta,
 
 as |log A| and |log B| are at most Lambda + mu |Re z| there, apart from the secant and the
-argument. N is the largest E[A^{1+c} B^{-c}], at most 1 if c <= 0 (Hölder), else at most
+argument. N is the largest E[A^{1+c} B^{-c}], at most 1 if -1 <= c <= 0 (Hölder), else at most
 (1-q)^{-c} E[A^{1+c}] and, as the coin may be revealed, 1-q + q e^{2 mu^2 c (c+1)}.
 A rule errs by at most 2 / (e^{2 pi a/h} - 1) times that norm (Trefethen & Weideman, SIAM Review 56
 (2014), Theorem 5.1), and by what is left of its nodes and right of them.

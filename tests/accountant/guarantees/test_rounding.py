@@ -116,3 +116,18 @@ def test_show_is_short() -> None:
     assert show(Fraction(1, 3)) == "0.333333"
     assert show(Fraction(3)) == "3"
     assert show(Fraction(10) ** 400) == "1.79769e+308"
+
+
+@given(st.fractions(Fraction(1, 100), 100), st.floats(0.5, 1.0))
+def test_wide_answers_stay_brackets(at: Fraction, share: float) -> None:
+    """An answer at the float below ends below it, one at the float above ends above it."""
+
+    def grows(x: float) -> Bound:
+        return Bound(share * x, 2.0 * x)
+
+    def falls(x: float) -> Bound:
+        return Bound(share / x, 2.0 / x)
+
+    low, high = floats_around(at)
+    assert ask_increasing(grows, at) == Bound(share * low, 2.0 * high)
+    assert ask_decreasing(falls, at) == Bound(share / high, 2.0 / low)

@@ -75,7 +75,7 @@ class CorrelatedGaussian(QueryMechanism[R]):
         NotCertified: an L2 sensitivity and a covariance whose smallest eigenvalue is not found.
     Example:
         >>> noise = CorrelatedGaussian([[4, 3], [3, 4]], sensitivity=Differences([[1, 1], [1, -1]]))
-        >>> float(noise.guarantee().mu_squared), len(noise.release([0.5, 1.5]))
+        >>> round(float(noise.guarantee().mu_squared), 9), len(noise.release([0.5, 1.5]))
         (2.0, 2)
     """
 

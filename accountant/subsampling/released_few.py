@@ -47,7 +47,7 @@ _TOWARDS_END = 0.5 ** np.arange(1.0, 21.0)
 _LEAST_LEVEL = 1e-40  # Least delta that tables which end at ``_SMALL`` invert. Smaller ones raise.
 # Values of e^{mu^2} / q from which sums over K are slow. Heuristic.
 _ROUGH, _VERY_ROUGH = 100.0, 1e6
-_RARE = 1e4  # Values of all from which three are slower by sums over K than by tables. Heuristic.
+_RARE = 3e3  # Values of all from which three are slower by sums over K than by tables. Heuristic.
 
 
 @final

@@ -137,13 +137,14 @@ class TabulatedPair(Pair, ABC):
 def _pairs(pair: TabulatedPair, count: int) -> tuple[Pair, Pair]:
     """Return both finite pairs: through the corners, or on a lattice.
 
-    Heuristic: sums over K resolve losses on no lattice if they are very few, or many add up.
+    Heuristic: sums over K resolve losses on no lattice if they are very few, come once among
+    others, or many add up.
     """
     if not pair.leads:
         high, low = _pairs(pair.swapped(), count)
         return high.swapped(), low.swapped()
     corners = pair.corners
-    if corners is not None and (corners.size <= _VERY_FEW or count >= _REPEATED):
+    if corners is not None and (corners.size <= _VERY_FEW or count == 1 or count >= _REPEATED):
         found = _through_corners(pair)
         if found is not None:
             return found

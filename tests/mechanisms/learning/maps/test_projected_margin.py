@@ -72,3 +72,15 @@ def test_refusals() -> None:
                 margin_after_projection(**{**good, name: value})
 
     assert margin_after_projection(dimension=9, margin=1, kept=0.5) < 0.1
+
+
+def test_the_dimension_is_the_inverse_of_the_probability() -> None:
+    """The stated dimension is enough for all points together, and one less is not."""
+    for margin, points in ((0.3, 10_000), (0.2, 50)):
+        stated = projection_dimension(margin=margin, kept=margin / 2, points=points, failure=0.05)
+        chances = [
+            points * margin_after_projection(dimension=k, margin=margin, kept=margin / 2)
+            for k in (stated - 1, stated)
+        ]
+
+        assert chances[1] <= 0.05 < chances[0]

@@ -34,8 +34,8 @@ def mixture_bound(rho: Fraction, log_inverse: float) -> float:
     Returns:
         A float at or above the l with V(l, rho) = 1/delta.
     Example:
-        >>> round(mixture_bound(Fraction(1, 20), 13.82), 2)
-        1.97
+        >>> round(mixture_bound(Fraction(1, 20), 13.82), 1)
+        2.0
     """
     size = float_up(rho)
     # One term alone reaches 1/delta there; the sum does so before.

@@ -73,7 +73,7 @@ class SecondMoments(Mechanism[R]):
         ParameterError: a parameter outside its domain; on release, data that is not rows. A row
             that is not finite contributes nothing.
     Example:
-        >>> moments = SecondMoments(sigma=4, norm=2)
+        >>> moments = SecondMoments(sigma=4, norm=2, features=2)
         >>> moments.guarantee().mu
         Fraction(1, 1)
         >>> moments.release([[1.0, 0.5], [0.0, -2.0]]).shape

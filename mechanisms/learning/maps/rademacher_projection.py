@@ -32,7 +32,7 @@ class RademacherProjection(SignedProjection):
         ParameterError: a parameter outside its domain.
     Example:
         >>> plan = RademacherProjection(features=4, dimension=2, seed=1, norm=2)
-        >>> (plan.matrix() * math.sqrt(2)).round().tolist()
+        >>> (plan.matrix() * 2**0.5).round().tolist()
         [[1.0, 1.0, -1.0, -1.0], [1.0, 1.0, -1.0, 1.0]]
     """
 

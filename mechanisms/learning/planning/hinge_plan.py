@@ -87,7 +87,7 @@ def hinge_mistakes(
         ParameterError: an argument outside its domain.
     Example:
         >>> given = dict(features=20, gamma=0.5, xi=0.1, steps=400, sigma=80)
-        >>> hinge_mistakes(records=100_000, **given) < 0.15 < hinge_mistakes(records=9_000, **given)
+        >>> hinge_mistakes(records=100_000, **given) < 0.24 < hinge_mistakes(records=9_000, **given)
         True
     """
     n, d, t = check.count(records=records), check.count(features=features), check.count(steps=steps)

@@ -89,7 +89,12 @@ def test_refuses_absurd_lattices() -> None:
 
 
 SHARED = SubsampledPair(
-    base=Product.of(DiscreteLaplacePair(scale=Fraction(4), shift=3)),
+    base=Product(
+        (
+            Factor(DiscreteLaplacePair(scale=Fraction(4), shift=3), 1),
+            Factor(RandomizedResponsePair(epsilon=Fraction(1, 4)), 1),
+        )
+    ),
     sampling_rate=Fraction(1, 10),
     direction=Direction.REMOVAL,
 )
@@ -121,7 +126,7 @@ def test_nodes_that_are_not_known_widen_the_transform() -> None:
     lattice = common_lattice(product, saddle.c)
     assert lattice is not None
     made = build_lattice(product, saddle, lattice)
-    far = replace(made, radius=np.where(made.s.imag > made.s.imag[5], np.inf, made.radius))
+    far = replace(made, radius=np.where(made.s.imag > made.s.imag[1], np.inf, made.radius))
     epsilon = np.linspace(1.9, 2.1, (1 << 19) // made.s.size + 1)
     low, high = made.log_profile(epsilon)
     wide = far.log_profile(epsilon)

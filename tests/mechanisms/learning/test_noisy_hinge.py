@@ -31,7 +31,11 @@ class TestNoisyHinge(LearnerContract):
 
     def invalid(self) -> Sequence[Callable[[], object]]:
         """One bad argument each."""
-        bad = {name: values for name, values in BAD.items() if name != "rate"}
+        bad = {
+            name: values
+            for name, values in BAD.items()
+            if name not in ("rate", "margin_norm", "iterates")
+        }
         bad |= {"margin": NOT_POSITIVE, "expected_size": (0, 2.5, -1, None)}
         return one_bad(NoisyHinge, good=GOOD, bad=bad)
 

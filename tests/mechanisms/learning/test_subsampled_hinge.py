@@ -30,7 +30,11 @@ class TestSubsampledHinge(LearnerContract):
 
     def invalid(self) -> Sequence[Callable[[], object]]:
         """One bad argument each."""
-        bad = {name: values for name, values in BAD.items() if name != "margin"}
+        bad = {
+            name: values
+            for name, values in BAD.items()
+            if name not in ("margin", "margin_norm", "iterates")
+        }
         bad |= {"learning_rate": (*NOT_POSITIVE, 2.0**301), "decay": (-1, None, float("nan"), 9)}
         return one_bad(SubsampledHinge, good=GOOD, bad=bad)
 

@@ -16,6 +16,7 @@ from mechanisms.statistics.noisy_lloyd import nearest
 from tests.contracts.mechanism_contract import NOT_POSITIVE, MechanismContract, one_bad
 
 
+@pytest.mark.slow
 class TestNoisyLloyd(MechanismContract):
     """Two clusters in the plane."""
 

@@ -36,6 +36,7 @@ def chain(scale: float = 3, cutoff: int = 1) -> Chained[AddRemove]:
     return Chained(first=first, then=NumericAnswers(query=counts, scale=scale, cutoff=cutoff))
 
 
+@pytest.mark.slow
 class TestNumericAnswers(MechanismContract):
     """One answer with its value."""
 

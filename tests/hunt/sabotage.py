@@ -130,7 +130,11 @@ BREAKS: dict[str, tuple[str, str, str, Change]] = {
         "filters",
         "accountant.adaptive.privacy_filter:PrivacyFilter",
         "_left",
-        lambda _: property(lambda budget: [part * 2 for part in budget._budget]),
+        lambda _: property(
+            lambda kept: [
+                2 * part - spent for part, spent in zip(kept._budget, kept._spent, strict=True)
+            ]
+        ),
     ),
     "a record moves a learner's sums by half of what it does": (
         "learners",

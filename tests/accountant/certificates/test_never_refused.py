@@ -143,7 +143,14 @@ def test_few_plain_releases(seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [*range(16, 28), *range(100, 112)])
+@pytest.mark.parametrize(
+    "seed",
+    [
+        *range(16, 28),
+        *range(100, 112),
+        pytest.param(112, marks=pytest.mark.xfail(strict=True, reason="too rough, open")),
+    ],
+)
 def test_many_releases(seed: int) -> None:
     """More pipelines, of newer mechanisms too, each up to a thousand times."""
     _certified(seed, PLAIN + NEWER, 1000)

@@ -126,16 +126,6 @@ BREAKS: dict[str, tuple[str, str, str, Change]] = {
         "smallest_pair_above",
         lambda function: lambda laws: function([next(iter(laws))]),
     ),
-    "a filter has twice its budget left": (
-        "filters",
-        "accountant.adaptive.privacy_filter:PrivacyFilter",
-        "_left",
-        lambda _: property(
-            lambda kept: [
-                2 * part - spent for part, spent in zip(kept._budget, kept._spent, strict=True)
-            ]
-        ),
-    ),
     "a record moves a learner's sums by half of what it does": (
         "learners",
         "mechanisms.learning.bounded_updates:NoisySums",

@@ -94,7 +94,16 @@ def _run(case: Case) -> Result:
         except TooSlowError:
             raise
         except Exception:  # noqa: BLE001  # every untyped error is what is looked for
-            last = traceback.format_exc().strip().splitlines()
-            return Result(Outcome.VIOLATED, "untyped error: " + " | ".join(last[-3:]))
-    wrong = case.judge(answer)
+            return Result(Outcome.VIOLATED, f"untyped error: {_last_error()}")
+    try:
+        wrong = case.judge(answer)
+    except TooSlowError:
+        raise
+    except Exception:  # noqa: BLE001  # an answer without a judgement is not one that held
+        return Result(Outcome.VIOLATED, f"no judgement of {answer!r}: {_last_error()}")
     return Result(Outcome.VIOLATED if wrong else Outcome.HELD, wrong)
+
+
+def _last_error() -> str:
+    """Where the error that is handled came from, and what it says."""
+    return " | ".join(traceback.format_exc().strip().splitlines()[-3:])

@@ -76,15 +76,12 @@ class Logistic:
     shift: Real
 
     def delta(self, epsilon: Real) -> Real:
-        """The half-line x > c with e^loss(c) = e^epsilon."""
+        """The half-line x > c with e^loss(c) = e^epsilon, without cancellation."""
         s = self.shift
         if abs(epsilon) >= s:
-            return max(MP.mpf(0), 1 - MP.exp(epsilon))
-        odds = MP.sqrt(
-            MP.exp(s + epsilon)
-        )  # (1 + e^(c))/(1 + e^(c - s)) squared is e^(epsilon + s)
-        grown = (odds - 1) / (1 - odds * MP.exp(-s))
-        return 1 / (1 + grown * MP.exp(-s)) - MP.exp(epsilon) / (1 + grown)
+            return max(MP.mpf(0), -MP.expm1(epsilon))
+        # (1 + e^c)/(1 + e^(c - s)) squared is e^(epsilon + s), and 1/(1 + e^(c - s)) is P's mass
+        return MP.expm1((epsilon - s) / 2) ** 2 / -MP.expm1(-s)
 
     def power(self, rate: Fraction) -> Real:
         """Logit moves by s."""

@@ -25,3 +25,15 @@ def test_family(family: str) -> None:
     found = [pursue(f"{family}:{number}", tallies) for number in range(cases)]
     assert [violation for violation in found if violation] == []
     assert tallies[family].outcomes[Outcome.REFUSED] <= 1 + cases // 2
+
+
+def test_an_answer_without_judgement_is_a_violation() -> None:
+    """A judge that fails is reported with its case, and ends nothing."""
+    result = run(Case("Fraction(1)", lambda _: f"{1 / 0}"))
+    assert result.outcome is Outcome.VIOLATED
+    assert "ZeroDivisionError" in result.reason
+
+
+def test_tiny_ranges_are_judged() -> None:
+    """The truth of a bounded range of 1e-84 has no room for cancellation at 80 digits."""
+    assert pursue("mixed:242248223", {}) is None

@@ -68,11 +68,9 @@ if TYPE_CHECKING:
     from accountant.run_counts.truncated_negative_binomial import (
         TruncatedNegativeBinomial as TruncatedNegativeBinomial,
     )
-    from accountant.sampling.schemes import (
-        Poisson as Poisson,
-        SamplingScheme as SamplingScheme,
-        WithoutReplacement as WithoutReplacement,
-    )
+    from accountant.sampling.poisson import Poisson as Poisson
+    from accountant.sampling.scheme import SamplingScheme as SamplingScheme
+    from accountant.sampling.without_replacement import WithoutReplacement as WithoutReplacement
     from accountant.sensitivity import (
         L1 as L1,
         L2 as L2,

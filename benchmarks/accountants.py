@@ -106,7 +106,7 @@ class Dpproof(Accountant):
 
     @staticmethod
     def _mechanism(parts: Sequence[Part]) -> Any:  # noqa: ANN401  # imported where it is measured
-        from accountant.sampling.schemes import Poisson  # noqa: PLC0415
+        from accountant.sampling.poisson import Poisson  # noqa: PLC0415
         from accountant.sensitivity import L1, L2  # noqa: PLC0415
         from mechanisms import Gaussian, Laplace, Mechanism, compose  # noqa: PLC0415
 

@@ -24,8 +24,8 @@ from accountant.pairs.laplace import LaplacePair
 from accountant.pairs.product import Product
 from auditing import Outcome
 from tests.auditing import samplers
+from tests.auditing.builders import BROKEN
 from tests.auditing.samplers import Case, gaussian, laplace, randomized_response, subsampled_run
-from tests.auditing.test_broken import BROKEN
 
 LAPLACE = DominatingPair(forward=Product.of(LaplacePair(epsilon=Fraction(1))))
 CONTROLS = [

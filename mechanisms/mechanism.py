@@ -15,7 +15,7 @@ from accountant import arguments
 from accountant.guarantees.guarantee import Guarantee
 from accountant.relation import R
 from accountant.run_counts.law import RunLaw
-from accountant.sampling.schemes import SamplingScheme
+from accountant.sampling.scheme import SamplingScheme
 from mechanisms import parameters
 from mechanisms.outputs import Output, Outputs, flatten, unpack
 from mechanisms.parameters import Arguments

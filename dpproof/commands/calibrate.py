@@ -12,7 +12,7 @@ from accountant.calibration.calibrate import calibrate
 from accountant.errors import CalibrationError
 from accountant.guarantees.guarantee import Guarantee
 from accountant.relation import Relation
-from accountant.sampling.schemes import WithoutReplacement
+from accountant.sampling.without_replacement import WithoutReplacement
 from dpproof.commands.budget import Step, total
 from dpproof.errors import InputError, placed
 from dpproof.pipeline.free_parameter import Free

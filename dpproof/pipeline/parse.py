@@ -11,7 +11,9 @@ from fractions import Fraction
 from pathlib import Path
 
 from accountant.relation import RELATIONS, Relation, ReplaceLabel
-from accountant.sampling.schemes import Poisson, SamplingScheme, WithoutReplacement
+from accountant.sampling.poisson import Poisson
+from accountant.sampling.scheme import SamplingScheme
+from accountant.sampling.without_replacement import WithoutReplacement
 from dpproof.errors import InputError, placed
 from dpproof.pipeline.kinds.kind import Kind, RenyiPoints, in_words
 from dpproof.pipeline.parameters import PARAMETERS

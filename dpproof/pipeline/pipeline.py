@@ -10,7 +10,9 @@ from typing import final
 from accountant.guarantees.guarantee import Guarantee
 from accountant.relation import Relation
 from accountant.run_counts.law import RunLaw
-from accountant.sampling.schemes import Poisson, SamplingScheme, WithoutReplacement
+from accountant.sampling.poisson import Poisson
+from accountant.sampling.scheme import SamplingScheme
+from accountant.sampling.without_replacement import WithoutReplacement
 from accountant.theorems.composition.compose import compose as compose_guarantees, self_compose
 from accountant.theorems.group.group import group
 from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters, RenyiPoints

@@ -6,7 +6,9 @@ from fractions import Fraction
 
 from accountant.guarantees.derivation import Derivation
 from accountant.relation import AddRemove, Relation, ReplaceLabel, ReplaceOne, ZeroOut
-from accountant.sampling.schemes import Poisson, SamplingScheme, WithoutReplacement
+from accountant.sampling.poisson import Poisson
+from accountant.sampling.scheme import SamplingScheme
+from accountant.sampling.without_replacement import WithoutReplacement
 from dpproof.pipeline.kinds.kind import NORM_WORDS
 from dpproof.pipeline.parameters import PARAMETERS
 from dpproof.pipeline.pipeline import Release, Stage

@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accountant.errors import ParameterError
-from accountant.sampling.schemes import Poisson, SamplingScheme, WithoutReplacement
+from accountant.sampling.poisson import Poisson
+from accountant.sampling.scheme import SamplingScheme
+from accountant.sampling.without_replacement import WithoutReplacement
 from mechanisms.samplers import poisson_mask, subset_without_replacement
 from mechanisms.samplers.rng import Rng
 

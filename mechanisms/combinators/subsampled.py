@@ -11,7 +11,9 @@ import numpy as np
 from accountant.errors import ParameterError
 from accountant.guarantees.guarantee import Guarantee
 from accountant.relation import R
-from accountant.sampling.schemes import Poisson, SamplingScheme, WithoutReplacement
+from accountant.sampling.poisson import Poisson
+from accountant.sampling.scheme import SamplingScheme
+from accountant.sampling.without_replacement import WithoutReplacement
 from accountant.theorems.subsampling.poisson import subsample_poisson
 from accountant.theorems.subsampling.without_replacement import subsample_without_replacement
 from mechanisms.combinators.draw_samples import draw_samples

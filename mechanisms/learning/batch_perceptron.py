@@ -9,7 +9,7 @@ from typing import Unpack, final, overload
 
 from accountant.arguments import Number
 from accountant.relation import AddRemove, R, Relation, ReplaceOne
-from accountant.sampling.schemes import WithoutReplacement
+from accountant.sampling.without_replacement import WithoutReplacement
 from mechanisms import parameters
 from mechanisms.learning.bounded_updates import Contributions
 from mechanisms.learning.grid import PRODUCT_BITS

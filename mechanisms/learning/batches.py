@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from accountant.errors import ParameterError
 from accountant.relation import Relation, ReplaceOne
-from accountant.sampling.schemes import Poisson, SamplingScheme, WithoutReplacement
+from accountant.sampling.poisson import Poisson
+from accountant.sampling.scheme import SamplingScheme
+from accountant.sampling.without_replacement import WithoutReplacement
 from mechanisms.learning.records import GridRecords
 from mechanisms.samplers import poisson_mask, subset_without_replacement
 from mechanisms.samplers.rng import Rng

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.rounding import sqrt_up
 from accountant.relation import R
-from accountant.sampling.schemes import Poisson, SamplingScheme
+from accountant.sampling.poisson import Poisson
+from accountant.sampling.scheme import SamplingScheme
 from accountant.sensitivity import L2Contribution
 from accountant.theorems.composition.compose import compose
 from accountant.theorems.composition.post_process import post_process

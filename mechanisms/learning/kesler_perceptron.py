@@ -13,7 +13,7 @@ from accountant import arguments as check
 from accountant.arguments import Number
 from accountant.errors import ParameterError
 from accountant.relation import AddRemove, R, Relation, ReplaceOne
-from accountant.sampling.schemes import WithoutReplacement
+from accountant.sampling.without_replacement import WithoutReplacement
 from mechanisms import parameters
 from mechanisms.learning.bounded_updates import Contributions, Totals
 from mechanisms.learning.grid import RECORD_BITS, STATE_BITS, unit_rows

@@ -10,7 +10,7 @@ from accountant import arguments as check
 from accountant.arguments import Number
 from accountant.errors import ParameterError
 from accountant.relation import R
-from accountant.sampling.schemes import WithoutReplacement
+from accountant.sampling.without_replacement import WithoutReplacement
 from mechanisms.learning.batches import scheme_of
 from mechanisms.learning.bounded_updates import NoisySums
 from mechanisms.learning.stops import Stop

@@ -14,7 +14,7 @@ from accountant.guarantees.provenance import applied
 from accountant.guarantees.rounding import show
 from accountant.guarantees.theorem import Theorem
 from accountant.relation import AddRemove, R, Relation
-from accountant.sampling.schemes import Poisson
+from accountant.sampling.poisson import Poisson
 from accountant.sensitivity import L2, L2Contribution
 from accountant.side_conditions import SUM_OF_CONTRIBUTIONS
 from accountant.theorems.subsampling.gaussian_sum import subsample_gaussian_sum

@@ -102,3 +102,16 @@ def test_the_test_allows_an_allowed_import(
     monkeypatch.setattr(f"{__name__}.ROOT", tmp_path)
 
     assert list(violations(package, file)) == []
+
+
+def test_tests_take_nothing_from_other_tests() -> None:
+    """What several tests build with stands in ``builders.py``; inventories take whole modules."""
+    found = [
+        f"{path.relative_to(ROOT)}:{line} imports {name}"
+        for path in sorted([*(ROOT / "tests").rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py")])
+        for line, name in imported(path)
+        if name.startswith("tests.")
+        and any(part.startswith("test_") for part in name.split(".")[:-1])
+    ]
+
+    assert found == []

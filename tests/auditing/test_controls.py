@@ -8,25 +8,18 @@ twenty of these audits, so the file is wrong with probability at most 2e-8. How 
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import auditing
-from accountant import GDP, BoundedRange, DominatingPair, Poisson, PureDP
-from accountant.pairs.laplace import LaplacePair
-from accountant.pairs.product import Product
-from accountant.theorems.subsampling.poisson import subsample_poisson
+from accountant import GDP, BoundedRange, PureDP
 from auditing import Outcome
 from tests.auditing import samplers
+from tests.auditing.builders import LAPLACE, RECORDS, SCORES, SUBSAMPLED
 from tests.auditing.samplers import Case, gaussian, laplace, randomized_response
 
 ALARM = 1e-9
-SCORES = np.zeros(4), np.array([1.0, -1.0, 1.0, 0.0])
-RECORDS = np.zeros(5), np.array([1.0, 0.0, 0.0, 0.0, 0.0])
-LAPLACE = DominatingPair(forward=Product.of(LaplacePair(epsilon=Fraction(1))))
-SUBSAMPLED = subsample_poisson(GDP(mu=1), Poisson(sampling_rate=0.25))
 
 CONTROLS = [
     Case("laplace", laplace(1.0), 0.0, 1.0, (1, 0), 20_000),

@@ -12,8 +12,8 @@ import pytest
 
 from accountant import GDP, BoundedRange
 from tests.auditing import samplers
+from tests.auditing.builders import LAPLACE, RECORDS, SCORES, SUBSAMPLED
 from tests.auditing.samplers import Case, gaussian, laplace, randomized_response
-from tests.auditing.test_controls import LAPLACE, RECORDS, SCORES, SUBSAMPLED
 
 pytestmark = pytest.mark.slow
 

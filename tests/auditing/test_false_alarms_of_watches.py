@@ -12,8 +12,8 @@ import pytest
 from accountant import GDP
 from auditing import watch
 from auditing.counts.claim import Claim
+from tests.auditing.builders import LAPLACE
 from tests.auditing.samplers import Case, gaussian, laplace, randomized_response
-from tests.auditing.test_controls import LAPLACE
 
 pytestmark = pytest.mark.slow
 

@@ -14,8 +14,8 @@ from accountant import GDP, ZCDP
 from accountant.errors import ParameterError
 from accountant.guarantees.guarantee import Guarantee
 from auditing import EvidenceStore, StoreRefused, fingerprint, watch
+from tests.auditing.builders import LAPLACE
 from tests.auditing.samplers import gaussian, laplace, randomized_response
-from tests.auditing.test_controls import LAPLACE
 
 
 def test_gross_violations_end_early() -> None:

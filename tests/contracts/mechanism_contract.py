@@ -20,7 +20,7 @@ import proofs
 from accountant.bound import Bound
 from accountant.errors import NotImplied, ParameterError
 from accountant.relation import AddRemove
-from accountant.sampling.schemes import Poisson
+from accountant.sampling.poisson import Poisson
 from accountant.sensitivity import L1, L2
 from mechanisms import Mechanism, ReplayRng, compose
 from mechanisms.outputs import flatten, unpack

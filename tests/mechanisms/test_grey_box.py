@@ -15,7 +15,7 @@ import pytest
 
 from accountant import FixedRuns, Poisson, ReplaceOne, TruncatedNegativeBinomial
 from accountant.relation import AddRemove
-from accountant.sampling.schemes import WithoutReplacement
+from accountant.sampling.without_replacement import WithoutReplacement
 from accountant.sensitivity import L1, L2, LInf, Sensitivity
 from auditing import FactKind, Recorder, neighbours
 from mechanisms import (

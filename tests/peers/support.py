@@ -13,7 +13,7 @@ import pytest
 from accountant.bound import Bound
 from accountant.guarantees.guarantee import Guarantee
 from accountant.relation import AddRemove, ReplaceOne
-from accountant.sampling.schemes import Poisson
+from accountant.sampling.poisson import Poisson
 from accountant.sensitivity import L1, L2
 from mechanisms import Gaussian, Laplace, Mechanism
 

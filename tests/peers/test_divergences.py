@@ -17,7 +17,7 @@ import pytest
 
 from accountant.errors import NotImplied, ParameterError
 from accountant.relation import ReplaceOne
-from accountant.sampling.schemes import Poisson
+from accountant.sampling.poisson import Poisson
 from accountant.sensitivity import L1, L2, L2Contribution
 from mechanisms import Gaussian, Laplace, RandomizedResponse
 from tests.peers.support import (

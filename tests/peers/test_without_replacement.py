@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from accountant.relation import ReplaceOne
-from accountant.sampling.schemes import WithoutReplacement
+from accountant.sampling.without_replacement import WithoutReplacement
 from accountant.sensitivity import L2
 from mechanisms import Gaussian
 from tests.peers.support import Peer, distributions, sampled_gaussian

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from accountant import answers
-from accountant.certificates.format.serialize import factors
 from accountant.pairs.discrete_gaussian import DiscreteGaussianPair
 from accountant.pairs.finite import FinitePair
 from accountant.pairs.gaussian import GaussianPair
@@ -21,9 +18,17 @@ from accountant.pairs.randomized_response import RandomizedResponsePair
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from proofs import Rejected, Step, Verdict, check
 from proofs.certificate import show_rational
-from tests.proofs.support import certificate, fact, factor, facts, pairs, said, stated
+from tests.proofs.builders import (
+    F,
+    attempt,
+    attempt_below,
+    lower_witness,
+    sizes,
+    taus,
+    wholes,
+)
+from tests.proofs.support import certificate, factor, facts, pairs, said, stated
 
-F = Fraction
 TENTH = F(1, 10)
 SAMPLED = SubsampledGaussianPair(mu_squared=F(1), sampling_rate=TENTH, removal=True)
 PRODUCTS = {
@@ -66,12 +71,8 @@ ROUGH = Product(
         Factor(RandomizedResponsePair(epsilon=F(2, 7), infinite=F(1, 50)), 2),
     )
 )
-EPSILON = 1.0
 RESPONSE = factor("randomized-response", epsilon="1", categories=2, infinite="0")
 
-sizes = st.floats(-7, 5).map(lambda power: F(2.0**power))
-wholes = st.floats(0, 9).map(lambda power: math.ceil(2**power))
-taus = st.one_of(st.just(F(0)), sizes)
 shifts = st.floats(-7, 0).map(lambda power: F(1.5 * 2.0**power))
 lines = st.fixed_dictionaries(
     {
@@ -81,20 +82,6 @@ lines = st.fixed_dictionaries(
         "right": wholes,
     }
 )
-
-
-def attempt(rule: str, product: Product, witness: dict[str, object], relative: float) -> Verdict:
-    """What the checker says of a delta that far from the truth."""
-    truth = answers.delta(product, EPSILON)
-    end = truth.upper if relative > 0 else truth.lower
-    delta = show_rational(F(end * (1 + relative)))
-    step = Step(
-        rule=f"hockey-stick/{rule}",
-        premises=(),
-        witness=witness,  # type: ignore[arg-type]
-        conclusion=fact(factors(product), "1", delta),  # type: ignore[arg-type]
-    )
-    return check(certificate(step))
 
 
 def _by_contour(name: str, data: st.DataObject) -> Verdict:
@@ -164,37 +151,6 @@ def test_chernoff_proves_nothing_false(name: str, data: st.DataObject) -> None:
     witness: dict[str, object] = {"c": show_rational(data.draw(sizes)), "factors": hints}
 
     assert isinstance(attempt("chernoff", product, witness, -1e-6), Rejected)
-
-
-def lower_witness(rule: str, factors: list[Any], data: st.DataObject) -> dict[str, Any]:
-    """Any line with any places for the aliases, without the span of a lattice."""
-    side = st.fixed_dictionaries({"c": sizes.map(show_rational), "factors": st.just(factors)})
-    own: dict[str, Any] = {}
-    if rule != "lattice":
-        own["step"] = show_rational(data.draw(sizes))
-    if rule == "smoothed":
-        own["tau"] = show_rational(data.draw(sizes) / 8)
-        own["width"] = show_rational(data.draw(sizes))
-    return {
-        "c": show_rational(data.draw(sizes)),
-        "nodes": data.draw(wholes),
-        "factors": factors,
-        "before": data.draw(side),
-        "after": data.draw(side),
-        **own,
-    }
-
-
-def attempt_below(
-    rule: str, product: Product, witness: dict[str, object], relative: float
-) -> Verdict:
-    """What the checker says of a lower bound that far from the truth."""
-    truth = answers.delta(product, EPSILON)
-    end = truth.upper if relative > 0 else truth.lower
-    said = {**fact(factors(product), "1", show_rational(F(end * (1 + relative))))}  # type: ignore[arg-type]
-    said["notion"] = "hockey-stick-at-least"
-    step = Step(rule=f"at-least/{rule}", premises=(), witness=witness, conclusion=said)  # type: ignore[arg-type]
-    return check(certificate(step))
 
 
 @settings(max_examples=150)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from fractions import Fraction
 
@@ -11,19 +10,20 @@ import pytest
 
 from accountant.pairs.finite import FinitePair
 from accountant.pairs.product import Product
-from accountant.run_counts.finite import FiniteRuns
 from accountant.run_counts.fixed import FixedRuns
 from accountant.selection import threshold_lines
 from accountant.selection.threshold import ceiling_of, floor_of
 from accountant.selection.thresholded_pair import ThresholdedPair
-from tests.proofs.test_selection import (
+from tests.proofs.builders import (
     ROUNDING,
     Array,
     Runs,
+    capped_geometric,
     drawn_masses,
-    drawn_runs,
     halved,
     outcomes,
+    some_runs,
+    worst_of_all_sets,
 )
 
 
@@ -32,42 +32,6 @@ def few_rectangles(monkeypatch: pytest.MonkeyPatch) -> None:
     """Coarse rectangles, which hold as well and take a fiftieth of the time."""
     for name, value in (("_CUTS", 12), ("_ROUNDS", 4), ("_FINE", 100)):
         monkeypatch.setattr(threshold_lines, name, value)
-
-
-def capped_geometric(gamma: Fraction, cap: int) -> Runs:
-    """The smaller of a geometric number and a cap."""
-    exact = [Fraction(0)] + [gamma * (1 - gamma) ** k for k in range(cap)]
-    exact[-1] = (1 - gamma) ** (cap - 1)
-    return Runs(FiniteRuns(probabilities=exact), np.array([float(one) for one in exact]))
-
-
-def some_runs(rng: np.random.Generator) -> Runs:
-    """A law of any kind, a capped geometric one as often as any other."""
-    if rng.integers(6) == 0:
-        gamma = Fraction(int(rng.integers(1, 20)), 20)
-        return capped_geometric(gamma, int(rng.integers(1, 12)))
-    return drawn_runs(rng)
-
-
-def released(runs: Runs, masses: Array, accepted: Array) -> Array:
-    """The law of what is released, run by run: each accepted outcome, and nothing."""
-    mass = float(masses[accepted].sum())
-    last = int(np.flatnonzero(runs.masses > 1e-18)[-1])
-    at_least = np.cumsum(runs.masses[: last + 1][::-1])[::-1]  # P(K >= k)
-    made = float((at_least[1:] * np.maximum(1.0 - mass, 0.0) ** np.arange(last)).sum())
-    nothing = float(runs.none_above(np.array([mass]))[0])
-    return np.append(np.where(accepted, masses * made, 0.0), nothing)
-
-
-def worst_of_all_sets(runs: Runs, p: Array, q: Array, epsilon: Array) -> Array:
-    """The largest hockey-stick divergences over every set of accepted outcomes."""
-    best = np.zeros(epsilon.size)
-    for rule in itertools.product((False, True), repeat=p.size):
-        accepted = np.array(rule)
-        ours, theirs = released(runs, p, accepted), released(runs, q, accepted)
-        gains = np.maximum(ours - np.exp(epsilon)[:, None] * theirs, 0.0).sum(axis=1)
-        best = np.maximum(best, gains)
-    return best
 
 
 def floats(masses: list[Fraction]) -> Array:

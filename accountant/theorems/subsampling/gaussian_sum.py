@@ -14,7 +14,7 @@ from accountant.guarantees.theorem import Theorem
 from accountant.pairs.opposite_gaussians import OppositeGaussiansPair
 from accountant.pairs.product import Product
 from accountant.relation import R, ReplaceOne
-from accountant.sampling.schemes import Poisson
+from accountant.sampling.poisson import Poisson
 from accountant.sensitivity import L2Contribution
 from accountant.side_conditions import (
     OUTPUT_ALONE,

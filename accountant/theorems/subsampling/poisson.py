@@ -15,7 +15,7 @@ from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.product import Product
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from accountant.relation import R, ReplaceLabel, ReplaceOne, ZeroOut
-from accountant.sampling.schemes import Poisson
+from accountant.sampling.poisson import Poisson
 from accountant.side_conditions import BLANK_IGNORED, POISSON_SAMPLE, SAMPLE_HIDDEN
 from accountant.subsampling.subsampled import Direction, SubsampledPair
 

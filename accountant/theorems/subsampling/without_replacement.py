@@ -12,7 +12,7 @@ from accountant.guarantees.provenance import applied
 from accountant.guarantees.theorem import Theorem
 from accountant.pairs.product import Product
 from accountant.relation import R, ReplaceOne
-from accountant.sampling.schemes import WithoutReplacement
+from accountant.sampling.without_replacement import WithoutReplacement
 from accountant.side_conditions import FIXED_SIZE_SAMPLE, SAMPLE_HIDDEN
 from accountant.subsampling.subsampled import Direction, SubsampledPair
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from accountant.errors import ParameterError
 from accountant.relation import Relation, ReplaceOne
-from accountant.sampling.schemes import WithoutReplacement
+from accountant.sampling.without_replacement import WithoutReplacement
 from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters
 from dpproof.pipeline.parameters import PARAMETERS
 from mechanisms import (

@@ -13,7 +13,6 @@ import pytest
 
 from accountant import (
     GDP,
-    L2,
     RDP,
     ZCDP,
     ApproxDP,
@@ -23,7 +22,6 @@ from accountant import (
     NotCertified,
     NotImplied,
     ParameterError,
-    Poisson,
     PrivacyFilter,
     PrivacyProfile,
     PureDP,
@@ -36,8 +34,8 @@ from accountant import (
 )
 from accountant.adaptive.gdp_filter import GDP_FILTER
 from accountant.adaptive.zcdp_filter import ZCDP_FILTER
-from mechanisms import Gaussian
 from proofs import VerifiedUnder, check
+from tests.accountant.adaptive.builders import spent_filters
 
 Leaf = tuple[float, float]  # probabilities of one path under both datasets
 
@@ -214,28 +212,6 @@ def test_bad_budgets() -> None:
     ):
         with pytest.raises(ParameterError):
             make()
-
-
-SAMPLED = Gaussian(sigma=3, sensitivity=L2(1)).subsample(Poisson(sampling_rate=0.01)).repeat(100)
-SPENT: list[tuple[PrivacyFilter[Any], list[Any]]] = [
-    (ZCDPFilter(rho=1), [GDP(mu=0.5), PureDP(epsilon=0.5), ZCDP(rho=0.1)]),
-    (GDPFilter(mu=2), [GDP(mu=0.5), PureDP(epsilon=0.5)]),
-    (RenyiFilter(order=8, epsilon=1), [ZCDP(rho=0.01), SAMPLED.guarantee()]),
-    (ApproxDPFilter(epsilon=1, delta=1e-6), [ApproxDP(epsilon=0.05, delta=1e-8), GDP(mu=0.1)]),
-    (ApproxDPFilter(epsilon=1, delta=1e-6, failures=0), []),
-]
-
-
-def spent_filters() -> list[PrivacyFilter[Any]]:
-    """Filters of every kind, of copies of which something was spent."""
-    found = []
-    for budget, parts in SPENT:
-        used = copy.copy(budget)
-        for part in parts:
-            used.spend(part)
-        assert not budget.guarantee().derivation.premises  # a copy is spent apart
-        found.append(used)
-    return found
 
 
 @pytest.mark.parametrize("used", spent_filters(), ids=lambda used: type(used).__name__)

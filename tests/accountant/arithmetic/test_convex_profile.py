@@ -16,7 +16,7 @@ from accountant.arithmetic.convex_profile import ProfileHalf
 from accountant.arithmetic.enclosure import Reals
 from accountant.errors import NotCertified
 from accountant.pairs.gaussian import gaussian_profile
-from tests.accountant.pairs.test_lattice_finite import outcomes
+from tests.accountant.pairs.builders import outcomes
 from tests.contracts.definition import ball
 
 

@@ -12,7 +12,7 @@ import proofs
 from accountant import GDP, L2, Guarantee, LInf, NotCertified, Poisson, compose
 from mechanisms import ExponentialMechanism, Gaussian
 from proofs import VerifiedUnder
-from tests.accountant.certificates.test_certify import CLOSE, MORE
+from tests.accountant.certificates.builders import CLOSE, MORE
 from tests.proofs.corpus import COMPUTATIONS
 
 CURVES = {"zcdp", "rdp", "curves", "concentrated"}  # known by Renyi divergences

@@ -54,7 +54,7 @@ from accountant.theorems.subsampling.poisson import subsample_poisson
 from accountant.theorems.subsampling.without_replacement import subsample_without_replacement
 from mechanisms import Laplace
 from proofs import VerifiedUnder
-from tests.accountant.adaptive.test_filters import spent_filters
+from tests.accountant.adaptive.builders import spent_filters
 from tests.proofs.corpus import COMPUTATIONS, training
 
 GEOMETRIC = TruncatedNegativeBinomial(eta=1, gamma=0.1)

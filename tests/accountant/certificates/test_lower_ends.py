@@ -21,7 +21,7 @@ from accountant import (
 )
 from mechanisms import Gaussian, Laplace
 from proofs import Certificate, Rejected, Verified
-from tests.accountant.certificates.hockey_stick.test_lower_bound import KNOWN
+from tests.accountant.certificates.hockey_stick.builders import KNOWN
 
 EXACT = ("training", "noises", "integers", "choices", "gdp", "pure", "laplace", "responses")
 TABLES = ("sampled whole noise", "samples beside noise")

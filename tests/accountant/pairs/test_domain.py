@@ -15,7 +15,7 @@ from accountant.guarantees.pure_dp import PureDP
 from accountant.pairs.domain import required_loss, required_square
 from accountant.pairs.laplace import LaplacePair
 from accountant.relation import AddRemove
-from accountant.sampling.schemes import Poisson
+from accountant.sampling.poisson import Poisson
 from accountant.theorems.subsampling.poisson import subsample_poisson
 
 TINY, HUGE = Fraction(1, 10**400), Fraction(10**400)

@@ -12,13 +12,9 @@ import numpy as np
 import pytest
 
 from accountant.pairs.gaussian import GaussianPair, gaussian_profile, gaussian_tangent, pure_mu
-from tests.contracts.definition import Ball, Densities, ball
+from tests.accountant.pairs.builders import normal
+from tests.contracts.definition import Densities, ball
 from tests.contracts.pair_contract import Case, PairContract, gaussian_hockey_stick, normal_tail
-
-
-def normal(z: Ball) -> Ball:
-    """Density of N(0, 1)."""
-    return (-(z * z) / 2).exp() / (2 * flint.arb.pi()).sqrt()
 
 
 @functools.cache

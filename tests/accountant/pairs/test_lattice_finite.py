@@ -2,61 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 
 import numpy as np
 
-from accountant.arithmetic import convex_profile
-from accountant.arithmetic.atoms import Atoms
-from accountant.arithmetic.convex_profile import ProfileHalf
-from accountant.pairs.gaussian import gaussian_profile
 from accountant.pairs.lattice_finite import LatticePair
 from accountant.pairs.pair import Pair
-from tests.contracts.definition import Outcomes, ball
+from tests.accountant.pairs.builders import balanced, ladders
 from tests.contracts.pair_contract import Case, PairContract, flipped
-
-
-def outcomes(atoms: Atoms) -> Outcomes:
-    """The atoms as they are, and the two masses outside them."""
-    zero = ball(0)
-    found = [
-        (ball(log_p).exp(), (ball(log_p) - ball(loss)).exp())
-        for log_p, loss in zip(atoms.log_p.tolist(), atoms.loss.tolist(), strict=True)
-    ]
-    found += [(ball(atoms.infinite_mass), zero)] if atoms.infinite_mass else []
-    found += [(zero, ball(atoms.missing_mass))] if atoms.missing_mass else []
-    return Outcomes(found)
-
-
-def balanced(atoms: Atoms) -> Outcomes:
-    """The atoms as K takes them: two masses absorb what rounding leaves of either sum."""
-    found = list(outcomes(atoms).masses)
-    rest_p = 1 - ball(atoms.infinite_mass) - sum((p for p, q in found if q > 0 and p > 0), ball(0))
-    rest_q = 1 - ball(atoms.missing_mass) - sum((q for p, q in found if q > 0 and p > 0), ball(0))
-    first = int(np.argmax(atoms.log_p))
-    lever = np.abs(np.expm1(-atoms.loss) - np.expm1(-atoms.loss[first])) * np.exp(atoms.log_p)
-    second = int(np.argmax(lever))
-    e = [(-ball(float(atoms.loss[k]))).exp() for k in (first, second)]
-    change = (rest_q - e[0] * rest_p) / (e[1] - e[0])
-    for at, k, more in ((0, first, rest_p - change), (1, second, change)):
-        p, q = found[k]
-        assert abs(more) < 1e-14 * p
-        found[k] = (p + more, q + more * e[at])
-    return Outcomes(found)
-
-
-@functools.cache
-def ladders() -> tuple[LatticePair, ...]:
-    """Tables above and below a Gaussian profile: few wide steps, and many narrow ones."""
-    found = []
-    for mu, span, reach in ((1.0, 2.0**-2, 40), (0.01, 2.0**-12, 300), (1e-4, 2.0**-20, 400)):
-        index = np.arange(-reach, reach + 1, dtype=float)
-        loss = index[reach:] * span
-        side = ProfileHalf(loss, *gaussian_profile(mu, loss))
-        for atoms, position in (convex_profile.above(side, side), convex_profile.below(side, side)):
-            found.append(LatticePair(atoms, position.astype(float), span))
-    return tuple(found)
 
 
 class TestLadder(PairContract):

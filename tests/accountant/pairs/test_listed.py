@@ -8,7 +8,7 @@ import numpy as np
 
 from accountant.pairs.listed import ListedPair
 from accountant.pairs.pair import Pair
-from tests.accountant.pairs.test_lattice_finite import balanced, ladders
+from tests.accountant.pairs.builders import balanced, ladders
 from tests.contracts.pair_contract import Case, PairContract, flipped
 
 

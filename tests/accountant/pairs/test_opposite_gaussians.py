@@ -16,7 +16,7 @@ from accountant import answers
 from accountant.errors import NotCertified, ParameterError
 from accountant.pairs.opposite_gaussians import OppositeGaussiansPair
 from accountant.pairs.product import Product
-from tests.accountant.pairs.test_gaussian import normal
+from tests.accountant.pairs.builders import normal
 from tests.contracts.definition import Ball, Densities, ball
 from tests.contracts.pair_contract import Case, PairContract
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Sequence
 from fractions import Fraction
@@ -12,18 +11,9 @@ import numpy as np
 from accountant import answers
 from accountant.pairs.product import Product
 from accountant.pairs.randomized_response import RandomizedResponsePair
-from tests.contracts.definition import Outcomes, ball
+from tests.accountant.pairs.builders import responses
+from tests.contracts.definition import ball
 from tests.contracts.pair_contract import Case, PairContract, flipped
-
-
-@functools.cache
-def responses(epsilon: Fraction, categories: int, infinite: Fraction) -> Outcomes:
-    """Keep the true category with odds e^epsilon : k - 1; a revealing outcome for each side."""
-    e, rest, zero = ball(epsilon).exp(), 1 - ball(infinite), ball(0)
-    total = e + categories - 1
-    kept = [(rest * e / total, rest / total), (rest / total, rest * e / total)]
-    kept += [(rest / total, rest / total)] * (categories - 2)
-    return Outcomes([*kept, (ball(infinite), zero), (zero, ball(infinite))] if infinite else kept)
 
 
 class TestRandomizedResponse(PairContract):

@@ -19,7 +19,7 @@ from accountant.pairs.product import Factor, Product
 from accountant.pairs.smoothness import log_decay
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from accountant.pairs.subsampled_gaussian_product import SubsampledGaussians, bundled
-from tests.accountant.pairs.test_subsampled_gaussian import both
+from tests.accountant.pairs.builders import both
 from tests.contracts.pair_contract import Case, PairContract
 
 

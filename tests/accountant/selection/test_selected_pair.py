@@ -17,8 +17,8 @@ from accountant.run_counts.fixed import FixedRuns
 from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
 from accountant.selection.profile import selection
 from accountant.selection.selected_pair import SelectedPair
-from tests.accountant.pairs.test_randomized_response import responses
-from tests.accountant.subsampling.test_subsampled import times
+from tests.accountant.pairs.builders import responses
+from tests.accountant.subsampling.builders import times
 from tests.contracts.definition import ball
 from tests.contracts.pair_contract import Case, PairContract, flipped
 from tests.contracts.tabulated_contract import TabulatedContract

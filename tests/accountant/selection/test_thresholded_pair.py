@@ -12,7 +12,7 @@ from accountant.pairs.product import Product
 from accountant.pairs.randomized_response import RandomizedResponsePair
 from accountant.run_counts.fixed import FixedRuns
 from accountant.selection.thresholded_pair import ThresholdedPair
-from tests.accountant.pairs.test_randomized_response import responses
+from tests.accountant.pairs.builders import responses
 from tests.contracts.definition import ball
 from tests.contracts.pair_contract import Case, PairContract, flipped
 from tests.contracts.tabulated_contract import TabulatedContract

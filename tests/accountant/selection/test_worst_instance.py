@@ -11,7 +11,7 @@ from accountant.arithmetic.enclosure import Reals
 from accountant.run_counts.law import RunLaw
 from accountant.selection import worst_instance as module
 from accountant.selection.finite_base import Outcomes
-from tests.proofs.test_selection import drawn_masses, drawn_runs, outcomes
+from tests.proofs.builders import drawn_masses, drawn_runs, outcomes
 
 
 def test_others_stand_above_in_order_and_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from accountant.errors import NotCertified
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.product import Factor, Product
 from accountant.subsampling.mixture import MixturePair
-from tests.accountant.subsampling.test_subsampled import bases, times
+from tests.accountant.subsampling.builders import bases, times
 from tests.contracts.definition import Outcomes, ball
 from tests.contracts.pair_contract import Case, PairContract, flipped
 from tests.contracts.tabulated_contract import TabulatedContract

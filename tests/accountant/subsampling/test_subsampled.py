@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Sequence
 from fractions import Fraction
@@ -23,36 +22,10 @@ from accountant.pairs.randomized_response import RandomizedResponsePair
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from accountant.pairs.subsampling_formulas import addition_profile, removal_profile
 from accountant.subsampling.subsampled import Direction, SubsampledPair, tabulated
-from tests.accountant.pairs.test_randomized_response import responses
+from tests.accountant.subsampling.builders import bases, times
 from tests.contracts.definition import Ball, Outcomes, ball
 from tests.contracts.pair_contract import Case, PairContract, flipped
 from tests.contracts.tabulated_contract import TabulatedContract
-
-ONE_SIDED = FinitePair(
-    p=(Fraction(1, 10), Fraction(3, 5), Fraction(3, 10)),
-    q=(Fraction(0), Fraction(1, 2), Fraction(1, 2)),
-)
-
-
-@functools.cache
-def bases() -> tuple[tuple[Product, Outcomes], ...]:
-    """Products next to all their outcomes: pure, with infinite mass, and one-sided."""
-    half = Fraction(1, 2)
-    pure = RandomizedResponsePair(epsilon=half)
-    approximate = RandomizedResponsePair(epsilon=Fraction(1), infinite=Fraction(1, 1000))
-    one = responses(half, 2, Fraction(0))
-    two = responses(Fraction(1), 2, Fraction(1, 1000))
-    three = Outcomes([(ball(p), ball(q)) for p, q in zip(ONE_SIDED.p, ONE_SIDED.q, strict=True)])
-    return (
-        (Product.of(pure).times(2), times(one, one)),
-        (Product.of(approximate), two),
-        (Product.of(pure, ONE_SIDED), times(one, three)),
-    )
-
-
-def times(one: Outcomes, other: Outcomes) -> Outcomes:
-    """Independent runs."""
-    return Outcomes([(p * r, q * s) for p, q in one.masses for r, s in other.masses])
 
 
 def sampled(base: Outcomes, rate: Fraction, direction: Direction) -> Outcomes:

@@ -9,8 +9,8 @@ import auditing
 from auditing import Outcome, Pair
 from auditing.trials.trials import Trials
 from auditing.witnesses.independent import Independent
+from tests.auditing.builders import BROKEN
 from tests.auditing.samplers import laplace
-from tests.auditing.test_broken import BROKEN
 
 SHIFTED = Pair(np.zeros(3), np.array([1.0, 0.0, 1.0]))
 

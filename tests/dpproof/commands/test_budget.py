@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from accountant import ZCDP, group
-from accountant.sampling.schemes import Poisson
+from accountant.sampling.poisson import Poisson
 from accountant.sensitivity import L1, L2
 from mechanisms import Gaussian, Laplace, compose
 from tests.architecture.tree import ROOT

@@ -9,7 +9,7 @@ from accountant import Bound
 from accountant.errors import ParameterError
 from dpproof.learn import PerceptronClassifier, attack, certify_radius, robust_accuracy
 from mechanisms import FourierFeatures
-from tests.dpproof.learn.test_certified_radius import model
+from tests.dpproof.learn.builders import model
 
 datasets = pytest.importorskip("sklearn.datasets")
 X, Y = datasets.load_digits(return_X_y=True)

@@ -8,7 +8,8 @@ from fractions import Fraction
 import pytest
 
 from accountant.relation import AddRemove, ReplaceLabel, ReplaceOne
-from accountant.sampling.schemes import Poisson, WithoutReplacement
+from accountant.sampling.poisson import Poisson
+from accountant.sampling.without_replacement import WithoutReplacement
 from accountant.sensitivity import L2Contribution
 from dpproof.errors import InputError
 from dpproof.pipeline.parse import parse

@@ -10,7 +10,7 @@ import pytest
 
 from accountant.errors import ParameterError, RelationMismatch
 from accountant.relation import AddRemove, ReplaceOne
-from accountant.sampling.schemes import Poisson
+from accountant.sampling.poisson import Poisson
 from accountant.sensitivity import L1, L2
 from mechanisms import ClippedSum, Composed, Count, DiscreteLaplace, Gaussian, Laplace, compose
 from tests.contracts.mechanism_contract import MechanismContract, overlap

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from accountant.errors import ParameterError
-from accountant.sampling.schemes import Poisson, WithoutReplacement
+from accountant.sampling.poisson import Poisson
+from accountant.sampling.without_replacement import WithoutReplacement
 from mechanisms import ReplayRng
 from mechanisms.combinators.draw_samples import draw_samples
 

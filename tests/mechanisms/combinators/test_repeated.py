@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from accountant.relation import AddRemove
-from accountant.sampling.schemes import Poisson
+from accountant.sampling.poisson import Poisson
 from accountant.sensitivity import L1, L2
 from mechanisms import Count, DiscreteLaplace, Gaussian, Repeated
 from tests.contracts.mechanism_contract import MechanismContract, one_bad

@@ -13,7 +13,8 @@ from scipy import stats
 
 from accountant.errors import ParameterError, PrivacyError
 from accountant.relation import AddRemove, ReplaceOne
-from accountant.sampling.schemes import Poisson, WithoutReplacement
+from accountant.sampling.poisson import Poisson
+from accountant.sampling.without_replacement import WithoutReplacement
 from accountant.sensitivity import L1, L2
 from mechanisms import ClippedSum, Count, DiscreteLaplace, Gaussian, Subsampled
 from tests.contracts.mechanism_contract import FALSE_ALARM, MechanismContract, one_bad, overlap

@@ -15,7 +15,7 @@ from mechanisms import ClassMeans, MeanHalfspace, Records
 from mechanisms.learning.grid import RECORD_BITS
 from tests.contracts.mechanism_contract import NOT_POSITIVE, MechanismContract, one_bad
 from tests.contracts.weakened import assert_caught
-from tests.mechanisms.learning.test_batch_perceptron import BAD
+from tests.mechanisms.learning.builders import BAD
 
 
 class TestClassMeans(MechanismContract):

@@ -11,7 +11,7 @@ import pytest
 from mechanisms import KeslerPerceptron, Records
 from tests.contracts.learner_contract import LearnerContract, assert_ties_are_mistakes
 from tests.contracts.mechanism_contract import one_bad
-from tests.mechanisms.learning.test_batch_perceptron import BAD, GOOD
+from tests.mechanisms.learning.builders import BAD, GOOD
 
 
 class TestKeslerPerceptron(LearnerContract):

@@ -14,7 +14,7 @@ import pytest
 import proofs
 from accountant import BoundedRange, ReplaceLabel
 from accountant.errors import NotImplied, ParameterError
-from accountant.sampling.schemes import Poisson
+from accountant.sampling.poisson import Poisson
 from mechanisms import (
     LabelPrivateDescent,
     LabelPrivateHalfspaces,

@@ -15,7 +15,7 @@ from accountant.errors import ParameterError
 from mechanisms import FourierFeatures, MarginDescent, RademacherProjection, Records, ReplayRng
 from tests.contracts.learner_contract import LearnerContract
 from tests.contracts.mechanism_contract import NOT_POSITIVE, one_bad
-from tests.mechanisms.learning.test_batch_perceptron import BAD
+from tests.mechanisms.learning.builders import BAD
 
 GOOD: dict[str, Any] = {"margin": 0.5, "norm_bound": 1, "steps": 2, "mu": 0.5}
 PLAN = RademacherProjection(features=2, dimension=1, seed=1)

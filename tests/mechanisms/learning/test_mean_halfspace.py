@@ -10,7 +10,7 @@ import pytest
 from mechanisms import BatchPerceptron, MeanHalfspace, Records
 from tests.contracts.learner_contract import LearnerContract
 from tests.contracts.mechanism_contract import one_bad
-from tests.mechanisms.learning.test_batch_perceptron import BAD
+from tests.mechanisms.learning.builders import BAD
 
 
 class TestMeanHalfspace(LearnerContract):

@@ -12,7 +12,7 @@ from accountant import ReplaceOne, calibrate
 from mechanisms import NoisyHinge, Records
 from tests.contracts.learner_contract import LearnerContract
 from tests.contracts.mechanism_contract import NOT_POSITIVE, one_bad
-from tests.mechanisms.learning.test_batch_perceptron import BAD
+from tests.mechanisms.learning.builders import BAD
 
 GOOD: dict[str, Any] = {"margin": 0.5, "expected_size": 4, "steps": 2, "sigma": 2}
 

@@ -12,7 +12,7 @@ from accountant import Poisson
 from mechanisms import BatchPerceptron, Records, SubsampledHinge
 from tests.contracts.learner_contract import LearnerContract
 from tests.contracts.mechanism_contract import NOT_POSITIVE, one_bad
-from tests.mechanisms.learning.test_batch_perceptron import BAD
+from tests.mechanisms.learning.builders import BAD
 
 GOOD: dict[str, Any] = {"learning_rate": 0.25, "decay": 0.5, "steps": 2, "sigma": 2}
 

@@ -14,7 +14,7 @@ from accountant.errors import NotImplied, ParameterError
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.zcdp import ZCDP
 from accountant.relation import AddRemove
-from accountant.sampling.schemes import Poisson
+from accountant.sampling.poisson import Poisson
 from accountant.sensitivity import L1, L2, LInf
 from mechanisms import Count, DiscreteGaussian
 from tests.contracts.mechanism_contract import (

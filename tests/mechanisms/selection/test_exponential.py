@@ -18,18 +18,11 @@ from accountant.errors import ParameterError
 from accountant.guarantees.bounded_range import BoundedRange
 from accountant.relation import AddRemove, ReplaceOne, ZeroOut
 from accountant.sensitivity import L1, LInf
-from mechanisms import ExponentialMechanism, Scores
+from mechanisms import ExponentialMechanism
 from tests.contracts.mechanism_contract import FALSE_ALARM, NOT_POSITIVE, MechanismContract, one_bad
+from tests.mechanisms.selection.builders import FAVOURITE
 
 EPSILON = 1.5
-
-
-def occurrences(words: Sequence[str], candidate: str) -> int:
-    """How often the candidate occurs."""
-    return list(words).count(candidate)
-
-
-FAVOURITE = Scores(candidates=("tea", "coffee", "water"), score=occurrences)
 
 
 class TestExponentialMechanism(MechanismContract):

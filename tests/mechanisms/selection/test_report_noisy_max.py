@@ -18,7 +18,7 @@ from mechanisms import ExponentialMechanism, ReportNoisyMax
 from mechanisms.selection.report_noisy_max import Noise
 from tests.contracts.mechanism_contract import FALSE_ALARM, NOT_POSITIVE, MechanismContract, one_bad
 from tests.mechanisms.selection import laws
-from tests.mechanisms.selection.test_exponential import FAVOURITE
+from tests.mechanisms.selection.builders import FAVOURITE
 
 
 class TestReportNoisyMax(MechanismContract):

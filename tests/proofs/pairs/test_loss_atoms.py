@@ -25,7 +25,7 @@ from proofs.pairs.randomized_response import RandomizedResponsePair
 from proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
 from proofs.sampled.sampled import Direction, SampledPair
 from proofs.sums.residues import finite_profile
-from tests.proofs.test_selection import drawn_masses
+from tests.proofs.builders import drawn_masses
 
 F = Fraction
 RATE = F(2, 7)

@@ -11,20 +11,10 @@ from proofs.fields import Fields
 from proofs.logic.rule import Application, Budget
 from proofs.logic.statement import read_statement
 from proofs.rules import dominate
-from tests.proofs.support import Case, Object, factor, gaussian, pairs, said
+from tests.proofs.rules.builders import finite, response
+from tests.proofs.support import Case, factor, gaussian, pairs, said
 
 OTHER = "not the one that follows"
-
-
-def response(epsilon: str, infinite: str = "0", categories: int = 2) -> Object:
-    """A randomised-response factor."""
-    fields = {"epsilon": epsilon, "categories": categories, "infinite": infinite}
-    return factor("randomized-response", **fields)  # type: ignore[arg-type]
-
-
-def finite(p: list[str], q: list[str], count: int = 1) -> Object:
-    """A finite factor."""
-    return factor("finite", count, p=p, q=q)
 
 
 def shares(count: int) -> list[str]:

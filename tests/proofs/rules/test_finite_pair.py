@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.proofs.rules.test_dominate import finite
-from tests.proofs.rules.test_select import BASE, EDGE, TILTED
-from tests.proofs.rules.test_select_best_of_runs import SURE, TOLD, WIDE
+from tests.proofs.rules.builders import BASE, EDGE, SURE, TILTED, TOLD, WIDE, finite
 from tests.proofs.support import Case, Object, fact, gaussian, pairs, said
 
 HALVES = ["1/2", "1/2"]

@@ -14,7 +14,7 @@ from proofs.fields import Fields
 from proofs.logic.rule import Application, Budget
 from proofs.logic.statement import read_statement
 from proofs.rules import gdp_zcdp
-from tests.proofs.rules.test_dominate import finite, response
+from tests.proofs.rules.builders import finite, response
 from tests.proofs.support import Case, Object, factor, gaussian, pairs, said
 
 LAPLACE = factor("laplace", epsilon="1/2")

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import mpmath
 import pytest
 
 from proofs import Rejected, Step, check
+from tests.proofs.rules.builders import (
+    GAUSS,
+    GAUSS_TEN,
+    MANY,
+    ONE,
+    RESPONSES,
+    near,
+    response_delta,
+)
 from tests.proofs.support import Case, Object, certificate, fact, factor, gaussian
 
-ONE = gaussian("1")
 LAPLACE = factor("laplace", epsilon="1")
-RESPONSE = factor("randomized-response", 20, epsilon="1/2", categories=2, infinite="0")
 HALF, ZERO = Fraction(1, 2), Fraction(0)
 LOW = {"c": "1/2", "step": "1/16", "nodes": 60, "tau": "0", "factors": [None]}
 LINE = {"c": "2", "step": "1/4", "nodes": 40, "tau": "0", "factors": [None]}
@@ -21,39 +27,6 @@ RULE = {"shift": "1", "step": "1/8", "left": 80, "right": 100}
 SAMPLED = factor("subsampled-gaussian", 100, mu_squared="1", sampling_rate="1/10", removal=True)
 QUADRATURE = {"nodes": RULE, "tail": RULE}
 
-
-def gaussian_delta(mu: float, epsilon: float) -> Fraction:
-    """The profile of mu-GDP to 30 digits."""
-    with mpmath.workdps(40):
-        m, e = mpmath.mpf(mu), mpmath.mpf(epsilon)
-        value = mpmath.ncdf(m / 2 - e / m) - mpmath.exp(e) * mpmath.ncdf(-m / 2 - e / m)
-        return Fraction(int(value * 10**30), 10**30)
-
-
-def response_delta(count: int, loss: Fraction, epsilon: Fraction) -> Fraction:
-    """The profile of composed randomised response by enumeration, to 30 digits."""
-    with mpmath.workdps(40):
-        p = mpmath.e ** _mp(loss) / (1 + mpmath.e ** _mp(loss))
-        total = mpmath.mpf(0)
-        for k in range(count + 1):
-            ratio = _mp((2 * k - count) * loss)
-            mass = mpmath.binomial(count, k) * p**k * (1 - p) ** (count - k)
-            total += mass * max(mpmath.mpf(0), 1 - mpmath.e ** (_mp(epsilon) - ratio))
-        return Fraction(int(total * 10**30), 10**30)
-
-
-def _mp(value: Fraction) -> mpmath.mpf:
-    return mpmath.mpf(value.numerator) / value.denominator
-
-
-def near(value: Fraction, relative: str) -> str:
-    """A value moved by a relative amount, as the certificate writes it."""
-    return str(value * (1 + Fraction(relative)))
-
-
-GAUSS = gaussian_delta(1, 1)
-GAUSS_TEN = gaussian_delta(10**0.5, 3)
-MANY = response_delta(20, Fraction(1, 2), Fraction(2))
 
 CLOSED = [
     Case("hockey-stick/closed", fact([ONE], "1", near(GAUSS, "1/100000000"))),
@@ -77,11 +50,11 @@ CLOSED = [
     Case("hockey-stick/closed", fact([{**LAPLACE, "count": 101}], "1", "1"), why="few bounded"),
     Case(
         "hockey-stick/closed",
-        fact([{**RESPONSE, "count": 2}], "0", near(response_delta(2, HALF, ZERO), "1/100000000")),
+        fact([{**RESPONSES, "count": 2}], "0", near(response_delta(2, HALF, ZERO), "1/100000000")),
     ),
     Case(
         "hockey-stick/closed",
-        fact([{**RESPONSE, "count": 2}], "0", near(response_delta(2, HALF, ZERO), "-1/100000000")),
+        fact([{**RESPONSES, "count": 2}], "0", near(response_delta(2, HALF, ZERO), "-1/100000000")),
         why="is at least",
     ),
     # (1 - e^{-1})/(1 + e^{-1}) = 0.46211715726...
@@ -135,12 +108,12 @@ CLOSED = [
         fact([factor("finite", p=["1/2", "1/4", "1/4"], q=["1/4", "3/4", "0"])], "1", "1/5"),
         why="is at least",
     ),
-    Case("hockey-stick/closed", fact([{**RESPONSE, "count": 1}], "1/2", "0")),
+    Case("hockey-stick/closed", fact([{**RESPONSES, "count": 1}], "1/2", "0")),
     # e^{1/2}/(1 + e^{1/2}) - 1/(1 + e^{1/2}) = tanh(1/4) = 0.24491866...
-    Case("hockey-stick/closed", fact([{**RESPONSE, "count": 1}], "0", "2449187/10000000")),
+    Case("hockey-stick/closed", fact([{**RESPONSES, "count": 1}], "0", "2449187/10000000")),
     Case(
         "hockey-stick/closed",
-        fact([{**RESPONSE, "count": 1}], "0", "24491/100000"),
+        fact([{**RESPONSES, "count": 1}], "0", "24491/100000"),
         why="is at least",
     ),
 ]
@@ -150,9 +123,9 @@ TOLD = factor("randomized-response", 2, epsilon="1/2", categories=2, infinite="1
 ADDED = factor("subsampled-gaussian", 2, mu_squared="1", sampling_rate="1/2", removal=False)
 BOUNDED = [
     Case("hockey-stick/bounded", fact([FINITE], "1", "1/5"), why="divergence is at least"),
-    Case("hockey-stick/bounded", fact([RESPONSE], "10", "0")),
-    Case("hockey-stick/bounded", fact([RESPONSE], "9", "0"), why="the largest loss is"),
-    Case("hockey-stick/bounded", fact([LAPLACE, RESPONSE], "11", "0")),
+    Case("hockey-stick/bounded", fact([RESPONSES], "10", "0")),
+    Case("hockey-stick/bounded", fact([RESPONSES], "9", "0"), why="the largest loss is"),
+    Case("hockey-stick/bounded", fact([LAPLACE, RESPONSES], "11", "0")),
     Case("hockey-stick/bounded", fact([TOLD], "1", "1/5")),
     Case("hockey-stick/bounded", fact([TOLD], "1", "9/50"), why="divergence is at least"),
     Case("hockey-stick/bounded", fact([FINITE], "1", "1/4")),
@@ -244,37 +217,37 @@ SUMS = [
         {**LINE, "nodes": 2500, "tau": "1/100"},
         "is at least",
     ),
-    Case("hockey-stick/lattice", fact([RESPONSE], "2", near(MANY, "1/100000000")), (), FOLD),
+    Case("hockey-stick/lattice", fact([RESPONSES], "2", near(MANY, "1/100000000")), (), FOLD),
     Case(
         "hockey-stick/lattice",
-        fact([RESPONSE], "2", near(MANY, "-1/100000000")),
+        fact([RESPONSES], "2", near(MANY, "-1/100000000")),
         (),
         FOLD,
         "is at least",
     ),
     Case(
         "hockey-stick/lattice",
-        fact([{**RESPONSE, "count": 21}], "2", near(MANY, "1/1000")),
+        fact([{**RESPONSES, "count": 21}], "2", near(MANY, "1/1000")),
         (),
         FOLD,
         "is at least",
     ),
     Case(
         "hockey-stick/lattice",
-        fact([RESPONSE], "2", near(MANY, "1/100000000")),
+        fact([RESPONSES], "2", near(MANY, "1/100000000")),
         (),
         {**FOLD, "span": "1/2", "nodes": 40},
     ),
     Case(
         "hockey-stick/lattice",
-        fact([RESPONSE], "2", "1"),
+        fact([RESPONSES], "2", "1"),
         (),
         {**FOLD, "span": "2"},
         "no multiples of the span",
     ),
     Case(
         "hockey-stick/lattice",
-        fact([RESPONSE], "2", near(MANY, "1/100000000")),
+        fact([RESPONSES], "2", near(MANY, "1/100000000")),
         (),
         {**FOLD, "nodes": 2},
         "is at least",

@@ -16,24 +16,23 @@ from proofs.logic.statement import AtLeast, Statement
 from proofs.pairs.pair import Pair
 from proofs.rules import RULES
 from tests.proofs.rules import test_compose, test_convert, test_dominate, test_group, test_select
-from tests.proofs.rules.test_hockey_stick import (
+from tests.proofs.rules.builders import (
+    ADDED,
+    BOTH,
+    DEEP,
+    DELTA_ADDED,
+    DELTA_REMOVED,
+    FINE,
     GAUSS,
     GAUSS_TEN,
     MANY,
     ONE,
-    RESPONSE,
+    REMOVED,
+    RESPONSES,
+    drawn,
+    least,
     near,
     response_delta,
-)
-from tests.proofs.rules.test_sampled import (
-    ADDED,
-    BOTH,
-    DEEP,
-    DELTA,
-    DELTA_ADDED,
-    FINE,
-    REMOVED,
-    drawn,
     side as points,
     table,
 )
@@ -42,12 +41,6 @@ from tests.proofs.support import Case, Object, certificate, factor, gaussian, st
 UP, DOWN = "1/100000000", "-1/100000000"
 LAPLACE = factor("laplace", epsilon="1")
 ANSWER = factor("randomized-response", epsilon="1", categories=2, infinite="0")
-
-
-def least(product: list[Object], epsilon: str, delta: str) -> Object:
-    """A lower bound of a product."""
-    said = {"product": product, "epsilon": epsilon, "delta": delta}
-    return {"notion": "hockey-stick-at-least", **said}
 
 
 def side(c: str, factors: int = 1) -> Object:
@@ -86,7 +79,7 @@ def line(delta: str, why: str = "", product: list[Object] = TEN, **changes: Any)
 
 def fold(delta: str, why: str = "", **changes: Any) -> Case:  # noqa: ANN401  # JSON is anything
     """A folded sum for twenty randomised responses at epsilon = 2."""
-    return Case("at-least/lattice", least([RESPONSE], "2", delta), witness=FOLD | changes, why=why)
+    return Case("at-least/lattice", least([RESPONSES], "2", delta), witness=FOLD | changes, why=why)
 
 
 def shared(delta: str, why: str = "", **changes: Any) -> Case:  # noqa: ANN401  # JSON is anything
@@ -124,7 +117,7 @@ TINY = table(points((1, 3)), points((1, 3)), "1/1" + "0" * 99)
 TOLD = factor("randomized-response", epsilon="1", categories=2, infinite="1/8")
 
 
-def tent(delta: str, why: str = "", product: list[Object] = [RESPONSE], **changes: Any) -> Case:  # noqa: ANN401, B006
+def tent(delta: str, why: str = "", product: list[Object] = [RESPONSES], **changes: Any) -> Case:  # noqa: ANN401, B006
     """A smoothed sum for twenty randomised responses at epsilon = 5/2."""
     return Case(
         "at-least/smoothed", least(product, "5/2", delta), witness=SMOOTH | changes, why=why
@@ -192,10 +185,10 @@ CASES = [
     tent("0", "nodes must be", nodes=1 << 20),
     made("smoothed", ADDED, near(DELTA_ADDED, "-1/100000000"), grid=None),
     made("smoothed", ADDED, near(DELTA_ADDED, UP), CLAIM, grid=None),
-    made("smoothed", REMOVED, near(DELTA, "-1/9000"), grid=None),
-    made("smoothed", REMOVED, near(DELTA, UP), CLAIM, grid=None),
-    made("smoothed", REMOVED, near(DELTA, "-1/200")),
-    made("smoothed", REMOVED, near(DELTA, UP), CLAIM),
+    made("smoothed", REMOVED, near(DELTA_REMOVED, "-1/9000"), grid=None),
+    made("smoothed", REMOVED, near(DELTA_REMOVED, UP), CLAIM, grid=None),
+    made("smoothed", REMOVED, near(DELTA_REMOVED, "-1/200")),
+    made("smoothed", REMOVED, near(DELTA_REMOVED, UP), CLAIM),
     made("smoothed", ADDED, near(DELTA_ADDED, "-1/90")),
     made("smoothed", ADDED, near(DELTA_ADDED, UP), CLAIM),
     # 0.0540431759 by integration over the Laplace loss
@@ -204,8 +197,8 @@ CASES = [
     shared("0", "beside a Gaussian", tau="1/100"),
     shared("67/1250", CLAIM, step="2"),
     made("smoothed", REMOVED, "0", "are not apart", TINY),
-    made("lattice", REMOVED, near(DELTA, "-1/200")),
-    made("lattice", REMOVED, near(DELTA, UP), CLAIM),
+    made("lattice", REMOVED, near(DELTA_REMOVED, "-1/200")),
+    made("lattice", REMOVED, near(DELTA_REMOVED, UP), CLAIM),
     made("lattice", ADDED, near(DELTA_ADDED, "-1/90")),
     made("lattice", ADDED, near(DELTA_ADDED, UP), CLAIM),
     fold(near(MANY, DOWN)),

@@ -9,8 +9,7 @@ import mpmath
 import pytest
 
 from proofs import Rejected, Step, Verdict, Verified, check
-from tests.proofs.rules.test_lower_bound import least
-from tests.proofs.rules.test_sampled import drawn
+from tests.proofs.rules.builders import drawn, least
 from tests.proofs.support import Case, Object, certificate, fact, factor, gaussian
 
 GAUSSIAN = [gaussian("1")]

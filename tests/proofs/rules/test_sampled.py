@@ -3,65 +3,31 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
-import mpmath
 import pytest
 
-from tests.proofs.rules.test_hockey_stick import near
+from tests.proofs.rules.builders import (
+    ADDED,
+    BOTH,
+    DEEP,
+    DELTA_ADDED,
+    DELTA_REMOVED,
+    FINE,
+    LAPLACE,
+    REMOVED,
+    RESPONSE,
+    drawn,
+    near,
+    side,
+    table,
+)
 from tests.proofs.support import Case, Object, fact, factor, gaussian, pairs, said
 
-RESPONSE = factor("randomized-response", epsilon="1", categories=2, infinite="0")
-LAPLACE = factor("laplace", epsilon="1/2")
-
-
-def drawn(direction: str, base: list[Object], count: int = 1) -> Object:
-    """A factor of what is released on a sample of one record in four."""
-    return factor("sampled", count, base=base, sampling_rate="1/4", direction=direction)
-
-
-def side(*runs: tuple[int, int], lines: tuple[Object, ...] = ()) -> Object:
-    """One side of a table."""
-    return {"runs": [{"stride": a, "count": n} for a, n in runs], "lines": list(lines)}
-
-
-def table(forward: Object, backward: Object, span: str, level: str = "0") -> Object:
-    """A table as the witness of a factor."""
-    return {"span": span, "level": level, "forward": forward, "backward": backward}
-
-
-def response_delta(count: int, epsilon: Any, *, removal: bool) -> Fraction:  # noqa: ANN401
-    """The profile of sampled randomised response, composed, by enumeration to 30 digits."""
-    with mpmath.workdps(40):
-        e, q = mpmath.e, mpmath.mpf(1) / 4
-        p = [e / (1 + e), 1 / (1 + e)]
-        mixed = [(1 - q) * p[1 - i] + q * p[i] for i in range(2)]
-        first, second = (
-            (mixed, p[::-1])
-            if removal
-            else (p, [(1 - q) * a + q * b for a, b in zip(p, p[::-1], strict=True)])
-        )
-        total = mpmath.mpf(0)
-        for k in range(count + 1):
-            over = first[0] ** k * first[1] ** (count - k)
-            under = second[0] ** k * second[1] ** (count - k)
-            gap = over - mpmath.e**epsilon * under
-            total += mpmath.binomial(count, k) * max(mpmath.mpf(0), gap)
-        return Fraction(int(total * 10**30), 10**30)
-
-
-REMOVED = drawn("removal", [RESPONSE], 10)
-ADDED = drawn("addition", [RESPONSE], 10)
 # log(3/4 + e/4) = 182.97/512, log(3/4 + 1/4e) = -88.08/512
 GRID = table(side((182, 1), (1, 1), (70, 1)), side((88, 1), (1, 1), (70, 1)), "1/512")
 MIRROR = table(side((88, 1), (1, 1), (70, 1)), side((182, 1), (1, 1), (70, 1)), "1/512")
 FOLD = {"c": "3", "span": "1/512", "nodes": 2_000, "factors": [GRID]}
-FINE = table(side((1, 150)), side((1, 100)), "1/256", "1/100")
 LINE = {"c": "2", "step": "1/2", "nodes": 60, "tau": "1/50", "factors": [FINE]}
-DELTA = response_delta(10, 1, removal=True)
-DELTA_ADDED = response_delta(10, 1, removal=False)
-DEEP = {"c": "2", "step": "1/4", "nodes": 40, "tau": "0"}
-BOTH = drawn("removal", [gaussian("1"), LAPLACE])
 WHOLE = factor("discrete-gaussian", sigma_squared="1", shift=1)
 HUGE = "1" + "0" * 400
 DRAWN = pairs([drawn("removal", [RESPONSE])], [drawn("addition", [RESPONSE])])
@@ -95,10 +61,10 @@ def _grid(grid: Object | None) -> Object:
 
 
 CASES = [
-    Case("hockey-stick/lattice", fact([REMOVED], "1", near(DELTA, "1/1000")), (), FOLD),
+    Case("hockey-stick/lattice", fact([REMOVED], "1", near(DELTA_REMOVED, "1/1000")), (), FOLD),
     Case(
         "hockey-stick/lattice",
-        fact([REMOVED], "1", near(DELTA, "-1/1000000")),
+        fact([REMOVED], "1", near(DELTA_REMOVED, "-1/1000000")),
         (),
         FOLD,
         "is at least",
@@ -118,14 +84,18 @@ CASES = [
     ),
     Case(
         "hockey-stick/lattice",
-        fact([REMOVED], "1", near(DELTA, "1/1000")),
+        fact([REMOVED], "1", near(DELTA_REMOVED, "1/1000")),
         (),
         _with(FOLD, span="1/500"),
         "no multiples",
     ),
-    Case("hockey-stick/contour", fact([REMOVED], "1", near(DELTA, "1/4")), (), LINE),
+    Case("hockey-stick/contour", fact([REMOVED], "1", near(DELTA_REMOVED, "1/4")), (), LINE),
     Case(
-        "hockey-stick/contour", fact([REMOVED], "1", near(DELTA, "-1/1000")), (), LINE, "at least"
+        "hockey-stick/contour",
+        fact([REMOVED], "1", near(DELTA_REMOVED, "-1/1000")),
+        (),
+        LINE,
+        "at least",
     ),
     Case(
         "hockey-stick/contour",
@@ -263,8 +233,8 @@ CASES = [
     Case("hockey-stick/closed", fact([drawn("replacement", [LAPLACE])], "1/16", "79/2500"), (), {},
          "is at least"),
     # Where the losses are listed nothing is bounded: no table, and a finite sum for the profile.
-    Case("hockey-stick/closed", fact([REMOVED], "1", near(DELTA, "1/10000000000"))),
-    Case("hockey-stick/closed", fact([REMOVED], "1", near(DELTA, "-1/10000000000")), (), {},
+    Case("hockey-stick/closed", fact([REMOVED], "1", near(DELTA_REMOVED, "1/10000000000"))),
+    Case("hockey-stick/closed", fact([REMOVED], "1", near(DELTA_REMOVED, "-1/10000000000")), (), {},
          "is at least"),
     Case("hockey-stick/closed", fact([ADDED], "1", near(DELTA_ADDED, "1/10000000000"))),
     Case("hockey-stick/closed", fact([ADDED], "1", near(DELTA_ADDED, "-1/10000000000")), (), {},
@@ -273,9 +243,9 @@ CASES = [
          "a few bounded ones"),
     Case("hockey-stick/closed", fact([drawn("replacement", [RESPONSE], 2)], "1", "1"), (), {},
          "a few bounded ones"),
-    Case("hockey-stick/contour", fact([REMOVED], "1", near(DELTA, "1/4")), (),
+    Case("hockey-stick/contour", fact([REMOVED], "1", near(DELTA_REMOVED, "1/4")), (),
          _with(LINE, factors=[None])),
-    Case("hockey-stick/contour", fact([REMOVED], "1", near(DELTA, "-1/1000")), (),
+    Case("hockey-stick/contour", fact([REMOVED], "1", near(DELTA_REMOVED, "-1/1000")), (),
          _with(LINE, factors=[None]), "at least"),
     Case("hockey-stick/chernoff", fact([REMOVED], "3", "1/10"), (), _grid(None)),
     Case("hockey-stick/chernoff", fact([REMOVED], "3", "1/100000"), (), _grid(None), "at least"),

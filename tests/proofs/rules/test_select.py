@@ -7,16 +7,20 @@ from typing import Any
 import mpmath
 import pytest
 
-from tests.proofs.rules.test_subsample import sampled
-from tests.proofs.support import Case, Object, factor, facts, gaussian, pairs, said
+from tests.proofs.rules.builders import (
+    BASE,
+    EDGE,
+    FEW,
+    GEOMETRIC,
+    SOME,
+    TILTED,
+    TWO,
+)
+from tests.proofs.support import Case, Object, gaussian, pairs, said
 
-GEOMETRIC: Object = {"kind": "truncated-negative-binomial", "eta": "1", "gamma": "1/10"}
 LOGARITHMIC: Object = {**GEOMETRIC, "eta": "0"}
 POISSON: Object = {"kind": "poisson", "rate": "3"}
 TRIALS: Object = {"kind": "binomial", "trials": 10, "probability": "1/2"}
-TWO: Object = {"kind": "binomial", "trials": 2, "probability": "1"}
-SOME: Object = {"kind": "finite", "probabilities": ["1/4", "1/4", "1/2"]}
-FEW: Object = {"kind": "finite", "probabilities": ["1/2", "1/4", "1/4"]}
 ONE = said("pure-dp", epsilon="1")
 
 
@@ -107,10 +111,6 @@ RENYI = [
     renyi("9", {**SOME, "probabilities": ["3/2", "-1/2"]}, ALL, why="at or above 0"),
 ]
 
-RESPONSE = factor("randomized-response", epsilon="1", categories=2, infinite="0")
-BASE = pairs([RESPONSE])
-EDGE = facts([RESPONSE], ("0", "1/2"), ("1", "0"))  # known at log t = -1, 0, 1: places 1, 2, 3
-
 
 def polygon(*corners: tuple[str, str], tangents: list[Any]) -> Object:
     """Corners after a first cell on which nothing is claimed of tau."""
@@ -138,13 +138,6 @@ def profile(
     conclusion = said("privacy-profile", points=points)
     return Case("select/profile", conclusion, premises, hints, why)
 
-
-ONE_WAY, OTHER_WAY = [sampled(True, rate="1/2")], [sampled(False, rate="1/2")]
-TILTED = (
-    pairs(ONE_WAY, OTHER_WAY),
-    facts(ONE_WAY, ("0", "1/5"), ("1", "1/9"), ("5", "1/1000")),
-    facts(OTHER_WAY, ("0", "1/5"), ("1/2", "1/40"), ("1", "0")),
-)
 
 FORTH, BACK = polygon(("1", "13/1000"), tangents=[5]), polygon(("1", "7/10"), tangents=[5])
 

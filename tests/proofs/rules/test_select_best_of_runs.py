@@ -18,17 +18,24 @@ from proofs.errors import RefusedError
 from proofs.fields import Fields
 from proofs.logic.rule import Budget
 from proofs.rules import select_best_of_runs
-from tests.proofs.rules.test_dominate import finite
-from tests.proofs.rules.test_select import BASE, EDGE, FEW, GEOMETRIC, TILTED, TWO
+from tests.proofs.builders import Runs as Masses, drawn_masses, halved, worst_of_all_orders
+from tests.proofs.rules.builders import (
+    BASE,
+    EDGE,
+    FEW,
+    GEOMETRIC,
+    SURE,
+    TILTED,
+    TOLD,
+    TWO,
+    WIDE,
+    finite,
+)
 from tests.proofs.support import Case, Object, gaussian, pairs, said
-from tests.proofs.test_selection import Runs as Masses, drawn_masses, halved, worst_of_all_orders
 
-TOLD = finite(["1/2", "1/2", "0"], ["0", "1/2", "1/2"])
 LESS = finite(["1/9", "8/9", "0"], ["0", "8/9", "1/9"])
-WIDE = finite(["1/100", "37/50", "1/4", "0"], ["0", "1/4", "37/50", "1/100"])
 SHORT = finite(["1/100", "7/10", "29/100", "0"], ["0", "29/100", "7/10", "1/100"])
 TIGHT = finite(["3/4", "1/4"], ["1/4", "3/4"])
-SURE = finite(["1"], ["1"])
 
 
 def above(

@@ -13,8 +13,8 @@ from accountant.certificates.format.serialize import run_law
 from proofs.balls.run_counts import read_runs
 from proofs.logic.rule import Budget
 from proofs.rules.select_threshold import Masses, bound
-from tests.proofs.rules.test_dominate import finite
-from tests.proofs.rules.test_select import (
+from tests.proofs.builders import drawn_masses, halved, some_runs, worst_of_all_sets
+from tests.proofs.rules.builders import (
     BASE,
     EDGE,
     GEOMETRIC,
@@ -22,10 +22,9 @@ from tests.proofs.rules.test_select import (
     SOME,
     TILTED,
     TWO,
+    finite,
 )
 from tests.proofs.support import Case, Object, facts, gaussian, pairs
-from tests.proofs.test_selection import drawn_masses, halved
-from tests.proofs.test_threshold import some_runs, worst_of_all_sets
 
 TENTHS: list[str] = ["0", *(str(Fraction(k, 10)) for k in range(1, 10)), "1"]
 BEST: Object = {"masses": TENTHS, "tangents": [3] * 10}

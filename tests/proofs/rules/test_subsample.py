@@ -6,16 +6,11 @@ from collections.abc import Sequence
 
 import pytest
 
+from tests.proofs.rules.builders import sampled
 from tests.proofs.support import Case, Object, factor, gaussian, pairs
 
 OTHER = "not the one that follows"
 RATE = {"sampling_rate": "1/10"}
-
-
-def sampled(removal: bool, mu_squared: str = "1", rate: str = "1/10") -> Object:  # noqa: FBT001
-    """A subsampled Gaussian factor."""
-    fields = {"mu_squared": mu_squared, "sampling_rate": rate, "removal": removal}
-    return factor("subsampled-gaussian", **fields)  # type: ignore[arg-type]
 
 
 BOTH = pairs([sampled(True)], [sampled(False)])

@@ -25,7 +25,7 @@ from proofs.pairs.laplace import LaplacePair as CheckedLaplace
 from proofs.sampled import table
 from proofs.sampled.sampled import Direction, SampledPair
 from proofs.sampled.table import Table
-from tests.proofs.test_attacks import attempt, attempt_below, lower_witness, sizes, taus
+from tests.proofs.builders import attempt, attempt_below, lower_witness, sizes, taus
 
 F = Fraction
 QUARTER = F(1, 4)

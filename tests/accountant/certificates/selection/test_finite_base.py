@@ -10,7 +10,7 @@ import pytest
 from accountant import L1, FixedRuns, Poisson, PoissonRuns
 from accountant.run_counts.law import RunLaw
 from mechanisms import DiscreteLaplace, Laplace, Mechanism, RandomizedResponse
-from tests.accountant.certificates.selection.test_shifted_mixture import GEOMETRIC, check_law
+from tests.accountant.certificates.selection.builders import GEOMETRIC, check_law
 
 RARE = Poisson(sampling_rate=0.1)
 SAMPLES: dict[str, tuple[Callable[[], Mechanism[Any]], RunLaw, float]] = {

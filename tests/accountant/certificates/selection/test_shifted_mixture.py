@@ -35,14 +35,23 @@ from accountant import (
 )
 from accountant.pairs.finite import FinitePair
 from accountant.pairs.product import Product
-from accountant.run_counts.law import RunLaw
 from mechanisms import Gaussian, Laplace, RandomizedResponse
 from proofs import Rejected, VerifiedUnder
-from tests.proofs.test_selection import drawn_masses, drawn_runs, halved, worst_of_all_orders
-from tests.proofs.test_threshold import worst_of_all_sets
+from tests.accountant.certificates.selection.builders import (
+    DELTA,
+    GEOMETRIC,
+    LAWS,
+    check_law,
+    verified,
+)
+from tests.proofs.builders import (
+    drawn_masses,
+    drawn_runs,
+    halved,
+    worst_of_all_orders,
+    worst_of_all_sets,
+)
 
-DELTA = 1e-6
-GEOMETRIC = TruncatedNegativeBinomial(eta=1, gamma=0.1)
 SAMPLED = Gaussian(sigma=1, sensitivity=L2(1)).subsample(Poisson(sampling_rate=0.01))
 CLOSE: dict[str, Callable[[], Guarantee[Any]]] = {
     "geometric": lambda: select(GDP(mu=1), GEOMETRIC),
@@ -101,31 +110,11 @@ MORE_FIRST: dict[str, Callable[[], Guarantee[Any]]] = {
         select_above(SAMPLED.repeat(1_000).guarantee(), GEOMETRIC), GDP(mu=1)
     ),
 }
-LAWS: dict[str, RunLaw] = {
-    "fixed": FixedRuns(count=3),
-    "geometric": GEOMETRIC,
-    "logarithmic": TruncatedNegativeBinomial(eta=0, gamma=0.1),
-    "light": TruncatedNegativeBinomial(eta=Fraction(-1, 2), gamma=0.1),
-    "heavy": TruncatedNegativeBinomial(eta=2, gamma=0.1),
-    "poisson": PoissonRuns(rate=3),
-    "finite": FiniteRuns(probabilities=[Fraction(1, 4)] * 4),
-    "binomial": BinomialRuns(trials=5, probability=0.5),
-}
 BASES: dict[str, Callable[[], Guarantee[Any]]] = {
     "gaussian": lambda: GDP(mu=1),
     "laplace": lambda: Laplace(scale=2, sensitivity=L1(1)).guarantee(),
     "response": lambda: RandomizedResponse(epsilon=0.5, categories=2).guarantee(),
 }
-
-
-def verified(guarantee: Guarantee[Any], **at: float) -> tuple[Fraction, Fraction]:
-    """Epsilon and delta of the claim, if the checker accepts it."""
-    certificate = guarantee.certify(delta=at.get("delta"), epsilon=at.get("epsilon"))
-    verdict = proofs.check(certificate)
-    assert isinstance(verdict, VerifiedUnder), verdict
-    assert any("drawn independently of everything" in text for text in verdict.assumptions)
-    epsilon, delta = (certificate.claim[name] for name in ("epsilon", "delta"))
-    return Fraction(str(epsilon)), Fraction(str(delta))
 
 
 @pytest.mark.parametrize("name", CLOSE)
@@ -239,14 +228,6 @@ def test_two_runs_of_sampled_noise() -> None:
     """What lies too far out for the checker's sums is left out of the base's profile."""
     base = Gaussian(sigma=2, sensitivity=L2(1)).subsample(Poisson(sampling_rate=0.01)).repeat(100)
     check_law(base.select(FixedRuns(count=2), score=len).guarantee(), 1e-4)
-
-
-def check_law(guarantee: Guarantee[Any], room: float) -> None:
-    """Verified, and hardly above the engine."""
-    epsilon, _ = verified(guarantee, delta=DELTA)
-    bracket = guarantee.epsilon(delta=DELTA)
-
-    assert bracket.lower <= epsilon <= bracket.upper * (1 + room)
 
 
 @pytest.mark.slow

@@ -27,7 +27,7 @@ from accountant import (
 )
 from mechanisms import Gaussian, Laplace
 from proofs import VerifiedUnder
-from tests.accountant.certificates.selection.test_shifted_mixture import (
+from tests.accountant.certificates.selection.builders import (
     DELTA,
     GEOMETRIC,
     LAWS,

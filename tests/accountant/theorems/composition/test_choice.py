@@ -16,7 +16,7 @@ from accountant.guarantees.pure_dp import PureDP
 from accountant.guarantees.rdp import RDP
 from accountant.guarantees.zcdp import ZCDP
 from accountant.relation import AddRemove, ReplaceOne
-from accountant.sampling.schemes import Poisson
+from accountant.sampling.poisson import Poisson
 from accountant.sensitivity import L2
 from accountant.theorems.composition.choice import choice
 from accountant.theorems.composition.compose import compose

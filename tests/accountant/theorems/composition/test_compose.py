@@ -20,7 +20,7 @@ from accountant.guarantees.rdp import RDP
 from accountant.guarantees.trade_off import TradeOff
 from accountant.guarantees.zcdp import ZCDP
 from accountant.relation import AddRemove, ReplaceOne
-from accountant.sampling.schemes import Poisson
+from accountant.sampling.poisson import Poisson
 from accountant.theorems.composition.compose import compose, self_compose
 from accountant.theorems.conversion.convert import convert
 from accountant.theorems.subsampling.poisson import subsample_poisson

@@ -22,7 +22,7 @@ from accountant.pairs.finite import FinitePair
 from accountant.pairs.product import Product
 from accountant.relation import AddRemove, ReplaceOne
 from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
-from accountant.sampling.schemes import Poisson
+from accountant.sampling.poisson import Poisson
 from mechanisms import Gaussian, Laplace
 
 HALVES = [Fraction(1, 2)] * 2

@@ -30,7 +30,8 @@ from accountant.pairs.logistic import LogisticPair
 from accountant.pairs.pair import Pair
 from accountant.pairs.product import Product
 from accountant.relation import AddRemove, ReplaceOne
-from accountant.sampling.schemes import Poisson, WithoutReplacement
+from accountant.sampling.poisson import Poisson
+from accountant.sampling.without_replacement import WithoutReplacement
 from accountant.theorems.composition.compose import compose, self_compose
 from accountant.theorems.composition.parallel import parallel_compose
 from accountant.theorems.group.group import group

@@ -1,22 +1,13 @@
-"""Sampling schemes."""
+"""Samples of a fixed size."""
 
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import pytest
 
 from accountant.errors import ParameterError
-from accountant.sampling.schemes import Poisson, WithoutReplacement
-
-
-@pytest.mark.parametrize("bad", [0, -0.1, 1.1, float("nan"), "1", None, True])
-def test_rate_is_in_the_unit_interval(bad: Any) -> None:  # noqa: ANN401
-    """Above 0 and at most 1."""
-    assert Poisson(sampling_rate=1).sampling_rate == 1
-    with pytest.raises(ParameterError, match="sampling_rate"):
-        Poisson(sampling_rate=bad)
+from accountant.sampling.without_replacement import WithoutReplacement
 
 
 def test_sample_is_at_most_the_population() -> None:

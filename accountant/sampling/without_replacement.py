@@ -1,4 +1,4 @@
-"""How the records of one step are drawn: always explicit, never implied."""
+"""Sampling without replacement: a subset of a fixed size."""
 
 from __future__ import annotations
 
@@ -7,23 +7,7 @@ from fractions import Fraction
 from typing import final
 
 from accountant import arguments
-from accountant.arguments import Number
 from accountant.errors import ParameterError
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Poisson:
-    """Every record enters independently with probability ``sampling_rate``.
-
-    The batch size is random; a shuffled or fixed-size batch is a different scheme.
-    """
-
-    sampling_rate: Fraction
-
-    def __init__(self, *, sampling_rate: Number) -> None:
-        """Keep the exact rate, in (0, 1]."""
-        object.__setattr__(self, "sampling_rate", arguments.rate(sampling_rate=sampling_rate))
 
 
 @final
@@ -49,6 +33,3 @@ class WithoutReplacement:
     def sampling_rate(self) -> Fraction:
         """The probability that a given record is in the sample."""
         return Fraction(self.sample_size, self.population_size)
-
-
-SamplingScheme = Poisson | WithoutReplacement

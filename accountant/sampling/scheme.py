@@ -1,0 +1,8 @@
+"""Any sampling scheme: how the records of one step are drawn, always explicit."""
+
+from __future__ import annotations
+
+from accountant.sampling.poisson import Poisson
+from accountant.sampling.without_replacement import WithoutReplacement
+
+SamplingScheme = Poisson | WithoutReplacement

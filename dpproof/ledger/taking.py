@@ -19,6 +19,7 @@ from dpproof.ledger.budget import State
 from dpproof.ledger.chain import canonical, digest
 from dpproof.ledger.database import LOCK, Execute, Rows
 from dpproof.ledger.errors import AlreadySpent, KeyConflict, LedgerError
+from dpproof.ledger.identity import identity
 from dpproof.ledger.plan import Plan
 
 LONGEST: Final = 200  # characters of a key: what every database can index
@@ -66,10 +67,8 @@ def wanted(
     if label:
         _line("label", label)
     at = None if delta is None else arguments.probability(delta=delta)
-    explained = guarantee.derivation.explain()
-    # What is printed is rounded and leaves curves out; what is compared is every number, exactly.
-    stated = [repr(guarantee), str(guarantee.relation), explained, *where]
-    return Wanted(guarantee, key, label, at, where, digest(canonical(stated)))
+    stated = digest(canonical([identity(guarantee), *where]))
+    return Wanted(guarantee, key, label, at, where, stated)
 
 
 @final

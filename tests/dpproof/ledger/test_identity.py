@@ -1,0 +1,30 @@
+"""The lasting form in which a ledger compares guarantees."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import dpproof as dp
+from accountant.guarantees.provenance import rederived
+from dpproof.ledger.identity import identity
+
+SGD = dp.Gaussian(sigma=2, sensitivity=dp.L2(1)).subsample(dp.Poisson(sampling_rate=0.01))
+
+
+def test_a_key_is_compared_by_a_lasting_form() -> None:
+    """Rules, parameters and stated numbers tell guarantees apart; their wording does not."""
+    training = SGD.repeat(100).guarantee()
+    for other in (SGD.repeat(101), SGD.repeat(10).repeat(10), dp.compose(SGD.repeat(100), SGD)):
+        assert identity(other.guarantee()) != identity(training)
+
+    reworded = replace(training.derivation, statement="the same in other words")
+    assert identity(rederived(training, reworded)) == identity(training)
+
+
+def test_the_form_is_that_of_certificates() -> None:
+    """What a ledger has kept is compared with what later versions write."""
+    assert identity(dp.ZCDP(rho=Fraction(1, 3))) == (
+        '[2,{"notion":"zcdp","relation":"add-remove","rho":"1/3","steps":1},'
+        '[["state/zcdp",{},[],{"notion":"zcdp","relation":"add-remove","rho":"1/3","steps":1}]]]'
+    )

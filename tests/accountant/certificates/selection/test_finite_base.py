@@ -22,12 +22,8 @@ SAMPLES: dict[str, tuple[Callable[[], Mechanism[Any]], RunLaw, float]] = {
 }
 
 
-def slow_but(quick: str, *names: str) -> list[Any]:
-    """The names as parameters, all of them slow tests but one."""
-    return [quick, *(pytest.param(one, marks=pytest.mark.slow) for one in names)]
-
-
-@pytest.mark.parametrize("name", slow_but("answers", "whole", "dense", "categories", "fixed"))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SAMPLES)
 def test_from_one_sample(name: str) -> None:
     """Both directions of the finite pair are dense, and the base's losses its corners."""
     make, law, room = SAMPLES[name]
@@ -41,7 +37,10 @@ def test_from_many_samples(name: str) -> None:
     check_law(make().subsample(RARE).repeat(10).select(law, score=len).guarantee(), 2e-5)
 
 
-@pytest.mark.parametrize("name", slow_but("dense", "answers", "whole"))
+@pytest.mark.parametrize(
+    "name",
+    ["dense", *(pytest.param(name, marks=pytest.mark.slow) for name in ("answers", "whole"))],
+)
 def test_the_first_above_a_threshold_from_one_sample(name: str) -> None:
     """Cells are cut as far out as the bound reaches, beyond the losses of the direction."""
     make, law, _ = SAMPLES[name]

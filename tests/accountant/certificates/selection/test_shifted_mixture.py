@@ -74,8 +74,6 @@ ROUGH: dict[str, Callable[[], Guarantee[Any]]] = {
 }
 AMONG: dict[str, Callable[[], Guarantee[Any]]] = {
     "noise": lambda: compose(select(GDP(mu=0.25), GEOMETRIC), GDP(mu=1)),
-}
-MORE: dict[str, Callable[[], Guarantee[Any]]] = {
     "repeated": lambda: self_compose(select(GDP(mu=0.5), GEOMETRIC), 3),
     "pure": lambda: compose(select(PureDP(epsilon=0.5), GEOMETRIC), GDP(mu=1)),
     "two": lambda: compose(
@@ -139,12 +137,6 @@ def test_where_the_checkers_theorem_is_weaker(name: str) -> None:
     assert bracket.lower <= epsilon <= bracket.upper * (1 + 2e-5)
 
 
-@pytest.mark.parametrize("name", AMONG)
-def test_among_other_parts(name: str) -> None:
-    """Finite pairs stand in for the selections."""
-    check_among(AMONG[name](), {"dominate/pair", "select/pair"})
-
-
 def check_among(guarantee: Guarantee[Any], rules: set[str], over: float = 1e-6) -> None:
     """Verified by these rules, above the engine by so much at most, in less than 500 kB."""
     certificate = guarantee.certify(delta=DELTA)
@@ -158,14 +150,14 @@ def check_among(guarantee: Guarantee[Any], rules: set[str], over: float = 1e-6) 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", MORE)
-def test_more_among_other_parts(name: str) -> None:
+@pytest.mark.parametrize("name", AMONG)
+def test_among_other_parts(name: str) -> None:
     """Two selections, the selection of the documents, and a selection from a selection.
 
     The engine bounds tuned training by a sum at all epsilons at once, which no rule has yet.
     """
     over = 3e-5 if name == "training" else 1e-6
-    check_among(MORE[name](), {"dominate/pair", "select/pair"}, over)
+    check_among(AMONG[name](), {"dominate/pair", "select/pair"}, over)
 
 
 @pytest.mark.parametrize("name", FIRST)
@@ -202,7 +194,7 @@ def test_every_law_beside_noise(law: str, base: str) -> None:
     [PureDP(epsilon=0.5), pytest.param(GDP(mu=0.5), marks=pytest.mark.slow)],
     ids=["pure", "noise"],
 )
-@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("count", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_a_few_runs_beside_noise(base: Guarantee[Any], count: int) -> None:
     """By chords, where tangents of n z^(n-1) are poor."""
     check_law(compose(select(base, FixedRuns(count=count)), GDP(mu=0.25)), 1e-3)
@@ -293,7 +285,7 @@ def test_tuned_training_is_certified() -> None:
     assert len(certificate.to_json()) < 400_000
 
 
-@pytest.mark.parametrize("name", STOPPED)
+@pytest.mark.parametrize("name", ["geometric", pytest.param("pure", marks=pytest.mark.slow)])
 def test_stopping_at_a_threshold(name: str) -> None:
     """Nearly as close as the engine, whose rectangles are finer."""
     guarantee = STOPPED[name]()

@@ -25,16 +25,15 @@ def above_threshold_pair(
     """Return a finite pair that dominates AboveThreshold, in both orders of two neighbours.
 
     Queries get Laplace noise and are compared, one after the other, with a threshold that got
-    Laplace noise once; the comparisons are released until ``cutoff`` of them said "above". With
-    cut-off 1, and only then, the same holds if the gap between the first sum above and the noisy
-    threshold is released as well.
+    Laplace noise once; the comparisons are released until ``cutoff`` of them said "above". The same
+    holds if the gaps between the sums above and the noisy threshold are released as well.
 
     Statement: with a = sensitivity/threshold scale, b = sensitivity/query scale, c the cut-off,
         every event's mass p moves along the path of the queries at a speed of at most
         kappa(p) = min((a + 2bc) min(p, 1 - p), b c mu(p)), mu(p) = mu(1 - p) the least of the lines
         kp + 2^(1-k)/3, k = 0, 1, ...; if queries move in one direction only, up, at most
         min(b c m(p), (a + bc)(1 - p)), m(p) the least of p and k(1 - p) + 2^(-k-1), k = 0, 1, ...
-    Source: proofs/theory/above_threshold.md, Theorems 1 to 3.
+    Source: proofs/theory/above_threshold.md, Theorems 1 to 4.
     Rounds: up; the pair's epsilon is above that of the law of the statement by a few millionths.
 
     Args:

@@ -57,6 +57,7 @@ PARAMETERS: Mapping[str, Parameter] = {
     "mu": Parameter(rule=POSITIVE, more_is_private=False, words="mu"),
     "points": Parameter(rule=POINTS, more_is_private=None, words="Rényi points"),
     "rising": Parameter(rule=FLAG, more_is_private=None, whole=True, words="rising"),
+    "gap": Parameter(rule=FLAG, more_is_private=None, whole=True, words="gaps released"),
     "monotone": Parameter(rule=FLAG, more_is_private=None, whole=True, words="monotone"),
     "epsilon": Parameter(rule=POSITIVE, more_is_private=False, words="epsilon"),
     "categories": Parameter(rule=COUNT, more_is_private=None, whole=True, words="categories"),

@@ -7,13 +7,15 @@ digits are drawn until it is certain; two of them are equal with probability 0.
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.samplers import margins
+from mechanisms.samplers import margins, sampler_arguments
+from mechanisms.samplers.arrays import Integers, patched
 from mechanisms.samplers.rng import Rng
 from mechanisms.samplers.uniform import LazyUniform, Uniforms
 
@@ -21,6 +23,7 @@ _FIRST_PRECISION = 128
 _GUARD = 24
 _NEGATIVE = 63
 _NEAREST = "n"
+_HALF = Fraction(1, 2)
 
 
 @final
@@ -50,6 +53,16 @@ class NoisyReal:
             (low, high), (least, most) = self.bracket(bits), other.bracket(bits)
             if low > most or high < least:
                 return low > most
+            bits *= 2
+
+    def steps_above(self, other: NoisyReal, grid: Fraction) -> int:
+        """Return the k for which k * grid is nearest to what this number is above the other."""
+        bits = _FIRST_PRECISION
+        while True:
+            (low, high), (least, most) = self.bracket(bits), other.bracket(bits)
+            ends = {math.floor(gap / grid + _HALF) for gap in (low - most, high - least)}
+            if len(ends) == 1:
+                return ends.pop()
             bits *= 2
 
     def bracket(self, bits: int) -> tuple[Fraction, Fraction]:
@@ -116,6 +129,36 @@ def exceeding(left: NoisyReals, right: NoisyReals, row: int) -> NDArray[np.bool_
     for i, j in np.argwhere(~(above | below)):
         above[i, j] = left.exact(int(i) * row + int(j)).exceeds(right.exact(int(i)))
     return np.asarray(above)
+
+
+def rounded_gaps(
+    left: NoisyReals, right: NoisyReals, at: NDArray[np.int64], row: int, granularity: Fraction
+) -> Integers:
+    """Return k with k * granularity nearest to left[i] - right[i // row], for every i of ``at``.
+
+    Args:
+        left: shape (rows * row,).
+        right: shape (rows,).
+        at: positions on the left, each at most once.
+        row: as for ``exceeding``.
+        granularity: a power of two.
+    Returns:
+        The shape of ``at``.
+    """
+    grid, exponent = sampler_arguments.granularity(granularity=granularity)
+    owner = at // row
+    with np.errstate(all="ignore"):
+        gap = left.near[at] - right.near[owner]
+        error = left.margin[at] + right.margin[owner] + margins.ROUNDING * np.abs(gap)
+        steps, slack = np.ldexp(gap, -exponent), np.ldexp(error, -exponent)
+        cell = np.rint(steps)
+        slack += margins.ROUNDING * (1.0 + np.abs(steps))
+        clear = np.abs(steps - cell) + slack < float(_HALF)
+    slow = {
+        int(j): left.exact(int(at[j])).steps_above(right.exact(int(owner[j])), grid)
+        for j in np.flatnonzero(~clear)
+    }
+    return patched(np.where(clear, cell, 0.0).astype(np.int64), slow)
 
 
 def largest_of_rows(numbers: NoisyReals, row: int) -> NDArray[np.int64]:

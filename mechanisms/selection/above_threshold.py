@@ -24,16 +24,18 @@ from accountant.sensitivity import LInf
 from accountant.side_conditions import MONOTONE, RISING
 from mechanisms import parameters
 from mechanisms.mechanism import QueryArguments
-from mechanisms.outputs import Outputs
+from mechanisms.noise.broadcast import on_grid
+from mechanisms.outputs import Outputs, join
 from mechanisms.queries.query import Query
-from mechanisms.samplers.noisy_reals import NoisyReals, exceeding
+from mechanisms.samplers import default_granularity
+from mechanisms.samplers.noisy_reals import NoisyReals, exceeding, rounded_gaps
 from mechanisms.samplers.rng import Rng
-from mechanisms.samplers.sampler_arguments import scale as noise_scale
+from mechanisms.samplers.sampler_arguments import granularity as power_of_two, scale as noise_scale
 from mechanisms.selection.scores import UNIT, ScoreMechanism, in_parts, read_scores
 
 MECHANISM_ABOVE_THRESHOLD: Final = Theorem(
     rule="mechanism/above-threshold",
-    source="proofs/theory/above_threshold.md, Theorems 1 to 3",
+    source="proofs/theory/above_threshold.md, Theorems 1 to 4",
 )
 
 
@@ -45,6 +47,8 @@ class _Arguments(QueryArguments, total=False):
     monotone: bool
     rising: bool
     threshold: Number
+    gap: bool
+    granularity: Number | None
 
 
 @final
@@ -60,7 +64,8 @@ class AboveThreshold(ScoreMechanism[R]):
         the pair of the isoperimetric bound kappa of ``above_threshold_pair`` with a =
         Delta/threshold_scale and b = Delta/query_scale; in particular the output is
         (a + 2 cutoff b)-DP, or (a + cutoff b)-DP if no two queries move in opposite directions,
-        and much better than that at every delta > 0. The number of queries costs nothing.
+        and much better than that at every delta > 0. The number of queries costs nothing, and
+        neither does the gap: by how much each sum found exceeds the noisy threshold.
     Assumes: sensitivity; one shape; random bits; output alone; monotone scores (if monotone);
         rising queries (if rising).
     Source: proofs/theory/above_threshold.md; the mechanism is Dwork, Naor, Reingold, Rothblum &
@@ -78,6 +83,9 @@ class AboveThreshold(ScoreMechanism[R]):
         rising: claim that a further record moves no query down, as of counts; it includes
             ``monotone`` and costs less, as each order of neighbours then has a pair of its own.
         threshold: public, in the queries' unit, a binary64 number of at most 2^1023 in size.
+        gap: whether to release the gaps too: then an output is the positions and their gaps.
+        granularity: a power of two in the queries' unit, to whose nearest multiple gaps are
+            rounded; by default 2^-20 of ``query_scale``.
         relation: the neighbouring relation that ``sensitivity`` speaks of.
         query: data -> the values of all queries; None when the data is already the values.
     Raises:
@@ -87,6 +95,10 @@ class AboveThreshold(ScoreMechanism[R]):
         >>> first = AboveThreshold(threshold_scale=2, query_scale=4, threshold=50)
         >>> first.release([-1000, 2000, 3000])
         1
+        >>> first = AboveThreshold(threshold_scale=2, query_scale=4, threshold=50, gap=True)
+        >>> position, gap = first.release([-1000, 2000, 3000])
+        >>> position, 1500 < gap < 2500
+        (1, True)
     """
 
     threshold_scale: Fraction
@@ -96,6 +108,8 @@ class AboveThreshold(ScoreMechanism[R]):
     monotone: bool
     rising: bool
     threshold: Fraction
+    gap: bool
+    granularity: Fraction
     relation: R
     query: Query | None
 
@@ -114,11 +128,16 @@ class AboveThreshold(ScoreMechanism[R]):
         monotone: bool = False,
         rising: bool = False,
         threshold: Number = 0,
+        gap: bool = False,
+        granularity: Number | None = None,
         relation: Relation = parameters.DEFAULT_RELATION,
         query: Query | None = None,
     ) -> None:
-        if not isinstance(rising, bool):
-            raise ParameterError("rising", rising, "must be True or False")
+        for name, value in {"rising": rising, "gap": gap}.items():
+            if not isinstance(value, bool):
+                raise ParameterError(name, value, "must be True or False")
+        exact = noise_scale(query_scale=query_scale)
+        grid = default_granularity(exact) if granularity is None else granularity
         self._state_scores(
             sensitivity,
             relation,
@@ -126,9 +145,11 @@ class AboveThreshold(ScoreMechanism[R]):
             monotone=monotone if not rising else True,
             rising=rising,
             threshold_scale=noise_scale(threshold_scale=threshold_scale),
-            query_scale=noise_scale(query_scale=query_scale),
+            query_scale=exact,
             cutoff=arguments.count(cutoff=cutoff),
             threshold=_binary64(threshold),
+            gap=gap,
+            granularity=power_of_two(granularity=grid)[0],
         )
         self._pairs()
 
@@ -139,14 +160,14 @@ class AboveThreshold(ScoreMechanism[R]):
             MECHANISM_ABOVE_THRESHOLD,
             f"the first {self.cutoff} above a threshold, with Laplace noise of scale "
             f"{values[0]} on the threshold and {values[1]} on queries of sensitivity "
-            f"{show(self.sensitivity.value)} ({self.relation})",
+            f"{show(self.sensitivity.value)}{', and their gaps' * self.gap} ({self.relation})",
             assumptions=self._assumptions(),
             threshold_scale=self.threshold_scale,
             query_scale=self.query_scale,
             sensitivity=self.sensitivity.value,
             cutoff=self.cutoff,
             monotone=self.monotone,
-            **({"rising": True} if self.rising else {}),
+            **{name: True for name in ("rising", "gap") if getattr(self, name)},
         )
         forward, backward = self._pairs()
         return DominatingPair(
@@ -156,14 +177,22 @@ class AboveThreshold(ScoreMechanism[R]):
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Positions from 0, -1 where there is none: int64 of shape (datasets, count).
 
-        With a cut-off above 1 the shape is (datasets, count, cutoff), positions growing.
+        With a cut-off above 1 the shape is (datasets, count, cutoff), positions growing. With
+        gaps these come second, float64 of the same shape, 0 where there is none.
         """
 
-        def some(row: NDArray[np.float64], size: int) -> NDArray[np.int64]:
+        def some(row: NDArray[np.float64], size: int) -> Outputs:
             bars = np.full(size, float(self.threshold))
             bar = NoisyReals(bars, self.threshold_scale, rng, signed=True)
             values = NoisyReals(np.tile(row, size), self.query_scale, rng, signed=True)
-            return _first(exceeding(values, bar, len(row)), self.cutoff)
+            found = _first(exceeding(values, bar, len(row)), self.cutoff)
+            if not self.gap:
+                return found
+            starts = len(row) * np.arange(size).reshape(-1, *[1] * (found.ndim - 1))
+            gaps, there = np.zeros(found.shape), found >= 0
+            steps = rounded_gaps(values, bar, (found + starts)[there], len(row), self.granularity)
+            gaps[there] = on_grid(steps, self.granularity)
+            return join([found, gaps], axes=1)
 
         return in_parts(read_scores(self.query, datasets), count, some)
 

@@ -156,7 +156,7 @@ def read_scores(query: Query | None, datasets: Sequence[object]) -> NDArray[np.f
 def in_parts(
     scores: NDArray[np.float64],
     count: int,
-    draw: Callable[[NDArray[np.float64], int], NDArray[np.int64]],
+    draw: Callable[[NDArray[np.float64], int], Outputs],
 ) -> Outputs:
     """Draw ``count`` outputs for each row of scores, some at a time to bound memory.
 
@@ -174,8 +174,8 @@ def in_parts(
 def _parts(
     row: NDArray[np.float64],
     count: int,
-    draw: Callable[[NDArray[np.float64], int], NDArray[np.int64]],
-) -> Iterator[NDArray[np.int64]]:
+    draw: Callable[[NDArray[np.float64], int], Outputs],
+) -> Iterator[Outputs]:
     """Yield the outputs of one row."""
     size = max(_AT_ONCE // len(row), 1)
     for start in range(0, count, size):

@@ -102,7 +102,8 @@ class NumericAnswers(FollowUp[R]):
 
     def draw(self, data: object, outputs: Outputs, rng: Rng) -> Outputs:
         """Noisy values at the positions: float64 of the positions' shape."""
-        values, positions = read_scores(self.query, [data])[0], np.asarray(outputs)
+        values = read_scores(self.query, [data])[0]
+        positions = np.asarray(outputs["0"] if outputs.dtype.names else outputs)  # or with gaps
         if positions.reshape(len(positions), -1).shape[1] > self.cutoff:
             raise ParameterError("cutoff", self.cutoff, f"at least {positions.shape[1]}, as before")
         there = positions >= 0

@@ -27,7 +27,7 @@ def above_threshold(step: Application) -> tuple[str, ...]:
     names = ("threshold_scale", "query_scale", "sensitivity")
     threshold, query, sensitivity = (step.witness.positive(name) for name in names)
     cutoff, monotone = step.witness.whole("cutoff"), step.witness.flag("monotone")
-    rising = step.witness.has("rising") and step.witness.flag("rising")
+    rising, gap = (step.witness.has(name) and step.witness.flag(name) for name in ("rising", "gap"))
     if rising and not monotone:
         raise RefusedError("queries that rise together are monotone")
     if monotone and step.conclusion.relation in SYMMETRIC:
@@ -51,7 +51,8 @@ def above_threshold(step: Application) -> tuple[str, ...]:
             for table in tables:
                 bound = partial(_profile, table, t)
                 require_at_most(bound, partial(ball, allowed), f"the profile at ratio {show(t)}")
-    return _words(step, cutoff, (threshold, query, sensitivity), monotone=monotone, rising=rising)
+    scales = threshold, query, sensitivity
+    return _words(step, cutoff, scales, monotone=monotone, rising=rising, gap=gap)
 
 
 def _any_way(threshold: Fraction, query: Fraction) -> list[Line]:
@@ -90,6 +91,7 @@ def _words(
     *,
     monotone: bool,
     rising: bool,
+    gap: bool,
 ) -> tuple[str, ...]:
     """Return what is taken for granted of the mechanism."""
     threshold, query, sensitivity = map(exact, scales)
@@ -100,7 +102,8 @@ def _words(
         f"scale {query}, {law}, to the values of queries, a list of numbers, as long for every "
         f"dataset, each moving by at most {sensitivity} {between}, compares one sum after the "
         f"other with the noisy threshold until {cutoff} were above, and releases which sums were "
-        "above and nothing else"
+        f"above{', by how much each of these exceeded the noisy threshold,' * gap} "
+        "and nothing else"
     )
     together = "has no two queries that move in opposite directions between two neighbours"
     if rising:

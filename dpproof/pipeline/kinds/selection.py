@@ -62,6 +62,7 @@ def _above_threshold(given: ReleaseParameters) -> Mechanism[Relation]:
         cutoff=int(given.values["cutoff"]),
         monotone=bool(given.values["monotone"]),
         rising=bool(given.values["rising"]),
+        gap=bool(given.values["gap"]),
         relation=given.relation,
     )
 
@@ -108,7 +109,7 @@ KINDS: Mapping[str, Kind] = {
     "above-threshold": Kind(
         words="above a threshold",
         forms=(("threshold_scale", "query_scale", "sensitivity"),),
-        defaults={"cutoff": Fraction(1), "rising": Fraction(0), **_EITHER_WAY},
+        defaults={"cutoff": Fraction(1), "rising": Fraction(0), "gap": Fraction(0), **_EITHER_WAY},
         norms=("linf",),
         build=_above_threshold,
     ),

@@ -103,6 +103,7 @@ def test_monotone_queries_cost_less() -> None:
 
     assert together.epsilon(delta=0).upper == pytest.approx(0.75)
     assert either.epsilon(delta=0).upper == pytest.approx(1)
+    assert guarantee(ABOVE + "gap = true").epsilon(delta=0) == either.epsilon(delta=0)
     with pytest.raises(InputError, match="replace-one"):
         pipeline(ABOVE + "monotone = true", relation="replace-one")
 

@@ -55,6 +55,8 @@ class TestAboveThreshold(MechanismContract):
             "cutoff": (0, -1, 1.5, None, 100),
             "monotone": (1, "yes", None),
             "rising": (1, "yes", None),
+            "gap": (1, "yes", None),
+            "granularity": (0.3, -1, "1"),
             "threshold": (float("nan"), "1", None, Fraction(1, 3)),
             "relation": (AddRemove, "add-remove", None),
             "query": ([1, 2],),

@@ -57,6 +57,8 @@ CASES = [
         for row in (
             (found(), {}, ""),
             (found(), {"threshold_scale": "3"}, ""),
+            (found(), {"gap": True}, ""),
+            (found(), {"gap": 1}, "gap"),
             (found(), {"threshold_scale": "1"}, "profile at ratio"),
             (found(), {"query_scale": "39/10"}, "profile at ratio"),
             (found(), {"cutoff": 2}, "profile at ratio"),

@@ -17,6 +17,7 @@ from typing import Any
 import click
 
 from accountant.errors import BudgetExceeded, PrivacyError
+from accountant.relation import RELATIONS
 from dpproof.commands.ledger import exact, ledger
 
 HOLDS, DOES_NOT_HOLD, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -76,12 +77,15 @@ def budget(file: str, *, out: str | None, as_json: bool) -> int:
 def calibrate(file: str, stage: str, parameter: str, *, as_json: bool) -> int:
     """The number at which the pipeline in FILE just meets its budget."""
     from dpproof.commands.calibrate import Unreachable, solve  # noqa: PLC0415  # as in budget
+    from dpproof.files import shown_path  # noqa: PLC0415  # as in budget
     from dpproof.pipeline import free_parameter, parse  # noqa: PLC0415  # as in budget
     from dpproof.progress import progress  # noqa: PLC0415  # as in budget
     from dpproof.reports import answers  # noqa: PLC0415  # as in budget
 
     document = free_parameter.completed(parse.read(file), stage, parameter)
-    number = free_parameter.find(parse.parse(document, parse.shown_path(file)), stage, parameter)
+    pipeline = parse.parse(document, shown_path(file))
+    _warn(pipeline.delta)
+    number = free_parameter.find(pipeline, stage, parameter)
     try:
         with progress(None) as step:
             solved = solve(number, step)
@@ -112,6 +116,10 @@ def certify(file: str, *, out: str, **question: Any) -> int:  # noqa: ANN401  # 
     from dpproof.pipeline import parse  # noqa: PLC0415  # as in budget
     from proofs.__main__ import lines  # noqa: PLC0415  # as in budget
 
+    if question["advantage"] and question["false_positive_rate"] is not None:
+        raise click.UsageError(
+            "--advantage or --false-positive-rate: a certificate answers one question; choose one"
+        )
     _require_other(out, file)
     pipeline = parse.load(file)
     _warn(pipeline.delta)
@@ -165,7 +173,7 @@ def audit(target: str, *, picture: str | None, as_json: bool, **options: object)
     given = {name: value for name, value in options.items() if value is not None}
     if "store" in given:
         given["store"] = str(Path(str(given["store"])).absolute())
-    if target.endswith(".toml"):
+    if target == "-" or target.endswith(".toml"):
         if not given.keys() <= {*audit_requests.RUNNING}:
             raise click.UsageError("a file and options together: state everything in the file")
         request = audit_requests.from_file(target, given)
@@ -190,7 +198,11 @@ def audit(target: str, *, picture: str | None, as_json: bool, **options: object)
 commands.add_command(ledger)
 
 
-_RELATION = click.option("--relation", help="Which datasets are neighbours, if the file is silent.")
+_RELATION = click.option(
+    "--relation",
+    type=click.Choice([one.name for one in RELATIONS]),
+    help="Which datasets are neighbours, if the file is silent.",
+)
 _POISSON = click.option("--poisson", is_flag=True, help="State that batches are Poisson samples.")
 _DELTA = click.option("--delta", callback=exact, help="Where epsilon is asked for; 1e-6.")
 
@@ -251,6 +263,8 @@ def report(file: str, *, out: str, registry: str | None) -> int:
 
     _require_other(out, file)
     _require_other(registry, file)
+    if registry is not None and os.path.realpath(registry) == os.path.realpath(out):
+        raise click.UsageError("the page and the record need a file each")
     pipeline = parse.load(file)
     _warn(pipeline.delta)
     within = write(pipeline, out, registry)
@@ -267,7 +281,9 @@ def plot_(file: str, *, out: str) -> int:
     from dpproof.reports.pipeline_plot import save  # noqa: PLC0415  # as in budget
 
     _require_other(out, file)
-    save(parse.load(file), out)
+    pipeline = parse.load(file)
+    _warn(pipeline.delta)
+    save(pipeline, out)
     click.echo(out)
     return HOLDS
 
@@ -280,7 +296,9 @@ def explain(before: str, after: str) -> int:
     from dpproof.pipeline import parse  # noqa: PLC0415  # as in budget
     from dpproof.reports.explain import lines  # noqa: PLC0415  # as in budget
 
-    click.echo("\n".join(lines(parse.load(before), parse.load(after))))
+    one, other = parse.load(before), parse.load(after)
+    _warn(max(one.delta, other.delta))
+    click.echo("\n".join(lines(one, other)))
     return HOLDS
 
 

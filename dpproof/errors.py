@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,7 +25,14 @@ def require_other(out: str, file: str) -> None:
     Raises:
         InputError: both are the same file.
     """
-    if file != "-" and Path(out).exists() and Path(file).exists() and Path(out).samefile(file):
+    try:
+        if file != "-":
+            same = Path(out).samefile(file)
+        else:
+            same = os.path.samestat(Path(out).stat(), os.fstat(sys.stdin.fileno()))
+    except (OSError, ValueError, AttributeError):
+        return  # one of them is no file: refused where it is opened, or not there yet
+    if same:
         raise InputError(f"{out}: this is the input, which would be overwritten; name another file")
 
 

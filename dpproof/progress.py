@@ -11,6 +11,11 @@ def _silent(_: str) -> None:
     """Do nothing: standard error is not a terminal."""
 
 
+def _on_terminal() -> bool:
+    """Whether somebody sees standard error; it is None where it was closed."""
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
 @contextmanager
 def progress(total: int | None) -> Iterator[Callable[[str], None]]:
     """A bar that disappears when the work is done; a spinner when the total is unknown.
@@ -18,7 +23,7 @@ def progress(total: int | None) -> Iterator[Callable[[str], None]]:
     Yields:
         To be called with the name of each piece of work, before it begins.
     """
-    if not sys.stderr.isatty():
+    if not _on_terminal():
         yield _silent
         return
     from rich.console import Console  # noqa: PLC0415  # nothing to import without a terminal
@@ -40,7 +45,7 @@ def trials() -> Iterator[Callable[[int, int], None] | None]:
     Yields:
         The audit's ``progress``; None where there is no terminal.
     """
-    if not sys.stderr.isatty():
+    if not _on_terminal():
         yield None
         return
     from rich.console import Console  # noqa: PLC0415  # as above

@@ -3,12 +3,15 @@
 ``--show DIGEST`` prints a long content that the verdict names by its digest, and nothing else;
 ``--rules core`` accepts the plain rules only (docs/CERTIFICATE.md).
 
-Exit status: 0 verified, 1 rejected, 2 the file cannot be read.
+``-`` is standard input. Exit status: 0 verified, 1 rejected, 2 the file cannot be read or the
+verdict cannot be written.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -35,21 +38,49 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(USAGE)
         return UNREADABLE
     try:
-        with Path(given[0]).open("rb") as file:
-            content = file.read(4 * MAX_CHARACTERS + 1)
-    except OSError as error:
-        sys.stderr.write(f"proofs: {error}\n")
-        return UNREADABLE
-    text = content.decode("utf-8", errors="replace")
+        return _answer(given[0], core, show)
+    except OSError as error:  # of standard output: let what is still buffered go nowhere
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _unanswered(error.strerror or str(error))
+
+
+def _answer(path: str, core: str, show: str) -> int:
+    """Check the file at a path, or standard input for ``-``, and print the verdict."""
+    if sys.stdout is None:
+        return _unanswered("standard output is closed: nobody would see a verdict")
+    try:
+        content = _read(path)
+    except (OSError, ValueError) as error:
+        return _unanswered(f"{path}: {getattr(error, 'strerror', None) or error}")
+    text = content.decode("utf-8-sig", errors="replace")
     verdict = check_text(text, (core,)) if core else check_text(text)
     if isinstance(verdict, Rejected):
         _write("\n".join(lines(verdict)) + "\n")
         return REJECTED
     if show and show not in verdict.details:
-        sys.stderr.write(f"proofs: the verdict names no content {show!r}\n")
-        return UNREADABLE
+        return _unanswered(
+            f"the verdict names no content {show!r}; without --show it prints those that it has"
+        )
     _write((verdict.details[show] if show else "\n".join(lines(verdict))) + "\n")
     return VERIFIED
+
+
+def _read(path: str) -> bytes:
+    """Return what a file holds, up to what is too long for a certificate anyway."""
+    if path != "-":
+        with Path(path).open("rb") as file:
+            return file.read(4 * MAX_CHARACTERS + 1)
+    if sys.stdin is None:
+        raise ValueError("standard input is closed; give the path of a certificate")
+    return sys.stdin.buffer.read(4 * MAX_CHARACTERS + 1)
+
+
+def _unanswered(reason: str) -> int:
+    """Say in one line why there is no verdict."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        sys.stderr.write(" ".join(f"proofs: {reason}".split()) + "\n")
+    return UNREADABLE
 
 
 def lines(verdict: Verdict) -> list[str]:
@@ -69,6 +100,7 @@ def _write(text: str) -> None:
     """Print text; characters that the terminal's encoding lacks are escaped."""
     encoding = sys.stdout.encoding or "ascii"
     sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from accountant.guarantees.approx_dp import ApproxDP
 from auditing.audit import INTERRUPTED
 from dpproof.commands.budget import total
 from dpproof.errors import placed
+from dpproof.files import shown_path
 from dpproof.pipeline import parse
 from dpproof.pipeline.section import COUNT, INSIDE, Rule, Section, quoted
 
@@ -83,7 +84,7 @@ def interrupted(report: auditing.Report) -> bool:
 
 def from_file(path: str, running: Mapping[str, Any]) -> Request:
     """The request of a TOML file with an [audit] table, and how it is run."""
-    file = parse.shown_path(path)
+    file = shown_path(path)
     top = Section(file, parse.read(path))
     top.only(["audit"])
     table = top.table("audit", "an [audit] table with sampler, pair and a claim")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 from accountant import Guarantee
 from accountant.relation import RELATIONS, Relation
 from dpproof.errors import InputError, placed
+from dpproof.files import STANDARD_INPUT, content, shown_path
 from dpproof.interop import (
     Event,
     event_from_json,
@@ -21,34 +21,25 @@ from dpproof.interop import (
 )
 from dpproof.interop.peers import compared
 from dpproof.interop.to_event import exported
-from dpproof.pipeline import parse
 
 KNOWN = (
     'JSON with "class_name" (dp-accounting, jax-privacy), "history" (Opacus), '
     '"spent_budget" (diffprivlib) or "mechanism_specs" (PipelineDP)'
 )
-LARGEST = 1 << 24
 
 
-def document(path: str) -> Mapping[str, Any]:
-    """Return the JSON of a file, or of standard input for ``-``.
+def document(text: str, file: str) -> Mapping[str, Any]:
+    """Return the JSON object of a text.
 
     Raises:
-        InputError: it cannot be read, or is no JSON object.
+        InputError: it is none.
     """
     try:
-        if path == "-":
-            content = sys.stdin.buffer.read(LARGEST + 1)
-        else:
-            with open(path, "rb") as stream:  # noqa: PTH123  # one call that says what it does
-                content = stream.read(LARGEST + 1)
-        found = json.loads(content.decode("utf-8-sig"))
-    except OSError as error:
-        raise InputError(f"{path}: cannot read the file: {error.strerror}") from None
+        found = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: expected JSON: {error}") from None
+        raise InputError(f"{file}: expected JSON: {error}") from None
     if not isinstance(found, Mapping):
-        raise InputError(f"{path}: expected {KNOWN}")
+        raise InputError(f"{file}: expected {KNOWN}")
     return found
 
 
@@ -58,21 +49,28 @@ def imported(path: str, relation: str | None, *, poisson: bool) -> Guarantee[Rel
     Raises:
         InputError: it is none that is known, or is refused; one line.
     """
-    found = document(path)
+    file = shown_path(path)
+    return _guarantee(document(content(path, KNOWN), file), file, relation, poisson=poisson)
+
+
+def _guarantee(
+    found: Mapping[str, Any], file: str, relation: str | None, *, poisson: bool
+) -> Guarantee[Relation]:
+    """Return the guarantee that a document of another tool describes."""
     stated = next((one for one in RELATIONS if one.name == relation), None)
-    with placed(path):
+    with placed(file):
         if "class_name" in found:
             return from_dp_event(found, relation=stated)
         if "history" in found:
             if relation not in (None, "add-remove"):
-                raise InputError(f"{path}: a history of Opacus is about add-remove neighbours")
+                raise InputError(f"{file}: a history of Opacus is about add-remove neighbours")
             guarantee: Guarantee[Any] = from_opacus_history(found, poisson=poisson)
             return guarantee
         if "spent_budget" in found:
             return from_diffprivlib(found, stated)
         if "mechanism_specs" in found:
             return from_pipeline_dp(found, stated)
-    raise InputError(f"{path}: expected {KNOWN}")
+    raise InputError(f"{file}: expected {KNOWN}")
 
 
 def answer(guarantee: Guarantee[Relation], delta: Fraction) -> dict[str, Any]:
@@ -96,7 +94,7 @@ def comparison(
         InputError: the file is refused, or no event stands for the pipeline.
     """
     event, stated, at = _event(path, relation, delta, poisson=poisson)
-    with placed(path):
+    with placed(shown_path(path)):
         ours, peers = compared(event, stated, float(at))
     return {
         "relation": str(stated),
@@ -119,19 +117,23 @@ def _event(
     path: str, relation: str | None, delta: Fraction | None, *, poisson: bool
 ) -> tuple[Event, Relation, Fraction]:
     """Return the event of a file, its relation, and the delta."""
-    if path.endswith(".toml"):
+    text, file = content(path, f"a pipeline file, or {KNOWN}"), shown_path(path)
+    if path.endswith(".toml") or (path == STANDARD_INPUT and not text.lstrip().startswith("{")):
         from dpproof.commands.budget import total  # noqa: PLC0415  # for pipelines only
+        from dpproof.pipeline import parse  # noqa: PLC0415  # as above
 
-        pipeline = parse.load(path)
-        with placed(pipeline.file):
+        pipeline = parse.parse(parse.from_text(text, file), file)
+        if relation not in (None, pipeline.relation.name):
+            raise InputError(f"{file}: states {pipeline.relation} neighbours, not {relation}")
+        with placed(file):
             whole = total([stage.guarantee(pipeline.relation) for stage in pipeline.stages])
             return exported(whole), pipeline.relation, delta or pipeline.delta
     at = Fraction(1, 10**6) if delta is None else delta
-    whole = imported(path, relation, poisson=poisson)
-    found = document(path) if path != "-" else {}
+    found = document(text, file)
+    whole = _guarantee(found, file, relation, poisson=poisson)
     if "class_name" in found:
         return event_from_json(found), whole.relation, at
-    with placed(path):
+    with placed(file):
         return exported(whole), whole.relation, at
 
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-import sys
 import tomllib
 from collections.abc import Mapping
 from fractions import Fraction
-from pathlib import Path
 
 from accountant.relation import RELATIONS, Relation, ReplaceLabel
 from accountant.sampling.poisson import Poisson
 from accountant.sampling.scheme import SamplingScheme
 from accountant.sampling.without_replacement import WithoutReplacement
+from dpproof import files
 from dpproof.errors import InputError, placed
 from dpproof.pipeline.kinds.kind import Kind, RenyiPoints, in_words
 from dpproof.pipeline.parameters import PARAMETERS
@@ -22,7 +21,6 @@ from dpproof.pipeline.section import COUNT, INSIDE, POSITIVE, WHOLE, Section, li
 from dpproof.pipeline.selection import A_SELECTION, selection
 from dpproof.pipeline.vocabulary import KINDS
 
-LARGEST_FILE = 1 << 24
 STAGE_KEYS = ("name", "sampling", "count", "epochs", "select")
 DEEPEST = 8
 POWER_OF_N = re.compile(r"1/n(?:\^(\d{1,2}(?:\.\d{1,6})?))?")
@@ -42,33 +40,20 @@ def read(path: str) -> Document:
     Raises:
         InputError: no such file, no file at all, not text, not TOML, or absurdly large.
     """
-    file = shown_path(path)
+    return from_text(files.content(path, "a pipeline file"), files.shown_path(path))
+
+
+def from_text(text: str, file: str) -> Document:
+    """Return the TOML document of a text.
+
+    Raises:
+        InputError: it is not TOML.
+    """
     try:
-        if path == "-":
-            content = sys.stdin.buffer.read(LARGEST_FILE + 1)
-        else:
-            with Path(path).open("rb") as stream:
-                content = stream.read(LARGEST_FILE + 1)
-    except IsADirectoryError:
-        raise InputError(f"{file}: expected a pipeline file, found a directory") from None
-    except (OSError, ValueError) as error:
-        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        raise InputError(f"{file}: cannot read the file: {reason}") from None
-    if len(content) > LARGEST_FILE:
-        raise InputError(f"{file}: expected a pipeline file of at most {LARGEST_FILE} bytes")
-    try:
-        return tomllib.loads(content.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        message = f"{file}: expected UTF-8 text, found byte {content[error.start]:#04x}"
-        raise InputError(f"{message} at position {error.start}") from None
+        return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         reason = " ".join(str(error).split())
         raise InputError(f"{file}: expected TOML: {reason}") from None
-
-
-def shown_path(path: str) -> str:
-    """A path as it begins a refusal: on one line, whatever it is called."""
-    return path if path.isprintable() else quoted(path)
 
 
 def parse(document: Document, file: str) -> Pipeline:
@@ -124,7 +109,7 @@ def _delta(section: Section) -> Fraction:
 
 def load(path: str) -> Pipeline:
     """Read and parse one pipeline file."""
-    return parse(read(path), shown_path(path))
+    return parse(read(path), files.shown_path(path))
 
 
 def _stages(outer: Section, prefix: str, relation: Relation, *, depth: int) -> tuple[Stage, ...]:

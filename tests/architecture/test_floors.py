@@ -78,6 +78,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     ),
     "dpproof": (
         "errors",
+        "files",
         "progress",
         "ledger",
         "interop",

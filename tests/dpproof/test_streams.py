@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
@@ -9,75 +10,226 @@ from pathlib import Path
 
 import pytest
 
+from dpproof.__main__ import main
 from tests.architecture.tree import ROOT
 from tests.dpproof.command import Command
 from tests.dpproof.files import GAUSSIAN, PIPELINE
 
 TEXT = PIPELINE + GAUSSIAN
+FULL = Path("/dev/full")
+BROKEN = "pair = (0.0, 1.0)\ndef sampler(data, size, rng):\n    raise RuntimeError('two\\nlines')\n"
+AUDIT = ("audit", "broken:sampler", "--pair", "broken:pair", "--epsilon", "1")
 
 
-def _run(command: str, folder: Path, **environment: str) -> tuple[int, list[str]]:
-    """Run a shell command with dpproof as its D, and return its status and lines of error."""
-    (folder / "x.toml").write_text(TEXT, encoding="utf-8")
-    (folder / "broken.py").write_text(
-        "pair = (0.0, 1.0)\ndef sampler(data, size, rng):\n    raise RuntimeError('two\\nlines')\n",
-        encoding="utf-8",
-    )
-    paths = {**os.environ, "PYTHONPATH": str(ROOT), "D": f"{sys.executable} -m dpproof"}
-    done = subprocess.run(
-        ["bash", "-c", command],
-        cwd=folder,
-        env={**paths, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return done.returncode, done.stderr.splitlines()
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder, made the current one, with a pipeline, its certificate and a sampler."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.toml").write_text(TEXT, encoding="utf-8")
+    (tmp_path / "broken.py").write_text(BROKEN, encoding="utf-8")
+    return tmp_path
 
 
+def _given(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
+    """Put bytes on standard input."""
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+
+
+COMMANDS = {
+    "budget": ("budget", "x.toml"),
+    "budget, JSON": ("budget", "x.toml", "--json"),
+    "calibrate": ("calibrate", "x.toml", "--stage", "training", "--parameter", "noise_multiplier"),
+    "certify": ("certify", "x.toml", "-o", "x.json"),
+    "check": ("check", "c.json"),
+    "explain": ("explain", "x.toml", "x.toml"),
+    "help": ("--help",),
+    "ledger": ("ledger", "init", "l.db", "--epsilon", "1", "--relation", "add-remove"),
+}
+
+
+@pytest.mark.parametrize("arguments", COMMANDS.values(), ids=COMMANDS.keys())
+@pytest.mark.skipif(not FULL.exists(), reason="the system has no /dev/full")
+def test_a_full_output_is_no_answer(
+    arguments: tuple[str, ...],
+    folder: Path,
+    command: Command,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Whatever the command is, status 2 and one line."""
+    if "c.json" in arguments:
+        assert command.run("certify", "x.toml", "-o", str(folder / "c.json")).status == 0
+    with FULL.open("w", encoding="utf-8") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        assert main(arguments) == 2
+    assert capsys.readouterr().err.endswith(": No space left on device\n")
+
+
+def test_a_closed_output_is_no_answer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody would see it: status 2, and nothing is written."""
+    monkeypatch.setattr(sys, "stdout", None)
+    for arguments in COMMANDS.values():
+        assert main(arguments) == 2
+    assert not (folder / "x.json").exists()
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_closed_standard_error_changes_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Warnings and progress have nowhere to go; the answer and its status are the same."""
+    monkeypatch.setattr(sys, "stderr", None)
+
+    assert main(("budget", "x.toml")) == 0
+    assert main(("budget", "nothing.toml")) == 2
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])
+def test_a_narrow_output_is_no_answer(
+    encoding: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What cannot be printed is status 2, and one line says what to do; JSON goes through."""
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding=encoding))
+
+    assert main(("budget", "x.toml")) == 2
+    assert "PYTHONUTF8=1" in capsys.readouterr().err
+    assert main(("budget", "x.toml", "--json")) == 0
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_sampler_that_raises_is_no_refutation(command: Command) -> None:
+    """Its error on one line, and status 2."""
+    found = command.run(*AUDIT)
+
+    assert (found.status, found.err.count("\n")) == (2, 1)
+    assert "RuntimeError: two lines" in found.err
+
+
+@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(
-    ("command", "environment", "told"),
+    "arguments",
     [
-        ("$D budget x.toml > /dev/full", {}, "No space left"),
-        ("$D budget x.toml >&-", {}, "standard output is closed"),
-        ("$D budget x.toml", {"PYTHONIOENCODING": "ascii"}, "PYTHONUTF8=1"),
-        ("$D audit broken:sampler --pair broken:pair --epsilon 1", {}, "RuntimeError: two lines"),
+        ("budget", "-"),
+        ("budget", "-", "--certify", "c.json"),
+        ("calibrate", "-", "--stage", "training", "--parameter", "noise_multiplier"),
+        ("certify", "-", "-o", "c.json"),
+        ("compare", "-"),
+        ("explain", "-", "x.toml"),
     ],
 )
-def test_failures_that_say_nothing_of_privacy(
-    command: str, environment: dict[str, str], told: str, tmp_path: Path
+def test_pipelines_come_from_standard_input(
+    arguments: tuple[str, ...], command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Full, closed and narrow outputs and samplers that raise are status 2 and one line."""
-    if "/dev/full" in command and not Path("/dev/full").exists():
-        pytest.skip("the system has no /dev/full")
-    status, lines = _run(command, tmp_path, **environment)
+    """Its usual name stands for it, with a byte order mark or without."""
+    _given(monkeypatch, b"\xef\xbb\xbf" + TEXT.encode())
 
-    assert (status, len(lines)) == (2, 1)
-    assert told in lines[0]
+    assert command.run(*arguments).status == 0
 
 
-def test_input_from_standard_input(tmp_path: Path) -> None:
-    """A pipeline comes from standard input by its usual name."""
-    assert _run("$D budget - < x.toml", tmp_path) == (0, [])
+@pytest.mark.usefixtures("folder")
+def test_other_files_come_from_standard_input(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Certificates, what other tools record, and audits."""
+    command.run("certify", "x.toml", "-o", "c.json")
+    event = b'{"class_name": "GaussianDpEvent", "noise_multiplier": 2.0}'
+    audit = b'[audit]\nsampler = "broken:sampler"\npair = [0.0, 1.0]\nepsilon = 1\n'
+    relation = ("--relation", "add-remove")
+    for arguments, content, told in (
+        (("check", "-"), b"\xef\xbb\xbf" + Path("c.json").read_bytes(), "Verified"),
+        (("import", "-", *relation), event, "epsilon lies in"),
+        (("compare", "-", *relation), event, "ours"),
+        (("audit", "-"), audit, "RuntimeError"),
+    ):
+        _given(monkeypatch, content)
+        found = command.run(*arguments)
+        assert told in found.out + found.err
 
 
-def test_a_byte_order_mark_is_no_part_of_the_text(command: Command) -> None:
-    """Editors that write one are answered."""
+@pytest.mark.parametrize("name", ["budget", "check", "compare", "import", "audit"])
+def test_a_closed_input_is_said(
+    name: str, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Status 2 and one line that names another way."""
+    monkeypatch.setattr(sys, "stdin", None)
+    found = command.run(name, "-")
+
+    assert (found.status, found.err.count("\n")) == (2, 1)
+    assert "closed; give the path" in found.err
+
+
+def test_encodings(command: Command) -> None:
+    """Byte order marks and line ends of other systems are read; other encodings are named."""
     assert command.budget("\ufeff" + TEXT).status == 0
+    assert command.budget(TEXT.replace("\n", "\r\n")).status == 0
 
-
-def test_the_input_is_not_overwritten(command: Command) -> None:
-    """Certificates and pictures go to another file than what is read."""
     file = command.file(TEXT)
-    for arguments in (("certify", file, "-o", file), ("budget", file, "--certify", file)):
-        refused = command.run(*arguments)
-        assert (refused.status, "overwritten" in refused.err) == (2, True)
-    assert Path(file).read_text(encoding="utf-8") == TEXT
+    Path(file).write_text(TEXT, encoding="utf-16-le")
+    assert command.run("budget", file).status == 2
+    Path(file).write_text("# \u00e9", encoding="latin-1")
+    assert "expected UTF-8 text, found byte 0xe9" in command.run("budget", file).err
+
+
+def test_the_input_is_not_overwritten(
+    folder: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Certificates, pages and pictures go to another file than what is read, by any name."""
+    (folder / "link.toml").symlink_to("x.toml")
+    for arguments in (
+        ("certify", "x.toml", "-o", "x.toml"),
+        ("certify", "x.toml", "-o", "link.toml"),
+        ("budget", "x.toml", "--certify", "./x.toml"),
+        ("report", "x.toml", "-o", "x.toml"),
+        ("report", "x.toml", "-o", "r.html", "--registry", "x.toml"),
+        ("report", "x.toml", "-o", "r.html", "--registry", "./r.html"),
+        ("plot", "x.toml", "-o", "x.toml"),
+    ):
+        assert command.run(*arguments).status == 2
+    with (folder / "x.toml").open(encoding="utf-8") as stream:
+        monkeypatch.setattr(sys, "stdin", stream)
+        assert "overwritten" in command.run("certify", "-", "-o", "x.toml").err
+
+    assert (folder / "x.toml").read_text(encoding="utf-8") == TEXT
 
 
 def test_a_large_delta_warns(command: Command) -> None:
     """Above one in a hundred a line says what delta means; the answer is the same."""
-    large = command.budget(TEXT.replace("delta = 1e-6", "delta = 0.05"))
+    large = TEXT.replace("delta = 1e-6", "delta = 0.05")
+    for found in (
+        command.budget(large),
+        command.calibrate(large, "training", "noise_multiplier"),
+        command.run("explain", command.file(large), command.file(large)),
+    ):
+        assert (found.status, found.err.count("\n")) == (0, 1)
+        assert "warning: delta = 0.05" in found.err
 
-    assert (large.status, large.err.count("\n")) == (0, 1)
-    assert "warning: delta = 0.05" in large.err
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("command", "environment", "told"),
+    [
+        ("$D budget x.toml > /dev/full", {}, "No space left"),
+        ("$D certify x.toml -o c.json && $C c.json > /dev/full", {}, "No space left"),
+        ("$D budget x.toml >&-", {}, "standard output is closed"),
+        ("$C x.toml >&-", {}, "standard output is closed"),
+        ("$D budget - <&-", {}, "closed; give the path"),
+        ("$C - <&-", {}, "closed; give the path"),
+        ("$D budget x.toml", {"PYTHONIOENCODING": "ascii"}, "PYTHONUTF8=1"),
+        ("$D " + " ".join(AUDIT), {}, "RuntimeError: two lines"),
+    ],
+)
+def test_real_streams(command: str, environment: dict[str, str], told: str) -> None:
+    """In processes of their own, as a shell runs them: status 2 and one line."""
+    if "/dev/full" in command and not FULL.exists():
+        pytest.skip("the system has no /dev/full")
+    paths = {**os.environ, "PYTHONPATH": str(ROOT), "D": f"{sys.executable} -m dpproof"}
+    done = subprocess.run(
+        ["bash", "-c", command],
+        env={**paths, "C": f"{sys.executable} -m proofs", **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert told in done.stderr

@@ -1,0 +1,52 @@
+"""What the commands read: a file by its path, or standard input for ``-``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Final
+
+from dpproof.errors import InputError
+
+STANDARD_INPUT: Final = "-"
+LARGEST: Final = 1 << 24
+
+
+def shown_path(path: str) -> str:
+    """Return a path as it begins a refusal: on one line, whatever it is called."""
+    if path == STANDARD_INPUT:
+        return "standard input"
+    return path if path.isprintable() else json.dumps(path)
+
+
+def content(path: str, expected: str) -> str:
+    """Return the text of a file, without a byte order mark.
+
+    Args:
+        path: of the file; ``-`` for standard input.
+        expected: what it should be, as in "a pipeline file".
+    Raises:
+        InputError: it cannot be read, is absurdly large, or is not UTF-8.
+    """
+    file = shown_path(path)
+    if path == STANDARD_INPUT and sys.stdin is None:
+        raise InputError(f"{file}: expected {expected}, but it is closed; give the path of a file")
+    try:
+        if path == STANDARD_INPUT:
+            found = sys.stdin.buffer.read(LARGEST + 1)
+        else:
+            with Path(path).open("rb") as stream:
+                found = stream.read(LARGEST + 1)
+    except IsADirectoryError:
+        raise InputError(f"{file}: expected {expected}, found a directory") from None
+    except (OSError, ValueError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise InputError(f"{file}: cannot read the file: {reason}") from None
+    if len(found) > LARGEST:
+        raise InputError(f"{file}: expected {expected} of at most {LARGEST} bytes")
+    try:
+        return found.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        message = f"{file}: expected UTF-8 text, found byte {found[error.start]:#04x}"
+        raise InputError(f"{message} at position {error.start}") from None

@@ -1,4 +1,4 @@
-"""Mechanisms whose truth is a formula: mpmath evaluates it at 80 digits."""
+"""Mechanisms whose truth is a formula: mpmath evaluates it at 120 digits."""
 
 from __future__ import annotations
 
@@ -145,12 +145,17 @@ class PoissonSample:
     def delta(self, epsilon: Real) -> Real:
         """The larger of removal and addition."""
         t = MP.exp(epsilon)
-        return max(self._removal(t), 1 - t + t * self._removal(1 / t))
+        return max(self._removal(t), self._addition(t))
 
     def _removal(self, t: Real) -> Real:
         """H_t((1-q)Q + qP | Q) is q H_a(P | Q) at a = 1 + (t-1)/q, or 1 - t if a is below 0."""
         inner = 1 + (t - 1) / self.rate
         return self.rate * self.delta_of_one(MP.log(inner)) if inner > 0 else 1 - t
+
+    def _addition(self, t: Real) -> Real:
+        """H_t(P | (1-q)P + qQ) is k H_(tq/k)(P | Q), k = 1 - t(1-q), or 0 if k is below 0."""
+        kept = 1 - t * (1 - self.rate)
+        return kept * self.delta_of_one(MP.log(t * self.rate / kept)) if kept > 0 else MP.mpf(0)
 
     def renyi(self, order: Fraction) -> Real:
         """No formula is used."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -13,6 +14,7 @@ import mechanisms
 import proofs
 from accountant import Guarantee
 from accountant.adaptive.privacy_filter import PrivacyFilter
+from accountant.adaptive.privacy_odometer import PrivacyOdometer
 from accountant.pairs.finite import FinitePair
 from accountant.pairs.floored_gaussian import FlooredGaussianPair
 from accountant.pairs.folded_gaussian import FoldedGaussianPair
@@ -33,6 +35,24 @@ def admitted(
     return budget.guarantee(), count
 
 
+def totals(
+    begin: Callable[[], PrivacyOdometer[Any]],
+    parts: Sequence[Guarantee[Any]],
+    most: int,
+    delta: Fraction,
+) -> dict[tuple[int, int], float]:
+    """Return what an odometer says of so many of one part and so many of the other."""
+    said = {}
+    for one in range(most + 1):
+        odometer = begin()
+        for _ in range(one):
+            odometer.spend(parts[0])
+        for other in range(most + 1 - one):
+            said[one, other] = odometer.spent(delta=delta)
+            odometer.spend(parts[1])
+    return said
+
+
 NAMES: dict[str, Any] = {
     **{name: getattr(accountant, name) for name in homes_of("accountant")},
     "accountant": accountant,
@@ -48,4 +68,5 @@ NAMES: dict[str, Any] = {
     "Product": Product,
     "subsample_poisson": subsample_poisson,
     "subsample_without_replacement": subsample_without_replacement,
+    "totals": totals,
 }

@@ -50,6 +50,7 @@ FAMILIES: dict[str, Family] = {
     "mixed": Family(mixed.draw, 100),
     "mechanisms": Family(mechanisms.draw, 100),
     "filters": Family(adaptive.draw, 100),
+    "odometers": Family(adaptive.draw_odometer, 50),
     "learners": Family(adaptive.draw_learner, 100),
     "products": Family(products.draw, 100),
     "samples": Family(samples.draw, 100),

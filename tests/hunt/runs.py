@@ -21,7 +21,7 @@ class Runs:
 
     Attributes:
         source: a Python expression.
-        of_real: E[z^K] at 80 digits, +inf where it is infinite.
+        of_real: E[z^K] at 120 digits, +inf where it is infinite.
         slope: its derivative.
         generating: the same for rationals in [0, 1], exact or far closer than comparisons see.
         most: the largest number of runs, None if there is none.

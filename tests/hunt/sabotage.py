@@ -126,6 +126,56 @@ BREAKS: dict[str, tuple[str, str, str, Change]] = {
         "smallest_pair_above",
         lambda function: lambda laws: function([next(iter(laws))]),
     ),
+    "a budget of (epsilon, delta)-DP is worth four times its rho": (
+        "filters",
+        "accountant.adaptive.approx_dp_filter",
+        "_largest_rho",
+        _scaled(4),
+    ),
+    "an odometer says seven tenths of what its mixture says": (
+        "odometers",
+        "accountant.adaptive.zcdp_odometer",
+        "mixture_bound",
+        _scaled(0.7),
+    ),
+    "delta of a mixture is a thousandth too small": (
+        "data",
+        "accountant.subsampling.mixture:MixturePair",
+        "profile",
+        _smaller_upper,
+    ),
+    "the first and the last record of a partition are not seen": (
+        "mechanisms",
+        "mechanisms.selection.partition_selection",
+        "pairwise",
+        lambda function: lambda kept: list(function(kept))[1:-1],
+    ),
+    "one number less is on the highest step of a staircase": (
+        "mechanisms",
+        "mechanisms.noise.staircase:Staircase",
+        "_central",
+        lambda function: lambda noise: function(noise) - 1,
+    ),
+    "Skellam noise has a hundredth more variance": (
+        "mechanisms",
+        "mechanisms.noise.skellam",
+        "skellam_pair",
+        lambda function: (
+            lambda variance, shift: function(variance=variance * 101 / 100, shift=shift)
+        ),
+    ),
+    "truncated noise moves in one direction": (
+        "mechanisms",
+        "mechanisms.noise.truncated_laplace",
+        "smallest_pair_above",
+        lambda function: lambda laws: function(list(laws)[:1]),
+    ),
+    "canonical noise falls by e^epsilon to two bits": (
+        "mechanisms",
+        "mechanisms.noise.canonical_noise",
+        "_BITS",
+        lambda _: 2,
+    ),
     "a record moves a learner's sums by half of what it does": (
         "learners",
         "mechanisms.learning.bounded_updates:NoisySums",

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 
 from tests.hunt.case import Case, Outcome, run
 from tests.hunt.findings import findings
 from tests.hunt.hunter import Tally, pursue
+from tests.hunt.laws import Neighbours
 from tests.hunt.registry import FAMILIES
+from tests.hunt.truth import MP, Enumerated, quantile, real
 
 
 @pytest.mark.parametrize("finding", list(findings()), ids=lambda finding: finding[0])
@@ -32,6 +36,14 @@ def test_an_answer_without_judgement_is_a_violation() -> None:
     result = run(Case("Fraction(1)", lambda _: f"{1 / 0}"))
     assert result.outcome is Outcome.VIOLATED
     assert "ZeroDivisionError" in result.reason
+
+
+def test_far_tails_have_a_mu() -> None:
+    """Masses below all digits of 1 cost no digit of the largest mu, which is that of the corner."""
+    tail = Fraction(1, 10**130)
+    pair = (1 - tail, tail), (tail, 1 - tail)
+    found = Enumerated(Neighbours.symmetric(pair)).mu()
+    assert abs(found + 2 * quantile(real(tail))) < MP.mpf(10) ** -70
 
 
 def test_tiny_ranges_are_judged() -> None:

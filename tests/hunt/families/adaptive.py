@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 from accountant import ApproxDP, Guarantee
@@ -85,6 +88,61 @@ def _approximate_filter(draw: Draw) -> Case:
         return f"delta {MP.nstr(truth, 20)}" if truth > real(delta) + slack else ""
 
     return Case(f"admitted({name}, {part}, {most})", judge)
+
+
+def draw_odometer(source: Draw) -> Case:
+    """Randomised responses of two sizes, chosen in the way that is worst for the odometer."""
+    sizes = [Fraction(source.integer(1, 24), 8) for _ in range(2)]
+    most, delta = source.integer(1, 8), Fraction(source.integer(1, 60), 100)
+    kind, failure = source.integer(0, 3), Fraction(0)
+    order = 1 + source.positive()
+    begin = "ZCDPOdometer", "GDPOdometer", f"lambda: RenyiOdometer(order={text(order)})"
+    name = (*begin, "ApproxDPOdometer")[kind]
+    parts = ", ".join(f"PureDP(epsilon={text(size)})" for size in sizes)
+    if kind == 3:
+        failure = delta * Fraction(source.integer(0, 8), 64)
+        parts = ", ".join(
+            f"ApproxDP(epsilon={text(size)}, delta={text(failure)})" for size in sizes
+        )
+
+    def judge(answer: object) -> str:
+        assert isinstance(answer, dict)
+        reached = best_adversary(answer, sizes, real(failure))
+        wrong = reached > real(delta) + MP.mpf(10) ** -60
+        return f"an adversary reaches {MP.nstr(reached, 20)}" if wrong else ""
+
+    return Case(f"totals({name}, [{parts}], {most}, {text(delta)})", judge)
+
+
+def best_adversary(
+    said: dict[tuple[int, int], float], sizes: Sequence[Fraction], failure: Real
+) -> Real:
+    """Return the most that any way to go on and to stop reaches, by dynamic programming.
+
+    Without failures it is the chance that the loss ever exceeds what is said, with them the largest
+    P - e^said Q of outputs on which something finite is said.
+    """
+    most = max(one + other for one, other in said)
+    told = [1 / (1 + MP.exp(-real(size))) for size in sizes]
+
+    @cache
+    def value(ran: tuple[int, int], net: tuple[int, int]) -> Real:
+        """What is reached from a state: how many ran, and the answers' balance of each size."""
+        excess = net[0] * real(sizes[0]) + net[1] * real(sizes[1]) - real(said[ran])
+        if excess > 0 and not failure:
+            return MP.mpf(1)
+        best = max(MP.mpf(0), -MP.expm1(-excess)) if failure else MP.mpf(0)
+        for which in range(2) if sum(ran) < most else ():
+            after, up, down = (
+                (pair[0] + step * (1 - which), pair[1] + step * which)
+                for pair, step in ((ran, 1), (net, 1), (net, -1))
+            )
+            answers = told[which] * value(after, up) + (1 - told[which]) * value(after, down)
+            revealed = failure if said[after] < math.inf else 0
+            best = max(best, revealed + (1 - failure) * answers)
+        return best
+
+    return value((0, 0), (0, 0))
 
 
 def _moved(draw: Draw) -> tuple[str, int]:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from tests.hunt.case import Case
 from tests.hunt.draw import Draw, text
 from tests.hunt.laws import Law, Neighbours, drawn_rows, product, sampled_rows
-from tests.hunt.parts import Part
+from tests.hunt.parts import Part, law_text
 from tests.hunt.questions import ask
 from tests.hunt.restated import restated
 
@@ -81,6 +81,26 @@ def _composed(draw: Draw) -> Part:
     )
 
 
+def _mixed(draw: Draw) -> Part:
+    """One of two or three, drawn at random, and which."""
+    counts, weights = draw.integer(2, 4), draw.law(draw.integer(2, 3))
+    tables = [rows(draw, counts) for _ in weights]
+    joint = [
+        tuple(
+            weight * mass
+            for weight, table in zip(weights, tables, strict=True)
+            for mass in table[count]
+        )
+        for count in range(counts)
+    ]
+    stated = ", ".join(restated(draw, table, kind="pair") for table in tables)
+    return Part(
+        f"accountant.mixture([{stated}], weights={law_text(weights)})",
+        Neighbours.of_rows(joint),
+        attained=False,
+    )
+
+
 def _sampled_together(draw: Draw) -> Part:
     """Two mechanisms on one sample."""
     counts, rate = draw.integer(2, 3), draw.fraction_below_one()
@@ -112,12 +132,12 @@ def _sampled_apart(draw: Draw) -> Part:
 
 
 Maker = Callable[[Draw], Part]
-_QUICK: tuple[Maker, ...] = (_as_is, _sampled, _drawn, _grouped, _disjoint, _composed)
+_QUICK: tuple[Maker, ...] = (_as_is, _sampled, _drawn, _grouped, _disjoint, _composed, _mixed)
 _SLOW: tuple[Maker, ...] = (_sampled_together, _sampled_apart)
 
 
 def draw(source: Draw) -> Case:
-    """A question about one release, group, sample, or disjoint parts."""
+    """A question about one release, group, sample, mixture, or disjoint parts."""
     one = source.choose(_QUICK)(source)
     return ask(
         source, one.pipeline(), ("delta", "advantage", "epsilon"), ("renyi", "power", "miss")

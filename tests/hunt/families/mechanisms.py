@@ -7,13 +7,15 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise, permutations
 
+from accountant import L1
+from mechanisms import Staircase
 from tests.hunt.case import Case
 from tests.hunt.draw import Draw, text
 from tests.hunt.laws import Law, Neighbours, Pair, power
 from tests.hunt.parts import Part, exponential, law_text
 from tests.hunt.questions import ask
 from tests.hunt.threshold import first_above_noisy
-from tests.hunt.truth import MP, rational, real
+from tests.hunt.truth import MP, Real, rational, real
 
 _GRID = 1 << 60  # Reports round their probabilities to multiples of its inverse.
 
@@ -149,6 +151,71 @@ def _truncated(draw: Draw) -> Part:
     return Part(source, Neighbours(both, both), attained=units == 1)
 
 
+def _staircase(draw: Draw) -> Part:
+    """Every move by at most k; blocks of k numbers far out have b times the masses before them.
+
+    The statement is about the noise's own b, so that b is taken from there.
+    """
+    units = draw.integer(1, 6)
+    noise = Staircase(
+        epsilon=max(min(draw.positive(), Fraction(20)), Fraction(1, 2**9)),
+        sensitivity=L1(units),
+        width=draw.integer(1, units),
+    )
+    ratio, width, far = noise.ratio, noise.width, noise.width + units
+    centre = 1 / (2 * width - 1 + 2 * units * ratio / (1 - ratio))
+    places = range(1 - far - units, far + units)
+    beyond = [1 if abs(z) < far else 1 / (1 - ratio) for z in places]
+
+    def moved(by: int) -> Law:
+        steps = (max(0, -(-(abs(z - by) - width + 1) // units)) for z in places)
+        return tuple(
+            centre * ratio**step * whole for step, whole in zip(steps, beyond, strict=True)
+        )
+
+    forward = tuple((moved(0), moved(by)) for by in range(1, units + 1))
+    backward = tuple((q, p) for p, q in forward)
+    source = (
+        f"mechanisms.Staircase(epsilon={text(noise.epsilon)}, sensitivity=L1({units}), "
+        f"width={width}).guarantee()"
+    )
+    return Part(source, Neighbours(forward + backward, backward + forward), attained=True)
+
+
+def _skellam(draw: Draw) -> Part:
+    """One number moved, by its Bessel functions, down to masses that no comparison sees."""
+    variance, shift = draw.integer(1, 40), draw.integer(1, 3)
+    peak, total = MP.exp(-MP.mpf(variance)), MP.mpf(0)
+    side: list[Real] = []
+    while total < 1 - MP.mpf(10) ** -80:
+        side.append(peak * MP.besseli(len(side), variance))
+        total += side[-1] * (2 if len(side) > 1 else 1)
+    source = f"mechanisms.Skellam(variance={variance}, sensitivity=L1({shift})).guarantee()"
+    pair = _shifted((*side[:0:-1], *side), shift)
+    return Part(source, Neighbours.symmetric(pair), attained=False)
+
+
+def _published(draw: Draw) -> Part:
+    """Coins of one or two counts that move by one, by the recursion of the docstring."""
+    epsilon, delta = Fraction(draw.integer(4, 24), 8), Fraction(draw.integer(1, 20), 10**3)
+    cells, swapped = draw.choose(((1, False), (2, False), (2, True)))
+    given = "relation=ReplaceOne()" if swapped else f"contributions={cells}"
+    most, falling = delta / cells * (1 - Fraction(1, 2**30)), exponential(-epsilon / cells)
+    kept = [Fraction(0)]
+    while kept[-1] < 1:
+        two = kept[-1] / falling + most, 1 - falling * (1 - kept[-1] - most)
+        kept.append(Fraction(math.floor(min(*two, Fraction(1)) * 2**128), 2**128))
+    one = Neighbours.of_rows([(chance, 1 - chance) for chance in kept])
+    source = (
+        f"mechanisms.PartitionSelection(epsilon={text(epsilon)}, delta={text(delta)}, {given})"
+        ".guarantee()"
+    )
+    if cells == 1:
+        return Part(source, one, attained=False)
+    other = Neighbours(one.backward, one.forward) if swapped else one
+    return Part(source, one.times(other), attained=False)
+
+
 def _scores(draw: Draw, *, monotone: bool) -> tuple[list[Fraction], list[Fraction]]:
     """Scores of neighbours: each moves by at most 1, all in one direction if they are monotone."""
     before = [Fraction(draw.integer(0, 24), 4) for _ in range(draw.integer(2, 4))]
@@ -195,14 +262,17 @@ def _threshold(draw: Draw) -> Part:
     return Part(source, Neighbours.symmetric((pair[0], pair[1])), attained=False)
 
 
-_NARROW = (_table, _unary, _rappor, _subset, _hashing, _canonical, _truncated)
-_WIDE = (_permuted, _threshold)
+_LOCAL = (_table, _unary, _rappor, _subset, _hashing)
+_NOISE = (_canonical, _truncated, _staircase, _skellam)
+_CHOICES = (_published, _permuted, _threshold)
+_MOST = 60  # outcomes of one that is used twice
 
 
 def mechanism(draw: Draw) -> Part:
     """One of them, perhaps used twice."""
-    one = draw.choose(_NARROW + _WIDE)(draw)
-    if draw.rarely(3) and len(one.neighbours.forward) == 1:
+    one = draw.choose(_LOCAL + _NOISE + _CHOICES)(draw)
+    few = len(one.neighbours.forward) == 1 and len(one.neighbours.forward[0][0]) <= _MOST
+    if draw.rarely(3) and few:
         twice = one.neighbours.each(lambda pair: power(pair, 2))
         return Part(f"self_compose({one.source}, 2)", twice, one.attained)
     return one

@@ -52,8 +52,8 @@ def _ratio(draw: Draw, law: Runs) -> Case:
     epsilon = float(min(draw.positive(), Fraction(100)))
 
     def judge(answer: object) -> str:
-        mass = 1 / (1 + MP.exp(-real(epsilon)))
-        return _judge_up(answer, MP.log(law.slope(mass) / law.slope(1 - mass)))
+        mass, other = (1 / (1 + MP.exp(sign * real(epsilon))) for sign in (-1, 1))
+        return _judge_up(answer, MP.log(law.slope(mass) / law.slope(other)))
 
     return Case(f"{law.source}.log_ratio_up({epsilon!r})", judge)
 

@@ -190,6 +190,7 @@ if TYPE_CHECKING:
     from mechanisms.selection.permute_and_flip import PermuteAndFlip as PermuteAndFlip
     from mechanisms.selection.quantile import Quantile as Quantile
     from mechanisms.selection.report_noisy_max import ReportNoisyMax as ReportNoisyMax
+    from mechanisms.selection.thresholded_counts import ThresholdedCounts as ThresholdedCounts
     from mechanisms.selection.top_k import TopK as TopK
     from mechanisms.statistics.bounded_mean import BoundedMean as BoundedMean
     from mechanisms.statistics.bounded_sum import BoundedSum as BoundedSum

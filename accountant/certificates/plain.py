@@ -15,6 +15,7 @@ PLAIN: Final = (
     "mechanism/randomized-response",
     "mechanism/finite",
     "mechanism/partition-selection",
+    "mechanism/thresholded-counts",
     "mechanism/propose-test-release",
     "mechanism/skellam",
     "mechanism/smooth-sensitivity",

@@ -160,10 +160,7 @@ class PartitionSelection(QueryMechanism[R]):
             records: the keys of each; of more than ``contributions`` the first ones count.
             rng: as for ``release``.
         """
-        counts = Counter(
-            key for one in records for key in islice(dict.fromkeys(one), self.contributions)
-        )
-        names = sorted(counts)
+        names, counts = counted(records, self.contributions)
         if not names:
             return ()
         plain = PartitionSelection(
@@ -172,7 +169,7 @@ class PartitionSelection(QueryMechanism[R]):
             contributions=self.contributions,
             relation=self.relation,
         )
-        said = np.asarray(plain.release([counts[key] for key in names], rng=rng))
+        said = np.asarray(plain.release(counts, rng=rng))
         return tuple(key for key, kept in zip(names, said.tolist(), strict=True) if kept)
 
     def _coins(self, counts: NDArray[np.int64], count: int, rng: Rng) -> NDArray[np.int64]:
@@ -181,6 +178,21 @@ class PartitionSelection(QueryMechanism[R]):
         steps = np.array([0, *(int(one * 2**_BITS) for one in self.kept)], dtype=np.object_)
         uniform = np.asarray(uniform_below(2**_BITS, count * len(levels), rng), dtype=np.object_)
         return (uniform.reshape(count, len(levels)) < steps[levels]).astype(np.int64)
+
+
+def counted(records: Iterable[Iterable[str]], most: int) -> tuple[list[str], list[int]]:
+    """Return the keys there are in alphabetical order, and how many records have each.
+
+    Args:
+        records: the keys of each.
+        most: of how many different ones of a record, the first, count.
+    Example:
+        >>> counted([["b", "b", "a"], ["b", "a", "c"]], 2)
+        (['a', 'b'], [2, 2])
+    """
+    counts = Counter(key for one in records for key in islice(dict.fromkeys(one), most))
+    names = sorted(counts)
+    return names, [counts[key] for key in names]
 
 
 def _kept(epsilon: Fraction, delta: Fraction) -> tuple[Fraction, ...]:

@@ -95,6 +95,7 @@ RULE_SETS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
             "mechanism/local-report": local_report.local_report,
             "mechanism/finite": finite_mechanism.finite,
             "mechanism/partition-selection": partition_selection.partition_selection,
+            "mechanism/thresholded-counts": partition_selection.thresholded_counts,
             "mechanism/skellam": skellam.skellam,
             "hockey-stick/lattice": hockey_stick.lattice,
         },

@@ -1,15 +1,23 @@
-"""Partition selection: a coin for each partition, by its count."""
+"""Partition selection: a coin for each partition, by its count, or its noisy count."""
 
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 
+from flint import arb
+
+from proofs.balls.arithmetic import ball, exact, normal_tail, require_at_most
 from proofs.certificate import read_rational
 from proofs.contents import openable
 from proofs.errors import CertificateError, RefusedError
 from proofs.logic.rule import Application
 from proofs.logic.statement import Pairs
+from proofs.pairs.discrete_gaussian import DiscreteGaussianPair
+from proofs.pairs.discrete_laplace import DiscreteLaplacePair
+from proofs.pairs.finite import FinitePair
+from proofs.pairs.pair import Pair
 from proofs.rules.finite_mechanism import compare
 from proofs.rules.finite_pair import copied
 from proofs.rules.prices import corners_work
@@ -56,3 +64,40 @@ def _kept(step: Application) -> list[Fraction]:
     if not kept or min(kept) < 0 or max(kept) > 1:
         raise RefusedError("the probabilities must be at least one, each from 0 to 1")
     return kept
+
+
+def thresholded_counts(step: Application) -> tuple[str, ...]:
+    """Noisy counts of what somebody has, from a threshold on: the noise's pairs and (0, delta).
+
+    Proof: proofs/theory/partition_selection.md, Theorem 3.
+    """
+    step.axiom()
+    noise, scale = step.witness.words("noise"), step.witness.positive("scale")
+    cells, threshold = step.witness.whole("cells"), step.witness.whole("threshold", least=2)
+    delta = step.witness.rational("delta", least=0, most=1)
+    if noise not in {"gaussian", "laplace"}:
+        raise RefusedError("the rule knows gaussian and laplace noise")
+    gaussian = noise == "gaussian"
+    shift: Pair = DiscreteGaussianPair(scale**2, 1) if gaussian else DiscreteLaplacePair(scale, 1)
+    missed = FinitePair((delta, 1 - delta, delta * 0), (delta * 0, 1 - delta, delta))
+    step.expect(Pairs(((shift, cells), (missed, 1)), ((shift, cells), (missed, 1))))
+
+    def published() -> arb:
+        if gaussian:
+            return cells * normal_tail(ball((threshold - 2) / scale))
+        return cells * (-ball((threshold - 1) / scale)).exp() / (1 + (-ball(1 / scale)).exp())
+
+    require_at_most(published, partial(ball, delta), "the probability to publish what one has")
+    law = f"e^(-z^2/(2 {exact(scale)}^2))" if gaussian else f"e^(-|z|/{exact(scale)})"
+    query = (
+        "computes from the data a list of whole numbers, as long for every dataset, "
+        f"none of them negative, at most {cells} of which move, each by at most 1, between "
+        f"{step.conclusion.relation} neighbours"
+    )
+    released = (
+        f"adds whole noise of P(z) proportional to {law}, drawn anew for every coordinate and "
+        "independent of the data and of all other noise, and releases the sum alone of every "
+        f"number above 0 for which that is at least {threshold}, of the others that it is not, "
+        "and nothing else"
+    )
+    return (f"{query}, {released}",)

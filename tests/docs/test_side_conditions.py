@@ -71,6 +71,7 @@ from mechanisms import (
     SmoothBound,
     SmoothSensitivity,
     SphereLift,
+    ThresholdedCounts,
     UnaryEncoding,
 )
 from proofs.kernel import check
@@ -197,6 +198,7 @@ EXAMPLES: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
     "choice": lambda: ExponentialMechanism(epsilon=1, sensitivity=LInf(1)).guarantee(),
     "table": lambda: FiniteMechanism([[0.75, 0.25], [0.5, 0.5]]).guarantee(),
     "partitions": lambda: PartitionSelection(epsilon=2, delta=1e-7).guarantee(),
+    "published": lambda: ThresholdedCounts(scale=2, delta=1e-7).guarantee(),
     "counts": lambda: Histogram(scale=3, noise="laplace").guarantee(),
     "bits": lambda: UnaryEncoding(epsilon=1, categories=3).guarantee(),
     "largest": lambda: compose(*(m(epsilon=1).guarantee() for m in NOISY)),

@@ -15,6 +15,7 @@ from mechanisms import (
     PartitionSelection,
     PermuteAndFlip,
     ReportNoisyMax,
+    ThresholdedCounts,
 )
 from mechanisms.mechanism import Mechanism
 
@@ -48,6 +49,17 @@ def _permute_and_flip(given: ReleaseParameters) -> Mechanism[Relation]:
 def _partition_selection(given: ReleaseParameters) -> Mechanism[Relation]:
     return PartitionSelection(
         epsilon=given.values["epsilon"],
+        delta=given.values["delta"],
+        contributions=int(given.values["contributions"]),
+        relation=given.relation,
+    )
+
+
+def _thresholded_counts(given: ReleaseParameters) -> Mechanism[Relation]:
+    gaussian = "sigma" in given.values
+    return ThresholdedCounts(
+        scale=given.values["sigma" if gaussian else "scale"],
+        noise="gaussian" if gaussian else "laplace",
         delta=given.values["delta"],
         contributions=int(given.values["contributions"]),
         relation=given.relation,
@@ -105,6 +117,12 @@ KINDS: Mapping[str, Kind] = {
         forms=(("epsilon", "delta"),),
         defaults={"contributions": Fraction(1)},
         build=_partition_selection,
+    ),
+    "thresholded-counts": Kind(
+        words="noisy counts above a threshold",
+        forms=(("sigma", "delta"), ("scale", "delta")),
+        defaults={"contributions": Fraction(1)},
+        build=_thresholded_counts,
     ),
     "above-threshold": Kind(
         words="above a threshold",

@@ -23,7 +23,14 @@ from accountant.sensitivity import L1, L2, JointSensitivity
 from dpproof.errors import InputError
 from dpproof.pipeline.parse import parse
 from dpproof.pipeline.pipeline import Pipeline
-from mechanisms import Gaussian, Histogram, Laplace, ProposeTestRelease, compose
+from mechanisms import (
+    Gaussian,
+    Histogram,
+    Laplace,
+    ProposeTestRelease,
+    ThresholdedCounts,
+    compose,
+)
 
 NOISE = 'mechanism = "gaussian"\nnoise_multiplier = 2.0\n'
 BATCHES = 'sampling = { scheme = "poisson", batch = 256, population = 60000 }\n'
@@ -188,3 +195,12 @@ def test_refusals_say_where(stage: str, head: str, why: str) -> None:
     """Every combination without a meaning is refused by name."""
     with pytest.raises(InputError, match=why):
         pipeline(stage, head=head)
+
+
+def test_noisy_counts_above_a_threshold() -> None:
+    """Either noise, with what one record has published so rarely."""
+    laplace = ThresholdedCounts(scale=2, delta=1e-8, contributions=3)
+    normal = ThresholdedCounts(scale=4, noise="gaussian", delta=1e-8, contributions=3)
+    for words, mine in (("scale = 2.0", laplace), ("sigma = 4.0", normal)):
+        text = f'mechanism = "thresholded-counts"\n{words}\ndelta = 1e-8\ncontributions = 3\n'
+        assert guarantee(text).epsilon(delta=1e-6) == mine.guarantee().epsilon(delta=1e-6)

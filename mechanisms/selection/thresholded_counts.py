@@ -1,0 +1,202 @@
+"""Noisy counts of partitions, published if they reach a threshold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, Required, Unpack, final, overload
+
+import numpy as np
+
+from accountant import arguments
+from accountant.arguments import Number
+from accountant.errors import ParameterError
+from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.provenance import applied
+from accountant.guarantees.rounding import show
+from accountant.guarantees.theorem import Theorem
+from accountant.pairs.finite import FinitePair
+from accountant.pairs.product import Product
+from accountant.relation import AddRemove, R, Relation
+from mechanisms import parameters
+from mechanisms.mechanism import QueryArguments, QueryMechanism
+from mechanisms.noise.histogram import Histogram, Noise
+from mechanisms.outputs import Outputs
+from mechanisms.queries.query import Query, whole_values
+from mechanisms.samplers.enclosure import exp_minus, normal_two_tails
+from mechanisms.samplers.rng import Rng
+from mechanisms.samplers.sampler_arguments import scale as noise_scale
+from mechanisms.samplers.search import largest
+from mechanisms.selection.partition_selection import counted
+
+MECHANISM_THRESHOLDED_COUNTS: Final = Theorem(
+    rule="mechanism/thresholded-counts",
+    source="proofs/theory/partition_selection.md, Theorem 3",
+)
+_LEAST: Final = Fraction(1, 2**200)
+_BITS: Final = 512
+
+
+class _Arguments(QueryArguments, total=False):
+    scale: Required[Number]
+    delta: Required[Number]
+    noise: Noise
+    contributions: int
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class ThresholdedCounts(QueryMechanism[R]):
+    """Publish the noisy counts, at or above a threshold, of partitions that somebody has.
+
+    Partitions nobody has are never published and need not be listed. ``PartitionSelection`` says
+    more often yes for as much privacy; this one says how many, too.
+
+    Statement: with K = contributions, or 2 contributions under replace-one, neighbours are
+        dominated in both orders by K independent noise variables shifted by 1 and the pair of
+        (0, delta)-DP together: counts above 0 on both sides are post-processing of noisy counts,
+        and K partitions of a single record are published with probability at most delta.
+    Assumes: few cells; one shape; random bits; output alone.
+    Source: proofs/theory/partition_selection.md, Theorem 3; Korolova, Kenthapadi, Mishra & Ntoulas
+        (WWW 2009), for the mechanism.
+
+    Args:
+        scale: of the noise, in counts: sigma of discrete Gaussian noise, or the scale of discrete
+            Laplace noise.
+        delta: the largest probability to publish anything that a single record has, in
+            [2^-200, 1/2]; the threshold is the least that the proof allows for it.
+        noise: "laplace" or "gaussian", both on the whole numbers.
+        contributions: how many partitions one record has at most (``keys`` enforces it).
+        relation: the neighbouring relation.
+        query: data -> how many records have each partition, integers from 0; None when the data is
+            already those counts.
+    Outputs:
+        A noisy count for each partition, 0 where it is not published.
+    Raises:
+        ParameterError: a parameter outside its domain; on release, counts that are not integers
+            from 0.
+    Example:
+        >>> chosen = ThresholdedCounts(scale=2, delta=1e-6)
+        >>> chosen.threshold, chosen.release([0, 3, 1000])[:2].tolist()
+        (28, [0, 0])
+        >>> abs(chosen.keys([["here"]] * 1000 + [["there"]])["here"] - 1000) < 100
+        True
+    """
+
+    scale: Fraction
+    delta: Fraction
+    noise: Noise
+    contributions: int
+    relation: R
+    query: Query | None
+    threshold: int
+
+    @overload
+    def __init__(self: ThresholdedCounts[AddRemove], **given: Unpack[_Arguments]) -> None: ...
+    @overload
+    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
+
+    def __init__(
+        self,
+        *,
+        scale: Number,
+        delta: Number,
+        noise: Noise = "laplace",
+        contributions: int = 1,
+        relation: Relation = parameters.DEFAULT_RELATION,
+        query: Query | None = None,
+    ) -> None:
+        mass = arguments.probability(delta=delta)
+        if not _LEAST <= mass <= Fraction(1, 2):
+            raise ParameterError("delta", float(mass), "at least 2^-200 and at most 1/2")
+        self._state(
+            relation,
+            query,
+            scale=noise_scale(scale=scale),
+            delta=mass,
+            noise=noise,
+            contributions=arguments.count(contributions=contributions),
+        )
+        cells = self._noisy().cells
+        self._set(threshold=_threshold(self.scale, mass / cells, gaussian=noise == "gaussian"))
+
+    def guarantee(self) -> DominatingPair[R]:
+        """Shifts of the counts that move, and what is missed, the same in both directions."""
+        noisy = self._noisy().guarantee()
+        keep = 1 - self.delta
+        missed = FinitePair(p=(self.delta, keep, Fraction(0)), q=(Fraction(0), keep, self.delta))
+        pair = noisy.forward.joined(Product.of(missed))
+        derivation = applied(
+            MECHANISM_THRESHOLDED_COUNTS,
+            f"counts above 0, {self._noisy().cells} of which move by 1, with discrete "
+            f"{self.noise.capitalize()} noise of scale {show(self.scale)}, published from "
+            f"{self.threshold} on, which one record alone reaches with probability at most "
+            f"{show(self.delta)} ({self.relation})",
+            assumptions=noisy.derivation.assumptions,
+            noise=self.noise,
+            scale=self.scale,
+            cells=self._noisy().cells,
+            delta=self.delta,
+            threshold=self.threshold,
+        )
+        return DominatingPair(
+            forward=pair, backward=pair, relation=self.relation, derivation=derivation
+        )
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Noisy counts, 0 if not published: integers of shape (datasets, count, partitions)."""
+        counts = whole_values(self.query, datasets)
+        if counts.ndim != 2 or (counts < 0).any():
+            raise ParameterError("counts", counts.tolist(), "a list of integers, each at least 0")
+        noisy = self._noisy().draw(list(counts), count, rng)
+        return np.where((counts[:, np.newaxis] > 0) & (noisy >= self.threshold), noisy, 0)
+
+    def keys(self, records: Iterable[Iterable[str]], *, rng: Rng | None = None) -> dict[str, int]:
+        """Publish keys with their noisy counts, without a list of the possible ones.
+
+        This is one ``release`` on the counts of all keys there could be.
+
+        Args:
+            records: the keys of each; of more than ``contributions`` the first ones count.
+            rng: as for ``release``.
+        """
+        names, counts = counted(records, self.contributions)
+        if not names:
+            return {}
+        plain = ThresholdedCounts(
+            scale=self.scale,
+            delta=self.delta,
+            noise=self.noise,
+            contributions=self.contributions,
+            relation=self.relation,
+        )
+        said = np.asarray(plain.release(counts, rng=rng)).tolist()
+        return {key: size for key, size in zip(names, said, strict=True) if size}
+
+    def _noisy(self) -> Histogram[R]:
+        """Return the same noise on counts without a threshold."""
+        return Histogram(
+            scale=self.scale,
+            noise=self.noise,
+            contributions=self.contributions,
+            relation=self.relation,
+        )
+
+
+def _threshold(scale: Fraction, mass: Fraction, *, gaussian: bool) -> int:
+    """Return the least threshold, from 2, that a count of 1 is proved to reach so rarely."""
+
+    def often(noise: int) -> bool:
+        """Return whether the noise may be at least so large with more probability."""
+        if noise < 1:
+            return True
+        if gaussian:  # The tail of whole numbers is below that of real ones from noise - 1 on.
+            return Fraction(normal_two_tails((noise - 1) / scale)(_BITS)[1], 2 << _BITS) > mass
+        unit, step = 1 << _BITS, exp_minus(1 / scale)(_BITS)[0]
+        return Fraction(exp_minus(noise / scale)(_BITS)[1], unit + step) > mass
+
+    far = -math.log(float(mass))
+    guess = scale * Fraction(math.sqrt(2 * far) if gaussian else far)
+    return largest(often, max(int(guess), 0)) + 2

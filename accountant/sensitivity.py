@@ -16,11 +16,12 @@ from typing import final
 from accountant import arguments
 from accountant.arguments import Number
 from accountant.errors import ParameterError
+from accountant.readable import Readable
 from accountant.relation import Relation
 
 
 @dataclass(frozen=True, slots=True)
-class Sensitivity(ABC):
+class Sensitivity(Readable, ABC):
     """A bound on the norm of ``query(D) - query(D')`` over all neighbours, in data units."""
 
     value: Fraction
@@ -69,7 +70,7 @@ class LInf(Sensitivity):
 
 @final
 @dataclass(frozen=True, slots=True)
-class L2Contribution:
+class L2Contribution(Readable):
     """A bound on what one record contributes to a query that is a sum over the records.
 
     It says more than a sensitivity: the query's exact value is the sum, over the records of the
@@ -84,7 +85,7 @@ class L2Contribution:
         >>> from accountant.relation import AddRemove, ReplaceOne
         >>> clipped = L2Contribution(1)
         >>> clipped.under(AddRemove()), clipped.under(ReplaceOne())
-        (L2(value=Fraction(1, 1)), L2(value=Fraction(2, 1)))
+        (L2(1), L2(2))
     """
 
     value: Fraction
@@ -100,7 +101,7 @@ class L2Contribution:
 
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class Differences:
+class Differences(Readable):
     """The query moves by a vector in the convex hull of some vectors and their negatives.
 
     For noise whose size differs from direction to direction, of which no norm says enough.
@@ -124,7 +125,7 @@ class Differences:
 
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class JointSensitivity:
+class JointSensitivity(Readable):
     """Bounds on the sum of all absolute changes and on each of them: less than either says alone.
 
     Attributes:
@@ -132,7 +133,7 @@ class JointSensitivity:
         linf: on each, at most ``l1``.
     Example:
         >>> JointSensitivity.few(coordinates=3, each=2)
-        JointSensitivity(l1=Fraction(6, 1), linf=Fraction(2, 1))
+        JointSensitivity(l1=6, linf=2)
     """
 
     l1: Fraction

@@ -45,3 +45,8 @@ def __getattr__(name: str) -> object:
             value = globals()[name] = getattr(module, name)
             return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Every public name, so that an interactive shell completes those not asked for yet."""
+    return [*globals(), *__getattr__("__all__")]  # type: ignore[misc]  # a list of names

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 import mechanisms
 from accountant import arguments
 from accountant.guarantees.guarantee import Guarantee
+from accountant.readable import Readable
 from accountant.relation import R
 from accountant.run_counts.law import RunLaw
 from accountant.sampling.scheme import SamplingScheme
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from mechanisms.queries.score import Score
 
 
-class Mechanism(ABC, Generic[R]):
+class Mechanism(Readable, ABC, Generic[R]):
     """A randomised computation on data, together with what it guarantees.
 
     A mechanism is abstract or final, frozen, and generic over its neighbouring relation. Final

@@ -36,7 +36,7 @@ def require_sensitivity(sensitivity: object, *kinds: type[S]) -> S:
         ParameterError: a bare number, or another norm; says how to convert.
     Example:
         >>> require_sensitivity(L1(2), L1)
-        L1(value=Fraction(2, 1))
+        L1(2)
     """
     for kind in kinds:
         if isinstance(sensitivity, kind):

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TypeAlias, final
 
 from accountant.guarantees.theorem import Theorem
+from accountant.readable import shortened
 from accountant.run_counts.law import RunLaw
 
 Rows: TypeAlias = tuple[tuple[Fraction | int, ...], ...]
@@ -37,6 +38,10 @@ class Derivation:
     parameters: tuple[tuple[str, Parameter], ...] = ()
     conclusion: object = field(default=None, compare=False, repr=False)
     apart: int = field(init=False, compare=False, repr=False)
+
+    def __repr__(self) -> str:
+        """Return the rule and the statement; ``explain`` has everything that it rests on."""
+        return shortened(f"Derivation({self.rule}: {self.statement})")
 
     def __post_init__(self) -> None:
         """Set ``apart`` to that of the premises, times the size of a group."""

@@ -98,7 +98,9 @@ class DominatingPair(FaithfulPairGuarantee[R]):
             return f"dominated by a pair of {len(factors[0].pair.p)} outcomes"
         if total == 1:
             return f"dominated by {factors[0].pair!r}"
-        return f"dominated by a product of {total} pairs, {len(factors)} of them distinct"
+        if len(factors) == 1:
+            return f"dominated by {factors[0].pair!r}, {total} times"
+        return f"dominated by {total} pairs of {len(factors)} kinds"
 
     def to_pair(self) -> DominatingPair[R]:
         """Return the guarantee itself."""

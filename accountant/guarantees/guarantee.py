@@ -21,6 +21,7 @@ from accountant.guarantees.rounding import (
     ask_power,
     floats_around,
 )
+from accountant.readable import Readable
 from accountant.relation import AddRemove, R, Relation
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 DEFAULT_RELATION: Relation = AddRemove()
 
 
-class Guarantee(ABC, Generic[R]):
+class Guarantee(Readable, ABC, Generic[R]):
     """A statement about a mechanism's outputs on neighbouring datasets.
 
     Every question is about the worst pair of neighbours in the worse direction, and every

@@ -16,6 +16,7 @@ import numpy as np
 
 from accountant.arithmetic.enclosure import Complexes, Enclosure, Reals
 from accountant.bound import Bound
+from accountant.readable import Readable
 
 
 @final
@@ -80,7 +81,7 @@ class Exponentials:
     weights: Reals
 
 
-class Pair(ABC):
+class Pair(Readable, ABC):
     """A pair of distributions (P, Q). Final subclasses are frozen, hashable dataclasses.
 
     What has a default here claims nothing, so that leaving it out makes answers weaker only.

@@ -7,6 +7,9 @@ from typing import final
 
 from accountant.pairs.pair import Pair
 from accountant.pairs.subsampled_gaussian_product import bundled
+from accountant.readable import shortened
+
+_SHOWN = 3  # factors of a repr
 
 
 @final
@@ -17,6 +20,10 @@ class Factor:
     pair: Pair
     count: int
 
+    def __repr__(self) -> str:
+        """Return the pair and how often it is there."""
+        return f"{self.count} × {self.pair!r}" if self.count > 1 else repr(self.pair)
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -24,6 +31,12 @@ class Product:
     """A product of pairs: factors in order of first appearance, equal pairs merged."""
 
     factors: tuple[Factor, ...]
+
+    def __repr__(self) -> str:
+        """Return the first few factors."""
+        told = " + ".join(map(repr, self.factors[:_SHOWN]))
+        more = f" + … {len(self.factors)} in all" if len(self.factors) > _SHOWN else ""
+        return shortened(f"{told or 'nothing'}{more}")
 
     @staticmethod
     def of(*pairs: Pair) -> Product:

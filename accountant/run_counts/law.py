@@ -13,6 +13,7 @@ from accountant import arguments
 from accountant.arguments import Number
 from accountant.arithmetic.enclosure import Reals, log_exact, raised_up
 from accountant.errors import NotCertified, ParameterError
+from accountant.readable import Readable
 
 # Relative error of the mean and of the derivatives of the generating function, at an argument that
 # is exactly a float; the tests find at most a tenth of it. Soundness depends on it.
@@ -27,7 +28,7 @@ LEAST_PROBABILITY = Fraction(1, 10**300)
 _LONGEST = 1 << 26
 
 
-class RunLaw(ABC):
+class RunLaw(Readable, ABC):
     """The law of a number of runs that does not depend on the data.
 
     Final subclasses are frozen, hashable dataclasses with exact parameters.

@@ -8,11 +8,12 @@ from typing import final
 
 from accountant import arguments
 from accountant.arguments import Number
+from accountant.readable import Readable
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Poisson:
+class Poisson(Readable):
     """Every record enters independently with probability ``sampling_rate``.
 
     The batch size is random; a shuffled or fixed-size batch is a different scheme.

@@ -8,11 +8,12 @@ from typing import final
 
 from accountant import arguments
 from accountant.errors import ParameterError
+from accountant.readable import Readable
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class WithoutReplacement:
+class WithoutReplacement(Readable):
     """A uniformly random subset of exactly ``sample_size`` of the ``population_size`` records."""
 
     sample_size: int

@@ -11,6 +11,7 @@ import numpy as np
 
 from accountant.errors import ParameterError
 from accountant.guarantees.guarantee import Guarantee
+from accountant.readable import Readable
 from accountant.relation import R, require_same_relation
 from accountant.theorems.composition.compose import compose as compose_guarantees
 from mechanisms.mechanism import Mechanism
@@ -18,7 +19,7 @@ from mechanisms.outputs import Outputs, join
 from mechanisms.samplers.rng import Rng
 
 
-class FollowUp(ABC, Generic[R]):
+class FollowUp(Readable, ABC, Generic[R]):
     """A family of mechanisms on records, one for every output of another mechanism.
 
     Law: for every fixed output, ``guarantee`` is a statement about the distribution of what

@@ -59,7 +59,7 @@ class LabelPrivateHalfspaces(Mechanism[ReplaceLabel]):
         >>> from mechanisms.learning.covers.polygon import Polygon
         >>> learner = LabelPrivateHalfspaces(cover=Polygon(corners=64), epsilon=1)
         >>> learner.guarantee()
-        BoundedRange(stated_epsilon=Fraction(1, 1), relation=ReplaceLabel())
+        BoundedRange(stated_epsilon=1, relation=ReplaceLabel())
     """
 
     cover: Cover
@@ -143,7 +143,7 @@ class LabelPrivateDescent(Mechanism[ReplaceLabel]):
         ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
     Example:
         >>> LabelPrivateDescent(margin=0.1, steps=100, mu=0.5).guarantee()
-        GDP(mu_squared=Fraction(1, 4), relation=ReplaceLabel())
+        GDP(mu_squared=0.25, relation=ReplaceLabel())
     """
 
     margin: Number

@@ -20,6 +20,7 @@ from accountant import arguments
 from accountant.arguments import Number
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.rounding import sqrt_up
+from accountant.readable import Readable
 from accountant.relation import R
 from accountant.sensitivity import L1, L2, L2Contribution, LInf
 from mechanisms.combinators.composed import compose
@@ -36,7 +37,7 @@ from mechanisms.selection.exponential import ExponentialMechanism
 Watch = Callable[[NDArray[np.float64], NDArray[np.int64], float], NDArray[np.bool_]]
 
 
-class Stop(ABC):  # noqa: B024  # a rule overrides what it needs
+class Stop(Readable, ABC):  # a rule overrides what it needs
     """A rule that ends a run, or picks one of its states."""
 
     __slots__ = ()

@@ -76,6 +76,7 @@ def test_facade_has_everything_public() -> None:
     expected["Ledger"] = importlib.import_module("dpproof.ledger.ledger").Ledger
 
     assert list(facade.__all__) == sorted(facade.__all__)
+    assert set(facade.__all__) <= set(dir(facade))  # what interactive shells complete
     assert {name: getattr(facade, name) for name in facade.__all__} == expected
 
 

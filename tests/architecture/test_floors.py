@@ -31,6 +31,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "accountant": (
         "errors",
         "public_names",
+        "readable",
         "side_conditions",
         "arguments",
         "bound",

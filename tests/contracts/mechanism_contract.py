@@ -125,6 +125,14 @@ class MechanismContract(ABC):
             with pytest.raises(ParameterError, match=r"must be|at least|at most"):
                 pytest.fail(f"invalid()[{position}] was accepted: {construct()!r}")
 
+    def test_shows_itself_on_one_line(self) -> None:
+        """The repr of the mechanism, of its guarantee and of its derivation can be read."""
+        guarantee = self.mechanism().guarantee()
+        for one in (self.mechanism(), guarantee, guarantee.derivation):
+            assert repr(one).isprintable()
+            assert repr(one).startswith(type(one).__name__)
+            assert len(repr(one)) <= 300
+
     def test_is_an_immutable_value(self) -> None:
         """Equal parameters make equal, hashable, picklable mechanisms."""
         mechanism = self.mechanism()

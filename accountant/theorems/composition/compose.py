@@ -56,7 +56,7 @@ def compose(*parts: Guarantee[R], orders: Sequence[Number] | None = None) -> Gua
 
     Example:
         >>> compose(GDP(mu=3), GDP(mu=4))
-        GDP(mu_squared=Fraction(25, 1), relation=AddRemove())
+        GDP(mu_squared=25, relation=AddRemove())
     """
     required(parts, "compose")
     paired = [part for part in parts if isinstance(part, PairGuarantee)]

@@ -42,7 +42,7 @@ def restrict(guarantee: Guarantee[ReplaceOne]) -> Guarantee[ReplaceLabel]:
     Example:
         >>> from accountant import GDP, ReplaceOne
         >>> restrict(GDP(mu=1, relation=ReplaceOne()))
-        GDP(mu_squared=Fraction(1, 1), relation=ReplaceLabel())
+        GDP(mu_squared=1, relation=ReplaceLabel())
     """
     required_guarantee(guarantee)
     relation: object = guarantee.relation

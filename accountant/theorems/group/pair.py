@@ -56,7 +56,7 @@ def group_pair(guarantee: DominatingPair[R], *, size: int) -> DominatingPair[R]:
         >>> from fractions import Fraction
         >>> pair = DominatingPair(forward=Product.of(LaplacePair(epsilon=Fraction(1))))
         >>> group_pair(pair, size=3).forward.factors[0].pair
-        LaplacePair(epsilon=Fraction(3, 1))
+        LaplacePair(epsilon=3)
     """
     times = arguments.count(size=size)
     if times == 1:

@@ -37,7 +37,7 @@ def select(guarantee: Guarantee[R], runs: RunLaw) -> Guarantee[R]:
     Example:
         >>> from accountant.guarantees.gdp import GDP
         >>> select(GDP(mu=1), FixedRuns(count=1))
-        GDP(mu_squared=Fraction(1, 1), relation=AddRemove())
+        GDP(mu_squared=1, relation=AddRemove())
     """
     required_guarantee(guarantee)
     required_runs(runs)

@@ -9,12 +9,13 @@ import numpy as np
 
 from accountant import arguments as check
 from accountant.errors import ParameterError
+from accountant.readable import Readable
 from mechanisms.learning.grid import STATE_BITS, WIDEST, Vectors, unit_rows
 
 MOST_CANDIDATES: Final = 10**8
 
 
-class Cover(ABC):
+class Cover(Readable, ABC):
     """A public list of directions: a frozen value, its seed a field.
 
     A pick among them is private whatever they are, as long as they were fixed without looking at

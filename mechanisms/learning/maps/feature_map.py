@@ -15,6 +15,7 @@ from accountant import arguments as check
 from accountant.arguments import Number
 from accountant.errors import ParameterError
 from accountant.guarantees.guarantee import Guarantee
+from accountant.readable import Readable
 from accountant.theorems.composition.map_records import map_records
 from mechanisms.learning.grid import RECORD_BITS, WIDEST, Vectors, clipped_rows
 from mechanisms.learning.records import Records, as_records
@@ -23,7 +24,7 @@ from mechanisms.samplers.sampler_arguments import scale
 N = TypeVar("N", bound=Guarantee)  # type: ignore[type-arg]  # of any relation
 
 
-class FeatureMap(ABC):
+class FeatureMap(Readable, ABC):
     """A public function from rows to rows: a frozen value, its seed a field.
 
     For every fixed map that acts on one row at a time neighbours stay neighbours, so a learner on

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from accountant import arguments as check
 from accountant.errors import ParameterError
+from accountant.readable import Readable
 from mechanisms.learning.halfspace import signs
 from mechanisms.learning.records import as_records
 from mechanisms.learning.separators.spaces import Cube, Grid, Integers, Space
@@ -35,7 +36,7 @@ class Patterns:
     negative: Integers
 
 
-class Loss(ABC):
+class Loss(Readable, ABC):
     """A loss of a candidate at a record, an integer from 0 on; in [0, 1] unless said otherwise."""
 
     __slots__ = ()

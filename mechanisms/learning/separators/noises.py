@@ -11,6 +11,7 @@ from typing import Any, Final, final
 from numpy.typing import NDArray
 
 from accountant.guarantees.rounding import sqrt_up
+from accountant.readable import Readable
 from mechanisms.samplers import discrete_cube_norm, discrete_laplace, spherical_rounded
 from mechanisms.samplers.rng import Rng
 
@@ -31,7 +32,7 @@ class Shape:
     epsilon: Fraction
 
 
-class Law(ABC):
+class Law(Readable, ABC):
     """Integer noise whose mass changes by at most e^epsilon if every place moves by the shift."""
 
     __slots__ = ()

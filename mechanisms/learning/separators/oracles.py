@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accountant.errors import ParameterError
+from accountant.readable import Readable
 from mechanisms.learning.separators.losses import Loss, Patterns
 from mechanisms.learning.separators.spaces import Integers, Space
 from mechanisms.learning.separators.totals import halves, total_losses
@@ -61,7 +62,7 @@ class Problem:
         return int(total[0]) * self.unit + rest
 
 
-class Oracle(ABC):
+class Oracle(Readable, ABC):
     """What finds the best candidate."""
 
     __slots__ = ()

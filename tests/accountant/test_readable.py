@@ -1,0 +1,72 @@
+"""Short reprs."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import dpproof as dp
+from accountant.guarantees.pure_dp import PureDP
+from accountant.readable import Readable, readable
+
+NAMES = [
+    "AddRemove",
+    "Gaussian",
+    "L1",
+    "L2",
+    "Laplace",
+    "Poisson",
+    "PureDP",
+    "ReplaceOne",
+    "Subsampled",
+]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (dp.GDP(mu=0.5), "GDP(mu_squared=0.25, relation=AddRemove())"),
+        (dp.L2(Fraction(1, 3)), "L2(Fraction(1, 3))"),
+        (dp.Poisson(sampling_rate=0.01), "Poisson(sampling_rate=0.01)"),
+        (Fraction(1, 10**400), "≈1e-400"),
+        (Fraction(-(10**400) - 1, 3), "≈-1e+399"),
+        (Fraction(10**30 + 1, 3**40), "≈8.22526e+10"),
+        (tuple(range(2000)), "(0, 1, 2, … 2000 in all)"),
+        ((Fraction(1, 2),), "(0.5,)"),
+        (np.zeros((3, 2)), "<array of shape (3, 2)>"),
+        (len, "len"),
+        ("a" * 400, "'" + "a" * 298 + "…"),
+    ],
+)
+def test_texts(value: object, text: str) -> None:
+    """Numbers are shown as they are typed if that is short, and what is long by its start."""
+    assert readable(value) == text
+
+
+def test_what_is_typed_back_is_the_same() -> None:
+    """Exact numbers survive, so that a short repr makes an equal object."""
+    for value in (
+        dp.PureDP(epsilon=Fraction(0.1)),
+        dp.Gaussian(sigma=1.1, sensitivity=dp.L2(Fraction(2, 7)), relation=dp.ReplaceOne()),
+        dp.Laplace(scale=20, sensitivity=dp.L1(1)).subsample(dp.Poisson(sampling_rate=0.1)),
+    ):
+        text = repr(value).replace("stated_", "")
+        names = {name: getattr(dp, name) for name in NAMES} | {"Fraction": Fraction}
+        assert eval(text, names) == value  # noqa: S307  # our own text
+
+
+def test_a_repr_of_their_own_is_kept() -> None:
+    """Classes that write one, and those that are no dataclass, are left alone."""
+
+    class Own(Readable):
+        def __repr__(self) -> str:
+            return "own"
+
+    class Plain(Readable):
+        pass
+
+    assert repr(Own()) == "own"
+    assert repr(Plain()).startswith("<")
+    assert "derivation" not in repr(PureDP(epsilon=1))

@@ -60,6 +60,7 @@ PLAIN: Final = (
     "restrict/relation",
     "subsample/poisson",
     "subsample/gaussian-sum",
+    "subsample/positions",
     "subsample/without-replacement",
     "select/pure",
     "group/pure-dp",

@@ -12,7 +12,7 @@ from accountant.readable import shortened
 from accountant.run_counts.law import RunLaw
 
 Rows: TypeAlias = tuple[tuple[Fraction | int, ...], ...]
-Parameter: TypeAlias = Fraction | int | str | bool | RunLaw | Rows | tuple[Fraction, ...]
+Parameter: TypeAlias = Fraction | int | str | bool | RunLaw | Rows | tuple[Fraction | int, ...]
 
 
 @final

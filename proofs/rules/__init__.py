@@ -29,6 +29,7 @@ from proofs.rules import (
     objective_perturbation,
     partition_selection,
     propose_test_release,
+    repeated_positions,
     restrict,
     select,
     select_best_of_runs,
@@ -137,6 +138,7 @@ RULE_SETS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
         "samples": {
             "subsample/without-replacement": subsample.without_replacement,
             "subsample/gaussian-sum": subsample.gaussian_sum,
+            "subsample/positions": repeated_positions.repeated_positions,
             "convert/pair-unsampled": gdp_zcdp.forget_samples,
             "hockey-stick/sampled": hockey_stick.sampled,
         },

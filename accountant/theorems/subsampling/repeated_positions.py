@@ -26,7 +26,7 @@ REPEATED: Final = Theorem(
     rule="subsample/positions", source="proofs/theory/margins.md, section 6", lossless=False
 )
 
-_POINTS: Final = 600
+_POINTS: Final = 300
 # Soundness: errors of masses, of their sum, and of sums of profiles, are far below these.
 _SLACK: Final = 1e-9
 
@@ -50,7 +50,7 @@ def repeated_positions(
         records: n.
         draws: n_p of every phase, at least one.
     Returns:
-        A profile at 600 epsilons.
+        A profile at 300 epsilons.
     Raises:
         NotImplied: under add-remove, where records have no positions, or about groups.
         ParameterError: not GDP, or numbers that are not counts.
@@ -83,7 +83,7 @@ def repeated_positions(
         f"the mean profile of {guarantee.describe()} over how often a position is drawn",
         guarantee,
         records=size,
-        draws=(tuple(counts),),
+        draws=tuple(counts),
         assumptions=(REPEATED_POSITIONS(records=size), OWN_RANDOMNESS(), FIXED()),
     )
     return rederived(found, derivation)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accountant import GDP, NotCertified, ReplaceLabel, ReplaceOne, ZeroOut, group
+import proofs
+from accountant import GDP, ReplaceLabel, ReplaceOne, ZeroOut, group
 from accountant.errors import NotImplied, ParameterError
 from accountant.subsampling.occurrences import occurrences
 from accountant.theorems.subsampling.repeated_positions import repeated_positions
@@ -72,7 +73,7 @@ def test_one_draw_is_the_release_of_one_position() -> None:
 
 
 def test_refusals() -> None:
-    """Other notions, add-remove, groups and counts; a certificate says that it has no rule."""
+    """Other notions, add-remove, groups and counts."""
     one = GDP(mu=1, relation=ReplaceOne())
     wrong: Any = 3
     with pytest.raises(ParameterError):
@@ -86,5 +87,14 @@ def test_refusals() -> None:
     for bad in listed:
         with pytest.raises(ParameterError):
             repeated_positions(one, **{"records": 4, "draws": [1], **bad})
-    with pytest.raises(NotCertified, match="no rule"):
-        repeated_positions(one, records=4, draws=[1]).certify(delta=1e-6)
+
+
+def test_the_certificate_states_what_the_engine_does() -> None:
+    """Within 1e-6 of it, for positions drawn in several phases, and says how many are drawn."""
+    found = repeated_positions(GDP(mu=0.5, relation=ReplaceOne()), records=50, draws=[4, 2, 1])
+    verdict = proofs.check(found.certify(delta=1e-6))
+
+    assert isinstance(verdict, proofs.VerifiedUnder)
+    said = float(verdict.claim.split("(")[1].split(",")[0])
+    assert 0 <= said - found.epsilon(delta=1e-6).upper < 1e-6
+    assert "independently from 50, whatever the data: 4, 2, 1 of them" in verdict.assumptions[-1]

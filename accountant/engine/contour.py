@@ -284,9 +284,7 @@ def build(product: Product, saddle: Saddle, most: int = MAX_NODES) -> Contour:
             limit = nodes // 2
             continue
         break
-    found = zip(guess.moments, known.moments, strict=True)
-    if not all(true.lower in one and true.upper in one for one, true in found):
-        parts = smoothnesses(product, c, known.moments)
+    parts = smoothnesses(product, c, known.moments)  # the guess only placed the nodes
     log_moment = known.at(c)
     decay = float(log_decay(parts, np.array([step * (nodes - 1)]), tau)[0])
     unit, precise = unit_roundoff(cgf.value.dtype), s.astype(cgf.value.dtype)

@@ -193,11 +193,9 @@ def _merged(masses: Reals, widths: Reals) -> tuple[Reals, Reals]:
     """Merge layers of similar width, each group as narrow as its narrowest layer may be."""
     if not widths.size:
         return masses, widths
-    log_width = np.log(widths)
-    step = np.floor(log_width / _WIDTH - 1e-9)
-    step = np.maximum(step - (step.max() - _NARROW / _WIDTH), 0.0).astype(int)
-    least = math.floor(float(log_width.max()) / _WIDTH - 1e-9) - _NARROW / _WIDTH
-    total = np.bincount(step, weights=masses)
+    step = np.floor(np.log(widths) / _WIDTH)
+    least = step.max() - _NARROW / _WIDTH
+    total = np.bincount(np.maximum(step - least, 0.0).astype(int), weights=masses)
     kept = np.flatnonzero(total)
     kept = kept[kept > 0]
     return total[kept] * (1 - 1e-12), np.exp((least + kept) * _WIDTH) * (1 - 1e-9)

@@ -49,6 +49,13 @@ def test_true_claims_are_left_alone(epsilon: float, delta: float) -> None:
     assert not evidence.refuted, str(evidence)
 
 
+def test_a_claim_that_nothing_is_bet_against_stays_at_one() -> None:
+    """The largest wealth against far less privacy than there is is that of the start."""
+    evidence = watch(randomized_response(1.0, 0.0), (0.0, 1.0), (9.0, 0.5), samples=200, seed=1)
+
+    assert evidence.largest == 0.0
+
+
 def test_a_curve_is_refuted_as_a_whole() -> None:
     """Gaussian noise a tenth short of its claim takes a few thousand samples; mu is bounded."""
     evidence = watch(gaussian(0.9), (0.0, 1.0), GDP(mu=1), samples=20_000, seed=1)

@@ -113,13 +113,13 @@ def zcdp_witness(pair: DominatingPair[Any], rho: float) -> Object:
         named.append(("backward", pair.backward))
     if all(_own(one, 0.0) <= rho for _, one in named):
         return {"orders": []}
-    last, first = 1.0, 1.0
+    last, first = 2.0, 1.0
     while any(_own(one, last) > rho for _, one in named) and last < 1 / _SMALLEST:
         last *= 2.0
     while any(_cgf(one, first) > rho * first for _, one in named) and first > _SMALLEST:
         first *= 0.5
     grid = refined(
-        np.geomspace(first, last, _CELLS) if last > first else np.array([first, 2 * first]),
+        np.geomspace(first, last, _CELLS),
         lambda points: np.any([_above_line(one, points, rho) for _, one in named], axis=0),
         lambda left, right: np.sqrt(left * right),
     )

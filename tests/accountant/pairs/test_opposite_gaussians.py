@@ -79,6 +79,20 @@ class TestExtremeOppositeGaussians(TestOppositeGaussians):
         )
 
 
+@mpmath.workdps(40)  # type: ignore[untyped-decorator]  # mpmath has no types
+def test_profile_where_its_threshold_changes_formula() -> None:
+    """Next to the change in the arcsinh of the threshold it holds P - tQ of the best half-line."""
+    mu, q = mpmath.mpf(1), mpmath.mpf(1) / 5
+    epsilons = np.linspace(0.2, 1.2, 11)
+    pair = OppositeGaussiansPair(mu_squared=Fraction(1), sampling_rate=Fraction(1, 5))
+    for epsilon, lower, upper in zip(epsilons, *pair.profile(epsilons), strict=True):
+        t = mpmath.exp(epsilon)
+        sinh = (1 - q) / q * mpmath.exp(mu**2 / 2) * mpmath.sinh(epsilon / 2)
+        x = (epsilon / 2 + mpmath.asinh(sinh)) / mu
+        p, other = ((1 - q) * mpmath.ncdf(-x) + q * mpmath.ncdf(to - x) for to in (mu, -mu))
+        assert lower <= p - t * other <= upper
+
+
 @pytest.mark.parametrize("exponent", [1, 9, 80])
 @pytest.mark.parametrize("mu_squared", [Fraction(1, 100), Fraction(9)])
 @mpmath.workdps(50)  # type: ignore[untyped-decorator]  # mpmath has no types

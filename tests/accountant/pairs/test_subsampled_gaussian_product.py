@@ -18,7 +18,7 @@ from accountant.pairs.pair import Pair
 from accountant.pairs.product import Factor, Product
 from accountant.pairs.smoothness import log_decay
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
-from accountant.pairs.subsampled_gaussian_product import SubsampledGaussians, bundled
+from accountant.pairs.subsampled_gaussian_product import SubsampledGaussians, _merged, bundled
 from tests.accountant.pairs.builders import both
 from tests.contracts.pair_contract import Case, PairContract
 
@@ -133,6 +133,21 @@ def test_smoothness(*, removal: bool, c: float) -> None:
     assert (fallen <= bound + 1e-9).all()
     assert (1.05 * own <= bound).all()
     assert (bound <= 0.85 * own).all()
+
+
+def test_merged_layers_are_no_wider_than_any_that_they_stand_for() -> None:
+    """Also next to the ends of a group; up to a width, no mass is added, and little is lost."""
+    ends = np.exp(0.02 * np.arange(-40, 40, 3))
+    widths = np.concatenate([np.nextafter(ends, 0.0), ends, ends * (1 + 1e-10), ends * 1.01])
+    masses = 1.0 / np.arange(3, 3 + widths.size)
+    found, narrow = _merged(masses, widths)
+
+    for width in narrow:
+        assert found[narrow >= width].sum() <= masses[widths >= width].sum()
+        assert found[narrow >= width].sum() >= masses[widths >= 1.021 * width].sum() * (1 - 1e-9)
+    assert found.sum() == pytest.approx(masses.sum(), rel=1e-9)
+    assert [part.size for part in _merged(np.ones(2), np.array([1.0, 1e-20]))] == [1, 1]
+    assert not _merged(np.empty(0), np.empty(0))[0].size
 
 
 @pytest.mark.parametrize("removal", [True, False])

@@ -15,6 +15,7 @@ from proofs.pairs.gaussian import GaussianPair
 from proofs.pairs.laplace import LaplacePair
 from proofs.pairs.logistic import LogisticPair
 from proofs.pairs.pair import Pair
+from proofs.pairs.randomized_response import RandomizedResponsePair
 from proofs.sums.contour import Line, on_circle
 
 
@@ -64,10 +65,12 @@ def test_what_is_beyond_the_nodes_is_a_power_of_each_ceiling() -> None:
 
 
 SIZES = st.builds(Fraction, st.integers(1, 24), st.just(8))
+TELLING = RandomizedResponsePair(epsilon=Fraction(1), categories=3, infinite_mass=Fraction(1, 9))
 CLOSED = st.one_of(
     SIZES.map(GaussianPair),
     SIZES.map(LaplacePair),
     SIZES.map(LogisticPair),
+    st.just(TELLING),
 )
 
 

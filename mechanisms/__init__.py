@@ -183,6 +183,9 @@ if TYPE_CHECKING:
     from mechanisms.samplers.rng import ReplayRng as ReplayRng, SystemRng as SystemRng
     from mechanisms.selection.above_threshold import AboveThreshold as AboveThreshold
     from mechanisms.selection.exponential import ExponentialMechanism as ExponentialMechanism
+    from mechanisms.selection.gaussian_above_threshold import (
+        GaussianAboveThreshold as GaussianAboveThreshold,
+    )
     from mechanisms.selection.generalised_exponential import (
         GeneralisedExponential as GeneralisedExponential,
     )

@@ -26,6 +26,7 @@ PLAIN: Final = (
     "mechanism/report-noisy-max",
     "mechanism/permute-and-flip",
     "mechanism/above-threshold",
+    "mechanism/gaussian-above-threshold",
     "mechanism/logistic-objective-pure",
     "mechanism/gaussian-separator",
     "mechanism/separator-perturbation",

@@ -90,10 +90,12 @@ class Isoperimetric:
 
     def losses(self, count: int) -> list[float]:
         """Return about ``count`` losses, close to each other where much mass is. Heuristic."""
-        cells = []
-        for (left, high), (right, low) in pairwise(zip(self.breaks, self.loss, strict=True)):
-            mass = self.mass(right) - self.mass(left) + self.mass(right + 1) - self.mass(left + 1)
-            cells.append((float(high), float(low), max(float(mass), 0.0) ** (1 / 3)))
+        masses = [float(self.mass(x)) + float(self.mass(x + 1)) for x in self.breaks]
+        ends = list(zip(self.loss, masses, strict=True))
+        cells = [
+            (float(high), float(low), max(right - left, 0.0) ** (1 / 3))
+            for (high, left), (low, right) in pairwise(ends)
+        ]
         weights = [(high - low) ** (2 / 3) * root for high, low, root in cells]
         total = sum(weights) or 1.0  # 0 if only masses below all digits have other losses
         found = [float(self.loss[0]), float(self.loss[-1])]
@@ -132,8 +134,16 @@ def isoperimetric(lines: Iterable[Line]) -> Isoperimetric:
         return Isoperimetric(at, height, slope, tuple(place), breaks, _falling(loss))
 
 
-def finite_pair_above(curves: Sequence[Isoperimetric]) -> FinitePair:
+def finite_pair_above(
+    curves: Sequence[Isoperimetric], missed: Fraction = Fraction(0)
+) -> FinitePair:
     """Return a finite pair that dominates the pair of each curve.
+
+    Args:
+        curves: whose profiles H it is above.
+        missed: by how much more than F(x + 1), and how much less than F(x), the mass of an event
+            may get: then the profiles are H_t + missed min(1, t).
+
 
     Raises:
         ParameterError: the largest loss is above 16 nats, or below 10^-9.
@@ -153,27 +163,35 @@ def finite_pair_above(curves: Sequence[Isoperimetric]) -> FinitePair:
         for t in ratios[::-1]:
             worst = max(one.profile(_decimal(t)) for one in curves)
             exact = Fraction(worst + _RAISED) if t < ratios[-1] else Fraction(0)
-            lines.append((1 - t if t == ratios[0] else exact, t))
+            lines.append(((1 - t if t == ratios[0] else exact) + missed * min(t, Fraction(1)), t))
     return _walked(_polygon(lines))
 
 
 def _corners(lines: list[Line]) -> list[tuple[Fraction, Fraction]]:
-    """Return the corners of the least of the lines, by growing mass: a walk along the lines."""
-    left, right = min(lines), lines[0]
-    at, found = Fraction(0), [(Fraction(0), left[0])]
-    left = min(line for line in lines if line[0] == left[0])
-    while at < 1:
-        nearest, following = Fraction(1), left
-        for line in lines:
-            steeper = (left[1] - left[0]) - (line[1] - line[0])
-            if steeper > 0:
-                crossing = (line[0] - left[0]) / steeper
-                if at < crossing < nearest or (crossing == nearest and line[1] < following[1]):
-                    nearest, following = crossing, line
-        at, right = nearest, left
-        found.append((at, right[0] + (right[1] - right[0]) * at))
-        left = following
-    return found
+    """Return the corners of the least of the lines, by growing mass."""
+    kept: list[Line] = []
+    for line in sorted(set(lines), key=lambda one: (one[0] - one[1], one[0])):
+        if kept and _fall(line) == _fall(kept[-1]):
+            continue  # parallel, and not below
+        while len(kept) > 1 and _crossing(kept[-2], line) <= _crossing(kept[-2], kept[-1]):
+            kept.pop()
+        kept.append(line)
+    inner = [(_crossing(one, other), one) for one, other in pairwise(kept)]
+    return [
+        (Fraction(0), min(left for left, _ in kept)),
+        *((at, one[0] - _fall(one) * at) for at, one in inner if 0 < at < 1),
+        (Fraction(1), min(right for _, right in kept)),
+    ]
+
+
+def _fall(line: Line) -> Fraction:
+    """Return by how much a line falls from 0 to 1."""
+    return line[0] - line[1]
+
+
+def _crossing(one: Line, other: Line) -> Fraction:
+    """Return where a line crosses one that falls faster."""
+    return (other[0] - one[0]) / (_fall(other) - _fall(one))
 
 
 def _falling(losses: tuple[Decimal, ...]) -> tuple[Decimal, ...]:
@@ -189,8 +207,9 @@ def _polygon(lines: list[tuple[Fraction, Fraction]]) -> list[tuple[int, int]]:
 
     The tangents 1 - H - t a come by falling t; where two neighbours meet there is a corner, unless
     a third is above it. A corner is moved by one step at most, and lowered by as many as the
-    steepest slope can turn that into. Corners next to an end are cut off by the tangent that ends
-    there, followed to where all of them are passed; a chord in its place would be above them.
+    steepest slope can turn that into, but one at height 0. Corners next to an end are cut off by
+    the tangent that ends there, followed to where all of them are passed; a chord in its place
+    would be above them.
     """
     kept: list[tuple[Fraction, Fraction]] = []
     for line in lines:
@@ -203,14 +222,17 @@ def _polygon(lines: list[tuple[Fraction, Fraction]]) -> list[tuple[int, int]]:
         first = _height(kept[0], _SMALL)
         inner = [(_SMALL, first), *(corner for corner in inner if corner[1] < first)]
     if exact[-1][1] <= _SMALL:
-        last = 1 - _SMALL / kept[-1][1]
+        last = (1 - kept[-1][0] - _SMALL) / kept[-1][1]
         inner = [*(corner for corner in inner if corner[0] < last), (last, _SMALL)]
     found = [(0, _GRID)]
+    if kept[0][0]:
+        found.append((0, math.floor(_height(kept[0], Fraction(0)) * _GRID) - _LOWERED))
     for mass, height in inner:
         corner = math.floor(mass * _GRID), math.floor(height * _GRID) - _LOWERED
         if corner[0] > found[-1][0]:
             found.append(corner)
-    return [*found, (_GRID, 0)]
+    end = math.floor((1 - kept[-1][0]) / kept[-1][1] * _GRID)
+    return [*found, *([(end, 0)] if found[-1][0] < end < _GRID else []), (_GRID, 0)]
 
 
 def _meetings(

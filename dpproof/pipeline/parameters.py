@@ -40,6 +40,13 @@ PARAMETERS: Mapping[str, Parameter] = {
     "query_scale": Parameter(
         rule=POSITIVE, more_is_private=True, words="scale of the queries' noise"
     ),
+    "threshold_sigma": Parameter(
+        rule=POSITIVE, more_is_private=True, words="sigma of the threshold's noise"
+    ),
+    "query_sigma": Parameter(
+        rule=POSITIVE, more_is_private=True, words="sigma of the queries' noise"
+    ),
+    "queries": Parameter(rule=COUNT, more_is_private=False, whole=True, words="queries at most"),
     "cutoff": Parameter(rule=COUNT, more_is_private=False, whole=True, words="answers"),
     "sensitivity": Parameter(rule=POSITIVE, more_is_private=None, words="sensitivity"),
     "each": Parameter(rule=POSITIVE, more_is_private=None, words="largest change of a number"),

@@ -30,7 +30,7 @@ def _guess(minus_log: float) -> float:
 
 
 # |Z| = -ndtri(U/2); |dZ / d(log U)| is the Mills ratio of Z, at most sqrt(pi/2) = 1.2534.
-_HALF_NORMAL: Final = Magnitude(
+HALF_NORMAL: Final = Magnitude(
     quantile=_quantile,
     relative=margins.NDTRI,
     conditioning=1.26,
@@ -65,7 +65,7 @@ def gaussian_rounded(
         array([0, 1])
     """
     exact = sampler_arguments.scale(sigma=sigma)
-    return add_rounded(value, exact, granularity, _HALF_NORMAL, rng)
+    return add_rounded(value, exact, granularity, HALF_NORMAL, rng)
 
 
 def gaussian_rounded_rational(
@@ -79,4 +79,4 @@ def gaussian_rounded_rational(
         (3,)
     """
     exact = sampler_arguments.scale(sigma=sigma)
-    return add_rounded_rational(value, count, exact, _HALF_NORMAL, rng, granularity=granularity)
+    return add_rounded_rational(value, count, exact, HALF_NORMAL, rng, granularity=granularity)

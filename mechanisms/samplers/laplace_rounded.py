@@ -24,7 +24,7 @@ def _guess(minus_log: float) -> float:
     return max(0.0, minus_log)
 
 
-_EXPONENTIAL: Final = Magnitude(
+EXPONENTIAL: Final = Magnitude(
     quantile=_quantile,
     relative=margins.LIBM,
     conditioning=1.0,
@@ -60,4 +60,4 @@ def laplace_rounded(
         array([0, 1])
     """
     exact = sampler_arguments.scale(scale=scale)
-    return add_rounded(value, exact, granularity, _EXPONENTIAL, rng)
+    return add_rounded(value, exact, granularity, EXPONENTIAL, rng)

@@ -1,21 +1,26 @@
 """Ideal real numbers value + scale * noise that are compared, never rounded.
 
-The noise is Laplace or exponential: S E or E with E = -log U, U an ideal uniform and S a fair sign.
-Comparing two such numbers is deciding an inequality between logs of uniforms, of which further
-digits are drawn until it is certain; two of them are equal with probability 0.
+The noise is Laplace, exponential or normal: S M or M with M a falling function of U, an ideal
+uniform, -log U or the normal quantile of 1 - U/2, and S a fair sign. Comparing two such numbers is
+deciding an inequality between functions of uniforms, of which further digits are drawn until it is
+certain; two of them are equal with probability 0.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.samplers import margins, sampler_arguments
 from mechanisms.samplers.arrays import Integers, patched
+from mechanisms.samplers.enclosure import normal_two_tails
+from mechanisms.samplers.gaussian_rounded import HALF_NORMAL
+from mechanisms.samplers.laplace_rounded import EXPONENTIAL
 from mechanisms.samplers.rng import Rng
 from mechanisms.samplers.uniform import LazyUniform, Uniforms
 
@@ -24,11 +29,13 @@ _GUARD = 24
 _NEGATIVE = 63
 _NEAREST = "n"
 _HALF = Fraction(1, 2)
+Bracket: TypeAlias = "Callable[[int, int], tuple[Fraction, Fraction]]"
+"""(numerator, bits) -> rationals around the magnitude at U = numerator / 2^bits, in (0, 1]."""
 
 
 @final
 class NoisyReal:
-    """One number value + scale * E, E = -log U of a uniform whose digits are drawn when needed.
+    """One number value + scale * M, M of a uniform whose digits are drawn when needed.
 
     Example:
         >>> from mechanisms.samplers.rng import ReplayRng
@@ -39,12 +46,19 @@ class NoisyReal:
         True
     """
 
-    __slots__ = ("_scale", "_uniform", "_value")
+    __slots__ = ("_magnitude", "_scale", "_uniform", "_value")
 
-    def __init__(self, value: Fraction, scale: Fraction, uniform: LazyUniform) -> None:
+    def __init__(
+        self,
+        value: Fraction,
+        scale: Fraction,
+        uniform: LazyUniform,
+        magnitude: Bracket | None = None,
+    ) -> None:
         self._value = value
         self._scale = scale
         self._uniform = uniform
+        self._magnitude = magnitude or _minus_log
 
     def exceeds(self, other: NoisyReal) -> bool:
         """Return whether this number is above the other, for a number with another uniform."""
@@ -70,36 +84,53 @@ class NoisyReal:
         uniform = self._uniform.refine(bits)
         while uniform.prefix == 0:
             uniform.refine(uniform.bits + 1)
-        near = _minus_log(uniform.prefix + 1, uniform.bits)[0]
-        far = _minus_log(uniform.prefix, uniform.bits)[1]
+        near = self._magnitude(uniform.prefix + 1, uniform.bits)[0]
+        far = self._magnitude(uniform.prefix, uniform.bits)[1]
         ends = self._value + self._scale * near, self._value + self._scale * far
         return min(ends), max(ends)
 
 
 @final
 class NoisyReals:
-    """Many numbers values[i] + scale * noise[i], independent noise: Laplace if signed.
+    """Many numbers values[i] + scale * noise[i], independent: Laplace if signed, or normal.
 
     Attributes:
         near: binary64 approximations, shape (n,); infinite or nan where there is none.
         margin: bounds of their errors, shape (n,); nan or infinite where ``near`` is.
     """
 
-    __slots__ = ("_known", "_negative", "_scale", "_uniforms", "_values", "margin", "near")
+    __slots__ = (
+        "_exact",
+        "_known",
+        "_negative",
+        "_scale",
+        "_uniforms",
+        "_values",
+        "margin",
+        "near",
+    )
 
     def __init__(
-        self, values: NDArray[np.float64], scale: Fraction, rng: Rng, *, signed: bool
+        self,
+        values: NDArray[np.float64],
+        scale: Fraction,
+        rng: Rng,
+        *,
+        signed: bool,
+        normal: bool = False,
     ) -> None:
         self._values, self._scale = values, scale
+        law, self._exact = (HALF_NORMAL, _quantile) if normal else (EXPONENTIAL, _minus_log)
         self._uniforms = Uniforms(len(values), rng, spent=int(signed))
         top = (self._uniforms.first >> np.uint64(_NEGATIVE)).astype(np.bool_)
         self._negative = top & signed
         self._known: dict[int, NoisyReal] = {}
         factor = margins.nearest(scale)
         with np.errstate(all="ignore"):
-            noise = factor * np.maximum(-np.log(self._uniforms.approximation), 0.0)
+            noise = factor * np.maximum(law.quantile(self._uniforms.approximation), 0.0)
             self.near = values + np.where(self._negative, -noise, noise)
-            error = noise * (margins.LIBM + margins.ROUNDING) + 2 * margins.UNIFORM * factor
+            error = noise * (law.relative + margins.ROUNDING)
+            error += 2 * margins.UNIFORM * law.conditioning * factor
             self.margin = error + margins.ROUNDING * np.abs(self.near) + margins.UNDERFLOW
 
     def exact(self, index: int) -> NoisyReal:
@@ -107,7 +138,7 @@ class NoisyReals:
         if index not in self._known:
             scale = -self._scale if self._negative[index] else self._scale
             value = Fraction(float(self._values[index]))
-            self._known[index] = NoisyReal(value, scale, self._uniforms.lazy(index))
+            self._known[index] = NoisyReal(value, scale, self._uniforms.lazy(index), self._exact)
         return self._known[index]
 
 
@@ -200,3 +231,28 @@ def _minus_log(numerator: int, bits: int) -> tuple[Fraction, Fraction]:
     value = -Fraction(-man if sign else man) * Fraction(2) ** exp
     slack = value / (1 << (work - 9))
     return value - slack, value + slack
+
+
+def _quantile(numerator: int, bits: int) -> tuple[Fraction, Fraction]:
+    """Return rationals around the m with P(|Z| > m) = numerator / 2^bits, Z standard normal.
+
+    Newton's method finds a number next to it; the two ends are compared with the probability.
+    """
+    if numerator == 1 << bits:
+        return Fraction(0), Fraction(0)
+    from mpmath import mp  # noqa: PLC0415 - only the rare slow decisions need it
+
+    fine = 2 * bits + _GUARD
+    with mp.workprec(fine + _GUARD):
+        mass = mp.mpf(numerator) / mp.mpf(2) ** bits
+        root = mp.mpf(HALF_NORMAL.guess(float(-mp.log(mass))))
+        for _ in range(fine.bit_length()):
+            tail, density = mp.erfc(root / mp.sqrt(2)), 2 * mp.npdf(root)
+            root = max(root + (tail - mass) / density, root / 2)
+        near = Fraction(*mp.mpf(root).as_integer_ratio())
+    units, step = numerator << (fine - bits), Fraction(1, 1 << bits)
+    while True:
+        low, high = max(near - step, Fraction(0)), near + step
+        if normal_two_tails(low)(fine)[0] >= units >= normal_two_tails(high)(fine)[1]:
+            return low, high
+        step *= 2

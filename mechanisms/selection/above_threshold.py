@@ -147,7 +147,7 @@ class AboveThreshold(ScoreMechanism[R]):
             threshold_scale=noise_scale(threshold_scale=threshold_scale),
             query_scale=exact,
             cutoff=arguments.count(cutoff=cutoff),
-            threshold=_binary64(threshold),
+            threshold=binary64(threshold),
             gap=gap,
             granularity=power_of_two(granularity=grid)[0],
         )
@@ -185,7 +185,7 @@ class AboveThreshold(ScoreMechanism[R]):
             bars = np.full(size, float(self.threshold))
             bar = NoisyReals(bars, self.threshold_scale, rng, signed=True)
             values = NoisyReals(np.tile(row, size), self.query_scale, rng, signed=True)
-            found = _first(exceeding(values, bar, len(row)), self.cutoff)
+            found = first_above(exceeding(values, bar, len(row)), self.cutoff)
             if not self.gap:
                 return found
             starts = len(row) * np.arange(size).reshape(-1, *[1] * (found.ndim - 1))
@@ -216,8 +216,15 @@ class AboveThreshold(ScoreMechanism[R]):
         return Product.of(pair), Product.of(pair)
 
 
-def _binary64(threshold: Number) -> Fraction:
-    """Return a threshold that binary64 holds exactly, as it does the queries' values."""
+def binary64(threshold: Number) -> Fraction:
+    """Return a threshold that binary64 holds exactly, as it does the queries' values.
+
+    Raises:
+        ParameterError: another one.
+    Example:
+        >>> binary64(0.1) == Fraction(0.1)
+        True
+    """
     exact = arguments.real(threshold=threshold)
     if not -(2**1023) <= exact <= 2**1023 or Fraction(float(exact)) != exact:
         allowed = "exactly a binary64 number of at most 2^1023 in size"
@@ -225,8 +232,13 @@ def _binary64(threshold: Number) -> Fraction:
     return exact
 
 
-def _first(above: NDArray[np.bool_], cutoff: int) -> NDArray[np.int64]:
-    """Return the positions of the first ``cutoff`` True of each row, -1 where there are fewer."""
+def first_above(above: NDArray[np.bool_], cutoff: int) -> NDArray[np.int64]:
+    """Return the positions of the first ``cutoff`` True of each row, -1 where there are fewer.
+
+    Example:
+        >>> first_above(np.array([[False, True], [False, False]]), 1)
+        array([ 1, -1])
+    """
     if cutoff == 1:
         return np.where(above.any(axis=1), above.argmax(axis=1), -1).astype(np.int64)
     found = np.full((len(above), cutoff), -1, dtype=np.int64)

@@ -36,11 +36,33 @@ def above_threshold(step: Application) -> tuple[str, ...]:
     curves = [_rising(first, second)] if monotone else [_any_way(first, second)]
     if monotone:
         curves.append([(right, left) for left, right in curves[0]])
+    compare(step, curves, both_orders=not rising)
+    scales = threshold, query, sensitivity
+    return _words(step, cutoff, scales, monotone=monotone, rising=rising, gap=gap)
+
+
+def compare(
+    step: Application,
+    curves: list[list[Line]],
+    *,
+    both_orders: bool,
+    missed: Fraction = Fraction(0),
+) -> None:
+    """Compare the finite pairs of a conclusion with the profiles of curves, at every corner.
+
+    Args:
+        step: what concludes one finite pair, once, in each direction.
+        curves: lists of lines; every one is compared, or the first with the forward pair, the
+            second with the backward one.
+        both_orders: whether every curve is compared with either pair.
+        missed: the profiles are those of the curves and missed min(1, t).
+    """
     claim, listed = step.concludes(Pairs), [corners(lines) for lines in curves]
     every = [each_precision(partial(_cells, one)) for one in listed]
     price = VALUE + PER_COMPARISON * sum(2 * len(one) for one in listed)
     orders = [(claim.forward, every), (claim.backward, every)]
-    if rising:
+    if not both_orders:
+        price = (price + 1) // 2  # each pair is compared with one of the two
         orders = [(claim.forward, every[:1]), (claim.backward, every[1:])]
     elif claim.forward == claim.backward:
         orders = orders[:1]
@@ -48,11 +70,12 @@ def above_threshold(step: Application) -> tuple[str, ...]:
         pair = alone(product, "concludes")
         step.budget.spend(corners_work(pair) + price * (len(pair.p) + 1))
         for t, allowed in pair.corners():
+            left = allowed - missed * min(t, Fraction(1))
             for table in tables:
                 bound = partial(_profile, table, t)
-                require_at_most(bound, partial(ball, allowed), f"the profile at ratio {show(t)}")
-    scales = threshold, query, sensitivity
-    return _words(step, cutoff, scales, monotone=monotone, rising=rising, gap=gap)
+                require_at_most(bound, partial(ball, left), f"the profile at ratio {show(t)}")
+        if pair.infinite < missed:
+            raise RefusedError("the infinite mass is below what is missed")
 
 
 def _any_way(threshold: Fraction, query: Fraction) -> list[Line]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
@@ -57,6 +58,7 @@ from mechanisms import (
     ExponentialMechanism,
     FiniteMechanism,
     Gaussian,
+    GaussianAboveThreshold,
     GaussianSeparator,
     Grid,
     Histogram,
@@ -154,6 +156,11 @@ def _threshold(*, monotone: bool) -> Guarantee[Any]:
     return AboveThreshold(threshold_scale=1, query_scale=2, monotone=monotone).guarantee()
 
 
+def _normal_threshold(flag: str) -> Guarantee[Any]:
+    flags: dict[str, Any] = {} if flag == "any" else {flag: True}
+    return GaussianAboveThreshold(threshold_sigma=5, query_sigma=9, queries=4, **flags).guarantee()
+
+
 def _spent(budget: PrivacyFilter[Any], *parts: Guarantee[Any]) -> Guarantee[Any]:
     for part in parts:
         budget.spend(part)
@@ -201,6 +208,10 @@ EXAMPLES: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
     "choice": lambda: ExponentialMechanism(epsilon=1, sensitivity=LInf(1)).guarantee(),
     "table": lambda: FiniteMechanism([[0.75, 0.25], [0.5, 0.5]]).guarantee(),
     "partitions": lambda: PartitionSelection(epsilon=2, delta=1e-7).guarantee(),
+    **{
+        f"normal threshold {flag}": functools.partial(_normal_threshold, flag)
+        for flag in ("any", "monotone", "rising")
+    },
     "published": lambda: ThresholdedCounts(scale=2, delta=1e-7).guarantee(),
     "counts": lambda: Histogram(scale=3, noise="laplace").guarantee(),
     "bits": lambda: UnaryEncoding(epsilon=1, categories=3).guarantee(),

@@ -11,6 +11,7 @@ from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters
 from mechanisms import (
     AboveThreshold,
     ExponentialMechanism,
+    GaussianAboveThreshold,
     MagnitudeBound,
     PartitionSelection,
     PermuteAndFlip,
@@ -79,6 +80,19 @@ def _above_threshold(given: ReleaseParameters) -> Mechanism[Relation]:
     )
 
 
+def _gaussian_above_threshold(given: ReleaseParameters) -> Mechanism[Relation]:
+    return GaussianAboveThreshold(
+        threshold_sigma=given.values["threshold_sigma"],
+        query_sigma=given.values["query_sigma"],
+        queries=int(given.values["queries"]),
+        sensitivity=LInf(given.values["sensitivity"]),
+        cutoff=int(given.values["cutoff"]),
+        monotone=bool(given.values["monotone"]),
+        rising=bool(given.values["rising"]),
+        relation=given.relation,
+    )
+
+
 def _magnitude_bound(given: ReleaseParameters) -> Mechanism[Relation]:
     # How many values may exceed the bound, and which bounds are tried, costs nothing.
     return MagnitudeBound(
@@ -130,6 +144,13 @@ KINDS: Mapping[str, Kind] = {
         defaults={"cutoff": Fraction(1), "rising": Fraction(0), "gap": Fraction(0), **_EITHER_WAY},
         norms=("linf",),
         build=_above_threshold,
+    ),
+    "gaussian-above-threshold": Kind(
+        words="above a threshold, by normal noise",
+        forms=(("threshold_sigma", "query_sigma", "queries", "sensitivity"),),
+        defaults={"cutoff": Fraction(1), "rising": Fraction(0), **_EITHER_WAY},
+        norms=("linf",),
+        build=_gaussian_above_threshold,
     ),
     "magnitude-bound": Kind(
         words="bound of the values' size",

@@ -204,3 +204,12 @@ def test_noisy_counts_above_a_threshold() -> None:
     for words, mine in (("scale = 2.0", laplace), ("sigma = 4.0", normal)):
         text = f'mechanism = "thresholded-counts"\n{words}\ndelta = 1e-8\ncontributions = 3\n'
         assert guarantee(text).epsilon(delta=1e-6) == mine.guarantee().epsilon(delta=1e-6)
+
+
+def test_normal_noise_above_a_threshold() -> None:
+    """With a bound on the number of queries, which costs."""
+    text = (
+        'mechanism = "gaussian-above-threshold"\nthreshold_sigma = 10\nquery_sigma = 20\n'
+        "queries = 100\nsensitivity = 1\n"
+    )
+    assert guarantee(text).epsilon(delta=1e-6).upper == pytest.approx(0.934, abs=1e-3)

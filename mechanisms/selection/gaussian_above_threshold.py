@@ -1,0 +1,209 @@
+"""AboveThreshold with normal noise, for a number of queries that is bounded in advance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, Required, Unpack, final, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountant import arguments
+from accountant.arguments import Number
+from accountant.errors import ParameterError
+from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.provenance import applied
+from accountant.guarantees.rounding import show
+from accountant.guarantees.theorem import Theorem
+from accountant.pairs.gaussian_threshold import Tangents, gaussian_threshold_pairs, tangents
+from accountant.pairs.product import Product
+from accountant.relation import AddRemove, R, Relation
+from accountant.sensitivity import LInf
+from accountant.side_conditions import MONOTONE, RISING
+from mechanisms import parameters
+from mechanisms.mechanism import QueryArguments
+from mechanisms.outputs import Outputs
+from mechanisms.queries.query import Query
+from mechanisms.samplers.noisy_reals import NoisyReals, exceeding
+from mechanisms.samplers.rng import Rng
+from mechanisms.samplers.sampler_arguments import scale as noise_scale
+from mechanisms.selection.above_threshold import binary64, first_above
+from mechanisms.selection.scores import UNIT, ScoreMechanism, in_parts, read_scores
+
+MECHANISM_GAUSSIAN_ABOVE_THRESHOLD: Final = Theorem(
+    rule="mechanism/gaussian-above-threshold",
+    source="proofs/theory/above_threshold.md, Theorems 5 and 6",
+)
+_MOST: Final = 10**12
+
+
+class _Arguments(QueryArguments, total=False):
+    threshold_sigma: Required[Number]
+    query_sigma: Required[Number]
+    queries: Required[int]
+    sensitivity: LInf
+    cutoff: int
+    monotone: bool
+    rising: bool
+    threshold: Number
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class GaussianAboveThreshold(ScoreMechanism[R]):
+    """Release the positions of the first queries whose noisy value is above a noisy threshold.
+
+    As ``AboveThreshold``, with normal noise, and a public bound on the number of queries: without
+    one there is no small delta. Normal noise has lighter tails, so over many uses it costs less.
+
+    Statement: if no query moves by more than Delta between neighbours, both orders are dominated by
+        a finite pair above the isoperimetric bound of ``gaussian_threshold_pairs`` with a =
+        Delta/threshold_sigma and b = Delta/query_sigma.
+    Assumes: sensitivity; one shape; random bits; output alone; monotone scores (if monotone);
+        rising queries (if rising).
+    Source: proofs/theory/above_threshold.md, Theorems 5 and 6; the mechanism is that of Zhu & Wang
+        (NeurIPS 2020), Algorithm 2.
+
+    Args:
+        threshold_sigma: standard deviation of the threshold's noise, in the queries' unit, in
+            [2^-300, 2^300].
+        query_sigma: of every query's noise.
+        queries: how many queries there are at most, 1 to 10^12; public.
+        sensitivity: LInf, in the queries' unit: every query's exact value moves by at most this
+            between neighbours.
+        cutoff: after how many queries above the threshold to stop, at most ``queries``.
+        monotone: claim that no two queries move in opposite directions between neighbours.
+        rising: claim that a further record moves no query down; it includes ``monotone``.
+        threshold: public, in the queries' unit, a binary64 number of at most 2^1023 in size.
+        relation: the neighbouring relation that ``sensitivity`` speaks of.
+        query: data -> the values of all queries; None when the data is already the values.
+    Raises:
+        ParameterError: a parameter outside its domain, or so little noise that the largest loss of
+            the pair, far in its tails, is above 16 nats; on release, values that are not a
+            sequence of finite numbers, or more of them than ``queries``.
+    Example:
+        >>> alarm = GaussianAboveThreshold(
+        ...     threshold_sigma=10, query_sigma=20, queries=100, threshold=500
+        ... )
+        >>> alarm.release([-1000, 2000, 3000])
+        1
+    """
+
+    threshold_sigma: Fraction
+    query_sigma: Fraction
+    queries: int
+    sensitivity: LInf
+    cutoff: int
+    monotone: bool
+    rising: bool
+    threshold: Fraction
+    relation: R
+    query: Query | None
+
+    @overload
+    def __init__(self: GaussianAboveThreshold[AddRemove], **given: Unpack[_Arguments]) -> None: ...
+    @overload
+    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
+
+    def __init__(
+        self,
+        *,
+        threshold_sigma: Number,
+        query_sigma: Number,
+        queries: int,
+        sensitivity: LInf = UNIT,
+        cutoff: int = 1,
+        monotone: bool = False,
+        rising: bool = False,
+        threshold: Number = 0,
+        relation: Relation = parameters.DEFAULT_RELATION,
+        query: Query | None = None,
+    ) -> None:
+        if not isinstance(rising, bool):
+            raise ParameterError("rising", rising, "must be True or False")
+        most, stop = arguments.count(queries=queries), arguments.count(cutoff=cutoff)
+        if not stop <= most <= _MOST:
+            raise ParameterError("queries", queries, f"at least the cut-off and at most {_MOST}")
+        self._state_scores(
+            sensitivity,
+            relation,
+            query,
+            monotone=monotone if not rising else True,
+            rising=rising,
+            threshold_sigma=noise_scale(threshold_sigma=threshold_sigma),
+            query_sigma=noise_scale(query_sigma=query_sigma),
+            queries=most,
+            cutoff=stop,
+            threshold=binary64(threshold),
+        )
+        self._pairs()
+
+    def guarantee(self) -> DominatingPair[R]:
+        """The pair of the isoperimetric bound, the same in both directions unless rising."""
+        at = self._tangents()
+        derivation = applied(
+            MECHANISM_GAUSSIAN_ABOVE_THRESHOLD,
+            f"the first {self.cutoff} of at most {self.queries} queries above a threshold, with "
+            f"normal noise of sigma {show(self.threshold_sigma)} on the threshold and "
+            f"{show(self.query_sigma)} on queries of sensitivity "
+            f"{show(self.sensitivity.value)} ({self.relation})",
+            assumptions=self._assumptions(),
+            threshold_sigma=self.threshold_sigma,
+            query_sigma=self.query_sigma,
+            queries=self.queries,
+            sensitivity=self.sensitivity.value,
+            cutoff=self.cutoff,
+            monotone=self.monotone,
+            rising=self.rising,
+            near=at.near,
+            deep=at.deep,
+            levels=at.levels,
+        )
+        forward, backward = self._pairs()
+        return DominatingPair(
+            forward=forward, backward=backward, relation=self.relation, derivation=derivation
+        )
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Positions from 0, -1 where there is none: int64 of shape (datasets, count).
+
+        With a cut-off above 1 the shape is (datasets, count, cutoff), positions growing.
+        """
+        rows = read_scores(self.query, datasets)
+        if rows.shape[1] > self.queries:
+            raise ParameterError("queries", self.queries, f"at least {rows.shape[1]}, as given")
+
+        def some(row: NDArray[np.float64], size: int) -> Outputs:
+            bars = np.full(size, float(self.threshold))
+            bar = NoisyReals(bars, self.threshold_sigma, rng, signed=True, normal=True)
+            values = np.tile(row, size)
+            noisy = NoisyReals(values, self.query_sigma, rng, signed=True, normal=True)
+            return first_above(exceeding(noisy, bar, len(row)), self.cutoff)
+
+        return in_parts(rows, count, some)
+
+    def _assumptions(self) -> tuple[str, ...]:
+        """Return what is taken for granted."""
+        found = parameters.assumptions(self.sensitivity, self.relation)
+        if self.rising:
+            return (*found, RISING())
+        return (*found, MONOTONE()) if self.monotone else found
+
+    def _tangents(self) -> Tangents:
+        """Return where the bound is replaced by tangents."""
+        return tangents(queries=self.queries, cutoff=self.cutoff, monotone=self.monotone)
+
+    def _pairs(self) -> tuple[Product, Product]:
+        """Return the dominating pairs; refuse scales whose losses are out of reach."""
+        both = gaussian_threshold_pairs(
+            threshold=self.sensitivity.value / self.threshold_sigma,
+            query=self.sensitivity.value / self.query_sigma,
+            queries=self.queries,
+            cutoff=self.cutoff,
+            monotone=self.monotone,
+            rising=self.rising,
+            at=self._tangents(),
+        )
+        return Product.of(both[0]), Product.of(both[1])

@@ -1,0 +1,144 @@
+"""AboveThreshold with normal noise: a finite pair above its isoperimetric bound, by tangents."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil, isqrt
+from typing import Final
+
+from flint import arb, ctx
+
+from proofs.balls.arithmetic import ball, exact, lower_units, normal_tail
+from proofs.balls.isoperimetric import Line
+from proofs.errors import RefusedError
+from proofs.limits import VALUE
+from proofs.logic.rule import Application
+from proofs.logic.statement import SYMMETRIC
+from proofs.rules.above_threshold import compare
+
+_BITS: Final = 300  # of the tangents' heights, rounded up
+_PRECISION: Final = 512
+_SMALLEST: Final = Fraction(1, 1 << 100)  # smaller masses are missed
+_STEEPEST: Final = 17
+_POINTS: Final = 400  # at most, of each list
+_WIDEST: Final = 20  # of a point
+
+
+def gaussian_above_threshold(step: Application) -> tuple[str, ...]:
+    """Finite pairs above the bound. Proof: proofs/theory/above_threshold.md, Theorems 5 and 6."""
+    step.axiom()
+    names = ("threshold_sigma", "query_sigma", "sensitivity")
+    first, second, moved = (step.witness.positive(name) for name in names)
+    cutoff, queries = step.witness.whole("cutoff"), step.witness.whole("queries")
+    monotone, rising = step.witness.flag("monotone"), step.witness.flag("rising")
+    if cutoff > queries:
+        raise RefusedError("more answers than queries")
+    if rising and not monotone:
+        raise RefusedError("queries that rise together are monotone")
+    if monotone and step.conclusion.relation in SYMMETRIC:
+        raise RefusedError("queries are not monotone under a symmetric relation")
+    near, deep, levels = (_points(step, name) for name in ("near", "deep", "levels"))
+    if len(near) != len(deep):
+        raise RefusedError("as many points near as deep")
+    step.budget.spend(VALUE * (2 * len(near) + len(levels)))
+    a, b = moved / first, moved / second
+    lines: list[Line] = []
+    for z, beyond in zip(near, deep, strict=True):
+        lines += _tangents(a, b, (queries, cutoff), (z, beyond), monotone=monotone)
+    for k, z in enumerate(levels):
+        low, slope = b * queries * _tail(z), b * cutoff * z
+        start, end = _level(k // 3, monotone=monotone)
+        lines.append((low + slope * start, low + slope * end))
+    back = [(right, left) for left, right in lines]
+    curves = [lines, back] if monotone else [lines + back]
+    missed = max(_floor(one) for one in curves)
+    compare(step, curves, both_orders=not rising, missed=missed)
+    between = f"{exact(moved)} between {step.conclusion.relation} neighbours"
+    return _words((first, second), (queries, cutoff), between, monotone=monotone, rising=rising)
+
+
+def _points(step: Application, name: str) -> tuple[Fraction, ...]:
+    """Read where tangents are taken: anywhere at or above 0."""
+    found = step.witness.rationals(name)
+    if not 0 < len(found) <= _POINTS or min(found) < 0 or max(found) > _WIDEST:
+        raise RefusedError(f"{name} must be 1 to {_POINTS} numbers from 0 to {_WIDEST}")
+    return found
+
+
+def _tangents(
+    a: Fraction,
+    b: Fraction,
+    sizes: tuple[int, int],
+    at: tuple[Fraction, Fraction],
+    *,
+    monotone: bool,
+) -> list[Line]:
+    """Return tangents above 2b J(cp) + a I(p), or b J(c(1 - p)) + a I(p) and b J(cp), and I."""
+    (n, c), (z, beyond) = sizes, at
+    one, many = (_tail(z), z), (n * _tail(beyond), c * beyond)
+    flat = b * Fraction(isqrt(n << 128) + 1, 1 << 64)
+    found = [_climbing(flat * one[0], flat * one[1])]
+    if not monotone:
+        low, slope = (2 * b * m + a * i for m, i in zip(many, one, strict=True))
+        return [*found, _climbing(low, slope)]
+    low, slope = (b * m + a * i for m, i in zip(many, one, strict=True))
+    found += [found[0][::-1], _climbing(low, slope)[::-1]]
+    return [*found, _climbing(b * many[0], b * many[1])]
+
+
+def _climbing(height: Fraction, slope: Fraction) -> Line:
+    """Return a line by its height at 0 and its slope."""
+    return height, height + slope
+
+
+def _level(level: int, *, monotone: bool) -> Line:
+    """Return a line of mu, or of m, by its ends."""
+    if not monotone:
+        return _climbing(Fraction(2, 3 << level), Fraction(level))
+    if level == 0:
+        return Fraction(0), Fraction(1)
+    low = Fraction(1, 1 << level)
+    return low + level - 1, low
+
+
+def _floor(lines: list[Line]) -> Fraction:
+    """Add a line through either end to the lines, and return the mass that is missed below them."""
+    starts = min(left + (right - left) * _SMALLEST for left, right in lines) / _SMALLEST
+    ends = min(right + (left - right) * _SMALLEST for left, right in lines) / _SMALLEST
+    if max(starts, ends) > _STEEPEST:
+        raise RefusedError(f"losses above {_STEEPEST}")
+    lines += [(Fraction(0), starts), (ends, Fraction(0))]
+    return _SMALLEST * Fraction(3) ** ceil(max(starts, ends))
+
+
+def _tail(z: Fraction) -> Fraction:
+    """Return E(Z - z)+ of a standard normal Z, rounded up to 300 bits."""
+    with ctx.workprec(_PRECISION):
+        x = ball(z)
+        value = (-x * x / 2).exp() / (2 * arb.pi()).sqrt() - x * normal_tail(x)
+        return Fraction(-lower_units(-value, _BITS), 1 << _BITS)
+
+
+def _words(
+    sigmas: tuple[Fraction, Fraction],
+    sizes: tuple[int, int],
+    moves: str,
+    *,
+    monotone: bool,
+    rising: bool,
+) -> tuple[str, ...]:
+    """Return what is taken for granted of the mechanism."""
+    first, second = map(exact, sigmas)
+    law = "drawn anew for every coordinate and independent of the data and of all other noise"
+    runs = (
+        f"adds Gaussian noise of mean 0 and standard deviation {first} to one threshold, once, and "
+        f"Gaussian noise of mean 0 and standard deviation {second}, {law}, to the values of at "
+        f"most {sizes[0]} queries, a list of numbers, as long for every dataset, each moving by at "
+        f"most {moves}, compares one sum after the other with the noisy threshold until {sizes[1]} "
+        "were above, and releases which sums were above and "
+        "nothing else"
+    )
+    together = "has no two queries that move in opposite directions between two neighbours"
+    if rising:
+        together = "has no query that is smaller on the dataset that has what the other lacks"
+    return (runs, together) if monotone else (runs,)

@@ -17,6 +17,7 @@ from accountant.arithmetic.enclosure import (
     from_swapped,
     joined,
     log_down,
+    log_exact,
     log_up,
     up,
 )
@@ -74,3 +75,17 @@ def test_divergences_from_those_of_the_swapped_pair(delta: float, epsilon: float
         exact = rest + mpmath.exp(mpmath.mpf(epsilon)) * mpmath.mpf(delta)
         assert low <= exact <= high
     assert high - low <= 1e-14 * high
+
+
+@given(
+    st.one_of(
+        st.fractions(min_value=Fraction(1, 10**9), max_value=10**9),
+        st.integers(1, 10**300).map(lambda far: 1 + Fraction(1, far)),
+        st.integers(300, 5000).map(lambda power: Fraction(3) ** -power),
+    )
+)
+@mpmath.workdps(400)  # type: ignore[untyped-decorator]  # mpmath has no types
+def test_logs_of_rationals(value: Fraction) -> None:
+    """Within 16 u of themselves, next to 1 and beyond floats too."""
+    truth = mpmath.log(mpmath.mpf(value.numerator) / value.denominator)
+    assert abs(log_exact(value) - truth) <= 16 * 2.0**-53 * abs(truth)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from accountant.arithmetic.enclosure import rounded_short
-from accountant.engine.saddle_point import find_saddle, saddle_at, survey, total_cgf
+from accountant.engine.saddle_point import around, find_saddle, saddle_at, survey, total_cgf
 from accountant.errors import NotCertified
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.laplace import LaplacePair
@@ -41,6 +41,14 @@ def test_finds_the_saddle(epsilon: float) -> None:
     assert found.epsilon == pytest.approx(epsilon, abs=1e-12 + 1e-12 * epsilon)
     assert heights[200] <= heights.min() + 1.5
     assert found.value == pytest.approx(found.c * (found.c + 1) / 2, rel=1e-9)
+
+
+@pytest.mark.parametrize("guess", [1e-9, 1e9])
+def test_a_bad_guess_is_left_behind(guess: float) -> None:
+    """The points lie on both sides of the crossing, wherever the search starts."""
+    ridge, epsilon, _ = around(GAUSSIANS, lambda one: one.epsilon - 2.0, guess)
+    assert ridge.epsilon[0] < 2.0 < ridge.epsilon[-1]
+    assert epsilon == pytest.approx(2.0, abs=1e-2)
 
 
 def test_a_known_question_replaces_the_estimates() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -11,6 +12,7 @@ from accountant import answers
 from accountant.pairs.product import Product
 from accountant.pairs.randomized_response import RandomizedResponsePair
 from accountant.run_counts.fixed import FixedRuns
+from accountant.run_counts.poisson import PoissonRuns
 from accountant.selection.thresholded_pair import ThresholdedPair
 from tests.accountant.pairs.builders import responses
 from tests.contracts.definition import ball
@@ -50,3 +52,13 @@ class TestThresholded(TabulatedContract, PairContract):
             true = case.definition.moment(order - 1.0).real.log() / ball(order - 1.0)
             assert ball(found.lower).lower() <= true.upper()
             assert found.upper == float("inf") or true.lower() <= ball(found.upper).upper()
+
+    def test_mu_of_all_runs(self) -> None:
+        """Together they are mu-GDP, if their number has a bound."""
+        (case,) = self.cases()
+        assert isinstance(case.pair, ThresholdedPair)
+        four, any_number = (
+            replace(case.pair, runs=runs) for runs in (FixedRuns(count=4), PoissonRuns(rate=1))
+        )
+        assert four.gdp_bound == pytest.approx(2 * case.pair.gdp_bound, rel=1e-12)
+        assert any_number.gdp_bound == float("inf")

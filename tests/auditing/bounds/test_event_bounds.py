@@ -218,3 +218,11 @@ def test_the_search_finds_nothing_where_nothing_is_refuted() -> None:
     """Zero, when a p-value at zero is above the level."""
     assert largest_at_most(lambda _: 0.051, 0.05, 1e-5) == 0.0
     assert largest_at_most(lambda _: 0.0, 0.05, 1e-5) >= 300
+
+
+def test_a_rectangle_is_two_limits_of_half_the_significance() -> None:
+    """Clopper and Pearson's, from scipy."""
+    low, high = Rectangle(significance=SIGNIFICANCE).limits(EventCounts(70, 100, 20, 90))
+
+    assert low == pytest.approx(stats.beta(70, 31).ppf(SIGNIFICANCE / 2), rel=1e-8)
+    assert high == pytest.approx(stats.beta(21, 70).ppf(1 - SIGNIFICANCE / 2), rel=1e-8)

@@ -6,6 +6,7 @@ The shares of the checker's work are made small, so that each certificate takes 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -16,6 +17,7 @@ from accountant import (
     L2,
     ApproxDP,
     BinomialRuns,
+    DominatingPair,
     FixedRuns,
     Guarantee,
     NotCertified,
@@ -25,15 +27,18 @@ from accountant import (
     TruncatedNegativeBinomial,
     compose,
     select,
+    select_above,
 )
-from accountant.certificates.selection import best_of_runs, finite_base
+from accountant.certificates.selection import best_of_runs, finite_base, threshold
 from accountant.certificates.selection.neyman_pearson import exact_curve
 from accountant.pairs.finite import FinitePair
+from accountant.pairs.product import Product
 from accountant.run_counts.law import RunLaw
 from mechanisms import Gaussian
 from proofs import Certificate, Rejected, check, limits
 from proofs.logic.rule import Budget
 
+QUARTER = Fraction(1, 4)
 EIGHTH = PureDP(epsilon=Fraction(1, 8))
 GEOMETRIC = TruncatedNegativeBinomial(eta=1, gamma=0.5)
 BESIDE: dict[str, tuple[RunLaw, Guarantee[Any]]] = {
@@ -83,6 +88,20 @@ def test_two_runs_beside_another_part(name: str) -> None:
     """Cuts at the corner of a pure base are at or beyond it, on the side that the checker sees."""
     runs, part = BESIDE[name]
     _accepted(compose(select(EIGHTH, runs), part).certify(delta=1e-2))
+
+
+@pytest.mark.parametrize("choose", [select, select_above])
+def test_a_base_whose_directions_differ(
+    choose: Callable[[Guarantee[Any], RunLaw], Guarantee[Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither direction stands for the other, alone or beside another part."""
+    monkeypatch.setattr(threshold, "_SHARE", threshold._SHARE // 20)
+    one = Product.of(FinitePair(p=(Fraction(1, 2), Fraction(1, 2)), q=(Fraction(3, 4), QUARTER)))
+    chosen = choose(DominatingPair(forward=one, backward=one.swapped()), FixedRuns(count=2))
+    for total in (chosen, compose(chosen, EIGHTH)):
+        certificate = total.certify(delta=1e-2)
+        _accepted(certificate)
+        assert Fraction(str(certificate.claim["epsilon"])) < 2
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2, 4])

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from accountant import (
     GDP,
     Guarantee,
+    SelectionOption,
     SelectionPlan,
     TruncatedNegativeBinomial,
     arguments as check,
@@ -31,7 +32,7 @@ from dpproof.learn.perceptron_classifier import PerceptronClassifier
 from dpproof.learn.refits import refuse_search
 from dpproof.learn.spending import paid
 from dpproof.learn.warnings import SecondRelease
-from mechanisms import Chained, Mechanism, NoisyMistakes, Selected, UniformChoice
+from mechanisms import Chained, Mechanism, NoisyCount, NoisyMistakes, Selected, UniformChoice
 from proofs.certificate import Certificate
 
 Tunable: TypeAlias = PerceptronClassifier | MarginClassifier
@@ -46,6 +47,7 @@ def tune(
     *,
     probability: Number = 0.9,
     score_share: Number = 0.1,
+    report_share: Number = 0.02,
     expected_runs: Number = 1000,
 ) -> TunedClassifier:
     """A classifier that tries the candidates of a grid privately and keeps the best.
@@ -59,6 +61,7 @@ def tune(
             for ``sklearn.model_selection.ParameterGrid``.
         probability: that a given candidate, such as the best one, is among those tried.
         score_share: how much of mu^2 of one run pays for its score.
+        report_share: and for the count that is reported, with noise of its own.
         expected_runs: laws with more runs on average are left out, however little noise they need.
     Returns:
         The classifier, to be fitted.
@@ -75,6 +78,7 @@ def tune(
         grid,
         probability=probability,
         score_share=score_share,
+        report_share=report_share,
         expected_runs=expected_runs,
     )
     tuned.candidates()
@@ -86,7 +90,8 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
     """The best of a random number of private trainings, each with parameters drawn from a grid.
 
     One run draws a candidate uniformly, trains it, and counts its mistakes on the same records
-    with noise; the run with the smallest noisy count is released, and nothing of the others. The
+    twice, with independent noise; the run with the smallest first count is released, and nothing
+    of the others. Its second count is not too low as the least of several is on average. The
     number of runs is random, a truncated negative binomial that ``plan_selection`` chooses: that is
     what keeps many runs at the cost of a few. The running time tells how many there were; do not
     publish it.
@@ -106,13 +111,15 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
             central limit theorem, and the price is that of their mixture.
         probability: that a given candidate is among those tried, in (0, 1).
         score_share: of mu^2 of one run, what pays for its score, in (0, 1).
+        report_share: likewise for the reported count; both together below 1.
         expected_runs: the most runs on average; of the laws within it the one that needs the least
             noise is taken.
     Attributes:
         best_params_: the parameters of the run that was released.
         best_index_: their position in ``candidates()``.
-        best_mistakes_: its noisy number of mistakes, the least of several: it is too low on
-            average.
+        best_mistakes_: its noisy number of mistakes, with noise that did not choose it: it is right
+            on average, and ``reported`` makes bounds of it. The count that chose is not kept.
+        best_mistakes_sigma_: the standard deviation of that noise.
         best_estimator_: the model, which predicts.
         guarantee_: what the whole search satisfies.
         classes_, n_features_in_: those of the model.
@@ -134,12 +141,14 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         *,
         probability: Number = 0.9,
         score_share: Number = 0.1,
+        report_share: Number = 0.02,
         expected_runs: Number = 1000,
     ) -> None:
         self.estimator = estimator
         self.grid = grid
         self.probability = probability
         self.score_share = score_share
+        self.report_share = report_share
         self.expected_runs = expected_runs
 
     def candidates(self) -> list[dict[str, Any]]:
@@ -167,7 +176,7 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
                 raise ParameterError("grid", name, f"over {', '.join(_TUNED)}")
         if len(listed) < 2:
             raise ParameterError("grid", self.grid, "at least 2 candidates")
-        check.open_probability(score_share=self.score_share)
+        self._shares()
         return listed
 
     def plan(self) -> SelectionPlan:
@@ -196,6 +205,15 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
             ParameterError: as for the class.
             CalibrationError: no noise meets the budget.
         """
+        return self._learner(self._option())
+
+    def _option(self) -> SelectionOption:
+        """The law of the number of runs, and the noise of each, that are used.
+
+        Raises:
+            ParameterError: as for the class.
+            CalibrationError: no noise meets the budget.
+        """
         most = check.positive(expected_runs=self.expected_runs)
         # A law that may make no run at all would sometimes leave no model.
         options = [o for o in self.plan().options if isinstance(o.runs, TruncatedNegativeBinomial)]
@@ -203,8 +221,10 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         if not affordable:
             least = min(option.runs.mean for option in options)
             raise ParameterError("expected_runs", self.expected_runs, f"at least {least:.4g} here")
-        best = affordable[0]
-        return self._run(best.noise).select(best.runs, score=fewest_mistakes)
+        return affordable[0]
+
+    def _learner(self, option: SelectionOption) -> Selected[Relation]:
+        return self._run(option.noise).select(option.runs, score=fewest_mistakes)
 
     def guarantee(self) -> Guarantee[Relation]:
         """What one fit satisfies; it is known before there is any data.
@@ -238,7 +258,8 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
             ValueError: X and y are not a matrix and a vector of the same length.
         """
         refuse_search()
-        learner, listed = self.learner(), self.candidates()
+        option, listed = self._option(), self.candidates()
+        learner = self._learner(option)
         if hasattr(self, "guarantee_"):
             warnings.warn(
                 "this search was fitted before; on the same records the guarantee of both is their "
@@ -249,15 +270,44 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         reader = clone(self.estimator)
         records, guarantee = reader.records(X, y), learner.guarantee()
         with paid(reader.ledger, reader.ledger_key, guarantee, type(self).__name__):
-            index, (model, wrong) = learner.release(records, rng=reader.rng())
+            index, (model, (_, wrong)) = learner.release(records, rng=reader.rng())
         self.guarantee_ = guarantee
         self.best_index_ = int(index)
         self.best_params_ = listed[self.best_index_]
         self.best_mistakes_ = float(wrong)
+        self.best_mistakes_sigma_ = float(self._sigmas(option.noise)[1])
         self.best_estimator_ = self._clone(self.best_params_).adopt(model, self.guarantee_)
         self.classes_ = self.best_estimator_.classes_
         self.n_features_in_ = self.best_estimator_.n_features_in_
         return self
+
+    def reported(self, *, records: int) -> NoisyCount:
+        """The reported count as what risk bounds take, without a price for the choice.
+
+        Its noise is independent of everything that chose, so that ``selected`` is 1.
+
+        Args:
+            records: n, public.
+        Raises:
+            ParameterError: a relation under which n is not public.
+            NotFittedError: there is no count yet.
+        Example:
+            >>> from sklearn.datasets import load_iris
+            >>> from accountant import ReplaceOne
+            >>> given = {"epsilon": 8, "delta": 1e-5, "classes": range(3), "steps": 5}
+            >>> tuned = tune(
+            ...     PerceptronClassifier(relation=ReplaceOne(), **given), {"margin": [0.1, 1.0]}
+            ... ).fit(*load_iris(return_X_y=True))
+            >>> tuned.reported(records=150).value == tuned.best_mistakes_
+            True
+        """
+        check_is_fitted(self)
+        return NoisyCount(
+            value=self.best_mistakes_,
+            sigma=self.best_mistakes_sigma_,
+            records=records,
+            relation=self.guarantee_.relation,
+        )
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
         """Scores of the best model, as for its own class."""
@@ -274,17 +324,34 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
 
     def _run(self, noise: float) -> UniformChoice[Relation]:
         """One run whose training and score together cost mu = 1 / noise, or nearly."""
-        total, share = (
-            1 / Fraction(noise) ** 2,
-            check.open_probability(score_share=self.score_share),
-        )
-        parts = [self._trained(one, total * (1 - share)) for one in self.candidates()]
-        score = NoisyMistakes(
-            sigma=1 / sqrt_up(total * share),
+        total, sigmas = (1 - sum(self._shares())) / Fraction(noise) ** 2, self._sigmas(noise)
+        parts = [self._trained(one, total) for one in self.candidates()]
+        counts = NoisyMistakes(
+            sigma=sigmas[0],
+            report_sigma=sigmas[1],
             map=self.estimator.score_map(),
             relation=parts[0].relation,
         )
-        return UniformChoice(parts=tuple(Chained(first=part, then=score) for part in parts))
+        return UniformChoice(parts=tuple(Chained(first=part, then=counts) for part in parts))
+
+    def _shares(self) -> tuple[Fraction, Fraction]:
+        """The shares of the count that chooses and of the one that is reported.
+
+        Raises:
+            ParameterError: not in (0, 1), or nothing is left for the training.
+        """
+        score = check.open_probability(score_share=self.score_share)
+        report = check.open_probability(report_share=self.report_share)
+        if score + report >= 1:
+            allowed = f"below 1 - score_share = {float(1 - score):g}"
+            raise ParameterError("report_share", self.report_share, allowed)
+        return score, report
+
+    def _sigmas(self, noise: float) -> tuple[Fraction, Fraction]:
+        """The noise on the count that chooses and on the reported one, if 1 / mu is ``noise``."""
+        score, report = self._shares()
+        squared = 1 / Fraction(noise) ** 2
+        return 1 / sqrt_up(squared * score), 1 / sqrt_up(squared * report)
 
     def _trained(self, changes: Mapping[str, Any], mu_squared: Fraction) -> Mechanism[Relation]:
         """One candidate's learner, of which a training costs mu, exactly or in the limit.
@@ -317,11 +384,11 @@ def _rate(candidate: Tunable) -> Fraction:
     return check.rate(rate=getattr(candidate, "rate", 1))
 
 
-def fewest_mistakes(output: Any) -> float:  # noqa: ANN401  # (index, (model, noisy mistakes))
-    """The score of a run: its noisy number of mistakes, negated.
+def fewest_mistakes(output: Any) -> float:  # noqa: ANN401  # (index, (model, two noisy counts))
+    """The score of a run: the first noisy number of mistakes, negated.
 
     Example:
-        >>> fewest_mistakes((0, (None, 12.5)))
+        >>> fewest_mistakes((0, (None, (12.5, 11.0))))
         -12.5
     """
-    return -float(output[1][1])
+    return -float(output[1][1][0])

@@ -206,12 +206,8 @@ class MarginGrid(Mechanism[R]):
 
     def guarantee(self) -> Guarantee[R]:
         """mu-GDP of all trainings and all counts, or a little less."""
-        counts = [self._count(self.score_sigma), self._count(self.report_sigma)]
-        parts = [
-            part
-            for learner in self.learners()
-            for part in (learner.guarantee(), *(count.guarantee() for count in counts))
-        ]
+        counted = self._counts().guarantee()
+        parts = [part for one in self.learners() for part in (one.guarantee(), counted)]
         return post_process(
             compose(*parts), description="looking up the margin of the fewest noisy mistakes"
         )
@@ -255,21 +251,24 @@ class MarginGrid(Mechanism[R]):
 
     def _runs(self, data: object, count: int, rng: Rng) -> Outputs:
         """Run on one dataset."""
-        weights, scores, reports = [], [], []
+        weights, counts = [], []
         for learner in self.learners():
             outputs = learner.draw([data], count, rng)[0]
             weights.append(np.asarray(outputs["weights"]))
-            scores.append(self._count(self.score_sigma).draw(data, outputs, rng))
-            reports.append(self._count(self.report_sigma).draw(data, outputs, rng))
-        table = np.stack(scores, axis=1)
+            counts.append(self._counts().draw(data, outputs, rng))
+        table, reports = np.moveaxis(np.stack(counts, axis=1), 2, 0)
         picked = (table + np.array(self.penalties)).argmin(axis=1)
-        return _looked_up(picked, np.stack(weights, axis=1), table, np.stack(reports, axis=1))
+        return _looked_up(picked, np.stack(weights, axis=1), table, reports)
 
-    def _count(self, sigma: Fraction) -> NoisyMistakes[R]:
-        """The noisy count of mistakes of the weights of one training."""
+    def _counts(self) -> NoisyMistakes[R]:
+        """The noisy counts of mistakes of the weights of one training."""
         (plan, *_) = self.maps
-        shared = None if isinstance(plan, LinearMap) else plan
-        return NoisyMistakes(sigma=sigma, map=shared, relation=self.relation)
+        return NoisyMistakes(
+            sigma=self.score_sigma,
+            report_sigma=self.report_sigma,
+            map=None if isinstance(plan, LinearMap) else plan,
+            relation=self.relation,
+        )
 
     def _noise(self, share: Fraction) -> Fraction:
         """Return 1/mu of one of the parts that have this share of mu^2 together, rounded up."""

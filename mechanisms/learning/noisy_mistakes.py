@@ -14,6 +14,7 @@ from accountant.errors import ParameterError
 from accountant.guarantees.gdp import GDP
 from accountant.relation import AddRemove, R, Relation
 from accountant.sensitivity import L2
+from accountant.theorems.composition.gdp import compose_gdp
 from mechanisms import parameters
 from mechanisms.combinators.chained import FollowUp
 from mechanisms.learning.batch_perceptron import BatchPerceptron
@@ -31,6 +32,7 @@ _ENTRIES: Final = 2**22
 
 class _Arguments(Arguments, total=False):
     sigma: Required[Number]
+    report_sigma: Number | None
     map: FeatureMap | None
 
 
@@ -44,16 +46,19 @@ class NoisyMistakes(FollowUp[R]):
     not depend on the length of the row, so every row is scaled to norm 1.
 
     Statement: for fixed weights the number of mistakes moves by at most 1 between neighbours, under
-        every relation, so it is (1 / sigma)-GDP. The count is exact: see Lemma 3 of
-        proofs/theory/learners.md.
-    Source: proofs/theory/learners.md, Lemma 7.
+        every relation, so it is (1 / sigma)-GDP; with ``report_sigma`` r two noises are added
+        to it, and both sums together are sqrt(1 / sigma^2 + 1 / r^2)-GDP. The count is
+        exact: see Lemma 3 of proofs/theory/learners.md.
+    Source: proofs/theory/learners.md, Lemma 7; proofs/theory/margins.md, Theorem 8.
 
     Args:
         sigma: standard deviation of the noise, in records.
+        report_sigma: of an independent noise for a second count, which is right on average also
+            for a model that was selected by the first one; None makes no second count.
         map: the public map whose features the weights are for; None takes the rows as they are.
         relation: which datasets are neighbours.
     Outputs:
-        A noisy number of mistakes for each output of a learner.
+        A noisy number of mistakes for each output of a learner; with ``report_sigma`` two.
     Raises:
         ParameterError: a parameter outside its domain; on release, outputs without ``weights``, or
             data that is not labelled rows as wide as they are. A record that is not finite, or of
@@ -61,9 +66,12 @@ class NoisyMistakes(FollowUp[R]):
     Example:
         >>> NoisyMistakes(sigma=20).guarantee().mu
         Fraction(1, 20)
+        >>> NoisyMistakes(sigma=4, report_sigma=3).guarantee().mu
+        Fraction(5, 12)
     """
 
     sigma: Fraction
+    report_sigma: Fraction | None
     map: FeatureMap | None
     relation: R
 
@@ -76,6 +84,7 @@ class NoisyMistakes(FollowUp[R]):
         self,
         *,
         sigma: Number,
+        report_sigma: Number | None = None,
         map: FeatureMap | None = None,  # noqa: A002  # what learners call it
         relation: Relation = parameters.DEFAULT_RELATION,
     ) -> None:
@@ -83,24 +92,30 @@ class NoisyMistakes(FollowUp[R]):
         if given is not None and not isinstance(given, FeatureMap):
             raise ParameterError("map", given, "a feature map, or None")
         object.__setattr__(self, "sigma", scale(sigma=sigma))
+        second = None if report_sigma is None else scale(report_sigma=report_sigma)
+        object.__setattr__(self, "report_sigma", second)
         object.__setattr__(self, "map", map)
         object.__setattr__(self, "relation", parameters.require_relation(relation))
 
     def guarantee(self) -> GDP[R]:
-        """(1 / sigma)-GDP, whatever the weights are."""
-        return self._noise().guarantee()
+        """mu-GDP of the count or of both counts, whatever the weights are."""
+        noises = [noise.guarantee() for noise in self._noises()]
+        return noises[0] if len(noises) == 1 else compose_gdp(noises)
 
     def draw(self, data: object, outputs: Outputs, rng: Rng) -> Outputs:
-        """A noisy count for each of the released weights: float64 of shape (count,)."""
+        """Noisy counts for each of the released weights: float64, (count,) or (count, 2)."""
         names = outputs.dtype.names or ()
         if "weights" not in names:
             raise ParameterError("outputs", names, "a learner's, with a field weights")
         records = data if self.map is None else self.map.records(data)
         counts = mistakes(np.asarray(outputs["weights"]), records)
-        return self._noise().draw(list(counts), 1, rng)[:, 0]
+        noisy = [noise.draw(list(counts), 1, rng) for noise in self._noises()]
+        return noisy[0][:, 0] if len(noisy) == 1 else np.concatenate(noisy, axis=1)
 
-    def _noise(self) -> Gaussian[R]:
-        return Gaussian(sigma=self.sigma, sensitivity=L2(1), relation=self.relation)
+    def _noises(self) -> list[Gaussian[R]]:
+        """Return what adds noise to the count that chooses, and to the one that is reported."""
+        sigmas = [sigma for sigma in (self.sigma, self.report_sigma) if sigma is not None]
+        return [Gaussian(sigma=one, sensitivity=L2(1), relation=self.relation) for one in sigmas]
 
 
 def mistakes(weights: NDArray[np.float64], data: object) -> NDArray[np.int64]:

@@ -36,13 +36,14 @@ def model(**changes: Any) -> PerceptronClassifier:  # noqa: ANN401  # whatever i
 
 
 def _noise(tuned: TunedClassifier) -> float:
-    """Twelve standard deviations of a score: of a thousand runs none is farther, but for 1e-28."""
+    """Twelve standard deviations of the reported count: it is farther with probability 1e-32."""
     run = tuned.learner().base
     assert isinstance(run, UniformChoice)
     (chain, *_) = run.parts
     assert isinstance(chain, Chained)
     assert isinstance(chain.then, NoisyMistakes)
-    return 12 * float(chain.then.sigma)
+    assert chain.then.report_sigma is not None
+    return 12 * float(chain.then.report_sigma)
 
 
 def test_the_whole_search_stays_within_the_budget() -> None:
@@ -63,8 +64,10 @@ def test_the_whole_search_stays_within_the_budget() -> None:
 
 @pytest.mark.parametrize("relation", [None, "replace-one"])
 def test_every_candidate_costs_the_same(relation: str | None) -> None:
-    """All trainings are mu-GDP with one mu, and the score has its share of mu^2."""
-    tuned = tune(model(relation=ReplaceOne() if relation else None), GRID, score_share=0.25)
+    """All trainings are mu-GDP with one mu, and both counts have their share of mu^2."""
+    tuned = tune(
+        model(relation=ReplaceOne() if relation else None), GRID, score_share=0.2, report_share=0.05
+    )
     run = tuned.learner().base
     assert isinstance(run, UniformChoice)
     chains = [part for part in run.parts if isinstance(part, Chained)]
@@ -90,6 +93,8 @@ def test_the_best_has_the_fewest_mistakes() -> None:
     wrong = int((tuned.predict(rows) != two).sum())
 
     assert tuned.best_mistakes_ == pytest.approx(wrong, abs=_noise(tuned))
+    with pytest.raises(ParameterError, match="relation must be"):
+        tuned.reported(records=150)
 
 
 @pytest.mark.slow
@@ -166,6 +171,8 @@ def test_a_second_fit_says_that_it_is_a_second_release(monkeypatch: pytest.Monke
         (model(), {"classes": [[0, 1], [1, 2]]}, {}, "over margin, rate, steps"),
         (model(), GRID, {"score_share": 1}, "score_share must be"),
         (model(), GRID, {"score_share": 0}, "score_share must be"),
+        (model(), GRID, {"report_share": 0}, "report_share must be"),
+        (model(), GRID, {"report_share": 0.9}, "below 1 - score_share"),
     ],
 )
 def test_refusals(estimator: Any, grid: Any, given: dict[str, Any], text: str) -> None:  # noqa: ANN401

@@ -24,13 +24,14 @@ from accountant.engine.profile import deltas, epsilon, infinite_mass, max_loss
 from accountant.errors import NotCertified
 from accountant.pairs.product import Product
 
-_CORE, _TAIL = 1000, 300  # Grid points down to either mass.
-MERGED = 2  # Points for an outcome if every pair of outcomes is evaluated. Heuristic.
+_CORE, _TAIL = 2000, 300  # Grid points down to either mass.
+MERGED = 2  # Points of the profile for an outcome of a pair above. Heuristic.
 _SMALL, _TINY = 1e-20, 1e-130  # Masses at which the two parts of the grid end.
 # Masses tried instead if the engine cannot resolve a tail so far out.
 _NEARER = (1e-80, 1e-50, 1e-35, 1e-25, 1e-20, 1e-15)
 _SHORT = 1e-6  # Relative length of the last cell, and of a part of the grid that is left out.
-_NEXT = 1.5  # Grid steps between neighbours that are taken together. Heuristic.
+_NEXT = 1.5  # Grid steps between neighbours that are close. Heuristic.
+_GATHERED = 3  # Most close neighbours that are taken together. Heuristic.
 _ABOVE = 1.001  # Factor above the infinite mass at which the profile counts as constant.
 _APART = 1e-9  # Least relative distance of grid points.
 _FARTHEST = 600.0  # Largest loss, so that e^loss is representable as a float. Exceeding it raises.
@@ -62,17 +63,18 @@ class Outcomes:
             self.unseen,
         )
 
-    def merged(self, count: int, apart: float) -> Outcomes:
-        """Return the outcomes with so many neighbours taken together, which is post-processing.
+    def gathered(self, apart: float) -> Outcomes:
+        """Return the outcomes with few close neighbours as one, which is post-processing.
+
+        So few of them, with none beside, are what a grid makes of one loss between its points.
 
         Args:
-            count: at most so many are one.
-            apart: losses further from the next than this, in nats, are not taken together.
+            apart: losses further from the next than this, in nats, are not close.
         """
         with np.errstate(invalid="ignore"):
             far = np.append(True, ~(-np.diff(self.loss) <= apart))
-        run = np.maximum.accumulate(np.where(far, np.arange(far.size), 0))
-        at = np.flatnonzero((np.arange(far.size) - run) % count == 0)
+        size = np.diff(np.append(np.flatnonzero(far), far.size))
+        at = np.flatnonzero(far | np.repeat(size > _GATHERED, size))
         p, q = (np.add.reduceat(one, at) for one in (self.p, self.q))
         alone = np.diff(np.append(at, far.size)) == 1
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -105,14 +107,10 @@ class Curve:
         return _sorted(convex_profile.above(*sides)[0])
 
     def below(self, right: int, left: int) -> Outcomes:
-        """Return a dominated pair, with losses among the first few points on either side.
-
-        A polygon below a profile is further from it than one above on the same points, so it goes
-        through all of them, and neighbouring outcomes are then merged.
-        """
+        """Return a dominated pair, with losses among the first few points on either side."""
         sides = _first(self.forward, right), _first(self.backward, left)
         apart = _NEXT * max(float(one.loss[1]) for one in sides)
-        return _sorted(convex_profile.below(*sides)[0]).merged(MERGED, apart)
+        return _sorted(convex_profile.below(*sides)[0]).gathered(apart)
 
     @property
     def size(self) -> tuple[int, int]:

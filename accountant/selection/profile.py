@@ -26,11 +26,11 @@ from accountant.selection.worst_instance import Instance, instance
 from accountant.selection.worst_order import worst_case
 from accountant.selection.worst_order_terms import Terms, worst_order_terms
 
-_CHANGE = 0.04  # Change of log w over a cell, less if the base's losses are small. Heuristic.
+_CHANGE = 0.03  # Change of log w over a cell, less if the base's losses are small. Heuristic.
 _CUT = 1e-5  # Share of the answer that a cut tail of the base may add. Heuristic: it is added.
 _FEW = 4  # Epsilons up to which each is answered by itself. Heuristic.
 # Orders that a table looks for, everywhere and next to 0. Heuristic.
-_INSTANCES, _NEAR = 24, 72
+_INSTANCES, _NEAR = 24, 176
 # Delta below which the f-divergence bound is close enough for a table. Heuristic.
 _NEGLIGIBLE = 1e-12  # Delta down to which a table's orders lie evenly from 0 on. Heuristic.
 _STEPS = 12  # Most steps of Newton's method. Heuristic: each end is evaluated.
@@ -38,6 +38,9 @@ _ROUND = 256  # Points of the profile are a multiple, so that questions share ta
 _FAINT = 1e-120  # Delta below which no orders are looked for. Heuristic.
 _FAR = (1.0, 0.7, 0.4)  # Shares of the largest loss at which an instance is tried. Heuristic.
 _BACK = (0.0, 3e-4, 3e-3, 0.03)  # Relative distances below epsilon of the orders tried. Heuristic.
+_SHIFTS = 512  # Shifts for many epsilons. Heuristic.
+_RESOLVED = 1e-8  # Delta from which sums of masses keep their digits. Heuristic.
+_ROUGHLY = 1e-3  # Relative distance of points between which a table may end. Heuristic.
 _CLOSE = 1e-4  # Relative distance to delta at which the search for epsilon ends. Heuristic.
 
 
@@ -65,6 +68,11 @@ class Selection:
         return shifts(self.curve.above(*self.curve.size, every=MERGED), self.runs, self.change)
 
     @cached_property
+    def few_shifts(self) -> Shifts:
+        """Return the same with fewer shifts, for many epsilons."""
+        return self.shifts.merged(_SHIFTS)
+
+    @cached_property
     def change(self) -> float:
         """Return the change of log w over a cell.
 
@@ -88,11 +96,30 @@ class Selection:
     @cached_property
     def terms(self) -> Terms:
         """Return the worst case from above, which serves all epsilons."""
-        return worst_order_terms(self.curve.above(*self.curve.size), self.runs)
+        return worst_order_terms(self.curve.above(*self.curve.size, every=MERGED), self.runs)
 
     def upper(self, epsilon: Reals) -> Reals:
-        """Return upper ends at many epsilons at or above 0, in any order."""
-        return np.minimum(self.shifts.upper(epsilon), self.terms.upper(epsilon))
+        """Return upper ends at many epsilons at or above 0, in any order.
+
+        The f-divergence bound is the smaller one only where delta is next to rounding.
+        """
+        found = self.terms.upper(epsilon)
+        small = found < _RESOLVED
+        if small.any():
+            found[small] = np.minimum(found[small], self.few_shifts.upper(epsilon[small]))
+        return found
+
+    def reach(self, delta: float) -> float:
+        """Return an epsilon near the least at which the upper end is at most delta, or +inf.
+
+        Heuristic.
+        """
+
+        def exceeds(one: float) -> bool:
+            return float(self.upper(np.array([one]))[0]) > delta
+
+        high = self._where_shifts_reach(delta, math.inf)
+        return _bisect(exceeds, high, _ROUGHLY)[1] if 0.0 < high < math.inf else high
 
     def lower(self, epsilon: Reals, designs: Reals) -> Reals:
         """Return the largest lower end of the orders that are worst at some epsilons at or above 0.
@@ -246,12 +273,14 @@ def _below(one: Selection, right: int, left: int) -> Outcomes:
     return one.curve.below(right, left)
 
 
-def _bisect(exceeds: Callable[[float], bool], high: float) -> tuple[float, float]:
+def _bisect(
+    exceeds: Callable[[float], bool], high: float, near: float = 1e-12
+) -> tuple[float, float]:
     """Return two close points, at the left of which the function is true and at the right not.
 
     The left one may be 0 instead.
     """
-    return bisect(exceeds, 0.0, high, near=1e-12) if exceeds(0.0) else (0.0, 0.0)
+    return bisect(exceeds, 0.0, high, near=near) if exceeds(0.0) else (0.0, 0.0)
 
 
 def _spread(

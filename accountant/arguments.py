@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Final
 
 from accountant.errors import ParameterError
+from proofs.limits import MAX_LABEL
 
 Number = int | float | Fraction | Decimal
 MAX_COUNT = 10**12
@@ -112,3 +113,11 @@ def whole(**argument: object) -> int:
     if not whole_value >= 0:
         raise ParameterError(name, value, "a whole number >= 0")
     return whole_value
+
+
+def line(**argument: object) -> str:
+    """A text of 1 to 200 printable characters."""
+    name, value = _one(argument)
+    if not isinstance(value, str) or not value.isprintable() or not 0 < len(value) <= MAX_LABEL:
+        raise ParameterError(name, value, f"a text of 1 to {MAX_LABEL} characters on one line")
+    return value

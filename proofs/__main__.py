@@ -93,6 +93,9 @@ def lines(verdict: Verdict) -> list[str]:
     if isinstance(verdict, VerifiedUnder):
         assumed = [f"  {number}. {text}" for number, text in enumerate(verdict.assumptions, 1)]
         said += ["provided that", *assumed]
+        if verdict.labels:
+            called = [f"  {text}" for text in verdict.labels]
+            said += ["in the words of the certificate's author, which prove nothing", *called]
     return [*said, f"by the rule sets: {', '.join(verdict.rule_sets)}"]
 
 

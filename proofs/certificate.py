@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Final, NoReturn, TypeAlias, final
 
 from proofs.errors import CertificateError
-from proofs.limits import MAX_CHARACTERS, MAX_DEPTH, MAX_DIGITS, MAX_NAME, MAX_STEPS
+from proofs.limits import MAX_CHARACTERS, MAX_DEPTH, MAX_DIGITS, MAX_LABEL, MAX_NAME, MAX_STEPS
 
 FORMAT: Final = "dpproof-certificate"
 VERSION: Final = 1
@@ -37,12 +37,14 @@ class Step:
         conclusion: the statement, as JSON.
         premises: positions of earlier steps, never decreasing.
         witness: the parameters of the rule and whatever makes it easy to check, as JSON.
+        label: what the author calls the mechanism that the step is about; empty if nothing.
     """
 
     rule: str
     conclusion: Mapping[str, Json]
     premises: tuple[int, ...]
     witness: Mapping[str, Json]
+    label: str = ""
 
 
 @final
@@ -91,6 +93,7 @@ class Certificate:
                     "premises": list(step.premises),
                     "witness": step.witness,
                     "conclusion": step.conclusion,
+                    **({"label": step.label} if step.label else {}),
                 }
             )
             for step in self.steps
@@ -167,7 +170,9 @@ def _certificate(found: object) -> Certificate:
 
 
 def _step(found: object, place: int) -> Step:
-    step = _object(found, {"rule", "premises", "witness", "conclusion"}, f"step {place}")
+    keys = {"rule", "premises", "witness", "conclusion"}
+    named = isinstance(found, dict) and "label" in found
+    step = _object(found, keys | {"label"} if named else keys, f"step {place}")
     rule, premises = step["rule"], step["premises"]
     if not isinstance(rule, str) or not rule.isprintable() or len(rule) > MAX_NAME:
         raise CertificateError(f"step {place}: the rule is {_short(rule)}, expected a name")
@@ -180,7 +185,23 @@ def _step(found: object, place: int) -> Step:
     conclusion, witness = step["conclusion"], step["witness"]
     if not isinstance(conclusion, dict) or not isinstance(witness, dict):
         raise CertificateError(f"step {place}: conclusion and witness must be objects")
-    return Step(rule=rule, premises=tuple(premises), conclusion=conclusion, witness=witness)
+    label = _label(step["label"], place) if named else ""
+    return Step(
+        rule=rule,
+        premises=tuple(premises),
+        conclusion=conclusion,
+        witness=witness,
+        label=label,
+    )
+
+
+def _label(found: object, place: int) -> str:
+    if not isinstance(found, str) or not found.isprintable() or not 0 < len(found) <= MAX_LABEL:
+        raise CertificateError(
+            f"step {place}: the label is {_short(found)}, expected 1 to {MAX_LABEL} printable "
+            "characters"
+        )
+    return found
 
 
 def _object(found: object, keys: set[str], where: str) -> dict[str, object]:

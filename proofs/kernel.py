@@ -16,7 +16,7 @@ from typing import final
 from flint import ctx
 
 from proofs.certificate import Certificate, Step
-from proofs.contents import with_digests
+from proofs.contents import quoted, with_digests
 from proofs.errors import CertificateError, RefusedError, UndecidedError
 from proofs.fields import Fields
 from proofs.limits import PER_STEP, PRECISIONS
@@ -57,6 +57,7 @@ def check(
     needed: set[str] = set()
     proved: list[Proved] = []
     assumptions: list[str] = []
+    labels: dict[str, None] = {}
     cited, mechanisms, budget = {len(certificate.steps) - 1}, 0, Budget()
     for position, step in enumerate(certificate.steps):
         premises = tuple(proved[place] for place in step.premises)
@@ -70,6 +71,10 @@ def check(
             return Rejected(position, step.rule, f"the rule stopped with {type(error).__name__}")
         mechanisms += bool(taken)
         name = f"M{mechanisms}" if taken else _inherited(premises)
+        if step.label and not name:
+            return Rejected(position, step.rule, "a label names a mechanism; here is none")
+        if step.label:
+            labels[f"{name} is called {quoted(step.label)}"] = None
         proved.append(Proved(statement, name, size))
         assumptions.extend(f"{name} {text}" for text in taken)
         cited.update(step.premises)
@@ -77,7 +82,8 @@ def check(
     if unused:
         first = min(unused)
         return Rejected(first, certificate.steps[first].rule, "no later step uses this one")
-    return _verdict(proved[-1], assumptions, tuple(one for one in ALL_SETS if one in needed))
+    sets = tuple(one for one in ALL_SETS if one in needed)
+    return _verdict(proved[-1], assumptions, sets, tuple(labels))
 
 
 def _accepted(step: Step, accepted: Collection[str]) -> set[str]:
@@ -89,7 +95,9 @@ def _accepted(step: Step, accepted: Collection[str]) -> set[str]:
     return needed
 
 
-def _verdict(last: Proved, assumptions: list[str], sets: tuple[str, ...]) -> Verdict:
+def _verdict(
+    last: Proved, assumptions: list[str], sets: tuple[str, ...], labels: tuple[str, ...]
+) -> Verdict:
     """Return the claim and its assumptions, with long contents by their digests."""
     claim, details = with_digests(last.statement.describe())
     if not last.mechanism:
@@ -99,7 +107,7 @@ def _verdict(last: Proved, assumptions: list[str], sets: tuple[str, ...]) -> Ver
         sentence, found = with_digests(text)
         listed.append(sentence)
         details |= found
-    return VerifiedUnder(f"{last.mechanism} is {claim}", tuple(listed), sets, details)
+    return VerifiedUnder(f"{last.mechanism} is {claim}", tuple(listed), sets, details, labels)
 
 
 def check_text(text: str, accepted: Collection[str] = ALL_SETS) -> Verdict:
@@ -115,7 +123,7 @@ def _read(step: Step, premises: tuple[Proved, ...], budget: Budget) -> tuple[Sta
     """Return one step's conclusion and its length; reading it costs work, and so does citing."""
     size = len(json.dumps(step.conclusion))
     budget.precision = PRECISIONS[0]
-    budget.spend(PER_STEP + size + len(json.dumps(step.witness)))
+    budget.spend(PER_STEP + size + len(json.dumps(step.witness)) + len(step.label))
     budget.spend(sum(premise.size for premise in premises))
     conclusion = read_statement(step.conclusion)
     relations = {premise.statement.relation for premise in premises} - {""}

@@ -16,6 +16,7 @@ MAX_CHARACTERS: Final = 4_000_000
 MAX_STEPS: Final = 20_000  # each takes a verdict's line at least; soundness rests on none of these
 MAX_DIGITS: Final = 1_100  # of a rational: any binary64 number, and products of three
 MAX_DEPTH: Final = 32  # of nested brackets: a sample of a sample of ... needs a few each
+MAX_LABEL: Final = 200  # characters of an author's name for a mechanism, which verdicts quote
 MAX_NAME: Final = 60  # characters of a mechanism's name, which verdicts repeat
 MAX_WORDS: Final = 300  # characters of a description, which verdicts quote
 MAX_COUNT: Final = 10**12  # of equal parts: the most that the library composes

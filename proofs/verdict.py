@@ -16,11 +16,13 @@ class Verified:
         claim: in words.
         rule_sets: those that the certificate needs.
         details: by digest, the contents that the claim names by their digests.
+        labels: none, as facts are about no mechanism.
     """
 
     claim: str
     rule_sets: tuple[str, ...] = field(default=(), compare=False)
     details: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    labels: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def ok(self) -> bool:
@@ -38,12 +40,14 @@ class VerifiedUnder:
         assumptions: everything taken for granted, each once, in words that the checker chose.
         rule_sets: those that the certificate needs.
         details: by digest, the contents that the claim and assumptions name by their digests.
+        labels: what the certificate's author calls mechanisms, quoted; nothing follows from it.
     """
 
     claim: str
     assumptions: tuple[str, ...]
     rule_sets: tuple[str, ...] = field(default=(), compare=False)
     details: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    labels: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def ok(self) -> bool:

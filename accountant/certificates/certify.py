@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 from accountant import answers, arguments
@@ -79,7 +80,15 @@ def certify(
         prove_point(steps, guarantee, _at_epsilon(guarantee, epsilon))
     else:
         steps.derive(guarantee.derivation)
-    return Certificate(tuple(steps.listed))
+    return Certificate(_named(steps.listed, guarantee.derivation.label))
+
+
+def _named(listed: list[Step], label: str) -> tuple[Step, ...]:
+    """Return the steps, the claim with its mechanism's label if no step has it."""
+    *before, last = listed
+    if label and "steps" in last.conclusion and all(step.label != label for step in listed):
+        last = replace(last, label=label)
+    return (*before, last)
 
 
 def _at_delta(guarantee: Guarantee[Any], delta: object) -> Point:

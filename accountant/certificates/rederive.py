@@ -31,8 +31,21 @@ def raise_numbers(guarantee: Guarantee[Any]) -> tuple[Guarantee[Any], dict[int, 
             continue
         stack.pop()
         if id(node) not in found:
-            found[id(node)] = _raise_node(node, [found[id(one)] for one in node.premises], shown)
+            one = _raise_node(node, [found[id(one)] for one in node.premises], shown)
+            found[id(node)] = _with_label(one, node, shown)
     return found[id(guarantee.derivation)], shown
+
+
+def _with_label(
+    one: Guarantee[Any], node: Derivation, shown: dict[int, ProvedGuarantee]
+) -> Guarantee[Any]:
+    """Return what is made of a derivation anew with the label that it had."""
+    if not node.label or one.derivation.label == node.label:
+        return one
+    labelled = one.labelled(node.label)
+    if id(one.derivation) in shown:
+        shown[id(labelled.derivation)] = shown.pop(id(one.derivation))
+    return labelled
 
 
 def _raise_node(

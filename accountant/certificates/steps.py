@@ -35,6 +35,7 @@ from accountant.guarantees.renyi_guarantee import RenyiGuarantee
 from accountant.guarantees.zcdp import ZCDP
 from accountant.run_counts.law import RunLaw
 from proofs.certificate import Json, Step, show_rational
+from proofs.limits import MAX_LABEL
 
 
 @final
@@ -71,6 +72,7 @@ class Steps:
                 if id(node) not in self._places:
                     self._places[id(node)] = self._step(node)
                     self._kept.append(node)
+                    self._label(node)
             else:
                 stack.extend(reversed(missing))
         return self._places[id(derivation)]
@@ -87,6 +89,14 @@ class Steps:
         """Add facts, which have no premises, and return their positions."""
         self.listed.extend(steps)
         return list(range(len(self.listed) - len(steps), len(self.listed)))
+
+    def _label(self, node: Derivation) -> None:
+        """Put the label of a derivation on its step, beside one that is there."""
+        place, _ = self._places[id(node)]
+        known = self.listed[place].label
+        if node.label and node.label != known:
+            both = f"{known}; {node.label}" if known else node.label
+            self.listed[place] = replace(self.listed[place], label=both[:MAX_LABEL])
 
     def _step(self, node: Derivation) -> tuple[int, int]:
         """Add the step of one derivation, whose premises are listed already."""

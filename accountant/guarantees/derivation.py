@@ -29,6 +29,7 @@ class Derivation:
             the law of a number of runs).
         conclusion: the guarantee that follows, set by its constructor; None before.
         apart: how many steps of the relation the datasets that it speaks of are apart.
+        label: what its author calls the mechanism, which proves nothing.
     """
 
     theorem: Theorem
@@ -38,6 +39,7 @@ class Derivation:
     parameters: tuple[tuple[str, Parameter], ...] = ()
     conclusion: object = field(default=None, compare=False, repr=False)
     apart: int = field(init=False, compare=False, repr=False)
+    label: str = field(default="", compare=False, repr=False)
 
     def __repr__(self) -> str:
         """Return the rule and the statement; ``explain`` has everything that it rests on."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Generic, final
+from typing import TYPE_CHECKING, Generic, Self, final
 
 import accountant
 from accountant import arguments
@@ -155,6 +157,29 @@ class Guarantee(Readable, ABC, Generic[R]):
             self._true_positive_rate_below_one, arguments.probability(type_i_error=type_i_error)
         )
         return Bound(_one_minus(power.upper, down), _one_minus(power.lower, up))
+
+    @final
+    def labelled(self, label: str) -> Self:
+        """Return the same guarantee with a name for the mechanism, which certificates carry.
+
+        Verdicts quote it as the words of the certificate's author; nothing follows from it.
+
+        Args:
+            label: on one line, at most 200 characters.
+        Raises:
+            ParameterError: a label of several lines, or a longer one.
+        Example:
+            >>> import proofs
+            >>> from accountant import PureDP
+            >>> certificate = PureDP(epsilon=1).labelled("counts").certify()
+            >>> proofs.check(certificate).labels
+            ('M1 is called "counts"',)
+        """
+        twin = copy.copy(self)
+        given = arguments.line(label=label)
+        derivation = replace(self.derivation, label=given, conclusion=twin)
+        object.__setattr__(twin, "derivation", derivation)
+        return twin
 
     @final
     def certify(

@@ -18,6 +18,7 @@ from accountant.theorems.group.group import group
 from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters, RenyiPoints
 from mechanisms import compose
 from mechanisms.mechanism import Mechanism
+from proofs.limits import MAX_LABEL
 
 
 @final
@@ -88,11 +89,14 @@ class Stage:
         return once if self.runs is None else once.select(self.runs)
 
     def guarantee(self, relation: Relation) -> Guarantee[Relation]:
-        """Return the guarantee of the stage, all its runs included.
+        """Return the guarantee of the stage, all its runs included, labelled with its name.
 
         Raises:
             PrivacyError: as ``build``, or no theorem covers the stage.
         """
+        return self._guarantee(relation).labelled(self.name[:MAX_LABEL])
+
+    def _guarantee(self, relation: Relation) -> Guarantee[Relation]:
         if self.protect == 1:
             return self.build(relation).guarantee()
         if self.sampling is not None or self.runs is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import Final, final
 
 from accountant.errors import ParameterError
 from accountant.guarantees.guarantee import Guarantee
@@ -13,6 +13,8 @@ from accountant.theorems.composition.compose import compose as compose_guarantee
 from mechanisms.mechanism import Mechanism
 from mechanisms.outputs import Outputs, join
 from mechanisms.samplers.rng import Rng
+
+COMPOSES: Final = "accountant.compose composes guarantees"
 
 
 @final
@@ -32,7 +34,7 @@ class Composed(Mechanism[R]):
         """Refuse an empty composition and mixed relations."""
         for position, part in enumerate(self.parts):
             if not isinstance(part, Mechanism):
-                raise ParameterError(f"part {position}", part, "a mechanism")
+                raise ParameterError(f"part {position}", part, "a mechanism", COMPOSES)
         if not self.parts:
             raise ParameterError("mechanisms", self.parts, "at least one mechanism")
         require_same_relation([part.relation for part in self.parts], "compose")

@@ -17,7 +17,7 @@ from proofs.rules import RULES, mechanisms
 from proofs.sampled import sampled
 from proofs.sums.residues import finite_profile
 from tests.architecture.tree import ROOT
-from tests.proofs import test_kernel, test_limits
+from tests.proofs import test_kernel, test_labels, test_limits
 from tests.proofs.branches import traced, untaken
 from tests.proofs.corpus import FOLDER
 from tests.proofs.pairs import test_loss_atoms
@@ -63,6 +63,8 @@ BLANKED = said("gdp", mu_squared="2", relation="zero-out")
 def _everything() -> None:
     for cache in (sampled._table, sampled._table_below):
         cache.cache_clear()  # of what other tests have left in it
+    test_labels.test_a_label_is_quoted_and_changes_nothing("counts")
+    test_labels.test_a_fact_has_no_label()
     for case in (*TABLES, test_sampled.RHO[1]):
         case.verdict()
     for path in FOLDER.glob("*.json"):

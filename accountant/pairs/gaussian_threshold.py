@@ -170,4 +170,4 @@ def _tail(z: Fraction) -> Fraction:
     x = float(z)
     mills = math.sqrt(math.pi / 2) * float(special.erfcx(x / math.sqrt(2)))
     value = math.exp(-x * x / 2) / math.sqrt(2 * math.pi) * (1 - x * mills)
-    return Fraction(math.ceil(Fraction(value) * _RAISED * 2**_BITS), 1 << _BITS)
+    return Fraction(math.ceil(Fraction(value) * _RAISED * 2**_BITS) + 1, 1 << _BITS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
@@ -13,6 +14,7 @@ from mechanisms import (
     BoundedMean,
     BoundedSum,
     CanonicalNoise,
+    Clamped,
     DiscreteGaussian,
     DiscreteLaplace,
     Gaussian,
@@ -140,7 +142,29 @@ def _clipped(build: Callable[..., Mechanism[Relation]]) -> Callable[..., Mechani
     return statistic
 
 
-KINDS: Mapping[str, Kind] = {
+def _numeric_answers(given: ReleaseParameters) -> Mechanism[Relation]:
+    each = given.values["sensitivity"]
+    return Laplace(
+        scale=given.values["scale"],
+        sensitivity=JointSensitivity.few(coordinates=int(given.values["cutoff"]), each=each),
+        relation=given.relation,
+    )
+
+
+def _clampable(kind: Kind) -> Kind:
+    """Return a kind of noise whose outputs may be moved into a public range."""
+
+    def build(given: ReleaseParameters) -> Mechanism[Relation]:
+        made = kind.build(given)
+        if "lower" not in given.values:
+            return made
+        return Clamped(made, lower=given.values["lower"], upper=given.values["upper"])
+
+    ends = (("lower", "upper"),)
+    return dataclasses.replace(kind, additions=(*kind.additions, ends), build=build)
+
+
+_NOISE: Mapping[str, Kind] = {
     "gaussian": Kind(
         words="Gaussian noise",
         forms=(("noise_multiplier",), ("sigma", "sensitivity"), ("sigma", "contribution")),
@@ -196,6 +220,16 @@ KINDS: Mapping[str, Kind] = {
         whole=True,
         build=_skellam,
     ),
+    "numeric-answers": Kind(
+        words="noise on the queries found",
+        forms=(("scale", "sensitivity"),),
+        defaults={"cutoff": Fraction(1)},
+        norms=("linf",),
+        build=_numeric_answers,
+    ),
+}
+KINDS: Mapping[str, Kind] = {
+    **{name: _clampable(kind) for name, kind in _NOISE.items()},
     "smooth-sensitivity": Kind(
         words="noise of a smooth bound", forms=(("beta", "scale"),), build=_smooth_sensitivity
     ),

@@ -19,7 +19,7 @@ from accountant.run_counts.law import RunLaw
 from accountant.run_counts.poisson import PoissonRuns
 from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
 from accountant.sampling.poisson import Poisson
-from accountant.sensitivity import L1, L2, JointSensitivity
+from accountant.sensitivity import L1, L2, JointSensitivity, LInf
 from dpproof.errors import InputError
 from dpproof.pipeline.parse import parse
 from dpproof.pipeline.pipeline import Pipeline
@@ -27,6 +27,7 @@ from mechanisms import (
     Gaussian,
     Histogram,
     Laplace,
+    NumericAnswers,
     ProposeTestRelease,
     ThresholdedCounts,
     compose,
@@ -213,3 +214,22 @@ def test_normal_noise_above_a_threshold() -> None:
         "queries = 100\nsensitivity = 1\n"
     )
     assert guarantee(text).epsilon(delta=1e-6).upper == pytest.approx(0.934, abs=1e-3)
+
+
+def test_clamped_noise_costs_what_noise_costs() -> None:
+    """A public range is a whole addition to any noise, and the derivation says that it is there."""
+    plain = 'mechanism = "laplace"\nscale = 5.0\nsensitivity = 1\n'
+    clamped = guarantee(plain + "lower = 0\nupper = 1\n")
+    assert clamped.epsilon(delta=1e-6) == guarantee(plain).epsilon(delta=1e-6)
+    assert "clamping to [0, 1]" in clamped.derivation.explain()
+    with pytest.raises(InputError, match="upper"):
+        pipeline(plain + "lower = 0\n")
+    with pytest.raises(InputError, match="in order"):
+        pipeline(plain + "lower = 1\nupper = 0\n")
+
+
+def test_numeric_answers_are_so_many_shifts() -> None:
+    """As NumericAnswers states, for so many positions."""
+    text = 'mechanism = "numeric-answers"\nscale = 5.0\nsensitivity = 2\ncutoff = 3\n'
+    mine = NumericAnswers(query=len, scale=5, sensitivity=LInf(2), cutoff=3)
+    assert guarantee(text).epsilon(delta=1e-6) == mine.guarantee().epsilon(delta=1e-6)

@@ -16,6 +16,16 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Final
+
+EASIER: Final = "ask at a larger delta, or use more noise or a larger sampling rate"
+"""What to do where a question is so extreme that its numbers leave the range of floats."""
+
+CONVERT: Final = "convert it to another notion first: PureDP, ZCDP, GDP or a DominatingPair"
+"""What to do with a guarantee that no theorem takes."""
+
+LARGER: Final = "ask for a larger margin, error or epsilon"
+"""What to do where no plan within limits reaches its goal."""
 
 _LONGEST = 24  # characters of a rational that is shown as it is
 _FLOAT_BITS = 1000

@@ -135,7 +135,7 @@ def required_reach(largest: float) -> None:
     """
     if not largest <= _LARGEST:
         raise NotCertified(
-            f"a table of losses up to {largest:.4g} is out of reach, allowed are losses up to "
+            f"privacy losses up to {largest:.4g} are too large for a table, allowed is up to "
             f"{_LARGEST:.4g}; use more noise"
         )
 

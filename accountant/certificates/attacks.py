@@ -56,7 +56,10 @@ def prove_true_positive_rate(steps: Steps, guarantee: Guarantee[Any], rate: floa
     ]
     bound, epsilon = min(tried)
     if not bound < 1.0:
-        raise NotCertified(f"nothing below 1 bounds the true-positive rate at {rate:.6g}")
+        raise NotCertified(
+            f"the true-positive rate at a false-positive rate of {rate:.6g} has no proved bound "
+            "below 1, so there is nothing to certify; ask at a smaller rate"
+        )
     point = Point(epsilon, guarantee.delta(epsilon=epsilon).upper, moves=False)
     delta = _proved_delta(steps, guarantee, point)
     exact, other = Fraction(math.exp(epsilon)), Fraction(math.exp(-epsilon))

@@ -45,7 +45,10 @@ def to_group(node: Derivation, known: Guarantee[Any]) -> ProvedGuarantee | None:
         (one for bits in _BITS if _below(one := _lowered(curves[-1], bits), curves[-1])), None
     )
     if lowered is None:
-        raise NotCertified(f"roundings add up in the trade-off curve of a group of {size}")
+        raise NotCertified(
+            f"roundings add up in the trade-off curve of a group of {size}; certify a smaller "
+            "group, or one of PureDP, GDP or ZCDP"
+        )
     claim = TradeOff(
         points=lowered,
         relation=known.relation,

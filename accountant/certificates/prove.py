@@ -7,7 +7,13 @@ import math
 from fractions import Fraction
 from typing import Any, Final
 
-from accountant.certificates.format.serialize import Object, conclusion, factors
+from accountant.certificates.format.serialize import (
+    UNCERTIFIED,
+    Object,
+    conclusion,
+    factors,
+    unsaid,
+)
 from accountant.certificates.hockey_stick.choose import Point, distinct, prove
 from accountant.certificates.selection.connect_the_dots import Aim
 from accountant.certificates.selection.shifted_mixture import prove_by_shifted_mixture
@@ -62,7 +68,7 @@ def prove_point(steps: Steps, guarantee: Guarantee[Any], point: Point) -> None:
     elif isinstance(guarantee, RenyiGuarantee):
         _prove_renyi(steps, guarantee, point)
     else:
-        raise NotCertified(f"certificates do not know {type(guarantee).__name__}")
+        raise NotCertified(f"certificates are not written for {guarantee!r} yet; {UNCERTIFIED}")
 
 
 def prove_divergence(steps: Steps, guarantee: Guarantee[Any], order: Fraction) -> None:
@@ -74,7 +80,8 @@ def prove_divergence(steps: Steps, guarantee: Guarantee[Any], order: Fraction) -
     value = guarantee.rdp(order=order).upper
     if math.isinf(value):
         raise NotCertified(
-            f"{guarantee.describe()} has no finite Renyi divergence at order {float(order):g}"
+            f"{guarantee.describe()} has no finite Renyi divergence at order {float(order):g}; ask "
+            "at a smaller order, or for epsilon at a delta"
         )
     exact = guarantee.divergence_up(order) if isinstance(guarantee, RenyiGuarantee) else None
     least = Fraction(value) * (1 + ROOM) + ROOM**2 if exact is None else exact
@@ -101,7 +108,7 @@ def prove_divergence(steps: Steps, guarantee: Guarantee[Any], order: Fraction) -
         place, apart = steps.derive(guarantee.derivation)
         steps.add("convert/bounded-range-rdp", conclusion(claim, apart), [place], {})
     else:
-        raise NotCertified(f"certificates do not know {type(guarantee).__name__}")
+        raise NotCertified(f"certificates are not written for {guarantee!r} yet; {UNCERTIFIED}")
 
 
 def _prove_pair(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:
@@ -193,7 +200,9 @@ def _prove_pure(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:
         if point.moves or least == point.epsilon:
             _prove_stated(steps, known, Point(least, point.delta, moves=False))
             return
-    raise NotCertified(f"no closed form is known of {pair.derivation.statement}")
+    raise NotCertified(
+        f"no pure epsilon is known of {pair.derivation.statement}; ask at a delta above 0"
+    )
 
 
 def _selected_pure(pair: DominatingPair[Any], runs: RunLaw) -> PureDP[Any] | None:
@@ -216,7 +225,7 @@ def _prove_by_selection_bound(steps: Steps, pair: DominatingPair[Any], point: Po
     """Prove a point by the checker's bound of a selection alone."""
     base = pair.derivation.premises[0]
     if not isinstance(base.conclusion, DominatingPair):
-        raise NotCertified(f"the derivation does not say what was selected from: {base.statement}")
+        raise NotCertified(unsaid(f"a selection from {base.statement}"))
     for product in distinct(base.conclusion):
         factors(product)  # what no rule covers is refused before its profile is bounded
     found = prove_by_shifted_mixture(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from accountant.certificates.conversions import RAISED_CONVERSIONS
+from accountant.certificates.format.serialize import unsaid
 from accountant.certificates.proved_guarantee import ProvedGuarantee
 from accountant.errors import NotCertified
 from accountant.guarantees.derivation import Derivation
@@ -53,7 +54,7 @@ def _raise_node(
 ) -> Guarantee[Any]:
     """Return the conclusion of one theorem for raised premises."""
     if not isinstance(node.conclusion, Guarantee):
-        raise NotCertified(f"the derivation does not say what {node.rule} concludes")
+        raise NotCertified(unsaid(node.rule))
     if node.rule in RAISED_CONVERSIONS:
         proof = RAISED_CONVERSIONS[node.rule](node, premises[0])
         if proof is not None:

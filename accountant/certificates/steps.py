@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Final, TypeAlias, final
 
-from accountant.certificates.format.serialize import Object, conclusion, run_law
+from accountant.certificates.format.serialize import Object, conclusion, run_law, unsaid
 from accountant.certificates.plain import PLAIN
 from accountant.certificates.proved_guarantee import ProvedGuarantee
 from accountant.certificates.selection.best_of_runs import pairs_above_best
@@ -104,7 +104,7 @@ class Steps:
         if proof:
             return self._raised(proof)
         if not isinstance(node.conclusion, Guarantee):
-            raise NotCertified(f"the derivation does not say what {node.rule} concludes")
+            raise NotCertified(unsaid(node.rule))
         produce = PRODUCERS.get(node.rule)
         if produce is None:
             raise NotCertified(
@@ -150,7 +150,7 @@ class Steps:
         """Return the base, the pair of the selection, and the law of the number of runs."""
         base = node.premises[0].conclusion
         if not isinstance(base, DominatingPair) or not isinstance(found, DominatingPair):
-            raise NotCertified(f"the derivation does not say what was selected from: {base}")
+            raise NotCertified(unsaid(f"a selection from {base}"))
         if not (self.aim.tail and base.forward.factors and base.backward.factors):
             raise NotCertified(
                 f"no rule of the certificates covers {node.rule} ({node.statement}) where delta is "
@@ -197,12 +197,15 @@ class Steps:
     ) -> tuple[int, int]:
         """Add bounds of the profiles of all parts, and a finite pair above their mixture."""
         if not isinstance(found, DominatingPair) or not self.aim.tail:
-            raise NotCertified(f"{node.rule} is certified where epsilon or a delta is asked for")
+            raise NotCertified(
+                f"a choice among unequal parts ({node.rule}) is certified if epsilon or delta is "
+                "asked for; give delta= or epsilon="
+            )
         parts, shares = [], dict.fromkeys(places, Fraction(0))
         for place, one, weight in zip(places, node.premises, _weights(node), strict=True):
             shares[place] += weight
             if not isinstance(one.conclusion, DominatingPair):
-                raise NotCertified(f"the derivation does not say what was drawn: {one.statement}")
+                raise NotCertified(unsaid(one.statement))
             parts.append((weight, self.substitutes.of(one.conclusion)))
         forward, backward, facts = finite_mixture_pairs(found, parts, self.aim)
         self.substitutes.add(found, forward, backward)
@@ -240,7 +243,7 @@ class Steps:
         elif isinstance(found, ZCDP):
             witness = zcdp_witness(pair, float(found.rho))
         else:
-            raise NotCertified(f"{node.rule} concludes neither mu-GDP nor rho-zCDP")
+            raise NotCertified(unsaid(node.rule))
         return self.add(node.rule, conclusion(found, steps), [place], witness), steps
 
     def to_rdp(
@@ -262,7 +265,10 @@ class Steps:
         """Return the premise's pair and its position, if nothing is substituted in it."""
         known = node.premises[0].conclusion
         if not isinstance(known, PairGuarantee):
-            raise NotCertified(f"no rule leads from {node.premises[0].statement} to {node.rule}")
+            raise NotCertified(
+                f"no rule leads from {node.premises[0].statement} to {node.rule}; certify what it "
+                "was applied to"
+            )
         pair = known.to_pair()
         place, _ = self.derive(pair.derivation)
         if self.substitutes.of(pair) != pair:
@@ -277,7 +283,7 @@ class Steps:
         """Add bounds at the corners of a selection's convex curve, and the rest by convexity."""
         base, given = node.premises[0].conclusion, dict(node.parameters)
         if not isinstance(base, RenyiGuarantee) or not isinstance(found, RDP):
-            raise NotCertified(f"the derivation does not say what was selected from: {node.rule}")
+            raise NotCertified(unsaid(node.rule))
         names = dict(zip((a for a, _ in found.points), str(given["bounds"]).split(), strict=True))
         scaled = lower_hull(
             [(Fraction(0), Fraction(0)), *((a - 1, (a - 1) * r) for a, r in found.points)]
@@ -308,7 +314,7 @@ def law_of(parameters: Mapping[str, object]) -> RunLaw:
     """Return the law of the number of runs among a theorem's parameters."""
     runs = parameters["runs"]
     if not isinstance(runs, RunLaw):
-        raise NotCertified(f"the derivation does not say how many runs there are: {runs!r}")
+        raise NotCertified(unsaid(f"a selection among {runs!r} runs"))
     return runs
 
 

@@ -16,7 +16,7 @@ from accountant.arithmetic.arrays import distinct
 from accountant.arithmetic.enclosure import Complexes, Enclosure, Reals, joined, rounded_short
 from accountant.bound import Bound
 from accountant.engine.saddle_point import CHUNK, Saddle, sum_cgf, total_cgf
-from accountant.errors import NotCertified
+from accountant.errors import EASIER, NotCertified
 from accountant.pairs.product import Product
 
 _LONGEST = 1e100  # Largest distance of aliases that is used. Larger ones raise.
@@ -109,14 +109,20 @@ def alias_step(saddle: Saddle, known: RealBounds) -> float:
         needed = known.upper - known.points * saddle.epsilon
         needed -= saddle.log_delta + saddle.log_tolerance
     if np.isnan(needed).any():
-        raise NotCertified(f"K is not known at order {1 + c:.6g}: losses are too large")
+        raise NotCertified(
+            f"the moment of order {1 + c:.6g} of the privacy loss, which this answer is computed "
+            f"from, is not representable as a float; {EASIER}"
+        )
     gap = np.abs(known.points - c)
     period = 0.0
     for side in (known.points < c, known.points > c):
         each = np.maximum(needed[side], 4.0) / gap[side]
         period = max(period, float(each.min(initial=math.inf)))
     if not period < _LONGEST:
-        raise NotCertified(f"order {1 + c:.6g} is out of reach next to the largest loss")
+        raise NotCertified(
+            "the answer lies so near the largest privacy loss that sums over losses are not "
+            f"representable as floats (order {1 + c:.6g}); {EASIER}"
+        )
     return rounded_short(2 * math.pi / period)
 
 

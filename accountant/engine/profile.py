@@ -29,7 +29,7 @@ from accountant.engine.saddle_point import (
     find_saddle,
     saddle_at,
 )
-from accountant.errors import NotCertified
+from accountant.errors import EASIER, NotCertified
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.lattice_finite import LatticePair
 from accountant.pairs.pair import Pair
@@ -249,7 +249,10 @@ def _contour_near(product: Product, step: int) -> tuple[Contour | LatticeContour
         except NotCertified:
             continue
         return contour, saddle.epsilon + math.sqrt(saddle.spread) if lower == step else math.inf
-    raise NotCertified("K cannot be computed at any order that suits this question")
+    raise NotCertified(
+        "no moment of the privacy loss that this answer could be computed from is representable "
+        f"as a float; {EASIER}"
+    )
 
 
 def epsilon(product: Product, delta: float | Bound) -> Bound:

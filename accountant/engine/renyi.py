@@ -117,6 +117,7 @@ def _cgf(product: Product, s: Reals) -> tuple[Reals, Reals]:
         low, high = found.value.real - found.radius, found.value.real + found.radius
     if np.isnan(low).any() or np.isnan(high).any():
         raise NotCertified(
-            f"K at order {1 + s.max():.6g} is beyond all floats; ask for a smaller order"
+            f"the Renyi divergence of order {1 + s.max():.6g} is not representable as a float; ask "
+            "for a smaller order"
         )
     return low, high

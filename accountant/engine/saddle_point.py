@@ -154,8 +154,8 @@ def survey(product: Product, c: Reals) -> Ridge:
             known = int(np.argmin(finite))
         if not known:
             raise NotCertified(
-                f"K cannot be computed at order {1 + c[0]:.6g}; use more noise, or sampling rates "
-                "and losses that are not next to 0"
+                f"the moment of order {1 + c[0]:.6g} of the privacy loss is not representable as a "
+                "float; use more noise, or sampling rates and losses that are not next to 0"
             )
         c = c[:known]
 

@@ -29,7 +29,7 @@ from accountant.arithmetic.enclosure import (
     Numbers,
     Reals,
 )
-from accountant.errors import NotCertified
+from accountant.errors import EASIER, NotCertified
 from accountant.pairs.mixture_quadrature import TrapezoidRules, log_size
 from accountant.pairs.smoothness import layers
 from accountant.pairs.subsampling_formulas import log_unsampled
@@ -170,7 +170,11 @@ class GaussianMixtures:
         left, right = -9.0 - self.mu, self.mu * max(float(alpha[-1]), 1.0) + 9.0
         nodes = int(((right - left) / np.minimum(0.4, 1.0 / self.mu)).max()) + 2
         if nodes * c.size > _MAX_NODES:
-            raise NotCertified(f"a subsampled Gaussian at order {alpha[-1]:.3g} is out of reach")
+            raise NotCertified(
+                f"a Gaussian with noise multiplier {1 / float(self.mu.max()):.3g} on a sample has "
+                f"a moment of order {alpha[-1]:.3g} that takes more than {_MAX_NODES} terms; "
+                f"{EASIER}"
+            )
         step = (right - left) / (nodes - 1)
         z = left[:, None] + step[:, None] * np.arange(nodes)
         log_mass = np.log(step / math.sqrt(2 * math.pi))[:, None] - 0.5 * z * z

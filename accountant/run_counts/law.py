@@ -145,7 +145,10 @@ class RunLaw(Readable, ABC):
             if reached[-1] >= wanted:
                 return int(np.argmax(reached >= wanted))
             size *= 4
-        raise NotCertified(f"quantile {wanted} of {self.describe()} lies beyond {_LONGEST} runs")
+        raise NotCertified(
+            f"quantile {wanted} of {self.describe()} lies beyond {_LONGEST} runs; ask for a "
+            "smaller level, or take a law with fewer runs"
+        )
 
 
 def masses_from_ratios(first: int, log_first: float, log_ratios: Reals) -> Reals:

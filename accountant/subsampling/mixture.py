@@ -15,7 +15,7 @@ from accountant.arithmetic.enclosure import Reals, log_down, log_up
 from accountant.bound import Bound
 from accountant.engine.profile import deltas, epsilon, infinite_mass, log_ends, max_loss
 from accountant.engine.saddle_point import total_cgf
-from accountant.errors import NotCertified
+from accountant.errors import EASIER, NotCertified
 from accountant.pairs.pair import Pair
 from accountant.pairs.product import Product
 from accountant.subsampling.tabulated import TabulatedPair
@@ -74,7 +74,9 @@ class MixturePair(TabulatedPair):
         if top == 0.0:
             return Bound.exactly(0.0)
         if not (math.isfinite(top) and level.lower >= _LEAST_LEVEL):
-            raise NotCertified(f"no part's profile bounds where it is {level.lower:.3g}")
+            raise NotCertified(
+                f"some part has no finite epsilon at delta = {level.lower:.3g}; {EASIER}"
+            )
         target = log_down(np.array(level.lower)).item(), log_up(np.array(level.upper)).item()
         every = Bound.exactly(0.0)  # no part of delta is set aside
         return invert(partial(log_ends, self, every), target, 0.9 * top, 0.1 * top, top)

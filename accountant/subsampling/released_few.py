@@ -21,7 +21,7 @@ from accountant.arithmetic.enclosure import Complexes, Enclosure, Reals, log_dow
 from accountant.arithmetic.two_tables import Outcomes, PiecewiseLinear, product_profile
 from accountant.bound import Bound
 from accountant.engine.profile import infinite_mass, log_ends, max_loss
-from accountant.errors import NotCertified
+from accountant.errors import EASIER, NotCertified
 from accountant.pairs.atomic import AtomicPair
 from accountant.pairs.exact import ExactPair
 from accountant.pairs.pair import Pair
@@ -44,6 +44,7 @@ _FURTHEST = 600.0  # Largest end of a table, nats.
 _CENTRAL = 0.25
 # Shares of the last step at which a table has losses. Heuristic.
 _TOWARDS_END = 0.5 ** np.arange(1.0, 21.0)
+_FEWER = "these are too many to multiply out; use fewer releases, or a coarser grid"
 _LEAST_LEVEL = 1e-40  # Least delta that tables which end at ``_SMALL`` invert. Smaller ones raise.
 # Values of e^{mu^2} / q from which sums over K are slow. Heuristic.
 _ROUGH, _VERY_ROUGH = 100.0, 1e6
@@ -142,7 +143,9 @@ class ReleasedFew(CommonSupport, ExactPair):
         """
         level, end = Bound.of(delta), self.end
         if not (level.lower >= _LEAST_LEVEL and self.delta(end).upper <= level.lower):
-            raise NotCertified(f"two tables are not inverted at delta = {level.lower:.3g}")
+            raise NotCertified(
+                f"epsilon of two samples is not resolved at delta = {level.lower:.3g}; {EASIER}"
+            )
         target = log_down(np.array(level.lower)).item(), log_up(np.array(level.upper)).item()
         ends = partial(log_ends, self, Bound.exactly(0.0))  # no part of delta is set aside
         start = self._guess(level.lower)
@@ -257,10 +260,10 @@ def _outcomes(pairs: tuple[Pair, ...], sign: float) -> Outcomes:
     for one in others:
         few = total.leading(_FAINT, sign), one.leading(_FAINT, sign)
         if few[0].loss.size * few[1].loss.size > _MOST_PRODUCTS:
-            raise NotCertified("too many losses to multiply out; they are summed over K")
+            raise NotCertified(f"{few[0].loss.size} x {few[1].loss.size} losses; {_FEWER}")
         total = few[0].times(few[1])
     if others and total.loss.size > _MANY:
-        raise NotCertified("too many losses of several releases; they are summed over K")
+        raise NotCertified(f"{total.loss.size} losses of several releases; {_FEWER}")
     return total
 
 

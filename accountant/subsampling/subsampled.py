@@ -17,7 +17,7 @@ from accountant.bound import Bound
 from accountant.engine.profile import deltas, epsilon, infinite_mass, log_ends, max_loss
 from accountant.engine.quick_bounds import chernoff
 from accountant.engine.saddle_point import total_cgf
-from accountant.errors import NotCertified
+from accountant.errors import EASIER, NotCertified
 from accountant.pairs.domain import required_rate
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.pair import Pair
@@ -146,7 +146,9 @@ class SubsampledPair(TabulatedPair):
         """
         level, end = Bound.of(delta), self.end
         if not (level.lower >= _LEAST_LEVEL and self.delta(end).upper <= level.lower):
-            raise NotCertified(f"a sample's profile is not inverted at delta = {level.lower:.3g}")
+            raise NotCertified(
+                f"epsilon of one sample is not resolved at delta = {level.lower:.3g}; {EASIER}"
+            )
         target = log_down(np.array(level.lower)).item(), log_up(np.array(level.upper)).item()
         every = Bound.exactly(0.0)  # no part of delta is set aside
         ends = partial(log_ends, self, every)

@@ -280,7 +280,7 @@ def refusal(states: Mapping[str, State], asked: Wanted, plans: Mapping[str, Plan
             )
             reasons.append(f"the budget{about} ({_told(states[label], plan)})")
     return (
-        f"{asked.guarantee.describe()} costs more than is left of {', and of '.join(reasons)}; "
+        f"the spend {asked.key!r} costs more than is left of {', and of '.join(reasons)}; "
         "nothing was spent: run something cheaper, or nothing"
     )
 

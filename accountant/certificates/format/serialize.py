@@ -42,7 +42,18 @@ from accountant.subsampling.subsampled import Direction, SubsampledPair
 from proofs import limits
 from proofs.certificate import Json, show_rational
 
+UNCERTIFIED: Final = "the number itself is there: epsilon(delta=...), or dpproof budget"
+"""What to do without a certificate."""
+
 Object: TypeAlias = dict[str, Json]
+
+
+def unsaid(what: str) -> str:
+    """Return why a derivation that was written by hand has no certificate."""
+    return (
+        f"the derivation does not record what follows from {what}; make guarantees by the "
+        "functions of accountant, which record it"
+    )
 
 
 def conclusion(guarantee: Guarantee[Any], steps: int) -> Object:
@@ -92,13 +103,13 @@ def run_law(runs: RunLaw) -> Object:
                 "probabilities": [show_rational(p) for p in runs.probabilities],
             }
         case _:
-            raise NotCertified(f"certificates do not know {type(runs).__name__}")
+            raise NotCertified(f"certificates are not written for {runs!r} yet; {UNCERTIFIED}")
 
 
 def _claim(guarantee: Guarantee[Any]) -> Object:
     """Return the guarantee without its relation."""
     if type(guarantee) not in _NOTIONS:
-        raise NotCertified(f"certificates do not know {type(guarantee).__name__}")
+        raise NotCertified(f"certificates are not written for {guarantee!r} yet; {UNCERTIFIED}")
     notion, fields = _NOTIONS[type(guarantee)]
     return {"notion": notion, **_written(guarantee, fields)}
 
@@ -111,8 +122,7 @@ def pair(one: Pair) -> Object:
     """
     if type(one) not in _PAIRS or getattr(one, "reverse", False):
         raise NotCertified(
-            f"no rule of the certificates covers {type(one).__name__} yet; "
-            ".epsilon(delta=...) has the number"
+            f"certificates are not written for the losses of {one!r} yet; {UNCERTIFIED}"
         )
     kind, names = _PAIRS[type(one)]
     return {"kind": kind, **_written(one, {name: name for name in names.split()})}
@@ -136,7 +146,7 @@ def _json(value: object) -> Json:
         case tuple():
             return [_json(one) for one in value]
         case _:
-            raise NotCertified(f"certificates have no form for {type(value).__name__}")
+            raise NotCertified(f"certificates are not written for {value!r:.80} yet; {UNCERTIFIED}")
 
 
 _NOTIONS: Final[Mapping[type, tuple[str, Mapping[str, str]]]] = {

@@ -59,7 +59,9 @@ def smallest_mu(pair: DominatingPair[Any], mu: float) -> tuple[float, Points, li
         found = _points_below(products, [Fraction(x) for x in grid.tolist()], raised, bits, fine)
         if found:
             return raised, *found
-    raise NotCertified("no certificate shows this mu as closely as it is stated")
+    raise NotCertified(
+        "no certificate shows this mu as closely as it is stated; certify epsilon at a delta"
+    )
 
 
 def _points_below(
@@ -97,7 +99,10 @@ def _larger(tables: list[dict[Fraction, Fraction]]) -> Points:
 def _wide(points: Points, mu: float) -> list[Fraction]:
     """Return more places inside the cells on which the checker's comparison fails."""
     if points[0][0] or points[-1][1]:
-        raise NotCertified("a bound of the profile is missing at 0, or at its end is not 0")
+        raise NotCertified(
+            "the losses have no proved largest one, or none at epsilon 0, so that no mu is shown; "
+            "certify epsilon at a delta"
+        )
     found: list[Fraction] = []
     for (left, high), (right, low) in pairwise(points):
         ends, middle = np.array([float(left), float(right)]), float((left + right) / 2)

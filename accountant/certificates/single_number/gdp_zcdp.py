@@ -175,7 +175,9 @@ def refined(
             break
         middle = split(grid[wrong], grid[wrong + 1])
         grid = np.insert(grid, wrong + 1, middle)
-    raise NotCertified("no certificate shows this number as closely as it is stated")
+    raise NotCertified(
+        "no certificate shows this number as closely as it is stated; certify epsilon at a delta"
+    )
 
 
 def _part(pair: Pair) -> Fraction:

@@ -218,7 +218,9 @@ def _least(guarantee: RenyiGuarantee[Any], terms: Callable[[Reals, Reals], Reals
         orders = 1.0 + np.geomspace(low - 1.0, high - 1.0, 41)
         orders = orders[orders > 1.0]
     if math.isinf(least):
-        raise NotCertified(f"{guarantee.describe()} gives no finite bound at any order")
+        raise NotCertified(
+            f"{guarantee.describe()} gives no finite epsilon by any order; ask at a larger delta"
+        )
     return Fraction(best)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any, Final
 
+from accountant.certificates.format.serialize import unsaid
 from accountant.certificates.steps import law_of
 from accountant.errors import NotCertified
 from accountant.guarantees.derivation import Derivation
@@ -40,7 +41,7 @@ def as_renyi(derivation: Derivation, orders: list[Fraction]) -> RDP[Any]:
     """
     known, given = derivation.conclusion, dict(derivation.parameters)
     if not isinstance(known, Guarantee):
-        raise NotCertified(f"the derivation does not say what {derivation.rule} concludes")
+        raise NotCertified(unsaid(derivation.rule))
     if not has_selections(derivation):
         return notion_to_rdp(known, orders=orders)
     if derivation.rule == "select/pair":

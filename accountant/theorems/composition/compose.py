@@ -7,7 +7,7 @@ from typing import Any
 
 from accountant import arguments
 from accountant.arguments import MAX_COUNT, Number
-from accountant.errors import NotImplied, ParameterError
+from accountant.errors import CONVERT, NotImplied, ParameterError
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.gdp import GDP
@@ -121,7 +121,7 @@ def self_compose(guarantee: Guarantee[R], count: int) -> Guarantee[R]:
         return RDP(points=points, relation=guarantee.relation, derivation=node)
     if isinstance(guarantee, PairGuarantee):
         return _repeat_pair(guarantee.to_pair(), times)
-    raise NotImplied(f"no composition theorem for {type(guarantee).__name__}")
+    raise NotImplied(f"no composition theorem for {guarantee!r}; {CONVERT}")
 
 
 def _repeat_pair(pair: DominatingPair[R], times: int) -> DominatingPair[R]:

@@ -63,5 +63,8 @@ def _mu(epsilon: Fraction) -> Fraction:
     """Return mu, rounded up; refuse an epsilon that is not representable as a float."""
     above = floats_around(epsilon)[1]
     if math.isinf(above):
-        raise NotImplied("epsilon is beyond every float; it implies no usable mu")
+        raise NotImplied(
+            "epsilon is not representable as a float, so that it implies no usable mu; state a "
+            "smaller epsilon"
+        )
     return Fraction(pure_mu(above))

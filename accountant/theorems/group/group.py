@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from accountant.errors import NotImplied
+from accountant.errors import CONVERT, NotImplied
 from accountant.guarantees.approx_dp import ApproxDP
 from accountant.guarantees.bounded_range import BoundedRange
 from accountant.guarantees.dominating_pair import DominatingPair
@@ -67,7 +67,7 @@ def group(guarantee: Guarantee[R], *, size: int) -> Guarantee[R]:
         if isinstance(guarantee, notion):
             scaled: Guarantee[R] = theorem(guarantee, size=size)
             return scaled
-    raise NotImplied(f"no group-privacy theorem for {type(guarantee).__name__}")
+    raise NotImplied(f"no group-privacy theorem for {guarantee!r}; {CONVERT}")
 
 
 def _group_profile(guarantee: PrivacyProfile[R], *, size: int) -> TradeOff[R]:

@@ -75,6 +75,9 @@ def _summed(guarantee: RDP[R], order: Fraction, times: int) -> Fraction:
     for j in range(times):
         value = guarantee.divergence_up(top - j)
         if value is None:
-            raise NotImplied(f"the Renyi divergence at order {float(top - j):g} is not known")
+            raise NotImplied(
+                f"a group needs the Renyi divergence at order {float(top - j):g}, which is not "
+                "listed; list it, or use ZCDP, which has every order"
+            )
         total += top / (top - j) * value
     return total

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from accountant.errors import NotImplied
+from accountant.errors import CONVERT, NotImplied
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.pair_guarantee import PairGuarantee
@@ -67,7 +67,7 @@ def select_above(guarantee: Guarantee[R], runs: RunLaw) -> DominatingPair[R]:
     required_guarantee(guarantee)
     required_runs(runs)
     if not isinstance(guarantee, PairGuarantee):
-        raise NotImplied(f"no theorem on stopping at a threshold for {type(guarantee).__name__}")
+        raise NotImplied(f"no theorem on stopping at a threshold for {guarantee!r}; {CONVERT}")
     pair = guarantee.to_pair()
     return DominatingPair(
         forward=_thresholded(pair.forward, runs),

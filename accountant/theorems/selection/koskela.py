@@ -47,7 +47,10 @@ def koskela_redberg_wang(guarantee: PairGuarantee[R], runs: RunLaw, *, delta: Nu
         1.983
     """
     if not isinstance(runs, TruncatedNegativeBinomial):
-        raise NotImplied(f"this bound is for truncated negative binomial runs, not {runs!r}")
+        raise NotImplied(
+            f"this bound is for truncated negative binomial runs, not {runs!r}; use select, which "
+            "takes every law"
+        )
     wanted = arguments.open_probability(delta=delta)
     alone = guarantee.epsilon(delta=wanted / Fraction(runs.mean * (1 + 1e-10))).upper
     if math.isinf(alone):

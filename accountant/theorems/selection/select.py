@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from accountant.errors import NotImplied
+from accountant.errors import CONVERT, NotImplied
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.pair_guarantee import PairGuarantee
 from accountant.guarantees.preconditions import required_guarantee
@@ -47,4 +47,4 @@ def select(guarantee: Guarantee[R], runs: RunLaw) -> Guarantee[R]:
         return select_pair(guarantee, runs)
     if isinstance(guarantee, RenyiGuarantee):
         return select_rdp(guarantee, runs)
-    raise NotImplied(f"no selection theorem for {type(guarantee).__name__}")
+    raise NotImplied(f"no selection theorem for {guarantee!r}; {CONVERT}")

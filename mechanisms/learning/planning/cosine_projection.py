@@ -88,5 +88,8 @@ def cosine_dimension(*, margin: Number, share: Number, failure: Number) -> int:
 
     found = least_count(keeps, _MOST)
     if found is None:
-        raise CalibrationError(f"no dimension up to {_MOST} keeps {kept:g} of {float(margin):g}")
+        raise CalibrationError(
+            f"no dimension up to {_MOST} keeps {kept:g} of a margin of {float(margin):g}; ask for "
+            "less of it, or for a larger margin"
+        )
     return found + 1

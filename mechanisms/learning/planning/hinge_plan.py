@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, final
 from accountant import arguments as check
 from accountant.arguments import Number
 from accountant.calibration.calibrate import calibrate
-from accountant.errors import CalibrationError, ParameterError
+from accountant.errors import LARGER, CalibrationError, ParameterError
 from mechanisms.learning.noisy_hinge import NoisyHinge
 from mechanisms.learning.planning.least import least_count
 
@@ -192,7 +192,7 @@ def plan_hinge(
         excess = partial(published_excess, features=d, gamma=gamma, xi=xi, **given)
         records = least_count(lambda n: n > 1 and excess(records=n) <= error / 8, _MOST_RECORDS)
         if records is None:
-            raise CalibrationError(f"no number of records up to {_MOST_RECORDS} suffices")
+            raise CalibrationError(f"no number of records up to {_MOST_RECORDS} suffices; {LARGER}")
         runs, _, variance = _published(records, margin, xi, **given)
         sigma = math.sqrt(variance)
         return HingePlan(
@@ -216,7 +216,7 @@ def plan_hinge(
             )
         steps *= 2
     if best is None:
-        raise CalibrationError(f"no number of records up to {_MOST_RECORDS} suffices")
+        raise CalibrationError(f"no number of records up to {_MOST_RECORDS} suffices; {LARGER}")
     return best
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, final
 from accountant import arguments as check
 from accountant.arguments import MAX_COUNT, Number
 from accountant.calibration.calibrate import calibrate
-from accountant.errors import CalibrationError, ParameterError
+from accountant.errors import LARGER, CalibrationError, ParameterError
 from mechanisms.learning.batch_perceptron import BatchPerceptron
 from mechanisms.learning.planning.least import least_count
 from mechanisms.learning.stops import GaussianStop, LaplaceStop
@@ -183,7 +183,7 @@ def plan_perceptron(
     if law == "paper":
         steps = math.ceil(1500 / (error * gap**2))
         if steps > MAX_COUNT:
-            raise CalibrationError(f"{steps:.3g} steps are more than {MAX_COUNT}")
+            raise CalibrationError(f"{steps:.3g} steps are more than {MAX_COUNT}; {LARGER}")
         log = math.log(steps / float(at))
         sigma, noise = 100 * log / float(budget), 100 * math.sqrt(log) / float(budget)
         return _least(shared, steps, steps**-0.5, sigma, noise)
@@ -200,7 +200,7 @@ def plan_perceptron(
         if plans and steps > 64 * min(plans, key=lambda one: one.records).steps:
             break
     if not plans:
-        raise CalibrationError(f"no number of records up to {_MOST_RECORDS} suffices")
+        raise CalibrationError(f"no number of records up to {_MOST_RECORDS} suffices; {LARGER}")
     return min(plans, key=lambda one: one.records)
 
 
@@ -220,7 +220,7 @@ def _least(
     """
     plan = _try(shared, steps, rate, sigma, noise)
     if plan is None:
-        raise CalibrationError(f"no number of records up to {_MOST_RECORDS} suffices")
+        raise CalibrationError(f"no number of records up to {_MOST_RECORDS} suffices; {LARGER}")
     return plan
 
 

@@ -123,5 +123,5 @@ def test_noise_is_refused_where_it_hides_the_profile() -> None:
 def test_losses_out_of_reach_are_refused(largest: float) -> None:
     """Above 700, infinite, and what is no number."""
     convex_profile.required_reach(700.0)
-    with pytest.raises(NotCertified, match="out of reach"):
+    with pytest.raises(NotCertified, match="too large for a table"):
         convex_profile.required_reach(largest)

@@ -77,6 +77,6 @@ def test_infinite_mass() -> None:
 def test_orders_beyond_floats() -> None:
     """An order whose K is no float is refused by a name, and a smaller one is answered."""
     product = times(GaussianPair(mu_squared=Fraction(10**16)), 1)
-    with pytest.raises(NotCertified, match="order 1e\\+228 is beyond all floats"):
+    with pytest.raises(NotCertified, match="order 1e\\+228 is not representable"):
         renyi(product, 1e228)
     assert renyi(product, 1e140).lower <= 5e155 <= renyi(product, 1e140).upper

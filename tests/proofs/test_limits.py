@@ -50,6 +50,17 @@ HOSTILE: dict[str, tuple[Step, ...]] = {
             conclusion=fact([SAMPLED], "1/4", "1/1000"),
         ),
     ),
+    "neighbours at many corners": (
+        Step(
+            rule="mechanism/finite",
+            premises=(),
+            witness={
+                "table": [masses(60)] * 60,
+                "neighbours": [[x, y] for x in range(60) for y in range(60) if x != y],
+            },
+            conclusion=pairs([MANY]),
+        ),
+    ),
     "citing a long statement": (
         stated(pairs([MANY])),
         Step(

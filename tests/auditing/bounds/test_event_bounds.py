@@ -214,6 +214,18 @@ def test_the_search_ends_at_the_edge(
     assert len(asked) < 60
 
 
+def test_a_straight_logarithm_is_crossed_at_once() -> None:
+    """Once both sides of the edge are known, two more questions are enough."""
+    asked = []
+
+    def p_value(epsilon: float) -> float:
+        asked.append(epsilon)
+        return min(1.0, 0.05 * math.exp(3 * (epsilon - 0.3)))
+
+    largest_at_most(p_value, 0.05, 1e-9)
+    assert len(asked) == 4
+
+
 def test_the_search_finds_nothing_where_nothing_is_refuted() -> None:
     """Zero, when a p-value at zero is above the level."""
     assert largest_at_most(lambda _: 0.051, 0.05, 1e-5) == 0.0

@@ -62,7 +62,8 @@ def infinite_mass(product: Product) -> Bound:
     if total == 0.0:
         return Bound.exactly(0.0)
     value = -math.expm1(total)
-    return Bound(value * (1 - 1e-14), min(value * (1 + 1e-14), 1.0))
+    lost = (sum(f.count for f in product.factors) + 4) * 2.0**-1074  # Soundness: by underflow
+    return Bound(max(value * (1 - 1e-14) - lost, 0.0), min(value * (1 + 1e-14) + lost, 1.0))
 
 
 def max_loss(product: Product) -> float:

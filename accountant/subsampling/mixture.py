@@ -22,6 +22,7 @@ from accountant.subsampling.tabulated import TabulatedPair
 
 _LEAST_LEVEL = 1e-100  # Least delta at which the profile is inverted. Smaller ones raise.
 _TINY = 1e-115  # A part's delta at which a table ends. Heuristic: what is beyond is added.
+_LOST = 2.0**-1073  # Soundness: above what a product of floats loses where it underflows.
 _LONGEST = 60.0  # Where it ends if no loss is large enough, nats. Heuristic, likewise.
 
 
@@ -46,12 +47,14 @@ class MixturePair(TabulatedPair):
 
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
         """Enclose the profile, the mean of the parts' profiles at real epsilons."""
-        low, high = np.zeros(epsilon.shape), np.zeros(epsilon.shape)
+        low, high, lost = np.zeros((3, *epsilon.shape))
         for weight, part in zip(self.weights, self.parts, strict=True):
             lower, upper = deltas(part, epsilon)
             low += float(weight) * lower
             high += float(weight) * upper
-        return low * (1 - self._slack), np.minimum(high * (1 + self._slack), 1.0)
+            lost += upper > 0.0
+        lower = np.maximum(low * (1 - self._slack) - len(self.parts) * _LOST, 0.0)
+        return lower, np.minimum(high * (1 + self._slack) + lost * _LOST, 1.0)
 
     @property
     def is_quick(self) -> bool:
@@ -118,7 +121,8 @@ class MixturePair(TabulatedPair):
         logs = []
         for weight, part in zip(self.weights, self.parts, strict=True):
             found = total_cgf(part.above(), s + 0j)
-            logs.append(found.value.real + found.radius + math.log(weight))
+            share = math.log(weight) * (1 - self._slack)  # Soundness: rounded up, below 0.
+            logs.append(found.value.real + found.radius + share)
         total = np.logaddexp.reduce(np.array(logs), axis=0)
         return np.asarray(total + self._slack * (1.0 + np.abs(total)))
 

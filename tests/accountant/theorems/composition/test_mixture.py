@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import proofs
-from accountant import L1, L2, mixture, select
+from accountant import L1, L2, compose, mixture, select
 from accountant.errors import NotCertified, NotImplied, ParameterError, RelationMismatch
 from accountant.guarantees.approx_dp import ApproxDP
 from accountant.guarantees.dominating_pair import DominatingPair
@@ -151,7 +151,7 @@ def test_a_mixture_is_certified() -> None:
     assert drawn.epsilon(delta=1e-5).upper <= proved <= drawn.epsilon(delta=1e-5).upper * (1 + 1e-6)
     with pytest.raises(NotCertified):
         drawn.certify(order=2)
-    with pytest.raises(NotCertified, match="where epsilon or a delta is asked for"):
+    with pytest.raises(NotCertified, match="if epsilon or delta is asked for"):
         drawn.certify()
 
 
@@ -165,3 +165,16 @@ def test_a_selection_from_a_mixture_is_certified() -> None:
     assert isinstance(proofs.check(certificate), proofs.VerifiedUnder)
     proved = float(Fraction(str(certificate.claim["epsilon"])))
     assert proved == pytest.approx(best.epsilon(delta=1e-5).upper, rel=1e-3)
+
+
+def test_what_underflows_is_not_lost() -> None:
+    """A delta below every float is not 0, and one that is 0 stays 0."""
+    rare = Fraction(1, 10**100)
+    parts = [ApproxDP(epsilon=0, delta=Fraction(1, 10**300)), PureDP(epsilon=1)]
+    found = mixture(parts, weights=[rare, 1 - rare]).delta(epsilon=1.5)
+    twice = compose(*[ApproxDP(epsilon=1, delta=Fraction(1, 10**390))] * 2).delta(epsilon=3)
+    pure = mixture([PureDP(epsilon=0.5), PureDP(epsilon=1)], weights=HALVES).delta(epsilon=1.5)
+
+    assert found.lower == 0.0 < found.upper < 1e-300
+    assert twice.lower == 0.0 < twice.upper < 1e-300
+    assert (pure.lower, pure.upper) == (0.0, 0.0)

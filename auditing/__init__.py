@@ -59,6 +59,7 @@ from auditing.inspection.neighbours import (
     records_like as records_like,
 )
 from auditing.inspection.recorder import Recorder as Recorder
+from auditing.planning.needed import samples_needed as samples_needed
 from auditing.report import Finding as Finding, Outcome as Outcome, Report as Report
 from auditing.trials.fingerprint import identity as identity
 from auditing.trials.object_features import ObjectFeatures as ObjectFeatures

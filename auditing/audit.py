@@ -20,6 +20,8 @@ from auditing.counts.claim import Claim
 from auditing.counts.counts import PrefixCounts
 from auditing.evidence.e_values import log_evidence, training_counts
 from auditing.evidence.event_bet import unbet
+from auditing.findings import curve_finding, epsilon_finding, order
+from auditing.planning.needed import samples_needed
 from auditing.planning.plan import CurvePlan, EpsilonPlan, plan_curve, plan_epsilon, questions
 from auditing.planning.power import detectable_epsilon, detectable_mu, largest_difference
 from auditing.planning.rare_event import sharpened, sharpened_curve
@@ -98,7 +100,8 @@ def audit(
         significance: error probability of the whole audit.
         delta: where epsilon is reported, when the claim is a curve.
         seed: a whole number; None draws a fresh one, and the report has it.
-        seconds: time budget; when it ends first the outcome is inconclusive.
+        seconds: time budget; when it ends first the outcome is inconclusive. Tasks then begin
+            with one trial and grow with what was drawn, so that a slow sampler ends in time.
         features: outputs -> numbers, applied before anything else.
         witnesses: where to look.
         pilot: share of the trials that is the pilot; witnesses that learn in many dimensions need
@@ -106,7 +109,8 @@ def audit(
         executor: a ``concurrent.futures.Executor`` that draws the trials; None draws them here.
             The report does not depend on it, nor on its number of workers.
         chunk: trials a task, 1 where a trial trains a model; None is many, for samplers that are
-            vectorised. The report depends on it, as on the seed.
+            vectorised. The report depends on it and on whether there is a time budget, as on
+            the seed.
         store: a file that gets trials as they finish. The same audit with the same file goes on
             where it was killed, or where its time ended, and gives the report that it would have
             given; see ``TrialStore``.
@@ -130,7 +134,7 @@ def audit(
         raise ParameterError("witnesses", witnesses, "at least one witness")
     budget = math.inf if seconds is None else float(arguments.positive(seconds=seconds))
     asked = None if seed is None else arguments.whole(seed=seed)
-    with _opened(store, asked, version, run, (sampler, features, chunk)) as kept:
+    with _opened(store, asked, version, run, (sampler, features, chunk, seconds)) as kept:
         run.seed = _seed(asked) if kept is None else kept.seed
         started = time.monotonic()
         trials = Trials(
@@ -140,6 +144,7 @@ def audit(
             features=features,
             drawing=Drawing(executor, kept, started + budget),
             chunk=chunk,
+            growing=seconds is not None,
             progress=None if progress is None else lambda drawn: progress(drawn, run.planned),
         )
         try:
@@ -162,14 +167,15 @@ def _opened(
     seed: int | None,
     version: str | None,
     run: _Run,
-    drawn: tuple[Sampler, FeatureMap | None, int | None],
+    drawn: tuple[Sampler, FeatureMap | None, int | None, float | None],
 ) -> AbstractContextManager[TrialStore | None]:
     """Open the store under the identity of the audit: all that decides how its trials are used."""
     if store is None:
         return nullcontext()
-    sampler, features, chunk = drawn
+    sampler, features, chunk, seconds = drawn
+    timed = () if chunk is not None or seconds is None else ("growing",)
     claimed = (run.significance, run.claim.delta, run.claim.is_curve)
-    settings = (run.planned, run.pilot, *claimed, chunk)
+    settings = (run.planned, run.pilot, *claimed, chunk, *timed)
     about = {
         "sampler": identity((sampler, features)) if version is None else f"version {version}",
         "pair": identity((run.pair.data, run.pair.neighbour, run.pair.name), code=False),
@@ -309,10 +315,10 @@ class _Test:
         """Test at a level, shared equally where there are two tests."""
         share = level if self.curve is None else level / 2
         for plan, counted in zip(self.plans, counts, strict=False):
-            run.findings.append(_epsilon_finding(run, plan, counted, share))
+            run.findings.append(epsilon_finding(run.claim, plan, counted, share))
         if self.curve is not None:
-            run.findings.append(_curve_finding(self.curve, counts[-3], share))
-        run.overview = Overview(str(self.overview.score), _order(self.overview), counts[-2])
+            run.findings.append(curve_finding(self.curve, counts[-3], share))
+        run.overview = Overview(str(self.overview.score), order(self.overview), counts[-2])
 
     def judge(self, run: _Run, counts: Sequence[PrefixCounts], level: float) -> None:
         """Say what would have been found, and whether the pair could have shown it."""
@@ -324,38 +330,6 @@ class _Test:
         if self.curve is not None:
             run.detectable_mu = detectable_mu(self.curve.tangent, counts[-3], share)
         _note_alike(run, counts[-2], level)
-
-
-def _epsilon_finding(run: _Run, plan: EpsilonPlan, counts: PrefixCounts, level: float) -> Finding:
-    lower = plan.lower_bound(counts, run.claim, level)
-    at = f" at delta = {run.claim.delta_up:.6g}" if run.claim.delta else ""
-    return Finding(
-        what=f"epsilon{at} >= {lower:.6g}, by {plan.method.value}",
-        event=plan.question.describe(plan.position),
-        order=_order(plan.question),
-        counts=counts.event(plan.position),
-        significance=plan.share * level,
-        refutes=lower > run.claim.epsilon,
-        epsilon_lower=lower,
-    )
-
-
-def _curve_finding(plan: CurvePlan, counts: PrefixCounts, level: float) -> Finding:
-    p_value = plan.p_value(counts, level)
-    tangent = plan.tangent
-    return Finding(
-        what=f"claimed delta({tangent.epsilon:.6g}) = {tangent.delta:.6g}: p-value {p_value:.3g}",
-        event=plan.question.describe(0),
-        order=_order(plan.question),
-        counts=counts.event(0),
-        significance=level,
-        refutes=p_value <= level,
-        p_value=p_value,
-    )
-
-
-def _order(question: Question | BothSides) -> str:
-    return "neighbour" if question.swapped else "data"
 
 
 def _note_alike(run: _Run, counts: PrefixCounts, level: float) -> None:
@@ -395,4 +369,5 @@ def _report(run: _Run, drawn: int, seconds: float) -> Report:
         notes=tuple(run.notes),
         seconds=seconds,
         overview=run.overview,
+        needed=samples_needed(run.claim.guarantee, significance=run.significance),
     )

@@ -35,6 +35,7 @@ class Finding:
         refutes: whether it contradicts the claim.
         epsilon_lower: the bound, where the test is one of epsilon.
         p_value: of the claim's tangent, where the test is one of the curve.
+        meaning: what the event looks at, and what to do about it, for people.
     """
 
     what: str
@@ -45,18 +46,19 @@ class Finding:
     refutes: bool
     epsilon_lower: float | None = None
     p_value: float | None = None
+    meaning: str = ""
 
     def __str__(self) -> str:
         mine, other = ("D", "D'") if self.order == "data" else ("D'", "D")
-        counts = self.counts
+        counts, that_is = self.counts, f"\n    that is {self.meaning}" if self.meaning else ""
         if counts.design is Design.GUESSES:
             return (
                 f"{self.what}\n    {self.event}, guessing {mine} and {other}: {counts.hits} of "
-                f"{counts.hits + counts.other_hits} guesses right"
+                f"{counts.hits + counts.other_hits} guesses right{that_is}"
             )
         return (
             f"{self.what}\n    S = {{{self.event}}}: {counts.hits} of {counts.trials} on {mine}, "
-            f"{counts.other_hits} of {counts.other_trials} on {other}"
+            f"{counts.other_hits} of {counts.other_trials} on {other}{that_is}"
         )
 
 
@@ -104,6 +106,7 @@ class Report:
         seconds: how long it took.
         overview: the score of the last test over all of its range, for ``TradeOffRegion``; it
             decides nothing.
+        needed: fewest samples with which any test could refute the claim.
     """
 
     outcome: Outcome
@@ -123,6 +126,7 @@ class Report:
     notes: tuple[str, ...]
     seconds: float
     overview: Overview | None = None
+    needed: float = 0
 
     def __str__(self) -> str:
         """Return the report as text."""
@@ -133,6 +137,7 @@ class Report:
             f"  measured epsilon >= {self.epsilon_lower:.6g}{at}",
             f"  wrong about a claim that holds with probability at most {self.significance:.3g}",
             f"  pair {self.pair!r}: {self.trials} samples of {self.planned} planned",
+            f"  refuting the claim takes at least {self.needed} samples",
             f"  seed {self.seed}, {self.seconds:.1f} s",
             *(f"  {'refuted by' if f.refutes else 'tested'}: {f}" for f in self.findings),
         ]

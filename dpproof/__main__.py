@@ -167,7 +167,7 @@ def audit(target: str, *, picture: str | None, as_json: bool, **options: object)
     from auditing import Outcome  # noqa: PLC0415  # as in budget
     from dpproof.commands import audit_requests  # noqa: PLC0415  # as in budget
     from dpproof.pipeline.section import Section  # noqa: PLC0415  # as in budget
-    from dpproof.progress import trials  # noqa: PLC0415  # as in budget
+    from dpproof.progress import on_terminal, trials  # noqa: PLC0415  # as in budget
     from dpproof.reports import plot  # noqa: PLC0415  # as in budget
 
     given = {name: value for name, value in options.items() if value is not None}
@@ -182,6 +182,8 @@ def audit(target: str, *, picture: str | None, as_json: bool, **options: object)
     if picture is not None:
         _require_other(picture, target)
         plot.library(picture)  # a refusal now, not after the audit
+    if on_terminal():  # before the first sample, as drawing them may take long
+        click.echo(request.needs(), err=True)
     with trials() as progress:
         report = request.run(progress)
     if picture is not None:

@@ -11,7 +11,7 @@ def _silent(_: str) -> None:
     """Do nothing: standard error is not a terminal."""
 
 
-def _on_terminal() -> bool:
+def on_terminal() -> bool:
     """Whether somebody sees standard error; it is None where it was closed."""
     return sys.stderr is not None and sys.stderr.isatty()
 
@@ -23,7 +23,7 @@ def progress(total: int | None) -> Iterator[Callable[[str], None]]:
     Yields:
         To be called with the name of each piece of work, before it begins.
     """
-    if not _on_terminal():
+    if not on_terminal():
         yield _silent
         return
     from rich.console import Console  # noqa: PLC0415  # nothing to import without a terminal
@@ -45,7 +45,7 @@ def trials() -> Iterator[Callable[[int, int], None] | None]:
     Yields:
         The audit's ``progress``; None where there is no terminal.
     """
-    if not _on_terminal():
+    if not on_terminal():
         yield None
         return
     from rich.console import Console  # noqa: PLC0415  # as above

@@ -57,6 +57,8 @@ class Trials:
         features: outputs -> numbers, or None.
         drawing: where they are drawn and kept.
         chunk: trials a task; None is as many as have a few ten thousand numbers.
+        growing: whether a task without a chunk is at most a quarter of the trials planned before
+            it, and at least one, so that it takes a fraction of the time so far.
         progress: called with the number of trials that have been delivered.
     """
 
@@ -69,6 +71,7 @@ class Trials:
         features: FeatureMap | None = None,
         drawing: Drawing | None = None,
         chunk: int | None = None,
+        growing: bool = False,
         progress: Callable[[int], None] | None = None,
     ) -> None:
         self._sampler = sampler
@@ -77,6 +80,7 @@ class Trials:
         self._features = features
         self._drawing = Drawing() if drawing is None else drawing
         self._chunk = None if chunk is None else arguments.count(chunk=chunk)
+        self._growing, self._planned = growing, 0
         self._progress = progress
         self._positions = itertools.count()
         self._width = 0  # coordinates of an output, known from the first chunk
@@ -109,7 +113,10 @@ class Trials:
         left = count
         while left:
             largest = max(1, _NUMBERS // self._width) if self._width else _FIRST
+            if self._growing:
+                largest = min(largest, max(1, self._planned // 4))
             size = min(left, self._chunk or largest)
+            self._planned += size
             position = next(self._positions)
             yield Task(self._sampler, self._pair, self._features, self._seed, position, size)
             left -= size

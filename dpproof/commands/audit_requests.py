@@ -59,6 +59,16 @@ class Request:
     options: Mapping[str, Any]
     workers: Callable[[], AbstractContextManager[Executor | None]]
 
+    def needs(self) -> str:
+        """Return how many samples any refutation of the claim takes, and how many are planned."""
+        with placed("audit"):
+            least = auditing.samples_needed(
+                self.claim, significance=self.options.get("significance", SIGNIFICANCE)
+            )
+        planned = 2 * int(self.options.get("samples", SAMPLES))
+        told = f"refuting this claim takes at least {least:,} samples, {planned:,} are planned"
+        return told if planned >= least else f"{told}: give more, or a claim of a smaller epsilon"
+
     def run(self, progress: Callable[[int, int], None] | None = None) -> auditing.Report:
         """Run the audit and return its report, also of an audit that is interrupted.
 

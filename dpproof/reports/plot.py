@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from auditing import Outcome, Report, TradeOffRegion
 from auditing.counts.claim import Claim
 from auditing.counts.claimed_curve import supported
+from auditing.counts.counts import Design
 from auditing.errors import MissingDependency
 from auditing.report import Overview
 from dpproof.errors import InputError
@@ -95,6 +96,7 @@ def draw(figure: Figure, report: Report, claim: object) -> None:
     for axes, place in zip(figure.subplots(1, 2), places, strict=True):
         _curves(axes, place(rates), place(claimed), place(edge), place([0.0, 1.0]))
         _observed(axes, report.overview, place)
+        _refuted(axes, report, report.overview.order, place)
     _axes(figure, report.overview.order, 0.2 / max(counts.total, 20))
     _words(figure, report)
 
@@ -149,6 +151,32 @@ def _observed(axes: Axes, overview: Overview, place: Callable[[Any], Floats]) ->
         color=INK,
         label="counted, one threshold each",
     )
+
+
+def _refuted(axes: Axes, report: Report, order: str, place: Callable[[Any], Floats]) -> None:
+    """Name the events that refuted the claim, at their counted rates where they have such."""
+    refuting = [finding for finding in report.findings if finding.refutes]
+    for row, finding in enumerate(refuting):
+        counts = finding.counts
+        words: dict[str, Any] = {"ha": "right", "va": "top", "fontsize": 9, "color": CLASH}
+        corner = (0.97, 0.96 - 0.1 * row)
+        if counts.design is Design.GUESSES:  # of both datasets: no rate of either is known
+            right = f"{counts.hits} of {counts.hits + counts.other_hits} guesses right"
+            told = f"refuted by guesses on\n{finding.event}: {right}"
+            axes.text(*corner, told, transform=axes.transAxes, **words)
+            continue
+        rates = [counts.other_hits / max(counts.other_trials, 1)]
+        rates.append(1.0 - counts.hits / max(counts.trials, 1))
+        at = tuple(place(rates if finding.order == order else rates[::-1]))
+        axes.plot(*at, marker="D", markersize=7, color=CLASH, linestyle="none")
+        axes.annotate(
+            f"refuted by {finding.event}",
+            at,
+            xytext=corner,
+            textcoords="axes fraction",
+            arrowprops={"arrowstyle": "-", "color": CLASH},
+            **words,
+        )
 
 
 def _axes(figure: Figure, order: str, smallest: float) -> None:

@@ -73,6 +73,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "inspection",
         "witnesses",
         "planning",
+        "findings",
         "evidence",
         "audit",
         "watch",

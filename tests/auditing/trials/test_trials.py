@@ -78,6 +78,21 @@ def test_a_time_budget_ends_without_a_verdict() -> None:
     assert any("time budget" in note for note in report.notes)
 
 
+def test_a_time_budget_is_kept_by_slow_samplers() -> None:
+    """Tasks begin with one trial and grow with those before, so that none takes long by itself."""
+    sizes: list[int] = []
+
+    def counted(value: float, size: int, rng: np.random.Generator) -> object:
+        sizes.append(size)
+        return laplace(1.0)(value, size, rng)
+
+    trials = Trials(counted, PAIR, seed=1, growing=True)
+    assert len(trials.training(3_000).labels) == 3_000
+    assert sizes[0] == 1
+    assert all(size <= 1 + sum(sizes[:place]) / 4 for place, size in enumerate(sizes))
+    assert len(sizes) < 100
+
+
 @pytest.mark.parametrize("samples", [0, 4, -1, 1.5, "9"])
 def test_refuses_too_few_samples(samples: object) -> None:
     """At least five a dataset, a whole number."""

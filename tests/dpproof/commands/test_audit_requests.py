@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from dpproof.commands.audit_requests import from_table
+from dpproof.pipeline.section import Section
 from tests.dpproof.command import Command
 
 CODE = """
@@ -71,6 +73,14 @@ def test_options(command: Command, folder: Path, sampler: str, status: int) -> N
     assert outcome.status == status
     assert outcome.out.startswith(("NO EVIDENCE", "VIOLATION")[status])
     assert "seed" in outcome.out
+
+
+def test_the_samples_that_a_claim_needs_are_known_before(folder: Path) -> None:
+    """And it is said if more are needed than planned."""
+    for epsilon, told in ((1, "10 samples, 20 are planned"), (9, "give more, or a claim of")):
+        table = {"sampler": "audited_code:right", "pair": [0.0, 1.0], "epsilon": epsilon}
+        request = from_table(Section("audit", {**table, "samples": 10}), folder)
+        assert told in request.needs()
 
 
 def test_an_interrupted_audit_prints_its_report(command: Command, folder: Path) -> None:

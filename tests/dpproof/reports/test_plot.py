@@ -102,6 +102,20 @@ def test_words_say_the_outcome(short: Report) -> None:
         assert any("excluded by both" in text for text in legend) == clashes
 
 
+def test_what_refuted_the_claim_is_named(short: Report) -> None:
+    """Every refuting event is in the plot by its words, at its rates if these were counted."""
+    figure = Figure()
+    plot.draw(figure, short, CLAIM)
+    refuting = [finding for finding in short.findings if finding.refutes]
+    told = " ".join(text.get_text() for text in figure.axes[0].texts)
+
+    assert refuting
+    assert all(finding.event in told for finding in refuting)
+    counted = [one for one in refuting if one.counts.design is not auditing.Design.GUESSES]
+    marked = [line for line in figure.axes[0].lines if line.get_marker() == "D"]
+    assert len(marked) == len(counted) > 0
+
+
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
 def test_writes_pictures(short: Report, tmp_path: Path, ending: str) -> None:
     """The ending chooses the format."""

@@ -2,26 +2,36 @@
 
     python -m benchmarks.choices
 
-prints the tables of docs/BENCHMARKS.md. Of each mechanism with the same noise, epsilon at delta =
-1e-6: by its pair, by composing epsilon-DP exactly (randomised response), and by zCDP of epsilon-DP.
+prints the tables of docs/MECHANISMS.md. Of each mechanism with the same noise, epsilon at delta =
+1e-6: by its pair, by composing epsilon-DP exactly (randomised response), and by zCDP of epsilon-DP;
+of noise, by its pair and by what is published of it.
 """
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from accountant import L1, ZCDP, Guarantee, LInf, PureDP, convert, self_compose
+from accountant import L1, L2, ZCDP, Guarantee, LInf, PureDP, convert, self_compose
 from mechanisms import (
     AboveThreshold,
+    CorrelatedGaussian,
     ExponentialMechanism,
+    Gaussian,
+    GaussianAboveThreshold,
     LocalHashing,
     Mechanism,
     PermuteAndFlip,
+    ProposeTestRelease,
+    Skellam,
+    SmoothBound,
+    SmoothSensitivity,
     Staircase,
     SubsetSelection,
+    ThresholdedCounts,
     UnaryEncoding,
 )
 
@@ -50,6 +60,59 @@ CHOICES: dict[str, Make] = {
 }
 
 
+TOTAL = Gaussian(sigma=20, sensitivity=L2(1), query=sum)
+NOISES: dict[str, Mechanism[Any]] = {
+    "Skellam noise of variance 100": Skellam(variance=100, sensitivity=L1(1)),
+    "AboveThreshold, normal noise 10 and 17.3, 100 queries": GaussianAboveThreshold(
+        threshold_sigma=10, query_sigma=17.3, queries=100
+    ),
+    "noise of covariance (100, 75; 75, 100)": CorrelatedGaussian(
+        [[100, 75], [75, 100]], sensitivity=L2(1)
+    ),
+    "propose-test-release, sigma 20, test 0.1 and 1e-9": ProposeTestRelease(
+        release=TOTAL, distance=len, epsilon=Fraction(1, 10), delta=Fraction(1, 10**9)
+    ),
+    "smooth sensitivity, beta 0.1, scale 5": SmoothSensitivity(
+        query=len,
+        bound=SmoothBound(beta=Fraction(1, 10), bound=len),
+        scale=5,
+        granularity=1,
+    ),
+    "thresholded counts, Laplace noise of scale 10, delta 1e-9": ThresholdedCounts(
+        scale=10, delta=Fraction(1, 10**9)
+    ),
+}
+
+
+def skellam_by_orders(uses: int) -> float:
+    """Return epsilon by the Renyi bound of Agarwal, Kairouz & Liu (NeurIPS 2021)."""
+    spent = [
+        uses * (a / 200 + min((2 * a + 5) / 40_000, 3 / 200))
+        + math.log(1 / float(DELTA) / a) / (a - 1)
+        + math.log1p(-1 / a)
+        for a in range(2, 400)
+    ]
+    return min(spent)
+
+
+def test_by_sums(uses: int) -> float:
+    """Return epsilon of propose-test-release as sums of what test and release cost."""
+    left = DELTA - Fraction(uses, 10**9)
+    release = self_compose(TOTAL.guarantee(), uses)
+    return uses / 10 + release.epsilon(delta=left).upper
+
+
+def noises() -> list[str]:
+    """Return the rows of noise."""
+    rows = ["| noise | " + " | ".join(f"{n} uses" for n in USES) + " |", "|---|---|---|---|"]
+    found = {name: [cost(one.guarantee(), n) for n in USES] for name, one in NOISES.items()}
+    found["Skellam by its Rényi bound"] = list(map(skellam_by_orders, USES))
+    found["propose-test-release by sums of epsilons"] = list(map(test_by_sums, USES))
+    for name, costs in found.items():
+        rows.append(f"| {name} | " + " | ".join(f"{one:.3f}" for one in costs) + " |")
+    return rows
+
+
 def cost(guarantee: Guarantee[Any], uses: int) -> float:
     """Return epsilon of so many uses."""
     return self_compose(guarantee, uses).epsilon(delta=DELTA).upper
@@ -74,3 +137,4 @@ def table(epsilon: Fraction) -> list[str]:
 if __name__ == "__main__":
     for each in (Fraction(1), Fraction(1, 10)):
         sys.stdout.write("\n".join([*table(each), "", ""]))
+    sys.stdout.write("\n".join([*noises(), ""]))

@@ -119,7 +119,8 @@ def peer(python: str, task: Task, fits: int) -> list[float]:
 @click.command(help=__doc__.split("\n")[0])
 @click.option("--peer", "python", help="An interpreter that has diffprivlib.")
 @click.option("--fits", default=10, show_default=True, help="How many fits a number is a mean of.")
-def main(python: str | None, fits: int) -> None:
+@click.option("--peer-fits", default=1, show_default=True, help="The same of the peer.")
+def main(python: str | None, fits: int, peer_fits: int) -> None:
     """Print the table."""
     lines = [
         "| | without privacy | | " + " | ".join(f"ε = {e:g}" for e in EPSILONS) + " |",
@@ -129,7 +130,7 @@ def main(python: str | None, fits: int) -> None:
         digits = 0 if task.kind == "clusters" else 3
         found = {"dpproof": [float(np.mean([task.fit(e) for _ in range(fits)])) for e in EPSILONS]}
         if python:
-            found["diffprivlib"] = peer(python, task, fits)
+            found["diffprivlib"] = peer(python, task, peer_fits)
         for name, scores in found.items():
             shown = " | ".join(f"{one:,.{digits}f}" for one in scores)
             lines.append(f"| {task.name} | {task.plain:,.{digits}f} | {name} | {shown} |")

@@ -17,6 +17,7 @@ def answer_bundled(question: Callable[[Product], Bound], product: Product) -> Bo
 
     If it is wide, the answer about single pairs is intersected with it.
     """
+    product = product.summed()
     bundled = product.bundled()
     if len(bundled.factors) == len(product.factors):
         return question(product)

@@ -7,6 +7,7 @@ thing to know where what is left to 1 is asked for.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
@@ -47,6 +48,7 @@ def power_below(product: Product, rate: float) -> float:
     return max(-math.expm1(min(float(log_miss.min()), 0.0)) * (1 - _ROUNDING), 0.0)
 
 
+@lru_cache(maxsize=16)
 def _cgf(product: Product) -> tuple[Reals, Reals]:
     """Return K(-a) rounded up at every order, infinite if it is out of reach, and its size.
 

@@ -10,18 +10,17 @@ from __future__ import annotations
 import contextlib
 import math
 from fractions import Fraction
-from functools import lru_cache
 
 import numpy as np
 
-from accountant.arithmetic.crossing import bisect_integers, invert
+from accountant.arithmetic.crossing import invert
 from accountant.arithmetic.enclosure import Reals, down, from_swapped, log_down, log_up, up
 from accountant.arithmetic.tiny import LEAST_DELTA, total_delta_up
 from accountant.bound import Bound
 from accountant.engine.bundling import answer_bundled
-from accountant.engine.contour import MAX_NODES, Contour, build
+from accountant.engine.contour import Contour
 from accountant.engine.largest_losses import largest_losses
-from accountant.engine.lattice import LatticeContour, build_lattice, common_lattice
+from accountant.engine.lattice import LatticeContour
 from accountant.engine.overlap import delta_below
 from accountant.engine.residues import exponential_sum
 from accountant.engine.saddle_point import (
@@ -29,7 +28,8 @@ from accountant.engine.saddle_point import (
     find_saddle,
     saddle_at,
 )
-from accountant.errors import EASIER, NotCertified
+from accountant.engine.shared_contours import contour_at, shared_contours
+from accountant.errors import NotCertified
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.lattice_finite import LatticePair
 from accountant.pairs.pair import Pair
@@ -43,10 +43,6 @@ _NEAR_ONE = 0.5  # Delta from which what is left to 1 is bounded too. Heuristic.
 _AGAIN = 2  # Most refinements. Heuristic.
 _SAME = 0.01  # Relative difference of tilts for which a second contour gains nothing. Heuristic.
 _HOPELESS = -690.0  # Log of a delta so small that it is not refined. Heuristic.
-_C_STEP = 0.12  # Rounding of log c for contours that are shared. Heuristic.
-_C_STEPS = (-120, 160)  # The range of rounded log c, in steps. Heuristic.
-_C_BACK = 2  # Steps to a smaller c if K is out of reach. Heuristic.
-_MODERATE = 1 << 12  # Most nodes of a shared contour. Heuristic.
 _LEFTMOST, _LEFTWARDS = 1.0, 4.0  # Least c that is moved, and the factor by which it is. Heuristic.
 
 
@@ -86,18 +82,6 @@ def closed_form(product: Product) -> Pair | None:
     if len(gaussians) == len(product.factors):
         return GaussianPair(mu_squared=sum((mu2 * n for mu2, n in gaussians), Fraction(0)))
     return None
-
-
-def contour_at(product: Product, saddle: Saddle, most: int = MAX_NODES) -> Contour | LatticeContour:
-    """Return the contour that suits a saddle.
-
-    It is on the lattice if there is one that is not too fine.
-    """
-    lattice = common_lattice(product, saddle.c)
-    if lattice is not None:
-        with contextlib.suppress(NotCertified):
-            return build_lattice(product, saddle, lattice)
-    return build(product, saddle, most)
 
 
 def _reachable(product: Product, saddle: Saddle) -> Contour | LatticeContour:
@@ -202,7 +186,7 @@ def _deltas(product: Product, epsilon: Reals) -> tuple[Reals, Reals]:
         high[first:stop] = total_delta_up(mass, logs[1])
         stop = first
     while start < stop:
-        contour, reach = _contour_near(product, _step_for(product, float(epsilon[start])) + 1)
+        contour, reach = shared_contours(product).near(float(epsilon[start]))
         end = max(int(np.searchsorted(epsilon[:stop], reach)), start + 1)
         part = slice(start, end)
         logs = contour.log_profile(epsilon[part])
@@ -213,47 +197,6 @@ def _deltas(product: Product, epsilon: Reals) -> tuple[Reals, Reals]:
     if vague.any():
         low[vague] = np.maximum(low[vague], delta_below(product, epsilon[vague]))
     return low, high
-
-
-def _step_for(product: Product, epsilon: float) -> int:
-    """Return the largest rounded c whose saddle's epsilon is at most the one given."""
-
-    def below(step: int) -> bool:
-        saddle = _saddle_at(product, step)
-        return saddle is not None and saddle.epsilon <= epsilon
-
-    return bisect_integers(below, *_C_STEPS)[0]
-
-
-@lru_cache(maxsize=1024)
-def _saddle_at(product: Product, step: int) -> Saddle | None:
-    """Return the saddle at a rounded c, None if K is out of reach there."""
-    try:
-        return saddle_at(product, math.exp(step * _C_STEP))
-    except NotCertified:
-        return None
-
-
-@lru_cache(maxsize=64)
-def _contour_near(product: Product, step: int) -> tuple[Contour | LatticeContour, float]:
-    """Return a contour at a rounded c and the largest epsilon that it suits.
-
-    It has moderately many nodes. Rounding c lets questions about neighbouring epsilons share the
-    work. If K is out of reach, a smaller c serves all larger epsilons too.
-    """
-    for lower in range(step, _C_STEPS[0], -_C_BACK):
-        saddle = _saddle_at(product, lower)
-        if saddle is None:
-            continue
-        try:
-            contour = contour_at(product, saddle, _MODERATE)
-        except NotCertified:
-            continue
-        return contour, saddle.epsilon + math.sqrt(saddle.spread) if lower == step else math.inf
-    raise NotCertified(
-        "no moment of the privacy loss that this answer could be computed from is representable "
-        f"as a float; {EASIER}"
-    )
 
 
 def epsilon(product: Product, delta: float | Bound) -> Bound:

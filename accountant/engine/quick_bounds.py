@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Reals, log_down
-from accountant.engine.profile import closed_form, contour_at, infinite_mass, max_loss
+from accountant.engine.profile import closed_form, infinite_mass, max_loss
 from accountant.engine.saddle_point import around, gaussian_tilt, suited, total_cgf
+from accountant.engine.shared_contours import contour_at
 from accountant.errors import NotCertified
 from accountant.pairs.product import Product
 

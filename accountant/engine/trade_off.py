@@ -26,6 +26,7 @@ _GRID = 32  # Points of either part of the first grid. Heuristic.
 _MOST = 4000  # Most points of a refined grid. Heuristic.
 _ROW = 17  # Points in a row of a search. Heuristic.
 _ROUNDS = 12  # Most rounds of a search. Heuristic.
+_CHECKS = 4  # Most grids on which one mu is checked. Heuristic.
 _STEPS = 44  # Candidates for mu above the guess, each twice as far. Heuristic.
 # An epsilon whose exponential is representable as a float. Beyond, no bound is returned.
 _LARGEST = 700.0
@@ -92,7 +93,7 @@ def _power_below(product: Product, rate: float) -> float:
     """
     alone = closed_form(product)
     if alone is None or isinstance(alone, GaussianPair):
-        return power_below(product.below(), rate)
+        return power_below(product.below().bundled(), rate)
     return 0.0
 
 
@@ -104,7 +105,7 @@ def _with_known_profiles(product: Product) -> tuple[Product, Product]:
     alone = closed_form(product)
     if alone is not None and alone.is_quick and alone.profile(np.zeros(1)) is not None:
         return product, product
-    return product.below(), product.above()
+    return product.below().bundled(), product.above().bundled()
 
 
 def best_threshold(product: Product, false_positive_rate: float) -> float:
@@ -221,26 +222,34 @@ def _lowest(low: Reals, high: Reals, width: Reals, cell: int) -> float:
 def larger_mu(forward: Product, backward: Product, smallest_delta: float) -> Bound:
     """Return the larger of both directions' smallest mu.
 
-    The second direction is left out if a quick proof shows that the first one's lower end covers
-    it.
+    The second direction is left out if a proof shows that the first one's upper end covers it.
     """
     first = smallest_mu(forward, smallest_delta)
-    if backward == forward or _certainly_covered(backward, first.lower, smallest_delta):
+    if backward == forward or _certainly_covered(backward, first.upper, smallest_delta):
         return first
     return first.maximum(smallest_mu(backward, smallest_delta))
 
 
 def _certainly_covered(product: Product, mu: float, smallest_delta: float) -> bool:
-    """Return whether a quick proof shows delta(eps) <= max(delta_mu(eps), smallest_delta).
+    """Return whether a proof shows delta(eps) <= max(delta_mu(eps), smallest_delta).
 
     From the epsilon at which delta_mu is at most the smallest delta it is enough that delta is.
+    Cells that fail are refined, unless an end of one is above delta_mu.
     """
     if not (0.0 < mu < math.inf and smallest_delta >= LEAST_DELTA):
         return False
     end = epsilon(Product.of(GaussianPair(mu_squared=Fraction(mu) ** 2)), smallest_delta).upper
-    grid = _grid(end)
-    high = deltas(product.above(), grid)[1]
-    return bool(high[-1] <= smallest_delta and _covered(grid, high, mu).all())
+    above, grid = product.above().bundled(), _grid(end)
+    high = deltas(above, grid)[1]
+    for _ in range(_CHECKS):
+        if high[-1] > smallest_delta or (high[:-1] > gaussian_profile(mu, grid[:-1])[0]).any():
+            return False
+        fails = ~_covered(grid, high, mu)
+        if not fails.any():
+            return True
+        grid = _refined(grid, fails)
+        high = deltas(above, grid)[1]
+    return False
 
 
 def smallest_mu(product: Product, smallest_delta: float = 0.0) -> Bound:
@@ -256,7 +265,7 @@ def smallest_mu(product: Product, smallest_delta: float = 0.0) -> Bound:
         return Bound.exactly(math.inf)
     squares = sum(f.count * f.pair.gdp_bound**2 for f in product.factors)
     general = math.sqrt(squares) * (1 + 1e-14)
-    above, below = product.above(), product.below()
+    above, below = product.above().bundled(), product.below().bundled()
     mass, top = infinite_mass(above).upper, max_loss(above)
     needed, all_of_it = max(smallest_delta, LEAST_DELTA), smallest_delta < LEAST_DELTA
     endless = mass >= needed  # a table keeps some infinite mass
@@ -325,11 +334,16 @@ def _verified(product: Product, grid: Reals, high: Reals, best: float, general: 
         if first <= _NARROW or grid.size > _MOST:
             break
         fails = ~_covered(grid, high, more(first - 4))
-        left, right = grid[:-1][fails], grid[1:][fails]
-        new = np.concatenate([left + (right - left) * k / 8 for k in range(1, 8)])
-        grid = np.sort(np.concatenate([grid, new]))
+        grid = _refined(grid, fails)
         high = deltas(product, grid)[1]  # of all points: the same contours serve them
     return proved
+
+
+def _refined(grid: Reals, cells: NDArray[np.bool_]) -> Reals:
+    """Return the grid with seven more points in some of its cells."""
+    left, right = grid[:-1][cells], grid[1:][cells]
+    new = np.concatenate([left + (right - left) * k / 8 for k in range(1, 8)])
+    return np.sort(np.concatenate([grid, new]))
 
 
 def _covered(grid: Reals, high: Reals, mu: float) -> NDArray[np.bool_]:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import final
+from fractions import Fraction
+from typing import Final, final
 
+from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.pair import Pair
 from accountant.pairs.subsampled_gaussian_product import bundled
 from accountant.readable import shortened
 
 _SHOWN = 3  # factors of a repr
+
+# Squared mu of Gaussian pairs that are added up. Heuristic: extremes are left as they are.
+_SMALLEST: Final = Fraction(1, 10**100)
+_LARGEST: Final = Fraction(10**100)
 
 
 @final
@@ -84,7 +90,19 @@ class Product:
         """Return the same product, K computed to more digits if that can be done."""
         return self._replaced([f.pair.refined() for f in self.factors])
 
+    def summed(self) -> Product:
+        """Return the same product, its Gaussian pairs as one, whose mu^2 is the exact sum."""
+        kept = [one for one in self.factors if not isinstance(one.pair, GaussianPair)]
+        squares = [
+            one.count * one.pair.mu_squared
+            for one in self.factors
+            if isinstance(one.pair, GaussianPair)
+        ]
+        if len(squares) < 2 or not _SMALLEST < min(squares) <= sum(squares) < _LARGEST:
+            return self
+        return Product((*kept, Factor(GaussianPair(mu_squared=sum(squares, Fraction(0))), 1)))
+
     def bundled(self) -> Product:
         """Return the same product, many pairs of a kind as one, so that they share arrays."""
-        parts = bundled([(factor.pair, factor.count) for factor in self.factors])
+        parts = bundled([(factor.pair, factor.count) for factor in self.summed().factors])
         return Product(tuple(Factor(pair, count) for pair, count in parts))

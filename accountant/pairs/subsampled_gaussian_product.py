@@ -28,7 +28,7 @@ from accountant.pairs.symmetry import CommonSupport
 _MANY = 16  # Fewest pairs that are bundled. Heuristic.
 # Largest rate bundled: at larger ones more than layers is known of the loss. Heuristic.
 _RARE = Fraction(1, 32)
-_MOST = 4096  # Largest sum of counts: a plain sum errs by approximately 1e-13 a part. Heuristic.
+_MOST = 1 << 15  # Largest sum of counts: a plain sum errs by approximately 1e-13 a part. Heuristic.
 _TOGETHER = 64  # Mixtures in one array. Heuristic.
 _UNREACHABLE = 1 << 40  # The work of a value that cannot be computed. Heuristic.
 _WIDTH = 0.02  # Rounding of log widths of layers. Heuristic: widths are rounded down.

@@ -209,8 +209,13 @@ def _release_keys() -> list[str]:
 
 def _release(section: Section, name: str, others: tuple[str, ...]) -> Release:
     """Read the mechanism and its parameters from a table that may hold other keys."""
-    section.only([*_release_keys(), *others, *(["release", "stage"] if "count" in others else [])])
-    mechanism = section.choice("mechanism", KINDS)
+    mechanism = str(section.values.get("mechanism"))
+    known = KINDS.get(mechanism)
+    if known is None or not {"mechanism", *known.parameters, *others}.issuperset(section.values):
+        nested = ["release", "stage"] if "count" in others else []
+        section.only([*_release_keys(), *others, *nested])
+    if known is None:  # what is refused names all words, and imports what they build
+        mechanism = section.choice("mechanism", KINDS)
     kind = KINDS[mechanism]
     takes = f"{mechanism} takes {kind.usage}"
     for key in section.values:

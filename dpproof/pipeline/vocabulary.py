@@ -5,7 +5,8 @@ Adding a mechanism to pipeline files is adding one entry to ``KINDS`` of its fam
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import final
 
 from accountant.guarantees.approx_dp import ApproxDP
 from accountant.guarantees.gdp import GDP
@@ -13,7 +14,6 @@ from accountant.guarantees.pure_dp import PureDP
 from accountant.guarantees.rdp import RDP
 from accountant.guarantees.zcdp import ZCDP
 from accountant.relation import Relation
-from dpproof.pipeline.kinds import learning, local, noise, selection
 from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters
 from dpproof.pipeline.stated import Stated
 from mechanisms.mechanism import Mechanism
@@ -33,14 +33,53 @@ def _stated(given: ReleaseParameters) -> Mechanism[Relation]:
     return Stated(PureDP(epsilon=values["epsilon"], relation=relation))
 
 
-KINDS: Mapping[str, Kind] = {
-    **noise.KINDS,
-    **local.KINDS,
-    **selection.KINDS,
-    **learning.KINDS,
+_STATED: Mapping[str, Kind] = {
     "stated": Kind(
         words="stated by others",
         forms=(("epsilon",), ("epsilon", "delta"), ("rho",), ("mu",), ("points",)),
         build=_stated,
-    ),
+    )
 }
+
+
+def _families() -> Iterator[Mapping[str, Kind]]:
+    """Yield the words family by family, each imported when it is reached, as learners are many."""
+    from dpproof.pipeline.kinds import noise  # noqa: PLC0415  # as above
+
+    yield noise.KINDS
+    yield _STATED
+    from dpproof.pipeline.kinds import local  # noqa: PLC0415  # as above
+
+    yield local.KINDS
+    from dpproof.pipeline.kinds import selection  # noqa: PLC0415  # as above
+
+    yield selection.KINDS
+    from dpproof.pipeline.kinds import learning  # noqa: PLC0415  # as above
+
+    yield learning.KINDS
+
+
+@final
+class _Words(Mapping[str, Kind]):
+    """All words of pipeline files."""
+
+    __slots__ = ()
+
+    def __getitem__(self, word: str) -> Kind:
+        """Return what a word means."""
+        for family in _families():
+            if word in family:
+                return family[word]
+        raise KeyError(word)
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield every word."""
+        for family in _families():
+            yield from family
+
+    def __len__(self) -> int:
+        """Return how many words there are."""
+        return sum(len(family) for family in _families())
+
+
+KINDS: Mapping[str, Kind] = _Words()

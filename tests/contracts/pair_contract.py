@@ -15,8 +15,8 @@ import pytest
 
 from accountant import answers
 from accountant.bound import Bound
-from accountant.engine.profile import contour_at
 from accountant.engine.saddle_point import find_saddle
+from accountant.engine.shared_contours import contour_at
 from accountant.errors import NotCertified
 from accountant.pairs.pair import Pair
 from accountant.pairs.product import Product

@@ -34,7 +34,8 @@ def test_every_epsilon_meets_its_own_answer() -> None:
     low, high = profile.deltas(MIXED, points)
     for at, one, other in zip(points, low, high, strict=True):
         alone = answers.delta(MIXED, float(at))
-
+        assert one <= alone.upper
+        assert alone.lower <= other
         assert other - one <= 1e-8 * other
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from accountant.arithmetic.arrays import distinct
 from accountant.arithmetic.elementary import (
+    equal_step,
     exp_minus_linear,
     exponential_sums,
     log1p_enclosure,
@@ -24,6 +25,7 @@ from accountant.arithmetic.enclosure import (
     Reals,
     joined,
 )
+from accountant.arithmetic.line_sums import LINE_ULPS, exp_minus_linear_on_line
 
 # Largest exponent for which M - 1 is summed directly. Heuristic: both ways are enclosed.
 _LARGE = 1.0
@@ -63,15 +65,21 @@ class Atoms:
         p ((e^{sl} - 1 - sl) + s (e^{-l} - 1 + l)), all of second order in l, plus
         -infinite_mass - s (infinite_mass - missing_mass).
         """
-        if s.size > 1 and s.size * self.loss.size > _BLOCK:
+        step = equal_step(s) if s.size > 1 else None
+        if step is None and s.size > 1 and s.size * self.loss.size > _BLOCK:
             return joined([self.cgf(part) for part in np.array_split(s, 2)])
         if not self._near_one(float(s.real.min()), float(s.real.max())):
             return self._plain(s)
         flat = float(exp_minus_linear(np.array([-1.0 + 0j]), self.loss, self.log_p)[0].real)
-        excess = exp_minus_linear(s, self.loss, self.log_p) + s * flat
-        drift = self.missing_mass - self.infinite_mass
-        excess = excess - self.infinite_mass + s * drift
         coefficient = 13 * ELEMENTARY_ULPS + 100 + 22 * np.abs(self.log_p)
+        if step is not None and s[0].imag == 0.0 <= s[0].real:
+            start = float(s[0].real)
+            second = exp_minus_linear_on_line(start, step, s.size, self.loss, self.log_p)
+            coefficient += LINE_ULPS + 6 * np.abs(self.log_p) + summation_ulps(self.loss.size)
+        else:
+            second = exp_minus_linear(s, self.loss, self.log_p)
+        drift = self.missing_mass - self.infinite_mass
+        excess = second + s * flat - self.infinite_mass + s * drift
         square = self.loss * self.loss * coefficient
         tilts = distinct(s.real)
         tilt = np.exp(np.maximum(tilts[:, None] * self.loss, 0.0) + self.log_p) @ square

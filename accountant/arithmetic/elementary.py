@@ -37,6 +37,7 @@ _FEW = 24  # Fewest equally spaced points for which products of matrices are use
 _DUST = 1e-150
 # Columns in a product of matrices, few enough that no library starts threads. Heuristic.
 _COLUMNS = 64
+LONGEST = 1 << 12  # Points of a line in one such product, likewise. Heuristic.
 _AT_ONCE = 1 << 17  # Entries of a block of matrices, to bound memory. Heuristic.
 # Most growths summed by shared products with longer floats: so many err by less than ``LONGER``
 # allows. Soundness depends on it.
@@ -68,7 +69,7 @@ def exponential_sums(
         Both divided by e^peak, shapes (..., n) and (..., n, k) or (..., 1, k) where rows are
         equal; the peaks, shape (..., n) or (..., 1).
     """
-    step = _equal_step(alpha)
+    step = equal_step(alpha)
     if step is None or growth.imag.min() < 0:
         log_size, phase = _modulus_and_phase(alpha, growth, log_weights)
         peak = log_size.max(axis=-1)
@@ -79,7 +80,14 @@ def exponential_sums(
     if growth.ndim == 1 and not np.iscomplexobj(growth):
         size = log_size[0] - peak
         scale = np.where(size < math.log(_DUST), 0.0, np.exp(size))
-        total = _sums_on_line(alpha.size, step * growth.real, scale, phase[0])
+        angle, starts = step * growth.real, range(0, alpha.size, LONGEST)
+        sizes = (min(LONGEST, alpha.size - at) for at in starts)
+        total = np.concatenate(
+            [
+                _sums_on_line(size, angle, scale, phase[0] + at * angle)
+                for at, size in zip(starts, sizes, strict=True)
+            ]
+        )
         return total, (scale @ columns)[None, :] + _DUST**0.75, peak
     row = math.isqrt(alpha.size) + 1
     rows = -(-alpha.size // row)
@@ -91,7 +99,7 @@ def exponential_sums(
         first = np.arange(row)[:, None] * turn + 1j * phase[..., part]
         first = _exp_or_zero(first + (log_size[..., part] - peak[..., None]))
         second = _exp_or_zero(row * np.arange(rows)[:, None] * turn)
-        total += _complex_product(second, first.swapaxes(-1, -2))
+        total += complex_product(second, first.swapaxes(-1, -2))
         sums += _modulus_sums(np.abs(second), np.abs(first), columns[..., part, :])
     flat = sums.reshape(*sums.shape[:-2], -1)[..., : alpha.size]
     whole = total.reshape(*total.shape[:-2], -1)[..., : alpha.size]
@@ -143,7 +151,7 @@ def _exp_or_zero(exponent: Complexes) -> Complexes:
     return np.where(exponent.real < math.log(_DUST), 0.0, np.exp(exponent))
 
 
-def _complex_product(one: Complexes, other: Complexes) -> Complexes:
+def complex_product(one: Complexes, other: Complexes) -> Complexes:
     """Return the product of complex matrices by products of real ones.
 
     Heuristic: for real ones libraries start threads at larger sizes only.
@@ -163,7 +171,7 @@ def _modulus_sums(second: Reals, first: Reals, columns: Reals) -> Reals:
     )
 
 
-def _equal_step(alpha: Complexes) -> float | None:
+def equal_step(alpha: Complexes) -> float | None:
     """Return the step of the points of a vertical line, or None.
 
     It returns None unless the points are many and equally spaced, exactly.
@@ -273,7 +281,7 @@ def _sum_of_powers(alpha: Complexes, growth: Numbers, log_weights: Numbers) -> C
     matrices, of an error of at most (16 c + 2 ``summing(m)`` + 8 |z| + 8 |log w|) u w |e^z|.
     """
     longer = _complex(growth) != np.complex128 and growth.size <= _MOST_SHARED
-    if longer and _equal_step(alpha) is not None:
+    if longer and equal_step(alpha) is not None:
         total, _, peak = exponential_sums(alpha, growth, log_weights, np.zeros((growth.size, 1)))
         return np.asarray(total * np.exp(peak))
     log_size, phase = _modulus_and_phase(alpha, growth, log_weights)

@@ -35,7 +35,7 @@ from accountant.arithmetic.enclosure import (
 )
 from accountant.bound import Bound
 from accountant.engine.aliases import Aliases, alias_step, real_bounds
-from accountant.engine.saddle_point import Saddle, smoothnesses, total_cgf
+from accountant.engine.saddle_point import Saddle, smoothnesses, sum_cgf, total_cgf
 from accountant.errors import NotCertified
 from accountant.pairs.lattice_finite import LatticePair
 from accountant.pairs.pair import Lattice
@@ -50,6 +50,8 @@ _MAX_TERMS = (
     1 << 24
 )  # Most nodes times epsilons that are summed, to bound time. Exceeding it raises.
 _FEW = 1 << 11  # Nodes up to which the sums are computed node by node. Heuristic.
+# Nodes on a period, for each that is kept, from which K is computed without a transform. Heuristic.
+_SPARSE = 1 << 5
 _BLOCK = 1 << 19  # Epsilons times nodes evaluated at once, to bound memory. Heuristic.
 _KNOWN = 0.5  # Error of K below which a value is used; else its size. Error bounds depend on it.
 _GROWN = 1.3  # Above (e^x - 1)/x up to x = ``_KNOWN``. Soundness depends on it.
@@ -293,7 +295,10 @@ def build_lattice(product: Product, saddle: Saddle, lattice: CommonLattice) -> L
         )
     index = np.arange(keep + 1)
     s = c + 1j * (angle / lattice.span) * index
-    cgf = total_cgf(product, s) if keep <= _FEW else _many_values(product, s, half, lattice.span)
+    if keep <= max(_FEW, half // _SPARSE):  # as one line
+        cgf = sum_cgf(product, [factor.pair.cgf(s) for factor in product.factors], s.shape)
+    else:
+        cgf = _many_values(product, s, half, lattice.span)
     weights = np.where((index == 0) | (index == half), 0.5, 1.0) / half
     s, value, radius, kept, lost = _without_negligible(s, cgf, weights, lattice.span)
     return LatticeContour(
@@ -349,7 +354,7 @@ def _kept(
     counts = distinct(np.geomspace(32, half, 100).astype(int))
     y = counts * (math.pi / (half * lattice.span))
     bound = -lattice.decay * (1.0 - np.cos(y * lattice.span))
-    bound = np.minimum(bound, log_decay(parts, y))
+    bound = np.minimum(bound, log_decay(parts, y, end=math.pi / lattice.span))
     enough = np.flatnonzero(needed + bound < 0)
     if not enough.size or counts[enough[0]] >= half:
         return half, -math.inf

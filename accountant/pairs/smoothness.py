@@ -13,6 +13,7 @@ does not matter, only its mass and width are kept.
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import replace
 
@@ -54,24 +55,35 @@ def layers(heights: Reals, widths: Reals) -> tuple[Reals, Reals]:
     return np.add.reduceat(masses, first) * _SAFETY, reach[first] * _SAFETY
 
 
-def log_decay(parts: list[tuple[Smoothness, int]], y: Reals, tau: float = 0.0) -> Reals:
-    """Bound from above log |e^{-tau^2 t^2/2} product of phi_i(t)^{n_i}| over all t >= y > 0.
+def log_decay(
+    parts: list[tuple[Smoothness, int]], y: Reals, tau: float = 0.0, end: float = math.inf
+) -> Reals:
+    """Bound log |e^{-tau^2 t^2/2} product of phi_i(t)^{n_i}| from above, for all t in [y, end].
 
-    Bounds for lattice laws end at pi/span: beyond the smallest such horizon they are left out, and
-    as the bounds decrease it is enough to evaluate them at y and at the horizon.
+    The bound of a lattice law ends at its pi/span: between two such horizons those of smaller spans
+    are left. As each decreases, it is enough to evaluate them at y and at the horizons beyond.
 
     Args:
         parts: what is known of each tilted loss law, and its count.
         y: shape (n,), above 0.
         tau: of an extra Gaussian.
+        end: largest t.
     """
-    spans = [part.span for part, _ in parts if part.span]
-    if not spans:
-        return _log_bound(parts, y, tau)
-    horizon = math.pi / max(spans) * (1 - 1e-12)
-    smooth = [(replace(part, span=0.0, step_masses=np.empty(0)), n) for part, n in parts]
-    beyond = _log_bound(smooth, np.maximum(y, horizon), tau)
-    return np.where(y < horizon, np.maximum(_log_bound(parts, y, tau), beyond), beyond)
+    best = np.full(y.shape, -np.inf)
+    horizons = sorted({math.pi / part.span * (1 - 1e-12) for part, _ in parts if part.span})
+    for first, last in itertools.pairwise([0.0, *horizons, math.inf]):
+        if first < end:
+            left = [(_up_to(part, min(last, end)), count) for part, count in parts]
+            bound = _log_bound(left, np.maximum(y, first), tau)
+            best = np.where(y < last, np.maximum(best, bound), best)
+    return best
+
+
+def _up_to(part: Smoothness, end: float) -> Smoothness:
+    """Return what of a part's smoothness is valid up to some y."""
+    if not part.span or end <= math.pi / part.span:
+        return part
+    return replace(part, span=0.0, step_masses=np.empty(0))
 
 
 def _log_bound(parts: list[tuple[Smoothness, int]], y: Reals, tau: float) -> Reals:

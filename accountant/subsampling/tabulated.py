@@ -26,8 +26,9 @@ from accountant.subsampling.corners import cornered
 
 _FINE = 1 << 8  # Grid points per typical loss, and per doubling of the loss beyond. Heuristic.
 _COARSEST = 2.0**-7  # Largest step of a grid, nats. Heuristic.
-# Runs up to which the sum of losses may have to be resolved over its whole range. Heuristic.
-_FEW = 1 << 12
+# Runs up to which the sum of losses may have to be resolved over its whole range, always, and as
+# long as its standard deviation is below some nats. Heuristic.
+_FEW, _NOT_MANY, _SPREAD = 1 << 6, 1 << 12, 0.01
 _VERY_FEW = 12  # Corners that finite sums multiply out. Heuristic.
 _REPEATED = 64  # Runs from which sums of losses on no lattice are smooth. Heuristic.
 _ROUNDS = 12  # Most refinements of a grid. Heuristic.
@@ -148,7 +149,13 @@ def _pairs(pair: TabulatedPair, count: int) -> tuple[Pair, Pair]:
         found = _through_corners(pair)
         if found is not None:
             return found
-    return _tables(pair, few=count <= _FEW)
+    few = count <= _FEW or (count <= _NOT_MANY and math.sqrt(count) * _variation(pair) < _SPREAD)
+    return _tables(pair, few=few)
+
+
+def _variation(pair: TabulatedPair) -> float:
+    """Return the total variation distance of a pair, rounded up."""
+    return float(pair.profile(np.zeros(1))[1][0])
 
 
 @lru_cache(maxsize=64)
@@ -168,10 +175,9 @@ def _through_corners(pair: TabulatedPair) -> tuple[Pair, Pair] | None:
 def _tables(pair: TabulatedPair, *, few: bool) -> tuple[LatticePair, LatticePair]:
     """Return both finite pairs, on multiples of one span."""
     other = pair.swapped()
-    total_variation = float(pair.profile(np.zeros(1))[1][0])
     ends = pair.end, other.end
     required_reach(max(ends))
-    span = 2.0 ** math.floor(math.log2(max(total_variation, 1e-12) / _FINE))
+    span = 2.0 ** math.floor(math.log2(max(_variation(pair), 1e-12) / _FINE))
     if few:  # no central limit to resolve, and short sums of losses have wide spectra
         coarse = min(max(ends) / _RESOLVED, 8.0 / _RESOLVED, min(ends) / _SHORTEST)
         span = max(span, 2.0 ** math.floor(math.log2(coarse)))

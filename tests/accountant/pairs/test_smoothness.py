@@ -63,3 +63,22 @@ def test_decay_beyond_a_lattice_horizon() -> None:
     true = np.log(np.maximum(np.abs(np.sin(5 * angle) / (5 * np.sin(angle))), 1e-12)) - 0.02 * y * y
     later = np.maximum.accumulate(true[::-1])[::-1]
     assert (later <= both + 1e-12).all()
+
+
+def test_decay_of_two_lattices_up_to_an_end() -> None:
+    """Beyond the horizon of the wider span the other's bound is left, and none beyond its own."""
+    y = np.linspace(0.01, 2 * np.pi, 4000)
+    uniform = [(1.0, 5, 40), (0.5, 7, 60)]
+    parts = [
+        (Smoothness(span=h, step_masses=np.array([1.0]), steps=np.array([float(k)])), n)
+        for h, k, n in uniform
+    ]
+    log_size = sum(
+        n * np.log(np.abs(np.sin(0.5 * k * h * y) / (k * np.sin(0.5 * h * y))) + 1e-300)
+        for h, k, n in uniform
+    )
+    later = np.maximum.accumulate(log_size[::-1])[::-1]
+    found = log_decay(parts, y, end=2 * np.pi)
+    assert (later <= found + 1e-9).all()
+    assert found[0] > -1.0 > -20.0 > found[2000]
+    assert (log_decay(parts, y) == 0.0).all()

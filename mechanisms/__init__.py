@@ -68,6 +68,8 @@ if TYPE_CHECKING:
     from mechanisms.learning.maps.projected_margin import (
         margin_after_projection as margin_after_projection,
         projection_dimension as projection_dimension,
+        sign_projection_dimension as sign_projection_dimension,
+        sign_projection_failure as sign_projection_failure,
     )
     from mechanisms.learning.maps.rademacher_projection import (
         RademacherProjection as RademacherProjection,
@@ -106,6 +108,7 @@ if TYPE_CHECKING:
         PerceptronPlan as PerceptronPlan,
         plan_perceptron as plan_perceptron,
     )
+    from mechanisms.learning.planning.records_needed import records_needed as records_needed
     from mechanisms.learning.projected import Projected as Projected
     from mechanisms.learning.pure_logistic import PureLogisticObjective as PureLogisticObjective
     from mechanisms.learning.records import Records as Records

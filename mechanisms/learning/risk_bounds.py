@@ -1,19 +1,30 @@
-"""Bounds on the risk of a released halfspace that may be released with it."""
+"""Bounds on the risk of a released halfspace that may be released with it.
+
+Every number is an upper end: terms above 0 are added and multiplied, each operation and function
+errs by a few units in the last place, and every result is enlarged by much more.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, final
 
+import numpy as np
+
 from accountant import arguments as check
 from accountant.arguments import Number
+from accountant.arithmetic.crossing import bisect
 from accountant.errors import ParameterError
+from accountant.guarantees.rounding import floats_around
 from accountant.relation import Relation, ReplaceLabel, ReplaceOne
 
-_TINY: Final = 1e-15
+# Soundness: fewer than a hundred operations and functions err by less, relative to their results.
+_SLACK: Final = 2.0**-40
+# Soundness: relative error of a logarithm of the gamma function.
+_GAMMA_SLACK: Final = 1e-13
+_LEAST: Final = 1e-300  # Smaller probabilities are not computed with as floats.
 
 
 @final
@@ -72,7 +83,7 @@ class NoisyCount:
 
     def __post_init__(self) -> None:
         """Refuse numbers outside their domains, and relations under which n is not public."""
-        object.__setattr__(self, "value", float(check.real(value=self.value)))
+        object.__setattr__(self, "value", floats_around(check.real(value=self.value))[1])
         object.__setattr__(self, "sigma", check.non_negative(sigma=self.sigma))
         object.__setattr__(self, "records", check.count(records=self.records))
         if check.positive(selected=self.selected) < 1:
@@ -81,12 +92,12 @@ class NoisyCount:
             allowed = "ReplaceOne() or ReplaceLabel(), under which the number of records is public"
             raise ParameterError("relation", self.relation, allowed)
 
-    def at_most(self, *, failure: float) -> float:
+    def at_most(self, *, failure: Number) -> float:
         """The upper end of the true count, at least 0 and at most the number of records."""
-        from scipy.special import ndtri  # noqa: PLC0415 - its import takes longer than all of ours
-
-        quantile = -float(ndtri(failure / float(self.selected)))
-        return min(max(self.value + float(self.sigma) * quantile, 0.0), float(self.records))
+        chance = check.open_probability(failure=failure) / Fraction(self.selected)
+        added = floats_around(Fraction(self.sigma))[1] * _quantile(chance)
+        found = self.value + added + _SLACK * (abs(self.value) + added)
+        return min(max(found, 0.0), float(self.records))
 
 
 def finite_class_risk(count: NoisyCount, *, candidates: int, failure: Number = 0.05) -> RiskBound:
@@ -112,7 +123,7 @@ def finite_class_risk(count: NoisyCount, *, candidates: int, failure: Number = 0
     budget = (math.log(check.count(candidates=candidates)) - math.log(half)) / count.records
     share = count.at_most(failure=half) / count.records
     return RiskBound(
-        risk=_kl_inverse(share, budget),
+        risk=_kl_inverse(share, budget * (1 + _SLACK)),
         confidence=1 - 2 * half,
         method=f"{candidates} candidates fixed in advance",
     )
@@ -197,10 +208,11 @@ def margin_risk(
     """
     half = _half(failure)
     layer = _layer(check.positive(weight_norm=weight_norm))
-    ratio = float(check.positive(norm_bound=norm_bound) / check.positive(margin=margin))
+    ratio = check.positive(norm_bound=norm_bound) / check.positive(margin=margin)
     share = ramps.at_most(failure=half) / ramps.records
     sample = math.log((layer + 1) * (layer + 2) / half) / (2 * ramps.records)
-    risk = share + 2 * 2.0**layer * ratio / math.sqrt(ramps.records) + math.sqrt(sample)
+    complexity = floats_around(2 * 2**layer * ratio)[1] / math.sqrt(ramps.records)
+    risk = (share + complexity + math.sqrt(sample)) * (1 + _SLACK)
     return RiskBound(
         risk=min(risk, 1.0), confidence=1 - 2 * half, method="norm of the weights over the margin"
     )
@@ -248,7 +260,7 @@ def relative_margin_risk(
     else:
         ends = points + corrections, points, corrections
         whole, *parts = (math.lgamma(end + 1) for end in ends)
-        logarithm = whole - sum(parts)
+        logarithm = whole - sum(parts) + 3 * _GAMMA_SLACK * whole
     budget = logarithm + math.log(4 * (layer + 1) * (layer + 2) / half)
     return RiskBound(
         risk=_relative(margins.at_most(failure=half) / margins.records, budget, margins.records),
@@ -258,7 +270,7 @@ def relative_margin_risk(
 
 
 def cover_count(*, dimension: int, points: int) -> float:
-    """The logarithm of the number of patterns of halfspaces through the origin on some points.
+    """The logarithm of the number of patterns of halfspaces through the origin, from above.
 
     Statement: any N points have at most 2 sum_{i<k} C(N - 1, i) patterns (1{<w, z> <= 0}), w != 0.
     Source: Cover (1965); with ties and repeats proofs/theory/margins.md, section 7.
@@ -275,17 +287,19 @@ def cover_count(*, dimension: int, points: int) -> float:
     from scipy.special import gammaln, logsumexp  # noqa: PLC0415 - its import takes longer than all of ours
 
     width, number = check.count(dimension=dimension), check.count(points=points)
-    logs = [
-        float(gammaln(number) - gammaln(i + 1) - gammaln(number - i))
-        for i in range(min(width, number))
-    ]
-    return math.log(2) + float(logsumexp(logs))
+    if width >= number:
+        return number * math.log(2) * (1 + _SLACK)
+    chosen = np.arange(width)
+    whole = float(gammaln(number))
+    logs = whole - gammaln(chosen + 1.0) - gammaln(number - chosen + 0.0)
+    return float(logsumexp(logs) + math.log(2)) * (1 + _SLACK) + 3 * _GAMMA_SLACK * whole
 
 
 def _relative(share: float, budget: float, records: int) -> float:
     """Return the largest risk r with (r - share) / sqrt(r) <= t, t^2 = 4 budget / records."""
     square = 4 * budget / records
-    return min(share + square / 2 + math.sqrt(square * (share + square / 4)), 1.0)
+    found = share + square / 2 + math.sqrt(square * (share + square / 4))
+    return min(found * (1 + _SLACK), 1.0)
 
 
 def _layer(norm: Fraction) -> int:
@@ -299,28 +313,43 @@ def _layer(norm: Fraction) -> int:
 
 
 def _half(failure: Number) -> float:
-    """Half of the failure probability, in (0, 1/2)."""
-    return float(check.open_probability(failure=failure)) / 2
+    """Half of the failure probability, in (0, 1/2), rounded down.
+
+    Raises:
+        ParameterError: not in (0, 1), or below what floats resolve.
+    """
+    half = floats_around(check.open_probability(failure=failure))[0] / 2
+    if half < _LEAST:
+        raise ParameterError("failure", failure, f"in (0, 1), at least {2 * _LEAST:g}")
+    return half
+
+
+def _quantile(chance: Fraction) -> float:
+    """Return z at or above the point that a standard normal variable exceeds with a chance < 1/2.
+
+    Below what floats resolve z is sqrt(2 log(1/chance)), as P(Z > z) <= e^(-z^2/2) / 2.
+    """
+    from scipy.special import ndtri  # noqa: PLC0415 - its import takes longer than all of ours
+
+    low = floats_around(chance)[0]
+    if low >= _LEAST:
+        return max(-float(ndtri(low)), 0.0) * (1 + _SLACK) + _SLACK
+    logarithm = math.log(chance.denominator) - math.log(chance.numerator)
+    return math.sqrt(2 * logarithm) * (1 + _SLACK)
 
 
 def _kl_inverse(share: float, budget: float) -> float:
-    """The largest risk r at or above the share with kl(share, r) <= budget."""
+    """Return a risk at or above the largest one, r, with kl(share, r) <= budget.
 
-    def over(risk: float) -> float:
-        found = -budget
-        if share > 0:
-            found += share * math.log(share / risk)
-        if share < 1:
-            found += (1 - share) * math.log((1 - share) / (1 - risk))
-        return found
+    Proof: kl(share, r) grows with r, and at what is returned its value, less an error of at most
+        eight units in the last place of its terms and of 1, is at least the budget.
+    """
 
-    return _root(over, max(share, _TINY), 1 - _TINY) if share < 1 else 1.0
+    def below(risk: float) -> bool:
+        gain = share * math.log(share / risk) if share > 0 else 0.0
+        loss = (1 - share) * math.log((1 - share) / (1 - risk))
+        return not gain + loss - 2.0**-50 * (1 + abs(gain) + abs(loss)) >= budget
 
-
-def _root(function: Callable[[float], float], low: float, high: float) -> float:
-    """Where an increasing function passes 0, from above by its tolerance."""
-    from scipy.optimize import brentq  # noqa: PLC0415 - its import takes longer than all of ours
-
-    if function(low) >= 0:
-        return low
-    return 1.0 if function(high) <= 0 else min(brentq(function, low, high, xtol=1e-14) + 1e-13, 1.0)
+    if share >= 1 or below(1 - 2.0**-50):
+        return 1.0
+    return bisect(below, share, 1 - 2.0**-50, rounds=100, near=1e-13)[1]

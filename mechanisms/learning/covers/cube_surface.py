@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import final
+from typing import Final, final
 
 import numpy as np
 
 from accountant import arguments as check
+from accountant.arguments import Number
+from accountant.errors import CalibrationError
 from mechanisms.learning.covers.cover import Cover, checked_dimension, checked_size
 from mechanisms.learning.grid import Vectors
+from mechanisms.learning.planning.least import least_count
+
+_MOST_CELLS: Final = 10**8
 
 
 @final
@@ -52,7 +57,27 @@ class CubeSurface(Cover):
     @property
     def radius(self) -> float:
         """The chord within which every direction has one of the cover."""
-        return math.sqrt(self.dimension - 1) / self.cells
+        return _radius(self.dimension, self.cells)
+
+    @staticmethod
+    def needed(*, dimension: int, radius: Number) -> int:
+        """How many cells along an edge are enough: the least for which ``radius`` is as stated.
+
+        Args:
+            dimension: k.
+            radius: the chord within which every direction is to have one of the cover.
+        Raises:
+            ParameterError: an argument outside its domain.
+            CalibrationError: 10^8 cells are too few.
+        Example:
+            >>> CubeSurface.needed(dimension=4, radius=0.2)
+            9
+        """
+        width, chord = checked_dimension(dimension), check.positive(radius=radius)
+        found = least_count(lambda cells: _radius(width, cells) <= chord, _MOST_CELLS)
+        if found is None:
+            raise CalibrationError(f"{_MOST_CELLS} cells are too few; allow a larger radius")
+        return found
 
     @property
     def paired(self) -> bool:
@@ -77,3 +102,8 @@ class CubeSurface(Cover):
             np.arange(self.dimension)[np.newaxis, :] - face[:, np.newaxis] - 1
         ) % self.dimension
         return np.take_along_axis(rows, columns, axis=1)
+
+
+def _radius(dimension: int, cells: int) -> float:
+    """Return the chord from a point of the sphere to the direction of its cell's centre."""
+    return math.sqrt(dimension - 1) / cells

@@ -10,10 +10,11 @@ import numpy as np
 
 from accountant import arguments as check
 from accountant.arguments import Number
-from accountant.errors import ParameterError
+from accountant.errors import CalibrationError, ParameterError
 from mechanisms.learning.covers.cover import Cover, checked_dimension, checked_size
 from mechanisms.learning.grid import Vectors
 from mechanisms.learning.maps.feature_map import checked_seed
+from mechanisms.learning.planning.least import FAR, least_count
 from mechanisms.samplers.rng import ReplayRng
 
 # Pairs that are drawn at once, from a stream of their own.
@@ -42,7 +43,7 @@ class RandomDirections(Cover):
         >>> bool((cover.directions(0, 1) == -cover.directions(1, 2)).all())
         True
         >>> RandomDirections.needed(dimension=8, angle=0.3, failure=0.05)
-        100966
+        100963
     """
 
     size: int
@@ -55,11 +56,25 @@ class RandomDirections(Cover):
         object.__setattr__(self, "dimension", checked_dimension(self.dimension))
         object.__setattr__(self, "seed", checked_seed(self.seed))
 
+    def missed(self, *, angle: Number) -> float:
+        """The probability that none of them is within ``angle`` of any one stated direction.
+
+        Statement: (1 - 2 p)^(pairs), times 1 - p for one without its opposite, p the share of the
+            sphere within the angle.
+
+        Args:
+            angle: in radians, in (0, pi/2).
+        Raises:
+            ParameterError: an argument outside its domain, or one dimension.
+        Example:
+            >>> round(RandomDirections(size=100_963, dimension=8, seed=1).missed(angle=0.3), 4)
+            0.05
+        """
+        return _missed(self.size, _share(self.dimension, angle))
+
     @staticmethod
     def needed(*, dimension: int, angle: Number, failure: Number) -> int:
-        """How many are enough: one of them is within ``angle`` of any one stated direction.
-
-        Statement: ln(1/failure) / p, p the share of the sphere within the angle, rounded up.
+        """How many are enough: the least number for which ``missed`` is at most ``failure``.
 
         Args:
             dimension: coordinates, at least 2.
@@ -67,16 +82,13 @@ class RandomDirections(Cover):
             failure: the probability with which none is, in (0, 1).
         Raises:
             ParameterError: an argument outside its domain.
+            CalibrationError: 10^300 are too few.
         """
-        from scipy.special import betainc  # noqa: PLC0415 - its import takes longer than all of ours
-
-        width, radians = check.count(dimension=dimension), float(check.positive(angle=angle))
-        if width < 2:
-            raise ParameterError("dimension", dimension, "at least 2")
-        if not radians < math.pi / 2:
-            raise ParameterError("angle", angle, "in (0, pi/2), in radians")
-        share = betainc((width - 1) / 2, 0.5, math.sin(radians) ** 2) / 2
-        return math.ceil(-math.log(check.open_probability(failure=failure)) / share)
+        share, chance = _share(dimension, angle), check.open_probability(failure=failure)
+        found = least_count(lambda size: _missed(size, share) <= chance, FAR)
+        if found is None:
+            raise CalibrationError(f"{FAR:.0e} directions are too few; allow a larger angle")
+        return found
 
     @property
     def paired(self) -> bool:
@@ -100,3 +112,26 @@ class RandomDirections(Cover):
         words = ReplayRng(b"directions:%d:%d" % (self.seed, number)).words(_BLOCK * self.dimension)
         uniform = ((words >> np.uint64(11)) + 0.5) * 2.0**-53
         return np.asarray(ndtri(uniform)).reshape(_BLOCK, self.dimension)
+
+
+def _share(dimension: int, angle: Number) -> float:
+    """Return the share of a sphere that is within an angle of a direction.
+
+    Raises:
+        ParameterError: an argument outside its domain.
+    """
+    from scipy.special import betainc  # noqa: PLC0415 - its import takes longer than all of ours
+
+    width, radians = check.count(dimension=dimension), float(check.positive(angle=angle))
+    if width < 2:
+        raise ParameterError("dimension", dimension, "at least 2")
+    if not radians < math.pi / 2:
+        raise ParameterError("angle", angle, "in (0, pi/2), in radians")
+    return float(betainc((width - 1) / 2, 0.5, math.sin(radians) ** 2) / 2)
+
+
+def _missed(size: int, share: float) -> float:
+    """Return the probability that none of some directions, in pairs, falls into such a cap."""
+    alone = math.log1p(-share) * (size % 2)
+    pairs = 2 * share
+    return math.exp(alone + (size // 2) * math.log1p(-pairs)) if pairs < 1 else float(size < 2) / 2

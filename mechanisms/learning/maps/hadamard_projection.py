@@ -52,10 +52,26 @@ class HadamardProjection(SignedProjection):
         Raises:
             ParameterError: an argument outside its domain.
         """
-        power = 2 ** math.ceil(math.log2(checked_width(features=features)))
-        chance = check.count(points=points) / float(check.open_probability(failure=failure))
-        spread = 2 * math.log(4 * power * chance) ** 2 * math.log(4 * chance)
+        spread = _spread(features, points, failure)
         return math.ceil(spread / float(check.open_probability(distortion=distortion)) ** 2)
+
+    def distortion(self, *, points: int, failure: Number) -> float:
+        """The distortion of products of some unit vectors that ``needed`` proves of this map.
+
+        Args:
+            points: M, a public number.
+            failure: in (0, 1).
+        Raises:
+            ParameterError: an argument outside its domain.
+        Example:
+            >>> needed = HadamardProjection.needed(
+            ...     features=512, points=100, distortion=0.5, failure=0.05
+            ... )
+            >>> plan = HadamardProjection(features=512, dimension=needed, seed=1)
+            >>> round(plan.distortion(points=100, failure=0.05), 4)
+            0.5
+        """
+        return math.sqrt(_spread(self.features, points, failure) / self.dimension)
 
     def _signs(self) -> Vectors:
         """Return (-1)^(number of common binary digits of row and column), with random signs."""
@@ -69,3 +85,14 @@ class HadamardProjection(SignedProjection):
         for shift in (32, 16, 8, 4, 2, 1):  # the parity of the digits gathers in the last one
             common ^= common >> shift
         return np.asarray(1 - 2 * ((common ^ flips) & 1), dtype=np.float64)
+
+
+def _spread(features: int, points: int, failure: Number) -> float:
+    """Return the squared distortion that is proved, times the dimension.
+
+    Raises:
+        ParameterError: an argument outside its domain.
+    """
+    power = 2 ** math.ceil(math.log2(checked_width(features=features)))
+    chance = check.count(points=points) / float(check.open_probability(failure=failure))
+    return 2 * math.log(4 * power * chance) ** 2 * math.log(4 * chance)

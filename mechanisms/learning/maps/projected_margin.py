@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from accountant import arguments as check
 from accountant.arguments import Number
-from accountant.arithmetic.crossing import bisect_integers
-from accountant.errors import ParameterError
+from accountant.errors import CalibrationError, ParameterError
+from mechanisms.learning.planning.least import FAR, least_count
 
 # A chi variable is further than this from its mode with probability below 1e-60.
 _REACH: Final = 17.0
 _NODES: Final = 600
+_MOST: Final = 10**12
 
 
 def margin_after_projection(*, dimension: int, margin: Number, kept: Number) -> float:
@@ -70,20 +71,21 @@ def projection_dimension(*, margin: Number, kept: Number, points: int, failure: 
         failure: in (0, 1).
     Raises:
         ParameterError: an argument outside its domain.
+        CalibrationError: 10^12 dimensions are too few.
     Example:
         >>> projection_dimension(margin=0.3, kept=0.15, points=10_000, failure=0.05)
         829
     """
     allowed = float(check.open_probability(failure=failure)) / check.count(points=points)
 
-    def fails(dimension: int) -> bool:
+    def keeps(dimension: int) -> bool:
         found = margin_after_projection(dimension=dimension, margin=margin, kept=kept)
-        return found > allowed
+        return found <= allowed
 
-    high = 1
-    while fails(high):
-        high *= 2
-    return bisect_integers(fails, high // 2, high)[1]
+    found = least_count(keeps, _MOST)
+    if found is None:
+        raise CalibrationError(f"{_MOST} dimensions are too few; keep less of the margin")
+    return found
 
 
 def sign_projection_dimension(*, distortion: Number, points: int, failure: Number) -> int:
@@ -101,13 +103,46 @@ def sign_projection_dimension(*, distortion: Number, points: int, failure: Numbe
         failure: in (0, 1).
     Raises:
         ParameterError: an argument outside its domain.
+        CalibrationError: 10^300 dimensions are too few.
     Example:
         >>> sign_projection_dimension(distortion=0.15, points=10_000, failure=0.05)
         2766
     """
+    chance, t = (
+        check.open_probability(failure=failure),
+        check.open_probability(distortion=distortion),
+    )
+    number = check.count(points=points)
+    found = least_count(lambda width: _sign_failure(width, float(t), number) <= chance, FAR)
+    if found is None:
+        raise CalibrationError(f"{FAR:.0e} dimensions are too few; allow a larger distortion")
+    return found
+
+
+def sign_projection_failure(*, dimension: int, distortion: Number, points: int) -> float:
+    """Bound the probability that a sign projection moves a norm or a product by more than stated.
+
+    Statement: at most (6 m + 2) e^(-k (t^2/4 - t^3/6)), and 1, for what
+        ``sign_projection_dimension`` states.
+    Source: as there.
+
+    Args:
+        dimension: k.
+        distortion: t, in (0, 1).
+        points: m, a public number of records.
+    Raises:
+        ParameterError: an argument outside its domain.
+    Example:
+        >>> round(sign_projection_failure(dimension=2766, distortion=0.15, points=10_000), 3)
+        0.05
+    """
     t = float(check.open_probability(distortion=distortion))
-    failures = (6 * check.count(points=points) + 2) / float(check.open_probability(failure=failure))
-    return math.ceil(math.log(failures) / (t * t / 4 - t**3 / 6))
+    return _sign_failure(check.count(dimension=dimension), t, check.count(points=points))
+
+
+def _sign_failure(width: int, t: float, points: int) -> float:
+    """Return the bound for checked numbers, of a width without a limit."""
+    return min(math.exp(math.log(6 * points + 2) - width * (t * t / 4 - t**3 / 6)), 1.0)
 
 
 def chi_rule(freedom: int, nodes: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

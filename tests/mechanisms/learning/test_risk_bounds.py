@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
+from mpmath import erfc, log, mp, mpf, sqrt
 from scipy import stats
 
 from accountant import AddRemove, ReplaceLabel, ReplaceOne, ZeroOut
@@ -203,3 +205,39 @@ def test_the_margin_bound_is_that_of_its_formula() -> None:
     assert relative_margin_risk(count, weight_norm=0.1, **shared).risk == found
     assert relative_margin_risk(count, weight_norm=1e9, **shared).risk == 1
     assert relative_margin_risk(count, weight_norm=1 + 1e-12, **shared).risk >= found
+
+
+def test_results_are_upper_ends() -> None:
+    """At or above the formulas at 40 digits, by less than a billionth; tiny failures, too."""
+    rng = np.random.default_rng(4)
+    with mp.workdps(40):
+        for _ in range(40):
+            n, failure = int(10 ** rng.uniform(1, 12)), float(10 ** rng.uniform(-200, -0.5))
+            value, sigma = float(rng.uniform(0, 0.4) * n), float(rng.uniform(0, 0.01) * n)
+            count = NoisyCount(value=value, sigma=sigma, records=n, relation=ONE)
+            half, top = mpf(failure) / 2, count.at_most(failure=failure / 2)
+            z = (mpf(top) - value) / sigma
+            share, budget = mpf(top) / n, (log(mpf(7)) - log(half)) / n
+            stated = finite_class_risk(count, candidates=7, failure=failure).risk
+            layer = 3  # of a norm from 4 to 8
+            pieces = 2 * mpf(8) * 2 / (mpf(0.5) * sqrt(n))
+            ramp = share + pieces + sqrt(log((layer + 1) * (layer + 2) / half) / (2 * n))
+            found = margin_risk(count, weight_norm=5, norm_bound=2, margin=0.5, failure=failure)
+
+            assert top == n or 0 <= 1 - erfc(z / sqrt(2)) / 2 / half < 1e-7
+            assert stated == 1 or _kl(share, mpf(stated)) >= budget
+            below = share + (mpf(stated) - share) * (1 - mpf(1e-4))
+            assert stated == 1 or _kl(share, below) < budget
+            assert found.risk == 1 or 0 <= found.risk - ramp < 1e-9
+    for points, width in ((40, 7), (5, 9), (2_000, 30)):
+        sizes = 2 * sum(math.comb(points - 1, i) for i in range(min(width, points)))
+        assert 0 <= mpf(cover_count(dimension=width, points=points)) - log(mpf(sizes)) < 1e-8
+    assert holdout_risk(_count(0.1, sigma=9), failure=1e-299).risk < 0.8
+    with pytest.raises(ParameterError, match="at least"):
+        holdout_risk(_count(0.1), failure=Fraction(1, 10**400))
+    assert 0 < _count(0.1, sigma=1, selected=10**200).at_most(failure=1e-250) - 1_000 < 60
+
+
+def _kl(p: mpf, q: mpf) -> mpf:
+    """The divergence of one coin from another."""
+    return (p * log(p / q) if p else 0) + (1 - p) * log((1 - p) / (1 - q))

@@ -1,0 +1,132 @@
+"""Planners are inverse to what they plan by: what is planned suffices, one less does not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from accountant import CalibrationError, ReplaceOne, TruncatedNegativeBinomial
+from accountant.calibration import plan_selection
+from accountant.errors import ParameterError
+from mechanisms import (
+    CubeSurface,
+    ExponentialHalfspaces,
+    HadamardProjection,
+    MarginDescent,
+    NoisyCount,
+    RandomDirections,
+    finite_class_risk,
+    halfspace_risk,
+    margin_risk,
+    records_needed,
+    relative_margin_risk,
+    sign_projection_dimension,
+    sign_projection_failure,
+)
+
+CHANCES = st.floats(1e-9, 0.5)
+QUICK = settings(max_examples=25, deadline=None)
+
+
+@QUICK
+@given(width=st.integers(2, 12), angle=st.floats(0.2, 1.5), failure=CHANCES)
+def test_random_directions(width: int, angle: float, failure: float) -> None:
+    """The fewest directions of which one is near enough with the wanted probability."""
+    size = RandomDirections.needed(dimension=width, angle=angle, failure=failure)
+
+    for one in {size, max(size - 1, 1)} if size <= 10**8 else ():
+        missed = RandomDirections(size=one, dimension=width, seed=1).missed(angle=angle)
+        assert (missed <= failure) == (one == size)
+
+
+@QUICK
+@given(width=st.integers(2, 4), radius=st.floats(0.05, 3))
+def test_cells_of_a_cube(width: int, radius: float) -> None:
+    """The fewest cells whose directions are so near."""
+    cells = CubeSurface.needed(dimension=width, radius=radius)
+
+    for one in {cells, max(cells - 1, 1)}:
+        assert (CubeSurface(dimension=width, cells=one).radius <= radius) == (one == cells)
+
+
+@QUICK
+@given(distortion=st.floats(0.1, 0.99), points=st.integers(1, 10**6), failure=CHANCES)
+def test_projections(distortion: float, points: int, failure: float) -> None:
+    """The fewest dimensions of sign projections, and the distortion of planned Hadamard ones."""
+    least = sign_projection_dimension(distortion=distortion, points=points, failure=failure)
+    needed = HadamardProjection.needed(
+        features=9, points=points, distortion=distortion, failure=failure
+    )
+    plans = [HadamardProjection(features=9, dimension=k, seed=1) for k in (needed, needed - 1)]
+    proved = [plan.distortion(points=points, failure=failure) for plan in plans]
+
+    for k in {least, max(least - 1, 1)}:
+        found = sign_projection_failure(dimension=k, distortion=distortion, points=points)
+        assert (found <= failure) == (k == least)
+    assert proved[0] <= distortion * (1 + 1e-12)
+    assert proved[1] > distortion
+
+
+def _counted(share: float, records: int) -> NoisyCount:
+    return NoisyCount(value=share * records, sigma=5, records=records, relation=ReplaceOne())
+
+
+COVER = RandomDirections(size=100, dimension=3, seed=1)
+DESCENT = MarginDescent(margin=0.5, norm_bound=1, steps=400, mu=1)
+NORMS = {"weight_norm": 3, "norm_bound": 1, "margin": 0.5}
+BOUNDS: dict[str, Callable[[float], Callable[[int], float]]] = {
+    "finite class": lambda s: lambda n: finite_class_risk(_counted(s, n), candidates=50).risk,
+    "halfspaces": lambda s: lambda n: halfspace_risk(_counted(s, n), dimension=4).risk,
+    "ramps": lambda s: lambda n: margin_risk(_counted(s, n), **NORMS).risk,
+    "margins": lambda s: lambda n: relative_margin_risk(_counted(s, n), **NORMS).risk,
+    "descent": lambda _: lambda n: DESCENT.excess(records=n, width=4) / n,
+    "cover": lambda s: (
+        lambda n: ExponentialHalfspaces(cover=COVER, epsilon=0.1 + s, records=n).excess_rate(
+            failure=0.05
+        )
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+@settings(max_examples=8, deadline=None)
+@given(share=st.floats(0, 0.2), above=st.floats(0.1, 0.4))
+def test_records(name: str, share: float, above: float) -> None:
+    """The fewest records for which a risk bound, or an excess a record, is as small as wanted."""
+    bound = BOUNDS[name](share)
+    found = records_needed(bound, at_most=share + above)
+
+    assert bound(found) <= share + above
+    assert found == 1 or bound(found - 1) > share + above
+
+
+@QUICK
+@given(candidates=st.integers(2, 1000), miss=CHANCES)
+def test_the_number_of_runs(candidates: int, miss: float) -> None:
+    """Geometric runs miss a given candidate with probability g (K - 1) / (1 + g (K - 1))."""
+    laws = list(plan_selection._laws(candidates, 1 - miss))
+    geometric = [law for law in laws if isinstance(law, TruncatedNegativeBinomial) and law.eta == 1]
+
+    assert all(law.probability_drawn(candidates=candidates) >= 1 - miss for law in laws)
+    for law in geometric:
+        odds = float(law.gamma) * (candidates - 1)
+        assert odds / (1 + odds) == pytest.approx(miss, rel=1e-6)
+
+
+def test_what_is_out_of_reach_is_refused() -> None:
+    """A target below what any number of records reaches, and numbers outside their domains."""
+    bound = BOUNDS["halfspaces"](0.1)
+    with pytest.raises(CalibrationError, match=r"1000 records have the bound .* above 0\.1"):
+        records_needed(bound, at_most=0.1, most=1_000)
+    with pytest.raises(ParameterError, match="at_most"):
+        records_needed(bound, at_most=0)
+    with pytest.raises(CalibrationError, match="larger angle"):
+        RandomDirections.needed(dimension=1_000, angle=0.1, failure=0.1)
+    with pytest.raises(CalibrationError, match="larger radius"):
+        CubeSurface.needed(dimension=3, radius=1e-12)
+    with pytest.raises(CalibrationError, match="larger distortion"):
+        sign_projection_dimension(distortion=1e-200, points=9, failure=0.1)
+    assert math.isfinite(sign_projection_dimension(distortion=1e-100, points=9, failure=0.1))

@@ -18,10 +18,10 @@ import click
 
 from accountant.errors import BudgetExceeded, PrivacyError
 from accountant.relation import RELATIONS
+from dpproof.commands.large_delta import warn
 from dpproof.commands.ledger import exact, ledger
 
 HOLDS, DOES_NOT_HOLD, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
-LARGE_DELTA = Fraction(1, 100)
 OUT = click.Path(dir_okay=False, writable=True)
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 
@@ -51,7 +51,7 @@ def budget(file: str, *, out: str | None, as_json: bool) -> int:
 
     _require_other(out, file)
     pipeline = parse.load(file)
-    _warn(pipeline.delta)
+    warn(pipeline.delta)
     with progress(len(pipeline.stages) + 1) as step:
         spent = spend(pipeline, step)
     if out is not None:
@@ -84,7 +84,7 @@ def calibrate(file: str, stage: str, parameter: str, *, as_json: bool) -> int:
 
     document = free_parameter.completed(parse.read(file), stage, parameter)
     pipeline = parse.parse(document, shown_path(file))
-    _warn(pipeline.delta)
+    warn(pipeline.delta)
     number = free_parameter.find(pipeline, stage, parameter)
     try:
         with progress(None) as step:
@@ -122,7 +122,7 @@ def certify(file: str, *, out: str, **question: Any) -> int:  # noqa: ANN401  # 
         )
     _require_other(out, file)
     pipeline = parse.load(file)
-    _warn(pipeline.delta)
+    warn(pipeline.delta)
     click.echo("\n".join(lines(write(pipeline, out, **question))))
     return HOLDS
 
@@ -221,6 +221,7 @@ def import_(
     """What the events or the accountant of another tool, as JSON in FILE, cost."""
     from dpproof.commands import interchange  # noqa: PLC0415  # as in budget
 
+    warn(delta)
     guarantee = interchange.imported(file, relation, poisson=poisson)
     found = interchange.answer(guarantee, Fraction(1, 10**6) if delta is None else delta)
     if as_json:
@@ -246,6 +247,7 @@ def compare(
     """Our bracket of a pipeline or of an imported FILE beside the accountants RDP, PLD and PRV."""
     from dpproof.commands import interchange  # noqa: PLC0415  # as in budget
 
+    warn(delta)
     found = interchange.comparison(file, relation, delta, poisson=poisson)
     if as_json:
         _print_json(found)
@@ -268,7 +270,7 @@ def report(file: str, *, out: str, registry: str | None) -> int:
     if registry is not None and os.path.realpath(registry) == os.path.realpath(out):
         raise click.UsageError("the page and the record need a file each")
     pipeline = parse.load(file)
-    _warn(pipeline.delta)
+    warn(pipeline.delta)
     within = write(pipeline, out, registry)
     click.echo("\n".join(one for one in (out, registry) if one))
     return DOES_NOT_HOLD if within is False else HOLDS
@@ -284,7 +286,7 @@ def plot_(file: str, *, out: str) -> int:
 
     _require_other(out, file)
     pipeline = parse.load(file)
-    _warn(pipeline.delta)
+    warn(pipeline.delta)
     save(pipeline, out)
     click.echo(out)
     return HOLDS
@@ -299,7 +301,7 @@ def explain(before: str, after: str) -> int:
     from dpproof.reports.explain import lines  # noqa: PLC0415  # as in budget
 
     one, other = parse.load(before), parse.load(after)
-    _warn(max(one.delta, other.delta))
+    warn(max(one.delta, other.delta))
     click.echo("\n".join(lines(one, other)))
     return HOLDS
 
@@ -368,16 +370,6 @@ def _require_other(out: str | None, file: str) -> None:
 
     if out is not None:
         require_other(out, file)
-
-
-def _warn(delta: Fraction) -> None:
-    """Say on standard error that a delta is so large that epsilon promises little."""
-    if delta > LARGE_DELTA:
-        click.echo(
-            f"dpproof: warning: delta = {float(delta):g} lets that share of all runs reveal "
-            "anything; below one over the number of records is usual",
-            err=True,
-        )
 
 
 def _print_json(answer: object) -> None:

@@ -93,9 +93,10 @@ def comparison(
     Raises:
         InputError: the file is refused, or no event stands for the pipeline.
     """
-    event, stated, at = _event(path, relation, delta, poisson=poisson)
+    event, known, at = _event(path, relation, delta, poisson=poisson)
+    stated = known.relation
     with placed(shown_path(path)):
-        ours, peers = compared(event, stated, float(at))
+        ours, peers = compared(event, stated, float(at), known)
     return {
         "relation": str(stated),
         "delta": float(at),
@@ -115,8 +116,8 @@ def comparison(
 
 def _event(
     path: str, relation: str | None, delta: Fraction | None, *, poisson: bool
-) -> tuple[Event, Relation, Fraction]:
-    """Return the event of a file, its relation, and the delta."""
+) -> tuple[Event, Guarantee[Relation], Fraction]:
+    """Return the event of a file, the guarantee that it was made of, and the delta."""
     text, file = content(path, f"a pipeline file, or {KNOWN}"), shown_path(path)
     if path.endswith(".toml") or (path == STANDARD_INPUT and not text.lstrip().startswith("{")):
         from dpproof.commands.budget import total  # noqa: PLC0415  # for pipelines only
@@ -127,14 +128,14 @@ def _event(
             raise InputError(f"{file}: states {pipeline.relation} neighbours, not {relation}")
         with placed(file):
             whole = total([stage.guarantee(pipeline.relation) for stage in pipeline.stages])
-            return exported(whole), pipeline.relation, delta or pipeline.delta
+            return exported(whole), whole, delta or pipeline.delta
     at = Fraction(1, 10**6) if delta is None else delta
     found = document(text, file)
     whole = _guarantee(found, file, relation, poisson=poisson)
     if "class_name" in found:
-        return event_from_json(found), whole.relation, at
+        return event_from_json(found), whole, at
     with placed(file):
-        return exported(whole), whole.relation, at
+        return exported(whole), whole, at
 
 
 def _number(value: float) -> float | None:

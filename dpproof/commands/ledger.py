@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from accountant.relation import RELATIONS, Relation
+from dpproof.commands.large_delta import warn
 from dpproof.errors import InputError
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ def init(
     """Make a ledger with one budget."""
     from dpproof.ledger.ledger import Ledger  # noqa: PLC0415  # --help should not wait for it
 
+    warn(given["delta"])
     budget = _budget(relation, {name: one for name, one in given.items() if one is not None})
     Ledger.create(file, budget=budget, dataset=dataset, principal=principal).close()
     click.echo(f"{file}: {budget.describe()} for {relation} neighbours")
@@ -189,6 +191,10 @@ def export(file: str, *, output: str | None) -> int:
     try:
         with Path(output).open("x", encoding="utf-8") as stream:
             stream.write(text)
+    except FileExistsError:
+        raise InputError(
+            f"{output}: exists already, and is left as it is; name another file"
+        ) from None
     except OSError as error:
         raise InputError(f"{output}: {error.strerror}") from error
     return HOLDS

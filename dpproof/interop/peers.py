@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, final
 
-from accountant import Bound
+from accountant import Bound, Guarantee
 from accountant.errors import PrivacyError
 from accountant.relation import AddRemove, Relation
 from dpproof.errors import InputError
@@ -42,13 +42,21 @@ class Peer:
     refuted: bool = False
 
 
-def compared(event: Event, relation: Relation, delta: float) -> tuple[Bound, tuple[Peer, ...]]:
+def compared(
+    event: Event, relation: Relation, delta: float, known: Guarantee[Relation] | None = None
+) -> tuple[Bound, tuple[Peer, ...]]:
     """Return our bracket of epsilon, and what the other accountants say.
 
+    Args:
+        event: what they are given.
+        relation: which datasets are neighbours.
+        delta: at which epsilon is asked for.
+        known: what the event was made of, if it may say more than the event.
     Raises:
         NotImplied: no theorem here covers the event.
     """
-    ours = from_dp_event(event, relation=relation).epsilon(delta=delta)
+    whole = from_dp_event(event, relation=relation) if known is None else known
+    ours = whole.epsilon(delta=delta)
     peers = []
     for name, (ask, why) in _PEERS.items():
         try:

@@ -49,11 +49,13 @@ class Proof:
         digest: SHA-256 of its text; empty if there is none.
         claim: in the checker's words, or why there is no certificate.
         assumptions: everything that the claim takes for granted.
+        labels: which stage each mechanism of the assumptions is.
     """
 
     digest: str
     claim: str
     assumptions: tuple[str, ...]
+    labels: tuple[str, ...] = ()
 
 
 @final
@@ -172,4 +174,5 @@ def _proof(whole: Guarantee[Relation], delta: Fraction) -> Proof:
     if isinstance(verdict, Rejected):
         return Proof("", f"no certificate: {verdict.reason}", whole.derivation.all_assumptions())
     digest = hashlib.sha256(certificate.to_json().encode()).hexdigest()
-    return Proof(digest, verdict.claim, tuple(getattr(verdict, "assumptions", ())))
+    assumptions = tuple(getattr(verdict, "assumptions", ()))
+    return Proof(digest, verdict.claim, assumptions, verdict.labels)

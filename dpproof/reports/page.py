@@ -68,6 +68,7 @@ def _context(facts: Facts) -> dict[str, Any]:
         "changes": _changes(facts),
         "epsilon": above(budget.epsilon.upper),
         "assumptions": facts.proof.assumptions,
+        "labels": facts.proof.labels,
         "theorems": words.theorems(budget.derivation),
         "claim": facts.proof.claim,
         "digest": facts.proof.digest,

@@ -191,6 +191,7 @@ def test_the_input_is_not_overwritten(
     assert (folder / "x.toml").read_text(encoding="utf-8") == TEXT
 
 
+@pytest.mark.usefixtures("folder")
 def test_a_large_delta_warns(command: Command) -> None:
     """Above one in a hundred a line says what delta means; the answer is the same."""
     large = TEXT.replace("delta = 1e-6", "delta = 0.05")
@@ -198,6 +199,7 @@ def test_a_large_delta_warns(command: Command) -> None:
         command.budget(large),
         command.calibrate(large, "training", "noise_multiplier"),
         command.run("explain", command.file(large), command.file(large)),
+        command.run(*COMMANDS["ledger"], "--delta", "0.05"),
     ):
         assert (found.status, found.err.count("\n")) == (0, 1)
         assert "warning: delta = 0.05" in found.err

@@ -50,6 +50,18 @@ def test_import(
     assert (silent.status, silent.err.count("\n")) == (2, 1)
 
 
+def test_a_pipeline_is_compared_by_its_own_bracket(command: Command) -> None:
+    """What no event says, such as how many counts move, is not lost in our number."""
+    text = (
+        PIPELINE.replace("add-remove", "replace-one")
+        + '[[stage]]\nname = "counts"\nmechanism = "histogram"\nscale = 4\n'
+    )
+    ours = command.budget(text, "--json").json["epsilon"]
+    found = command.run("compare", command.file(text), "--json").json["epsilon"]
+
+    assert found == [ours["lower"], ours["upper"]]
+
+
 @pytest.mark.parametrize("content", [[], {}, {"class_name": "Other"}, "text"])
 def test_import_refuses_other_files(content: object, tmp_path: Path, command: Command) -> None:
     """Other JSON, no JSON and no file are one line and 2."""

@@ -93,6 +93,7 @@ def test_the_page_says_what_a_board_asks(page: str) -> None:
         "ε alone",
         "10 % more noise",
         "moves by at most 1",
+        "M3 is called",
         "mechanism/gaussian",
     ):
         assert text in page

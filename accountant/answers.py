@@ -17,6 +17,7 @@ from accountant.engine.renyi import renyi, smallest_rho
 from accountant.errors import NotCertified
 from accountant.pairs.product import Factor, Product
 from accountant.selection.selected_pair import SelectedPair
+from accountant.selection.thresholded_pair import ThresholdedPair
 from accountant.subsampling.mixture import MixturePair
 from accountant.subsampling.released_few import ReleasedFew, released_few
 from accountant.subsampling.subsampled import SubsampledPair, tabulated
@@ -35,6 +36,7 @@ __all__ = [
 ]
 
 _WIDE = 1e-6
+Alone = SelectedPair | ThresholdedPair | SubsampledPair | MixturePair | ReleasedFew
 
 
 def delta(product: Product, epsilon: float) -> Bound:
@@ -127,10 +129,10 @@ def _paired(product: Product) -> Product:
     return product if pair is None else Product.of(pair)
 
 
-def _alone(product: Product) -> SelectedPair | SubsampledPair | MixturePair | ReleasedFew | None:
+def _alone(product: Product) -> Alone | None:
     """One selection, sample or mixture, or a few samples, which answer without sums over K."""
     pair = profile.closed_form(product)
-    if isinstance(pair, SelectedPair | SubsampledPair | MixturePair):
+    if isinstance(pair, SelectedPair | ThresholdedPair | SubsampledPair | MixturePair):
         return pair
     return released_few(product)
 

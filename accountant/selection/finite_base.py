@@ -19,8 +19,9 @@ from accountant.arithmetic import convex_profile
 from accountant.arithmetic.arrays import distinct
 from accountant.arithmetic.atoms import Atoms
 from accountant.arithmetic.convex_profile import Positions, ProfileHalf
+from accountant.arithmetic.crossing import bisect
 from accountant.arithmetic.enclosure import Reals
-from accountant.engine.profile import deltas, epsilon, infinite_mass, max_loss
+from accountant.engine.profile import closed_form, deltas, epsilon, infinite_mass, max_loss
 from accountant.errors import NotCertified
 from accountant.pairs.product import Product
 
@@ -33,6 +34,7 @@ _SHORT = 1e-6  # Relative length of the last cell, and of a part of the grid tha
 _NEXT = 1.5  # Grid steps between neighbours that are close. Heuristic.
 _GATHERED = 3  # Most close neighbours that are taken together. Heuristic.
 _ABOVE = 1.001  # Factor above the infinite mass at which the profile counts as constant.
+_SHARP = 1e-13  # Relative distance to the end of a profile. Heuristic.
 _APART = 1e-9  # Least relative distance of grid points.
 _FARTHEST = 600.0  # Largest loss, so that e^loss is representable as a float. Exceeding it raises.
 
@@ -183,7 +185,22 @@ def _reach(product: Product, delta: float) -> float:
             f"selection needs the base's losses up to {end:g}, at most {_FARTHEST:g} can be "
             "resolved; use more noise, or compose the runs instead of selecting"
         )
-    return max(end, 1e-8)
+    return max(_sharpened(product, end, delta), 1e-8)
+
+
+def _sharpened(product: Product, end: float, delta: float) -> float:
+    """Return where the profile falls to delta, from a number above it that a table rounds up.
+
+    A largest loss with a mass is a corner: next to it, not at it, a table below would lose much.
+    """
+    alone = closed_form(product)
+    if alone is None or not alone.is_quick or alone.profile(np.zeros(1)) is None:
+        return end
+
+    def exceeds(loss: float) -> bool:
+        return float(deltas(product, np.array([loss]))[1][0]) > delta
+
+    return end if exceeds(end) else bisect(exceeds, 0.0, end, near=_SHARP)[1]
 
 
 def spread(last: int, count: int) -> Positions:

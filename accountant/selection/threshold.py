@@ -24,12 +24,20 @@ from typing import final
 
 import numpy as np
 
+from accountant.arithmetic.arrays import distinct
+from accountant.arithmetic.convex_profile import Positions
 from accountant.arithmetic.enclosure import Reals
 from accountant.pairs.product import Product
 from accountant.run_counts.law import RunLaw
 from accountant.selection.finite_base import MERGED, Outcomes, curve, spread
 from accountant.selection.piecewise import Corners, corners
-from accountant.selection.threshold_lines import Lines, least_runs, lines_above, most_runs
+from accountant.selection.threshold_lines import (
+    Lines,
+    Score,
+    least_runs,
+    lines_above,
+    most_runs,
+)
 
 # Above the relative error of sums of a few thousand masses that are 1e-14 wrong. Soundness depends
 # on it.
@@ -40,6 +48,9 @@ _ROUNDS = 24  # Most halvings of cells. Heuristic.
 _MOST_CELLS = 6000  # Most cells. Heuristic.
 # Numbers of outcomes accepted at the top and at the bottom that are tried. Heuristic.
 _TOPS, _BOTTOMS = 1000, 400
+_RESOLVED = 1e-7  # Divergence, over t, from which lines keep their digits. Heuristic.
+_HEAVY = 1e-4  # Mass above which an outcome is cut. Heuristic.
+_FEW = 300, 150  # The same where one question is asked. Heuristic.
 _BLOCK = 1 << 19  # Epsilons times cells evaluated at once, to bound memory. Heuristic.
 
 
@@ -67,10 +78,15 @@ class Ceiling:
     lines: Lines
 
     def upper(self, epsilon: Reals) -> Reals:
-        """Return upper ends of the divergence at epsilons from 0 to 600."""
-        parts = _parts(epsilon, self.gain.size)
-        by_cells = np.concatenate([self._block(part) for part in parts])
-        return np.asarray(np.minimum(by_cells, self.lines.upper(epsilon)))
+        """Return upper ends of the divergence at epsilons from 0 to 600.
+
+        By cells, too, where lines are next to rounding.
+        """
+        found = self.lines.upper(epsilon)
+        small = np.flatnonzero(found < _RESOLVED * np.exp(epsilon))
+        for part in np.array_split(small, 1 + small.size * self.gain.size // _BLOCK):
+            found[part] = np.minimum(found[part], self._block(epsilon[part]))
+        return found
 
     def _block(self, epsilon: Reals) -> Reals:
         """Return the bound by cells at a few epsilons."""
@@ -79,11 +95,6 @@ class Ceiling:
         ends = [p - t * q for p, q in zip(self.none_p, self.none_q, strict=True)]
         none = np.maximum(np.maximum(*ends), 0.0)
         return np.asarray(np.minimum((event + none).max(axis=1) * (1 + _SUM_ERROR), 1.0))
-
-
-def _parts(epsilon: Reals, size: int) -> list[Reals]:
-    """Return epsilons in parts, to bound memory."""
-    return np.array_split(epsilon, max(1, epsilon.size * size // _BLOCK))
 
 
 @lru_cache(maxsize=32)
@@ -96,8 +107,18 @@ def ceiling(base: Product, runs: RunLaw) -> Ceiling:
 @lru_cache(maxsize=32)
 def floor(base: Product, runs: RunLaw) -> Lines:
     """Return lower ends for a base and a law, cached."""
+    return floor_of(split_below(base), runs)
+
+
+def split_below(base: Product) -> Outcomes:
+    """Return outcomes that the base dominates, heavy ones cut in parts by coins of their own.
+
+    A part of an outcome may be accepted: a score may look at a coin that comes with the output.
+    """
     found = curve(base)
-    return floor_of(found.below(*found.size), runs)
+    below = found.below(*found.size)
+    heavy = np.maximum(below.p, below.q)
+    return below.pieces(np.maximum(np.ceil(heavy / _HEAVY), 1).astype(np.intp))
 
 
 def ceiling_of(above: Outcomes, runs: RunLaw) -> Ceiling:
@@ -146,25 +167,78 @@ def _affine(runs: RunLaw, cells: Outcomes, left: Reals) -> Reals:
     return np.stack([ahead, tangent])
 
 
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Rules:
+    """Rules that accept some outcomes of largest and some of lowest loss, as they are.
+
+    Attributes:
+        base: dominated by one run.
+        runs: the law of the largest number of runs.
+        top: masses of the first outcomes, under P and under Q.
+        bottom: of the last.
+    """
+
+    base: Outcomes
+    runs: RunLaw
+    top: tuple[Reals, Reals]
+    bottom: tuple[Reals, Reals]
+
+    @staticmethod
+    def of(below: Outcomes, runs: RunLaw) -> Rules:
+        """Return the rules for a base that dominates ``below``."""
+        return Rules(below, runs, (_from_top(below.p), _from_top(below.q)), _from_bottom(below))
+
+    def lines(self, i: Positions, j: Positions) -> tuple[Reals, Reals]:
+        """Return lines p - t q below the divergences, shape (3, n).
+
+        Args:
+            i: how many outcomes of largest loss are accepted.
+            j: of lowest loss; with i at most all.
+        """
+        runs, size = self.runs, self.base.p.size
+        masses, lefts, blurs = [], [], []
+        for low, high in zip(self.bottom, self.top, strict=True):
+            masses.append(high[i] + low[j])
+            lefts.append(np.maximum(high[size - j] - high[i], 0.0))
+            blurs.append(_SUM_ERROR * high[size - j])
+        p = self.top[0][i] * least_runs(runs, masses[0], lefts[0] + blurs[0])
+        q = self.top[1][i] * most_runs(runs, masses[1], np.maximum(lefts[1] - blurs[1], 0.0))
+        p, q = p * (1 - _SUM_ERROR), q * (1 + _SUM_ERROR)
+        none_p = _none(runs, np.maximum(lefts[0] - blurs[0], 0.0), -1.0)
+        none_q = _none(runs, lefts[1] + blurs[1], 1.0)
+        return np.stack([p, p + none_p, none_p]), np.stack([q, q + none_q, none_q])
+
+    def best(self, score: Score) -> float:
+        """Return the largest score of some lines: of a grid, then of finer ones around the best."""
+        size = self.base.p.size
+        i, j = (spread(size, count) for count in _FEW)
+        while True:
+            one, other = (grid.ravel() for grid in np.meshgrid(i, j))
+            one, other = one[one + other <= size], other[one + other <= size]
+            scores = score(*self.lines(one, other)).max(axis=0)
+            best = int(scores.argmax())
+            gaps = int(np.diff(i).max(initial=1)), int(np.diff(j).max(initial=1))
+            if max(gaps) == 1:
+                return float(scores[best])
+            i, j = (
+                _around(int(place), gap, size)
+                for place, gap in zip((one[best], other[best]), gaps, strict=True)
+            )
+
+
+def _around(place: int, gap: int, size: int) -> Positions:
+    """Return positions within two gaps of a place, and it."""
+    first, last = max(place - 2 * gap, 0), min(place + 2 * gap, size)
+    return distinct(np.append(np.arange(first, last + 1, max(gap // 8, 1)), [place, last]))
+
+
 def floor_of(below: Outcomes, runs: RunLaw) -> Lines:
     """Return lower ends for a base that dominates ``below``."""
     size = below.p.size
-    bottom, top = _from_bottom(below), (_from_top(below.p), _from_top(below.q))
     i, j = (grid.ravel() for grid in np.meshgrid(spread(size, _TOPS), spread(size, _BOTTOMS)))
-    i, j = i[i + j <= size], j[i + j <= size]
-    masses, lefts, blurs = [], [], []
-    for low, high in zip(bottom, top, strict=True):
-        masses.append(high[i] + low[j])
-        lefts.append(np.maximum(high[size - j] - high[i], 0.0))
-        blurs.append(_SUM_ERROR * high[size - j])
-    p = top[0][i] * least_runs(runs, masses[0], lefts[0] + blurs[0])
-    q = top[1][i] * most_runs(runs, masses[1], np.maximum(lefts[1] - blurs[1], 0.0))
-    p, q = p * (1 - _SUM_ERROR), q * (1 + _SUM_ERROR)
-    none_p = _none(runs, np.maximum(lefts[0] - blurs[0], 0.0), -1.0)
-    none_q = _none(runs, lefts[1] + blurs[1], 1.0)
-    return Lines.of(
-        np.concatenate([p, p + none_p, none_p]), np.concatenate([q, q + none_q, none_q])
-    )
+    p, q = Rules.of(below, runs).lines(i[i + j <= size], j[i + j <= size])
+    return Lines.of(p.ravel(), q.ravel())
 
 
 def _none(runs: RunLaw, left: Reals, sign: float) -> Reals:

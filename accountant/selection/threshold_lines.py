@@ -10,6 +10,7 @@ than its rounding.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
@@ -32,18 +33,23 @@ _DROPPED = 1e-9
 _ULP = 3e-16  # Above the rounding of a number near 1. Soundness depends on it.
 _LEAST_MASS = 1e-300  # Replaces 0 in quotients of masses. Heuristic.
 _UNIT = 2.0**-50  # Cuts are multiples of it. Soundness depends on it.
-_CUTS = 160  # Cells of either mass before they are split. Heuristic.
+_CUTS = 120  # Cells of either mass before they are split. Heuristic.
 _ROUNDS, _MOST = 14, 60_000  # Rounds of splitting, and most rectangles. Heuristic.
+# Rounds of splitting for one question, and most rectangles split at once. Heuristic.
+_HALVINGS, _MANY = 40, 20_000
+# Falls of the largest score below it down to which rectangles are split next, and the relative fall
+# after which none is. Heuristic.
+_BESIDE, _SETTLED = 3.0, 2e-6
 _NEGLIGIBLE = 1e-13  # Divergence below which lines are not worth splitting. Heuristic.
 _FINE = 4000  # Masses from which cuts are chosen. Heuristic.
 _LEAST = 1e-12  # Least mass at which a cell ends. Heuristic.
+_PASSES = 10  # Passes before a hull is made one by one. Heuristic.
 _SHARES = (1.0, 1.0, 2.0, 2.0, 0.5)  # Weights of the coordinates along which cuts are even.
 _FLAT = 1e-9  # Least growth that a coordinate is divided by. Heuristic.
 _NEXT_TO_NONE = 2.0**-40  # Least mass at which a tangent of g is taken. Heuristic.
-_LEAST_MASS = 1e-300  # Replaces 0 in quotients of masses. Heuristic.
-_UNIT = 2.0**-50  # Masses that bound rectangles are multiples of it. Soundness depends on it.
 
 Places = np.ndarray[tuple[int], np.dtype[np.intp]]
+Score = Callable[[Reals, Reals], Reals]
 
 
 @final
@@ -144,37 +150,94 @@ class _Sums:
         return np.asarray(tangent + 8 * _SUM_ERROR * (height + slope * ends.max(axis=0) + q[at]))
 
 
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Rectangles:
+    """Rectangles of accepted masses, with Lemma 3's lines.
+
+    Attributes:
+        sums: masses of the base.
+        runs: the law of the largest number of runs.
+        x: starts and ends of the masses of largest loss, shape (2, n).
+        r: of lowest loss.
+        p: of the lines, shape (8, n).
+        q: likewise.
+    """
+
+    sums: _Sums
+    runs: RunLaw
+    x: Reals
+    r: Reals
+    p: Reals
+    q: Reals
+
+    @staticmethod
+    def cover(above: Outcomes, runs: RunLaw) -> Rectangles:
+        """Return rectangles that hold all that can be accepted of a base."""
+        best = _cuts(above.p, above.q, above.loss, runs)
+        worst = _cuts(above.p[::-1], above.q[::-1], -above.loss[::-1], runs)
+        i, j = np.nonzero(best[0][:, None] + worst[0] < 1.0)
+        sums, x, r = _Sums.of(above), best[:, i], worst[:, j]
+        return Rectangles(sums, runs, x, r, *_corner_lines(sums, runs, x, r))
+
+    def quarters(self, at: Places) -> Rectangles:
+        """Return the quarters of some rectangles, without those that hold nothing."""
+        halves = [_halves(one[:, at]) for one in (self.x, self.r)]
+        x, r = (
+            np.concatenate([one[k // 2] if axis == 0 else one[k % 2] for k in range(4)], axis=1)
+            for axis, one in enumerate(halves)
+        )
+        inside = (x[0] + r[0] < 1.0) & (x[1] > x[0]) & (r[1] > r[0])
+        x, r = x[:, inside], r[:, inside]
+        return Rectangles(self.sums, self.runs, x, r, *_corner_lines(self.sums, self.runs, x, r))
+
+    def with_new(self, new: Rectangles, instead: Places) -> Rectangles:
+        """Return the rectangles with others instead of some."""
+        both = (self.x, new.x), (self.r, new.r), (self.p, new.p), (self.q, new.q)
+        x, r, p, q = (
+            np.concatenate([np.delete(one, instead, axis=1), other], axis=1) for one, other in both
+        )
+        return Rectangles(self.sums, self.runs, x, r, p, q)
+
+    def worst(self, score: Score, aim: float) -> float:
+        """Return an upper bound of the scores of all rules, at or above an aim.
+
+        Rectangles of the largest scores above the aim are split in four while that helps.
+
+        Args:
+            score: of lines, at or above those of lines below them.
+            aim: what is known to be reached, or hardly more. Heuristic.
+        """
+        cells, scores = self, score(self.p, self.q).max(axis=0)
+        top, fall = float(scores.max(initial=aim)), np.inf
+        for _ in range(_HALVINGS):
+            near = top - _BESIDE * fall if fall < np.inf else -np.inf
+            active = np.flatnonzero(scores > max(aim, near))
+            if not active.size or active.size > _MANY:
+                break
+            new = cells.quarters(active)
+            cells = cells.with_new(new, active)
+            scores = np.append(np.delete(scores, active), score(new.p, new.q).max(axis=0))
+            before, top = top, float(scores.max(initial=aim))
+            fall = before - top if before < np.inf else np.inf
+            if top < np.inf and fall <= _SETTLED * abs(top):
+                break
+        return max(aim, top)
+
+
 def lines_above(above: Outcomes, runs: RunLaw) -> Lines:
     """Return lines above the divergence of every rule for a base dominated by ``above``.
 
     Rectangles whose lines are largest somewhere are split in four, again and again.
     """
-    sums = _Sums.of(above)
-    best = _cuts(above.p, above.q, above.loss, runs)
-    worst = _cuts(above.p[::-1], above.q[::-1], -above.loss[::-1], runs)
-    i, j = np.nonzero(best[0][:, None] + worst[0] < 1.0)
-    x, r = best[:, i], worst[:, j]
-    p, q = _corner_lines(sums, runs, x, r)
+    cells = Rectangles.cover(above, runs)
     for _ in range(_ROUNDS):
-        active = _active(p, q)
-        halves = [_halves(one[:, active]) for one in (x, r)]
-        quarters = [
-            np.concatenate([one[k // 2] if axis == 0 else one[k % 2] for k in range(4)], axis=1)
-            for axis, one in enumerate(halves)
-        ]
-        inside = quarters[0][0] + quarters[1][0] < 1.0
-        inside &= (quarters[0][1] > quarters[0][0]) & (quarters[1][1] > quarters[1][0])
-        if not inside.any() or x.shape[1] + inside.sum() > _MOST:
+        active = _active(cells.p, cells.q)
+        new = cells.quarters(active)
+        if not new.x.size or cells.x.shape[1] + new.x.shape[1] > _MOST:
             break
-        new = [one[:, inside] for one in quarters]
-        lines = _corner_lines(sums, runs, new[0], new[1])
-        rest = np.ones(x.shape[1], dtype=bool)
-        rest[active] = False
-        x, r, p, q = (
-            np.concatenate([one[:, rest], other], axis=1)
-            for one, other in zip((x, r, p, q), (*new, *lines), strict=True)
-        )
-    return Lines.of(p.ravel(), q.ravel())
+        cells = cells.with_new(new, active)
+    return Lines.of(cells.p.ravel(), cells.q.ravel())
 
 
 def _active(p: Reals, q: Reals) -> Places:
@@ -198,6 +261,10 @@ def _hull(p: Reals, q: Reals) -> Places:
     order = np.lexsort((p, q))
     order = order[p[order] >= np.maximum.accumulate(p[order])]
     order = order[np.append(np.diff(q[order]) > 0.0, True)]
+    for _ in range(_PASSES):  # most lines are below two neighbours, and quickly dropped
+        rise, run = np.diff(p[order]), np.diff(q[order])
+        kept = np.concatenate([[True], rise[:-1] * run[1:] > rise[1:] * run[:-1], [True]])
+        order = order[kept[: order.size]]
     return np.asarray(order[lower_hull(q[order], -p[order])])
 
 

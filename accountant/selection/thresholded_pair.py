@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from dataclasses import dataclass
 from typing import final
@@ -10,15 +11,20 @@ import numpy as np
 
 from accountant.arithmetic.crossing import bisect
 from accountant.arithmetic.enclosure import Reals, from_swapped
+from accountant.bound import Bound
+from accountant.engine import profile
 from accountant.engine.profile import infinite_mass
+from accountant.errors import NotCertified
 from accountant.pairs.product import Product
 from accountant.run_counts.law import LAW_ERROR, RunLaw
 from accountant.selection.threshold import ceiling, floor
+from accountant.selection.threshold_question import delta_at, epsilon_at
 from accountant.subsampling.tabulated import TabulatedPair
 
 _TINY = 1e-115  # Delta at which a table ends. Heuristic.
 # Largest loss, so that e^loss is representable as a float; beyond, the bound there is used.
 _FARTHEST = 600.0
+_NARROW = 1e-3  # Relative width from which tables are asked too. Heuristic.
 _STEPS = 60  # Bisections of the table's end. Heuristic.
 
 
@@ -69,6 +75,25 @@ class ThresholdedPair(TabulatedPair):
         behind = rest + t * floor(self.base.swapped(), self.runs).lower(-epsilon)
         lower = np.maximum(ahead, behind - 4e-16 * (1.0 + t)) * (1 - 1e-14)
         return np.minimum(np.maximum(lower, 0.0), upper), upper
+
+    def delta(self, epsilon: float) -> Bound:
+        """Bracket delta of one selection, at any real epsilon; by the profile where lines blur."""
+        found = Bound(0.0, 1.0)
+        if 0.0 <= epsilon <= _FARTHEST:
+            found = delta_at(self.base, self.runs, epsilon)
+        if found.relative_width <= _NARROW:
+            return found
+        lower, upper = self.profile(np.array([epsilon]))
+        return found.meet(Bound(float(lower[0]), float(upper[0])))
+
+    def epsilon(self, delta: float | Bound) -> Bound:
+        """Bracket epsilon of one selection, for delta in [0, 1); by tables where lines blur."""
+        found = Bound(0.0, math.inf)
+        with contextlib.suppress(NotCertified):
+            found = epsilon_at(self.base, self.runs, Bound.of(delta))
+        if found.relative_width <= _NARROW:
+            return found
+        return found.meet(profile.epsilon(Product.of(self), delta))
 
     def upper(self, epsilon: Reals) -> Reals:
         """Return upper ends at epsilons at or above 0, constant from 600 on."""

@@ -87,13 +87,13 @@ def worst_order_terms(
 def _blocks(base: NeymanPearsonCurve, law: RunLaw, count: int) -> Reals:
     """Return cuts of the outcomes by falling loss.
 
-    Heuristic. Half of them are by loss where there are at most so many runs; the event has losses
-    above 0 there.
+    Heuristic. Many are by loss, above 0, where there are at most so many runs.
     """
     fine = _fine(base)
     along = _along(base, law, fine, (1.0 - fine, 1.0 - base.under(fine)), _EVENT)
-    tail = _tail(base, law, count, 1.0)
-    return distinct(np.concatenate([[0.0], _even(along, fine, 2 * count - tail.size), tail, [1.0]]))
+    tail = _tail(base, law, 3 * count // 4, 1.0)
+    even = _even(along, fine, count if tail.size else 2 * count)
+    return distinct(np.concatenate([[0.0], even, tail, [1.0]]))
 
 
 def _masses(base: NeymanPearsonCurve, law: RunLaw, count: int) -> Reals:

@@ -95,8 +95,31 @@ def test_both_directions_and_negative_epsilons(seed: int) -> None:
         assert (below[0] <= upper + ROUNDING).all()
 
 
-def test_a_law_that_is_worse_is_caught() -> None:
+@pytest.mark.parametrize("seed", range(12))
+def test_no_set_beats_the_answer_to_one_question(seed: int) -> None:
+    """Delta at an epsilon and epsilon at a delta, of bases with atoms that rules may split."""
+    rng = np.random.default_rng(30_000 + seed)
+    runs = some_runs(rng)
+    p, q = drawn_masses(rng, int(rng.integers(2, 5)))
+    if not (floats(p) > 0).any():
+        return
+    base = Product.of(FinitePair(p=tuple(p), q=tuple(q)))
+    pair = ThresholdedPair(base=base, runs=runs.law)
+    epsilon = np.array([0.0, rng.uniform(0.0, 1.5)])
+    true = worst_of_all_sets(runs, halved(p, 8), halved(q, 8), epsilon)
+    for one, least in zip(epsilon.tolist(), true.tolist(), strict=True):
+        found = pair.delta(one)
+        assert least <= found.upper + ROUNDING
+        assert found.lower <= pair.upper(np.array([one]))[0] + ROUNDING
+        if least > 1e-5:
+            again = pair.epsilon(least)
+            assert one <= again.upper + ROUNDING
+            assert pair.profile(np.array([again.lower]))[1][0] >= least * (1 - 1e-9)
+
+
+def test_a_law_that_is_worse_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """The enumeration finds a violation as soon as the law understates its runs."""
+    monkeypatch.setattr(threshold_lines, "_CUTS", 80)
     p, q = np.array([0.7, 0.3]), np.array([0.3, 0.7])
     longer = Runs(FixedRuns(count=2), np.eye(5)[4])
     epsilon = np.array([1.8])

@@ -152,12 +152,8 @@ def check_among(guarantee: Guarantee[Any], rules: set[str], over: float = 5e-5) 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", AMONG)
 def test_among_other_parts(name: str) -> None:
-    """Two selections, the selection of the documents, and a selection from a selection.
-
-    The engine bounds tuned training by a sum at all epsilons at once, which no rule has yet.
-    """
-    over = 3e-5 if name == "training" else 1e-6
-    check_among(AMONG[name](), {"dominate/pair", "select/pair"}, over)
+    """Two selections, the selection of the documents, and a selection from a selection."""
+    check_among(AMONG[name](), {"dominate/pair", "select/pair"})
 
 
 @pytest.mark.parametrize("name", FIRST)

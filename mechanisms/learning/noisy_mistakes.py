@@ -9,6 +9,7 @@ from typing import Final, Required, Unpack, final, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from accountant import arguments as check
 from accountant.arguments import Number
 from accountant.errors import ParameterError
 from accountant.guarantees.gdp import GDP
@@ -33,6 +34,7 @@ _ENTRIES: Final = 2**22
 class _Arguments(Arguments, total=False):
     sigma: Required[Number]
     report_sigma: Number | None
+    margin: Number
     map: FeatureMap | None
 
 
@@ -55,6 +57,10 @@ class NoisyMistakes(FollowUp[R]):
         sigma: standard deviation of the noise, in records.
         report_sigma: of an independent noise for a second count, which is right on average also
             for a model that was selected by the first one; None makes no second count.
+        margin: count records within it as well, y <w, x> <= margin ||w||, rows scaled to norm 1:
+            what ``relative_margin_risk`` takes, at weight_norm 1, norm_bound 1 and this margin, and
+            an upper end of the sum of ramps that ``margin_risk`` takes. Of several classes two
+            scores are as near as for ``KeslerPerceptron``.
         map: the public map whose features the weights are for; None takes the rows as they are.
         relation: which datasets are neighbours.
     Outputs:
@@ -62,7 +68,7 @@ class NoisyMistakes(FollowUp[R]):
     Raises:
         ParameterError: a parameter outside its domain; on release, outputs without ``weights``, or
             data that is not labelled rows as wide as they are. A record that is not finite, or of
-            an unknown label, is no mistake.
+            an unknown label, is no mistake, nor is a row of zeros.
     Example:
         >>> NoisyMistakes(sigma=20).guarantee().mu
         Fraction(1, 20)
@@ -72,6 +78,7 @@ class NoisyMistakes(FollowUp[R]):
 
     sigma: Fraction
     report_sigma: Fraction | None
+    margin: Fraction
     map: FeatureMap | None
     relation: R
 
@@ -85,6 +92,7 @@ class NoisyMistakes(FollowUp[R]):
         *,
         sigma: Number,
         report_sigma: Number | None = None,
+        margin: Number = 0,
         map: FeatureMap | None = None,  # noqa: A002  # what learners call it
         relation: Relation = parameters.DEFAULT_RELATION,
     ) -> None:
@@ -94,6 +102,7 @@ class NoisyMistakes(FollowUp[R]):
         object.__setattr__(self, "sigma", scale(sigma=sigma))
         second = None if report_sigma is None else scale(report_sigma=report_sigma)
         object.__setattr__(self, "report_sigma", second)
+        object.__setattr__(self, "margin", check.non_negative(margin=margin))
         object.__setattr__(self, "map", map)
         object.__setattr__(self, "relation", parameters.require_relation(relation))
 
@@ -108,7 +117,7 @@ class NoisyMistakes(FollowUp[R]):
         if "weights" not in names:
             raise ParameterError("outputs", names, "a learner's, with a field weights")
         records = data if self.map is None else self.map.records(data)
-        counts = mistakes(np.asarray(outputs["weights"]), records)
+        counts = mistakes(np.asarray(outputs["weights"]), records, margin=self.margin)
         noisy = [noise.draw(list(counts), 1, rng) for noise in self._noises()]
         return noisy[0][:, 0] if len(noisy) == 1 else np.concatenate(noisy, axis=1)
 
@@ -118,12 +127,15 @@ class NoisyMistakes(FollowUp[R]):
         return [Gaussian(sigma=one, sensitivity=L2(1), relation=self.relation) for one in sigmas]
 
 
-def mistakes(weights: NDArray[np.float64], data: object) -> NDArray[np.int64]:
+def mistakes(
+    weights: NDArray[np.float64], data: object, *, margin: Number = 0
+) -> NDArray[np.int64]:
     """How many records each of some models gets wrong, exactly; it is private.
 
     Args:
         weights: shape (models, features) for labels +1 and -1, or (models, classes, features).
         data: labelled rows, in any form that learners take.
+        margin: records within it are counted, too.
     Raises:
         ParameterError: the data is not labelled rows as wide as the weights.
     Laws: removing a record lowers a count by 1 if the model gets it wrong, else by 0.
@@ -134,11 +146,11 @@ def mistakes(weights: NDArray[np.float64], data: object) -> NDArray[np.int64]:
     features = weights.shape[-1]
     if weights.ndim == 2:
         contributions = BatchPerceptron(
-            margin=0, steps=1, sigma=1, norm=None, features=features
+            margin=margin, steps=1, sigma=1, norm=None, features=features
         ).contributions(data)
     else:
         contributions = KeslerPerceptron(
-            classes=weights.shape[1], margin=0, steps=1, sigma=1, norm=None, features=features
+            classes=weights.shape[1], margin=margin, steps=1, sigma=1, norm=None, features=features
         ).contributions(data)
     size = max(1, contributions.records * int(np.prod(weights.shape[1:-1])))
     batch = max(1, _ENTRIES // size)

@@ -93,3 +93,24 @@ def test_a_second_count_is_right_for_what_the_first_one_chose() -> None:
     assert noisy[..., 1].std() == pytest.approx(5, abs=0.3)
     assert abs(np.corrcoef(noisy.reshape(-1, 2).T)[0, 1]) < 7 / 8_000**0.5
     assert counts.guarantee().mu_squared == Fraction(1, 100) + Fraction(1, 25)
+
+
+def test_records_within_a_margin_are_counted_too() -> None:
+    """At most the margin times the length of the weights, of rows of norm 1; ties and blanks."""
+    rows = [[3.0, 4.0], [1.0, 0.0], [0.0, -2.0], [-1.0, 0.0], [np.nan, 1.0], [0.0, 0.0], [0.5, 0.0]]
+    labels = [1, 1, -1, 1, 1, 1, 0]
+    data = Records(rows, labels)
+    models = np.array([[2.0, 0.0], [0.0, 0.5]])
+
+    listed = ((0, [2, 2]), (0.59, [2, 2]), (0.61, [3, 2]), (0.81, [3, 3]), (1, [4, 4]))
+    for margin, counts in listed:
+        assert mistakes(models, data, margin=margin).tolist() == counts
+    alone = [mistakes(models, data[i : i + 1], margin=0.61) for i in range(len(data))]
+    assert np.sum(alone, axis=0).tolist() == [3, 2]
+    outputs = np.ones(2, dtype=[("weights", np.float64, (2,))])
+    outputs["weights"] = models
+    noisy = NoisyMistakes(sigma=1e-6, margin=0.61).draw(data, outputs, ReplayRng(1))
+    assert noisy.round().tolist() == [3, 2]
+    assert NoisyMistakes(sigma=4, margin=1).guarantee().mu == Fraction(1, 4)
+    with pytest.raises(ParameterError, match="margin"):
+        NoisyMistakes(sigma=1, margin=-1)

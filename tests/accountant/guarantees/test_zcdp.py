@@ -87,3 +87,8 @@ def test_curves_beyond_every_pair_are_answered(exponent: int) -> None:
     assert epsilon.lower <= epsilon.upper
     assert (delta.upper == 1.0) is (exponent > 0)
     assert (epsilon.lower > 1e100) is (exponent > 0)
+
+
+def test_nothing_released_has_no_power() -> None:
+    """With rho = 0 the rate of true positives is that of false ones, to the last bit."""
+    assert ZCDP(rho=0).true_positive_rate(false_positive_rate=0.1) == Bound.exactly(0.1)

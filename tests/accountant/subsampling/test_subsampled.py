@@ -10,9 +10,11 @@ from itertools import pairwise
 import flint
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from accountant import answers
-from accountant.arithmetic.enclosure import Reals
+from accountant.arithmetic.enclosure import Enclosure, Reals
+from accountant.engine.saddle_point import total_cgf
 from accountant.errors import NotCertified
 from accountant.pairs.finite import FinitePair
 from accountant.pairs.gaussian import GaussianPair
@@ -21,6 +23,7 @@ from accountant.pairs.product import Factor, Product
 from accountant.pairs.randomized_response import RandomizedResponsePair
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from accountant.pairs.subsampling_formulas import addition_profile, removal_profile
+from accountant.subsampling import subsampled
 from accountant.subsampling.subsampled import Direction, SubsampledPair, tabulated
 from tests.accountant.subsampling.builders import bases, times
 from tests.contracts.definition import Ball, Outcomes, ball
@@ -196,6 +199,24 @@ def test_what_lies_beyond_a_table_counts() -> None:
     added = pair.swapped()
     assert math.isfinite(added.log_moment_above(np.ones(1), whole)[0])
     assert pair.order_beyond(1.0, whole) > 1.0
+
+
+def test_what_lies_beyond_is_bounded_by_the_upper_end_of_k(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A K that is lower, in a radius that holds the true one, lowers no bound."""
+    pair = SubsampledPair(
+        base=Product.of(LaplacePair(epsilon=Fraction(1))),
+        sampling_rate=Fraction(1, 10),
+        direction=Direction.REMOVAL,
+    )
+    s = np.array([0.5, 4.0])
+    _, sharp = pair._tails(s, 0.5)
+
+    def vague(product: Product, at: NDArray[np.complex128]) -> Enclosure:
+        found = total_cgf(product, at)
+        return Enclosure(found.value - 0.1, found.radius + 0.1)
+
+    monkeypatch.setattr(subsampled, "total_cgf", vague)
+    assert (pair._tails(s, 0.5)[1] >= sharp - 1e-12).all()
 
 
 def test_table_and_quadrature_agree() -> None:

@@ -15,7 +15,7 @@ from typing import Any, Final
 _LONGEST: Final = 300  # characters of a repr
 _MOST: Final = 6  # items of a tuple that are all shown
 _FIRST: Final = 3  # items of a longer one that are shown
-_EXACT: Final = 24  # characters of a rational that is shown exactly
+_EXACT: Final = 24  # digits of a rational that is shown exactly
 _FLOAT_BITS: Final = 1000
 
 
@@ -95,8 +95,9 @@ def _number(value: Fraction) -> str:
     nearest = float(value)
     if Fraction(nearest) == value:
         return repr(nearest)
-    text = f"Fraction({value.numerator}, {value.denominator})"
-    return text if len(text) <= _EXACT + len("Fraction()") else f"≈{nearest:.6g}"
+    if max(abs(value.numerator), value.denominator) < 10 ** (_EXACT // 2):
+        return f"Fraction({value.numerator}, {value.denominator})"
+    return f"≈{nearest:.6g}"
 
 
 def _is(value: object, default: object) -> bool:

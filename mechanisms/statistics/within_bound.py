@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, Required, TypeAlias, Unpack, final, overload
+from typing import Final, Literal, Required, TypeAlias, Unpack, final, overload
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from mechanisms.samplers.sampler_arguments import scale
 from mechanisms.statistics.bounded_mean import BoundedMean
 from mechanisms.statistics.bounded_sum import BoundedSum
 from mechanisms.statistics.clipped_column import RealNoise, require_noise
+
+# With every bound of ``MagnitudeBound``, up to 2^249, the noise then has a scale that is allowed.
+_LARGEST: Final = Fraction(2) ** 50
 
 Statistic: TypeAlias = Literal["sum", "mean"]
 
@@ -43,7 +46,7 @@ class WithinBound(FollowUp[R]):
 
     Args:
         statistic: "sum" or "mean".
-        noise_multiplier: the noise's scale in units of the sensitivity.
+        noise_multiplier: the noise's scale in units of the sensitivity, in [2^-50, 2^50].
         noise: "gaussian" or "laplace".
         relation: the neighbouring relation.
     Outputs:
@@ -80,7 +83,10 @@ class WithinBound(FollowUp[R]):
         if statistic not in ("sum", "mean"):
             raise ParameterError("statistic", statistic, "sum or mean")
         object.__setattr__(self, "statistic", statistic)
-        object.__setattr__(self, "noise_multiplier", scale(noise_multiplier=noise_multiplier))
+        multiplier = scale(noise_multiplier=noise_multiplier)
+        if not 1 / _LARGEST <= multiplier <= _LARGEST:  # else what is released may be no scale
+            raise ParameterError("noise_multiplier", noise_multiplier, "in [2^-50, 2^50]")
+        object.__setattr__(self, "noise_multiplier", multiplier)
         object.__setattr__(self, "noise", require_noise(noise))
         object.__setattr__(self, "relation", parameters.require_relation(relation))
 

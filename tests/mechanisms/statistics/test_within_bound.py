@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from typing import Literal
+
 import numpy as np
 import pytest
 
@@ -50,3 +53,14 @@ def test_refuses_what_it_cannot_follow() -> None:
             np.zeros((2, 2)),
             np.random.default_rng(1),  # type: ignore[arg-type]
         )
+
+
+@pytest.mark.parametrize("statistic", ["sum", "mean"])
+def test_multipliers_serve_every_bound(statistic: Literal["sum", "mean"]) -> None:
+    """What could fail once a bound is released is refused before."""
+    for multiplier in (Fraction(1, 2**50), 2**50):
+        follow_up = WithinBound(statistic=statistic, noise_multiplier=multiplier)
+        assert all(follow_up.at(2.0**exponent) for exponent in (-249, 249))
+    for outside in (1e-80, 1e80):
+        with pytest.raises(ParameterError, match="noise_multiplier"):
+            WithinBound(statistic=statistic, noise_multiplier=outside)

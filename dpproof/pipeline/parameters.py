@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import final
 
-from dpproof.pipeline.section import COUNT, FLAG, INSIDE, POINTS, POSITIVE, RATE, REAL, Rule
+from dpproof.pipeline.section import CHANCE, COUNT, FLAG, INSIDE, POINTS, POSITIVE, RATE, REAL, Rule
 
 
 @final
@@ -68,6 +68,9 @@ PARAMETERS: Mapping[str, Parameter] = {
     "monotone": Parameter(rule=FLAG, more_is_private=None, whole=True, words="monotone"),
     "epsilon": Parameter(rule=POSITIVE, more_is_private=False, words="epsilon"),
     "categories": Parameter(rule=COUNT, more_is_private=None, whole=True, words="categories"),
+    "f": Parameter(rule=CHANCE, more_is_private=None, words="f"),
+    "one": Parameter(rule=CHANCE, more_is_private=None, words="report of a set bit"),
+    "zero": Parameter(rule=CHANCE, more_is_private=None, words="report of another bit"),
     "rate": Parameter(rule=RATE, more_is_private=False, words="sampling rate"),
     "sample_size": Parameter(rule=COUNT, more_is_private=False, whole=True, words="sample size"),
     "population_size": Parameter(

@@ -16,6 +16,7 @@ from accountant.errors import ParameterError
 from dpproof.errors import InputError
 
 LONGEST_SHOWN = 40
+MOST_KEYS = 40  # Keys that are all listed where none is near.
 MOST_LISTED = 12  # Words that are all listed beside the nearest one.
 RATIO = re.compile(r"(\d{1,18})/(\d{1,18})")
 
@@ -31,6 +32,7 @@ class Rule:
 
 POSITIVE = Rule(arguments.positive, "a finite number above 0")
 INSIDE = Rule(arguments.open_probability, "a number above 0 and below 1")
+CHANCE = Rule(arguments.probability, "a number from 0 to 1")
 RATE = Rule(arguments.rate, "a number above 0 and at most 1")
 REAL = Rule(arguments.real, "a finite number")
 COUNT = Rule(
@@ -107,7 +109,9 @@ class Section:
         names = list(known)
         for key in self.values:
             if key not in names:
-                hint = nearest(key, names) or f"; expected {listed(names)}"
+                few = len(names) <= MOST_KEYS
+                keys = listed(names) if few else "a key of docs/PIPELINES.md"
+                hint = nearest(key, names) or f"; expected {keys}"
                 raise InputError(f"{self.place}: unknown key {quoted(self.prefix + key)}{hint}")
 
     def required(self, key: str, expected: str) -> object:

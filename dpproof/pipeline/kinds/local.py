@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from accountant.relation import Relation
 from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters
-from mechanisms import LocalHashing, RandomizedResponse, SubsetSelection, UnaryEncoding
+from mechanisms import LocalHashing, RandomizedResponse, Rappor, SubsetSelection, UnaryEncoding
 from mechanisms.mechanism import Mechanism
 
 
@@ -30,6 +30,17 @@ def _local(build: Callable[..., Mechanism[Relation]]) -> Callable[..., Mechanism
     return report
 
 
+def _rappor(given: ReleaseParameters) -> Mechanism[Relation]:
+    values = given.values
+    return Rappor(
+        f=values["f"],
+        one=values["one"],
+        zero=values["zero"],
+        categories=int(values["categories"]),
+        relation=given.relation,
+    )
+
+
 KINDS: Mapping[str, Kind] = {
     "randomized-response": Kind(
         words="randomized response",
@@ -40,6 +51,7 @@ KINDS: Mapping[str, Kind] = {
     "unary-encoding": Kind(
         words="unary encoding", forms=(("epsilon", "categories"),), build=_local(UnaryEncoding)
     ),
+    "rappor": Kind(words="RAPPOR", forms=(("f", "one", "zero", "categories"),), build=_rappor),
     "local-hashing": Kind(
         words="local hashing", forms=(("epsilon", "categories"),), build=_local(LocalHashing)
     ),

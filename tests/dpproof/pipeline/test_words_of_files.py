@@ -29,6 +29,7 @@ from mechanisms import (
     Laplace,
     NumericAnswers,
     ProposeTestRelease,
+    Rappor,
     ThresholdedCounts,
     compose,
 )
@@ -233,3 +234,14 @@ def test_numeric_answers_are_so_many_shifts() -> None:
     text = 'mechanism = "numeric-answers"\nscale = 5.0\nsensitivity = 2\ncutoff = 3\n'
     mine = NumericAnswers(query=len, scale=5, sensitivity=LInf(2), cutoff=3)
     assert guarantee(text).epsilon(delta=1e-6) == mine.guarantee().epsilon(delta=1e-6)
+
+
+def test_rappor_is_its_two_bits() -> None:
+    """A report of one value, and all of them by the permanent response."""
+    text = 'mechanism = "rappor"\nf = 0.5\none = {}\nzero = {}\ncategories = 8\n'
+    mine = Rappor(f=0.5, one=0.75, zero=0.5, categories=8).guarantee()
+    assert guarantee(text.format(0.75, 0.5)).epsilon(delta=1e-6) == mine.epsilon(delta=1e-6)
+    every = Rappor(f=0.5, one=0.75, zero=0.5, categories=8).permanent()
+    assert guarantee(text.format(1, 0)).epsilon(delta=1e-6) == every.epsilon(delta=1e-6)
+    with pytest.raises(InputError, match="above zero"):
+        pipeline(text.format(0.5, 0.5))

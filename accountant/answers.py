@@ -119,7 +119,9 @@ def smallest_mu(product: Product, smallest_delta: float = 0.0) -> Bound:
 
 
 def larger_mu(forward: Product, backward: Product, smallest_delta: float) -> Bound:
-    """The larger of both directions' smallest mu."""
+    """The larger of both directions' smallest mu; 0 where no delta is above the smallest one."""
+    if all(epsilon_is_zero(one, smallest_delta) for one in (forward, backward)):
+        return Bound.exactly(0.0)
     return trade_off.larger_mu(_paired(forward), _paired(backward), smallest_delta)
 
 

@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import Final, cast, final, overload
 
 from accountant import arguments
+from accountant.adaptive.largest_parameter import largest_parameter
 from accountant.adaptive.privacy_filter import Costs, PrivacyFilter, require_within
 from accountant.arguments import Number
-from accountant.arithmetic.crossing import bisect
 from accountant.errors import ParameterError
 from accountant.guarantees.approx_dp import ApproxDP
 from accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee
@@ -22,8 +22,6 @@ from accountant.guarantees.zcdp import ZCDP
 from accountant.relation import AddRemove, R, Relation
 from accountant.side_conditions import SPENT_BEFORE
 from accountant.theorems.conversion.convert import convert
-
-_HALVINGS: Final = 60  # of the bracket of rho: how much of the budget is given away, not soundness
 
 
 @final
@@ -156,9 +154,5 @@ def _whole(spent: Sequence[Guarantee[R]], budget: Budget, relation: R) -> Approx
 
 def _largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     """Return some rho, near the largest, for which rho-zCDP implies (epsilon, delta)-DP."""
-
-    def implied(rho: Fraction) -> bool:
-        return Fraction(ZCDP(rho=rho).epsilon(delta=delta).upper) <= epsilon
-
     # rho-zCDP has divergence above rho at order 1
-    return bisect(implied, Fraction(0), epsilon, rounds=_HALVINGS)[0]
+    return largest_parameter(lambda rho: ZCDP(rho=rho), epsilon, delta, epsilon)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from fractions import Fraction
-from typing import Final, TypeAlias
+from typing import Final
 
 from accountant import arguments
+from accountant.adaptive.largest_parameter import implies, largest_parameter
 from accountant.arguments import Number
-from accountant.arithmetic.crossing import bisect
 from accountant.errors import ParameterError
 from accountant.guarantees.approx_dp import ApproxDP
 from accountant.guarantees.derivation import Derivation
@@ -21,8 +21,6 @@ from accountant.side_conditions import SPENT_BEFORE
 
 SEVERAL_FILTERS: Final = Theorem(rule="filter/several", source="proofs/theory/filters.md")
 SHARES: Final[Mapping[str, int]] = {"basic": 2, "zcdp": 1, "gdp": 1}
-_Notion: TypeAlias = Callable[[Fraction], GDP[AddRemove] | ZCDP[AddRemove]]
-_HALVINGS: Final = 40  # of a bracket: how much of the budget is given away, not soundness
 
 
 def several_filters(
@@ -97,20 +95,38 @@ def shares(delta: Fraction, ways: Collection[str]) -> dict[str, Fraction]:
     return {way: delta * share / whole for way, share in SHARES.items() if way in ways}
 
 
-def _largest(
-    epsilon: Fraction,
-    delta: Fraction,
-    start: Fraction,
-    notion: _Notion,
-) -> Fraction:
-    """Return a parameter, near the largest below a start, whose notion has epsilon at delta."""
-    if delta == 0:
-        return Fraction(0)
+def within(limit: Mapping[str, tuple[Fraction, ...]], epsilon: Fraction, delta: Fraction) -> bool:
+    """Return whether the budgets of filters are proved to be (epsilon, delta)-DP together.
 
-    def fits(parameter: Fraction) -> bool:
-        return Fraction(notion(parameter).epsilon(delta=delta).upper) <= epsilon
+    It asks each filter about its share of delta, so that a budget which was divided by other
+    roundings, or below the largest, is accepted as well.
 
-    return bisect(fits, Fraction(0), start, rounds=_HALVINGS)[0]
+    Args:
+        limit: budgets by way, as ``limits`` divides them.
+        epsilon: of all of them, above 0.
+        delta: of all of them.
+    Example:
+        >>> goal = {"epsilon": Fraction(3), "delta": Fraction(1, 10**6)}
+        >>> within(limits(**goal, ways=["basic", "gdp"]), **goal)
+        True
+        >>> within({"gdp": (Fraction(1),)}, **goal)
+        False
+    """
+    if not limit or not set(limit) <= set(SHARES):
+        return False
+    parts = shares(delta, limit)
+    return all(_is_within(way, budget, epsilon, parts[way]) for way, budget in limit.items())
+
+
+def _is_within(way: str, budget: tuple[Fraction, ...], epsilon: Fraction, delta: Fraction) -> bool:
+    """Return whether the budget of one filter is proved to be (epsilon, delta)-DP."""
+    if way == "basic":
+        size, failures = budget
+        return 0 <= size <= epsilon and 0 <= failures <= delta
+    (parameter,) = budget
+    if parameter <= 0 or delta == 0:
+        return parameter == 0
+    return implies(_NOTIONS[way](parameter), epsilon, delta)
 
 
 def _basic(epsilon: Fraction, delta: Fraction) -> tuple[Fraction, ...]:
@@ -119,14 +135,22 @@ def _basic(epsilon: Fraction, delta: Fraction) -> tuple[Fraction, ...]:
 
 def _zcdp(epsilon: Fraction, delta: Fraction) -> tuple[Fraction, ...]:
     # A divergence of order 1 is at most epsilon + the rest: rho above epsilon + 1 never fits.
-    return (_largest(epsilon, delta, epsilon + 1, lambda rho: ZCDP(rho=rho)),)
+    return (_largest("zcdp", epsilon, delta, epsilon + 1),)
 
 
 def _gdp(epsilon: Fraction, delta: Fraction) -> tuple[Fraction, ...]:
     # mu-GDP has delta(epsilon) >= 1/4 from mu^2 = 2 epsilon + 8 on; larger deltas are no budget.
-    return (_largest(epsilon, delta, 2 * epsilon + 8, lambda squared: GDP(mu_squared=squared)),)
+    return (_largest("gdp", epsilon, delta, 2 * epsilon + 8),)
 
 
+def _largest(way: str, epsilon: Fraction, delta: Fraction, start: Fraction) -> Fraction:
+    return largest_parameter(_NOTIONS[way], epsilon, delta, start) if delta else Fraction(0)
+
+
+_NOTIONS: Final[Mapping[str, Callable[[Fraction], GDP[AddRemove] | ZCDP[AddRemove]]]] = {
+    "zcdp": lambda rho: ZCDP(rho=rho),
+    "gdp": lambda squared: GDP(mu_squared=squared),
+}
 _LIMITS: Final[Mapping[str, Callable[[Fraction, Fraction], tuple[Fraction, ...]]]] = {
     "basic": _basic,
     "zcdp": _zcdp,

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any, Final, TypeAlias
 
 from accountant import GDP, RDP, ZCDP, ApproxDP, Guarantee, PrivacyFilter, PureDP
-from accountant.adaptive.several_filters import SHARES, limits, several_filters
+from accountant.adaptive.several_filters import SHARES, limits, several_filters, within
 from accountant.errors import ParameterError
 from accountant.relation import RELATIONS, Relation
 from proofs.certificate import read_rational, show_rational
@@ -91,6 +91,18 @@ def divided(state: State, chosen: tuple[str, ...]) -> State:
         epsilon=read_rational(stated["epsilon"]), delta=read_rational(stated["delta"]), ways=chosen
     )
     return {**state, "limits": listed(found)}
+
+
+def divided_as(state: State, listing: Mapping[str, list[str]]) -> State:
+    """Return a budget of (epsilon, delta) divided as an entry says, if that is proved.
+
+    Raises:
+        ValueError: what the ways are given is not proved to be within (epsilon, delta).
+    """
+    epsilon, delta = (read_rational(state["goal"][name]) for name in ("epsilon", "delta"))
+    if not within({way: numbers(limit) for way, limit in listing.items()}, epsilon, delta):
+        raise ValueError("the limits are more than the budget")
+    return {**state, "limits": dict(listing)}
 
 
 def left(state: State, way: str) -> Costs:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, cast, final
+from typing import Any, Final, cast, final, overload
 
 from accountant import GDP, ZCDP, ApproxDP, Guarantee, PureDP, convert
 from accountant.adaptive.divergence_cost import divergence_cost
@@ -72,24 +72,24 @@ def _told(state: State, way: str, guarantee: Guarantee[Any]) -> Charge | None:
     try:
         if way == "zcdp":
             found = convert(guarantee, to=ZCDP)
-            return _proved(found, {}, (found.rho,))
+            return _proved(found, {}, lambda: (found.rho,))
         if way == "gdp":
             return _gdp(state, guarantee)
         order = read_rational(state["goal"]["order"])
-        return _proved(guarantee, {"order": order}, (divergence_cost(guarantee, order),))
+        return _proved(guarantee, {"order": order}, lambda: (divergence_cost(guarantee, order),))
     except (NotImplied, NotCertified):
         return None
 
 
 def _pure(guarantee: Guarantee[Any]) -> Charge | None:
     """Return the cost of what has no delta; None if it has one."""
-    if isinstance(guarantee, ApproxDP):
+    if isinstance(guarantee, ApproxDP) or (isinstance(guarantee, GDP) and guarantee.mu_squared):
         return None
     try:
         pure = convert(guarantee, to=PureDP)
     except (NotImplied, NotCertified):
         return None
-    return _proved(pure, {}, (pure.stated_epsilon, Fraction(0)))
+    return _proved(pure, {}, lambda: (pure.stated_epsilon, Fraction(0)))
 
 
 def _gdp(state: State, guarantee: Guarantee[Any]) -> Charge | None:
@@ -98,37 +98,53 @@ def _gdp(state: State, guarantee: Guarantee[Any]) -> Charge | None:
     if state["goal"]["notion"] != "gdp" and not isinstance(guarantee, GDP):
         return None
     found = convert(guarantee, to=GDP)
-    return _proved(found, {}, (found.mu_squared,))
+    return _proved(found, {}, lambda: (found.mu_squared,))
 
 
 def _basic(guarantee: Guarantee[Any], delta: Fraction | None, left: Costs) -> Charge | None:
     if isinstance(guarantee, ApproxDP):
         point = (guarantee.stated_epsilon, guarantee.stated_delta)
-        return _proved(guarantee, {}, point)
+        return _proved(guarantee, {}, lambda: point)
     if delta == 0 or left[1] == 0:
         return None
     tried = None
     for at in (_power_of_two(left[1] / 2), left[1]) if delta is None else (delta,):
-        upper = guarantee.epsilon(delta=at).upper
-        if math.isinf(upper):
-            continue
-        found = Fraction(upper)
-        tried = _proved(guarantee, {"delta": at}, (found, at))
-        if tried.costs[0] <= left[0]:
+        found = _proved(guarantee, {"delta": at}, _computed(guarantee, at))
+        tried = found or tried
+        if found is not None and found.costs[0] <= left[0]:
             break
     return tried
 
 
-def _proved(guarantee: Guarantee[Any], question: Mapping[str, Any], computed: Costs) -> Charge:
-    """Return what a certificate proves, which may be a little more than what was computed."""
+def _computed(guarantee: Guarantee[Any], delta: Fraction) -> Callable[[], Costs | None]:
+    """Return what computes the cost at a delta, None if it is infinite."""
+
+    def cost() -> Costs | None:
+        upper = guarantee.epsilon(delta=delta).upper
+        return None if math.isinf(upper) else (Fraction(upper), delta)
+
+    return cost
+
+
+@overload
+def _proved(
+    guarantee: Guarantee[Any], question: Mapping[str, Any], computed: Callable[[], Costs]
+) -> Charge: ...
+@overload
+def _proved(
+    guarantee: Guarantee[Any], question: Mapping[str, Any], computed: Callable[[], Costs | None]
+) -> Charge | None: ...
+def _proved(
+    guarantee: Guarantee[Any], question: Mapping[str, Any], computed: Callable[[], Costs | None]
+) -> Charge | None:
+    """Return what a certificate proves, and without one what is computed; None if that is None."""
     try:
         certificate = guarantee.certify(**question)
-        costs = proved_costs(certificate.claim)
+        return Charge(tuple(map(short, proved_costs(certificate.claim))), certificate)
     except (PrivacyError, CertificateError) as refusal:
-        return Charge(tuple(map(short, computed)), None, " ".join(str(refusal).split()))
-    return Charge(
-        tuple(short(max(pair)) for pair in zip(costs, computed, strict=True)), certificate
-    )
+        reason = " ".join(str(refusal).split())
+    costs = computed()
+    return None if costs is None else Charge(tuple(map(short, costs)), None, reason)
 
 
 def proved_costs(claim: Mapping[str, Any]) -> Costs:

@@ -152,7 +152,7 @@ class _Replay:
             state = self.budgets[name]
             limits = entry["limits"][name]
             if state["limits"] is None:
-                state = budget.divided(state, tuple(limits))
+                state = budget.divided_as(state, limits)
             if any(one < 0 for cost in taken.values() for one in budget.numbers(cost or [])):
                 raise ValueError("a cost below 0")
             if state["limits"] != limits:

@@ -57,3 +57,13 @@ def test_mu_of_both_directions(*, swapped: bool) -> None:
     assert found.lower <= max(one.upper for one in each)
     assert max(one.lower for one in each) <= found.upper
     assert found.relative_width < 1e-5
+
+
+def test_mu_is_0_where_no_delta_counts() -> None:
+    """Samples so rare that delta at epsilon 0 is below the smallest delta need no Gaussian."""
+    rare = SubsampledGaussianPair(
+        mu_squared=Fraction(1, 4), sampling_rate=Fraction(1, 10**12), removal=True
+    )
+    product = Product((Factor(rare, 1000),))
+    assert answers.larger_mu(product, product.swapped(), 1e-6).upper == 0
+    assert answers.larger_mu(MIXED, MIXED.swapped(), 0.001).lower > 0

@@ -38,6 +38,9 @@ _VISIBLE: Final = 1e-13  # Mass of a loss below which it is left out of a short 
 _BULK: Final = 6  # Length of the uniform part of a grid, in typical losses (total variation).
 _HALVINGS: Final = 40  # Bisections of a table's end.
 _CLOSE: Final = 1e-9  # How far a line's bound may be above the log of the profile.
+_APART: Final = (
+    3e-8  # How far its bound from below may be below that; engine brackets are 2e-8 wide.
+)
 _MOST_NODES: Final = 1 << 9  # Nodes of a line that bounds a base.
 _LONGEST: Final = 1 << 15  # Nodes of a line for a single sample.
 _MOST_LINES: Final = 64  # Most lines of one side.
@@ -254,7 +257,7 @@ def _lines(
         good = proof.log_upper(argument[start:]) <= wanted[start:]
         if below:
             lower = np.logaddexp(proof.log_lower(argument[start:]), room[start:])
-            good &= (lower >= wanted[start:] - 3 * _CLOSE) & (proof.contour.tau == 0.0)
+            good &= (lower >= wanted[start:] - _APART) & (proof.contour.tau == 0.0)
         count = int(np.argmin(np.append(good, False)))
         if count == 0 or len(listed) == _MOST_LINES:
             raise NotCertified(_TOO_ROUGH)

@@ -62,6 +62,11 @@ def infinite_mass(product: Product) -> Bound:
     return Bound(max(value * (1 - 1e-14) - lost, 0.0), min(value * (1 + 1e-14) + lost, 1.0))
 
 
+def has_infinite_loss(product: Product) -> bool:
+    """Return whether P(L = inf) > 0, also if it is below all floats."""
+    return any(factor.pair.infinite_mass > 0.0 for factor in product.factors)
+
+
 def max_loss(product: Product) -> float:
     """Return an upper bound of the finite losses of the product, possibly +inf."""
     return sum(f.count * f.pair.max_loss for f in product.factors) * (1 + 1e-15)

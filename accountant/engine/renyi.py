@@ -9,7 +9,7 @@ import numpy as np
 from accountant.arithmetic.arrays import distinct
 from accountant.arithmetic.enclosure import Reals
 from accountant.bound import Bound
-from accountant.engine.profile import infinite_mass, max_loss
+from accountant.engine.profile import has_infinite_loss, max_loss
 from accountant.engine.saddle_point import total_cgf
 from accountant.errors import NotCertified
 from accountant.pairs.product import Product
@@ -21,12 +21,12 @@ def renyi(product: Product, order: float) -> Bound:
     """Bracket the Rényi divergence of a real order > 1, K(order - 1) / (order - 1)."""
     s = np.array([order - 1.0])
     above, below = product.above(), product.below()
-    if infinite_mass(below).lower > 0:
+    if has_infinite_loss(below):
         return Bound.exactly(math.inf)
     low, high = _cgf(above, s)
     if above != below:
         low = _cgf(below, s)[0]
-        if infinite_mass(above).upper > 0:  # of a table, where the pair may have none
+        if has_infinite_loss(above):  # of a table, where the pair may have none
             rho = sum(f.count * f.pair.zcdp_bound for f in product.factors) * (1 + 1e-14)
             with np.errstate(over="ignore"):
                 high = np.minimum(_beyond_tables(product, s), rho * s * order)
@@ -47,7 +47,7 @@ def smallest_rho(product: Product) -> Bound:
     bounds (``zcdp_bound``).
     """
     above, below = product.above(), product.below()
-    if infinite_mass(below).lower > 0:
+    if has_infinite_loss(below):
         return Bound.exactly(math.inf)
     tail = sum(f.count * f.pair.zcdp_bound for f in product.factors) * (1 + 1e-14)
     grid = np.concatenate([[0.0], np.geomspace(1e-7, _largest(above), 160)])
@@ -68,7 +68,7 @@ def smallest_rho(product: Product) -> Bound:
         if not loose.any() or upper <= best * (1 + 1e-10) or grid.size > 3000:
             break
         grid = _split(grid, loose)
-    if infinite_mass(above).upper > 0:  # of a table, where the pair may have none
+    if has_infinite_loss(above):  # of a table, where the pair may have none
         upper = tail
     return Bound(best * (1 - 1e-14), max(upper, best))
 

@@ -16,7 +16,14 @@ from accountant.arithmetic.enclosure import Reals
 from accountant.arithmetic.tiny import LEAST_DELTA
 from accountant.bound import Bound
 from accountant.engine.overlap import power_below
-from accountant.engine.profile import closed_form, deltas, epsilon, infinite_mass, max_loss
+from accountant.engine.profile import (
+    closed_form,
+    deltas,
+    epsilon,
+    has_infinite_loss,
+    infinite_mass,
+    max_loss,
+)
 from accountant.engine.saddle_point import find_saddle
 from accountant.errors import NotCertified
 from accountant.pairs.gaussian import GaussianPair, gaussian_profile, gaussian_tangent
@@ -261,7 +268,8 @@ def smallest_mu(product: Product, smallest_delta: float = 0.0) -> Bound:
     is below its chord in t = e^eps (convexity) and delta_mu above its tangent at the middle, so it
     is enough that the chord's ends are below that tangent.
     """
-    if infinite_mass(product.below()).lower > smallest_delta:
+    endless_loss = infinite_mass(product.below()).lower > smallest_delta
+    if endless_loss or (smallest_delta == 0.0 and has_infinite_loss(product.below())):
         return Bound.exactly(math.inf)
     squares = sum(f.count * f.pair.gdp_bound**2 for f in product.factors)
     general = math.sqrt(squares) * (1 + 1e-14)

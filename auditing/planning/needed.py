@@ -28,7 +28,7 @@ def samples_needed(claim: object, *, significance: Number = 0.05) -> float:
         A whole number, or inf if the claim allows everything.
     Example:
         >>> samples_needed((1, 0)), samples_needed((10, 1e-6))
-        (10, 65991)
+        (10, 65987)
     """
     advantage = Claim.of(claim).guarantee.advantage().lower
     level = float(significance_of(significance))

@@ -87,5 +87,5 @@ def test_what_attacks_reach_where_renyi_divergences_are_known(name: str) -> None
 
 def test_nothing_below_one_is_refused() -> None:
     """At the false-positive rate 1 every attack may answer yes."""
-    with pytest.raises(NotCertified, match="nothing below 1"):
+    with pytest.raises(NotCertified, match="no proved bound below 1"):
         GDP(mu=1).certify(false_positive_rate=1)

@@ -77,6 +77,7 @@ def test_a_mass_below_all_floats_is_not_none() -> None:
     assert answers.delta(product, 5.0).upper > 0.0
     assert answers.renyi(product, 2.0).upper == math.inf
     assert answers.smallest_mu(product).upper == math.inf
+    assert answers.smallest_rho(product).upper == math.inf
 
 
 def test_sharestoo_close_to_tell_are_refused() -> None:

@@ -46,7 +46,9 @@ from accountant.theorems.selection.pair import SELECT_PAIR
 from accountant.theorems.selection.pure import select_pure
 from proofs.certificate import show_rational
 
-_NEAR: Final = 1e-6  # Relative distance at which a proof is near a point. Heuristic.
+# Relative distance at which the proof of a selection is near a point: about the width of its
+# bracket, as a closer proof takes a hundred times as long to check. Heuristic.
+_NEAR: Final = 1e-4
 # Share of delta that finite pairs above selections may count as infinite. Heuristic.
 _TAIL: Final = 1e-6
 

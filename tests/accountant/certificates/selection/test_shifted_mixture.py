@@ -345,12 +345,12 @@ def enumerate_and_compare(seed: int) -> None:
 
 @pytest.mark.parametrize("lowered", [0.99, 0.999])
 def test_a_smaller_claim_is_rejected(lowered: float) -> None:
-    """Below what the sum proves the step fails, whatever else the certificate says."""
+    """Below what the polygon proves the step fails, whatever else the certificate says."""
     certificate = select(GDP(mu=1), GEOMETRIC).certify(delta=DELTA)
     old = str(certificate.claim["epsilon"])
     new = str(Fraction(old) * Fraction(lowered))
     verdict = proofs.check_text(certificate.to_json().replace(f'"{old}"', f'"{new}"'))
 
     assert isinstance(verdict, Rejected)
-    assert verdict.rule == "hockey-stick/closed"
+    assert verdict.rule == "select/profile"
     assert math.isfinite(float(Fraction(new)))

@@ -65,7 +65,7 @@ class TestGaussianAboveThreshold(MechanismContract):
         """One bad argument each, monotone queries under replace-one, too little noise."""
         good: dict[str, Any] = {"threshold_sigma": 3, "query_sigma": 6, "queries": 50}
         bad: dict[str, Sequence[Any]] = {
-            "threshold_sigma": (*NOT_POSITIVE, Fraction(1, 50)),
+            "threshold_sigma": NOT_POSITIVE,
             "query_sigma": (*NOT_POSITIVE, Fraction(1, 10**60)),
             "queries": (0, -1, 1.5, None, 10**13),
             "sensitivity": (L1(1), 2, None),

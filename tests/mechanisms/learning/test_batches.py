@@ -34,12 +34,10 @@ def perceptron(**changes: Any) -> BatchPerceptron[ReplaceOne]:  # noqa: ANN401
     return BatchPerceptron(**{**given, **changes})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sigma", "share", "steps", "epsilon"),
-    [
-        (0.871199, 120, 120, 9.3785),
-        pytest.param(3.812816832, 100, 10_000, 2.7426, marks=pytest.mark.slow),
-    ],
+    [(0.871199, 120, 120, 9.3785), (3.812816832, 100, 10_000, 2.7426)],
 )
 def test_cost_is_that_of_the_literature(
     sigma: float, share: int, steps: int, epsilon: float

@@ -37,10 +37,8 @@ def test_from_many_samples(name: str) -> None:
     check_law(make().subsample(RARE).repeat(10).select(law, score=len).guarantee(), 1e-4)
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["dense", *(pytest.param(name, marks=pytest.mark.slow) for name in ("answers", "whole"))],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["dense", "answers", "whole"])
 def test_the_first_above_a_threshold_from_one_sample(name: str) -> None:
     """Cells are cut as far out as the bound reaches, beyond the losses of the direction."""
     make, law, _ = SAMPLES[name]

@@ -6,7 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import final
 
-from dpproof.pipeline.section import CHANCE, COUNT, FLAG, INSIDE, POINTS, POSITIVE, RATE, REAL, Rule
+from dpproof.pipeline.section import (
+    CHANCE,
+    COUNT,
+    FLAG,
+    INDEX,
+    INSIDE,
+    POSITIVE,
+    RATE,
+    REAL,
+    RowsRule,
+    Rule,
+)
 
 
 @final
@@ -62,7 +73,6 @@ PARAMETERS: Mapping[str, Parameter] = {
     "delta": Parameter(rule=INSIDE, more_is_private=False, words="delta"),
     "rho": Parameter(rule=POSITIVE, more_is_private=False, words="rho"),
     "mu": Parameter(rule=POSITIVE, more_is_private=False, words="mu"),
-    "points": Parameter(rule=POINTS, more_is_private=None, words="Rényi points"),
     "rising": Parameter(rule=FLAG, more_is_private=None, whole=True, words="rising"),
     "gap": Parameter(rule=FLAG, more_is_private=None, whole=True, words="gaps released"),
     "monotone": Parameter(rule=FLAG, more_is_private=None, whole=True, words="monotone"),
@@ -97,4 +107,16 @@ PARAMETERS: Mapping[str, Parameter] = {
     "batch_rate": Parameter(rule=RATE, more_is_private=False, words="sampling rate of each step"),
     "records": Parameter(rule=COUNT, more_is_private=None, whole=True, words="records"),
     "count": Parameter(rule=COUNT, more_is_private=False, whole=True, words="count"),
+}
+
+ROWS: Mapping[str, RowsRule] = {
+    "points": RowsRule(
+        POSITIVE, "an array of arrays [order, divergence]", columns=("order", "divergence")
+    ),
+    "table": RowsRule(CHANCE, "an array of arrays of probabilities, one for each dataset"),
+    "neighbours": RowsRule(
+        INDEX, "an array of arrays [dataset, dataset], counted from 0", columns=("one", "other")
+    ),
+    "covariance": RowsRule(REAL, "an array of arrays of numbers, the rows of a matrix"),
+    "differences": RowsRule(REAL, "an array of arrays of numbers, each a change of the query"),
 }

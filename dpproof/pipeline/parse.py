@@ -14,8 +14,8 @@ from accountant.sampling.scheme import SamplingScheme
 from accountant.sampling.without_replacement import WithoutReplacement
 from dpproof import files
 from dpproof.errors import InputError, placed
-from dpproof.pipeline.kinds.kind import Kind, RenyiPoints, in_words
-from dpproof.pipeline.parameters import PARAMETERS
+from dpproof.pipeline.kinds.kind import Kind, Rows, in_words
+from dpproof.pipeline.parameters import PARAMETERS, ROWS
 from dpproof.pipeline.pipeline import Pipeline, Release, Stage
 from dpproof.pipeline.section import COUNT, INSIDE, POSITIVE, WHOLE, Section, listed, quoted
 from dpproof.pipeline.selection import A_SELECTION, selection
@@ -27,7 +27,6 @@ POWER_OF_N = re.compile(r"1/n(?:\^(\d{1,2}(?:\.\d{1,6})?))?")
 SCHEMES = {"poisson": ("rate",), "without-replacement": ("sample_size", "population_size")}
 BATCHES = ("batch", "population")
 NAME = "a name on one line"
-POINT = ("order", "divergence")
 A_STAGE = "at least one [[stage]] table"
 A_SCHEME = 'a table such as { scheme = "poisson", rate = 0.01 }'
 
@@ -223,32 +222,15 @@ def _release(section: Section, name: str, others: tuple[str, ...]) -> Release:
             raise section.refuse(key, f"not a parameter here: {takes}")
     values = dict(kind.defaults)
     norm = ""
-    points: RenyiPoints = ()
+    rows: dict[str, Rows] = {}
     for key in _form(section, kind, takes):
         if key == "sensitivity":
             norm, values[key] = _sensitivity(section, kind)
-        elif key == "points":
-            points = _points(section)
+        elif key in ROWS:
+            rows[key] = section.rows(key, ROWS[key])
         else:
             values[key] = section.number(key, PARAMETERS[key].rule)
-    return Release(
-        name=name, mechanism=mechanism, kind=kind, values=values, norm=norm, points=points
-    )
-
-
-def _points(section: Section) -> RenyiPoints:
-    """Read Renyi points: an array of arrays, each of an order and a divergence."""
-    expected = PARAMETERS["points"].rule.expected
-    listed_points = section.required("points", expected)
-    found = []
-    for place, point in enumerate(listed_points if isinstance(listed_points, list) else [], 1):
-        if not isinstance(point, list) or len(point) != len(POINT):
-            raise section.refuse("points", f"expected {expected}, got {quoted(point)}")
-        table = Section(section.place, dict(zip(POINT, point, strict=True)), f"points, {place}: ")
-        found.append((table.number(POINT[0], POSITIVE), table.number(POINT[1], POSITIVE)))
-    if not found:
-        raise section.refuse("points", f"expected {expected}, got {quoted(listed_points)}")
-    return tuple(found)
+    return Release(name=name, mechanism=mechanism, kind=kind, values=values, norm=norm, rows=rows)
 
 
 def _sensitivity(section: Section, kind: Kind) -> tuple[str, Fraction]:
@@ -286,7 +268,7 @@ def _whole(section: Section, names: tuple[str, ...], takes: str) -> tuple[str, .
     """Return the names of some parameters, all of which the table has to give."""
     for name in names:
         if name not in section.values:
-            expected = PARAMETERS[name].rule.expected
+            expected = (ROWS.get(name) or PARAMETERS[name].rule).expected
             raise section.refuse(name, f"missing; expected {expected} ({takes})")
     return names
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import final
 
@@ -15,7 +15,7 @@ from accountant.sampling.scheme import SamplingScheme
 from accountant.sampling.without_replacement import WithoutReplacement
 from accountant.theorems.composition.compose import compose as compose_guarantees, self_compose
 from accountant.theorems.group.group import group
-from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters, RenyiPoints
+from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters, Rows
 from mechanisms import compose
 from mechanisms.mechanism import Mechanism
 from proofs.limits import MAX_LABEL
@@ -32,7 +32,7 @@ class Release:
         kind: what that name means.
         values: the parameters of one of the kind's forms, exact.
         norm: of the sensitivity among them, empty without one.
-        points: Renyi orders and divergences, of a stated curve alone.
+        rows: arrays of arrays by their names, such as a covariance.
     """
 
     name: str
@@ -40,12 +40,12 @@ class Release:
     kind: Kind
     values: Mapping[str, Fraction]
     norm: str
-    points: RenyiPoints = ()
+    rows: Mapping[str, Rows] = field(default_factory=dict)
 
     def build(self, relation: Relation) -> Mechanism[Relation]:
         """The mechanism; its sensitivity is stated under the given relation."""
         given = ReleaseParameters(
-            values=self.values, norm=self.norm, relation=relation, points=self.points
+            values=self.values, norm=self.norm, relation=relation, rows=self.rows
         )
         return self.kind.build(given)
 

@@ -30,17 +30,33 @@ class Rule:
     expected: str
 
 
+@final
+@dataclass(frozen=True, slots=True)
+class RowsRule:
+    """A domain for arrays of arrays: that of each number, and the words for them all.
+
+    Attributes:
+        entry: the domain of each number.
+        expected: how a refusal describes the whole.
+        columns: names of the numbers of a row; without any, rows have any length.
+    """
+
+    entry: Rule
+    expected: str
+    columns: tuple[str, ...] = ()
+
+
 POSITIVE = Rule(arguments.positive, "a finite number above 0")
 INSIDE = Rule(arguments.open_probability, "a number above 0 and below 1")
 CHANCE = Rule(arguments.probability, "a number from 0 to 1")
 RATE = Rule(arguments.rate, "a number above 0 and at most 1")
 REAL = Rule(arguments.real, "a finite number")
+INDEX = Rule(arguments.whole, "a whole number of at least 0")
 COUNT = Rule(
     arguments.count, f"a whole number from 1 to {arguments.MAX_COUNT}, without a point or exponent"
 )
 
 WHOLE = Rule(arguments.count, "a whole number of at least 1: the query's values are whole numbers")
-POINTS = Rule(arguments.positive, "an array of arrays [order, divergence]")
 
 
 def _flag(**named: object) -> int:
@@ -131,6 +147,20 @@ class Section:
         except (ParameterError, OverflowError, ZeroDivisionError):
             raise self.refuse(key, f"expected {rule.expected}, got {quoted(value)}") from None
         return exact
+
+    def rows(self, key: str, rule: RowsRule) -> tuple[tuple[Fraction, ...], ...]:
+        """The exact numbers of an array of arrays, none of which is empty."""
+        found, expected = [], rule.expected
+        given = self.required(key, expected)
+        for place, row in enumerate(given if isinstance(given, list) else [], start=1):
+            if not isinstance(row, list) or not row or len(row) != len(rule.columns or row):
+                raise self.refuse(key, f"expected {expected}, got {quoted(row)}")
+            names = rule.columns or [str(number) for number in range(1, len(row) + 1)]
+            table = Section(self.place, dict(zip(names, row, strict=True)), f"{key}, {place}: ")
+            found.append(tuple(table.number(name, rule.entry) for name in names))
+        if not found:
+            raise self.refuse(key, f"expected {expected}, got {quoted(given)}")
+        return tuple(found)
 
     def text(self, key: str, expected: str) -> str:
         """A value that has to be text: printable, not empty, on one line."""

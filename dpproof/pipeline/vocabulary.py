@@ -21,8 +21,9 @@ from mechanisms.mechanism import Mechanism
 
 def _stated(given: ReleaseParameters) -> Mechanism[Relation]:
     values, relation = given.values, given.relation
-    if given.points:
-        return Stated(RDP(points=given.points, relation=relation))
+    if "points" in given.rows:
+        points = tuple((order, value) for order, value in given.rows["points"])
+        return Stated(RDP(points=points, relation=relation))
     if "rho" in values:
         return Stated(ZCDP(rho=values["rho"], relation=relation))
     if "mu" in values:

@@ -10,7 +10,7 @@ from typing import TypeAlias, final
 from accountant.relation import Relation
 from mechanisms.mechanism import Mechanism
 
-RenyiPoints: TypeAlias = tuple[tuple[Fraction, Fraction], ...]
+Rows: TypeAlias = tuple[tuple[Fraction, ...], ...]
 
 NORM_WORDS: Mapping[str, str] = {
     "l1": "L1 sensitivity",
@@ -28,13 +28,13 @@ class ReleaseParameters:
         values: the numbers by their names.
         norm: of the sensitivity among them, empty without one.
         relation: what neighbours are.
-        points: Renyi orders and divergences, of a stated curve alone.
+        rows: arrays of arrays by their names, such as a covariance.
     """
 
     values: Mapping[str, Fraction]
     norm: str
     relation: Relation
-    points: RenyiPoints = ()
+    rows: Mapping[str, Rows] = field(default_factory=dict)
 
 
 @final

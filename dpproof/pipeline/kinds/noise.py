@@ -8,15 +8,17 @@ from fractions import Fraction
 
 from accountant.errors import NotImplied, ParameterError
 from accountant.relation import Relation
-from accountant.sensitivity import L1, L2, JointSensitivity, L2Contribution
+from accountant.sensitivity import L1, L2, Differences, JointSensitivity, L2Contribution, LInf
 from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters
 from mechanisms import (
     BoundedMean,
     BoundedSum,
     CanonicalNoise,
     Clamped,
+    CorrelatedGaussian,
     DiscreteGaussian,
     DiscreteLaplace,
+    FiniteMechanism,
     Gaussian,
     Histogram,
     Laplace,
@@ -26,10 +28,12 @@ from mechanisms import (
     SmoothSensitivity,
     Staircase,
     TruncatedLaplace,
+    WithinBound,
 )
 from mechanisms.mechanism import Mechanism
 
 NORMS: Mapping[str, type[L1 | L2]] = {"l1": L1, "l2": L2}
+MOVES: Mapping[str, type[L1 | L2 | LInf]] = {**NORMS, "linf": LInf}
 
 
 def _gaussian(given: ReleaseParameters) -> Mechanism[Relation]:
@@ -142,6 +146,37 @@ def _clipped(build: Callable[..., Mechanism[Relation]]) -> Callable[..., Mechani
     return statistic
 
 
+def _within_bound(given: ReleaseParameters) -> Mechanism[Relation]:
+    gaussian = "noise_multiplier" in given.values
+    within = WithinBound(
+        statistic="sum",  # a mean costs the same
+        noise_multiplier=given.values["noise_multiplier" if gaussian else "scale"],
+        noise="gaussian" if gaussian else "laplace",
+        relation=given.relation,
+    )
+    return within.at(1)
+
+
+def _correlated_gaussian(given: ReleaseParameters) -> Mechanism[Relation]:
+    if "differences" in given.rows:
+        moves: L1 | L2 | LInf | Differences = Differences(given.rows["differences"])
+    else:
+        moves = MOVES[given.norm](given.values["sensitivity"])
+    return CorrelatedGaussian(given.rows["covariance"], sensitivity=moves, relation=given.relation)
+
+
+def _finite(given: ReleaseParameters) -> Mechanism[Relation]:
+    listed = given.rows.get("neighbours")
+    pairs = None if listed is None else [(int(one), int(other)) for one, other in listed]
+    table = given.rows["table"]
+    for row in table:
+        if sum(row) != 1:
+            shown, allowed = [float(one) for one in row], "rows that sum to exactly 1"
+            hint = 'write ratios such as "1/10", as 0.1 is the float next to it'
+            raise ParameterError("table", shown, allowed, hint)
+    return FiniteMechanism(table, neighbours=pairs, relation=given.relation)
+
+
 def _numeric_answers(given: ReleaseParameters) -> Mechanism[Relation]:
     each = given.values["sensitivity"]
     return Laplace(
@@ -239,6 +274,18 @@ KINDS: Mapping[str, Kind] = {
         norms=("l2",),
         build=_propose_test_release,
     ),
+    "correlated-gaussian": Kind(
+        words="Gaussian noise with a covariance",
+        forms=(("covariance", "sensitivity"), ("covariance", "differences")),
+        norms=("l2", "l1", "linf"),
+        build=_correlated_gaussian,
+    ),
+    "finite": Kind(
+        words="outputs by a table of probabilities",
+        forms=(("table",),),
+        additions=((("neighbours",),),),
+        build=_finite,
+    ),
     "histogram": Kind(
         words="integer noise on counts",
         forms=(("sigma",), ("scale",)),
@@ -254,5 +301,10 @@ KINDS: Mapping[str, Kind] = {
         words="mean of clipped values",
         forms=(("sigma", "lower", "upper"), ("scale", "lower", "upper")),
         build=_clipped(BoundedMean),
+    ),
+    "within-bound": Kind(
+        words="sum or mean within a released bound",
+        forms=(("noise_multiplier",), ("scale",)),
+        build=_within_bound,
     ),
 }

@@ -113,6 +113,12 @@ KINDS: Mapping[str, Kind] = {
         defaults=_EITHER_WAY,
         build=_exponential,
     ),
+    "generalised-exponential": Kind(
+        words="exponential mechanism for losses of different sensitivities",
+        forms=(("epsilon",),),
+        defaults=_EITHER_WAY,
+        build=_exponential,
+    ),
     "quantile": Kind(words="quantile", forms=(("epsilon",),), build=_exponential),
     "report-noisy-max": Kind(
         words="report noisy max",

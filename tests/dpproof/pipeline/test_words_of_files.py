@@ -19,24 +19,32 @@ from accountant.run_counts.law import RunLaw
 from accountant.run_counts.poisson import PoissonRuns
 from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
 from accountant.sampling.poisson import Poisson
-from accountant.sensitivity import L1, L2, JointSensitivity, LInf
+from accountant.sensitivity import L1, L2, Differences, JointSensitivity, LInf
 from dpproof.errors import InputError
 from dpproof.pipeline.parse import parse
 from dpproof.pipeline.pipeline import Pipeline
 from mechanisms import (
+    CorrelatedGaussian,
+    FiniteMechanism,
     Gaussian,
+    GeneralisedExponential,
     Histogram,
     Laplace,
     NumericAnswers,
     ProposeTestRelease,
     Rappor,
     ThresholdedCounts,
+    WithinBound,
     compose,
 )
+from mechanisms.statistics.within_bound import Statistic
 
 NOISE = 'mechanism = "gaussian"\nnoise_multiplier = 2.0\n'
 BATCHES = 'sampling = { scheme = "poisson", batch = 256, population = 60000 }\n'
 ABOVE = 'mechanism = "above-threshold"\nthreshold_scale = 2.0\nquery_scale = 4.0\nsensitivity = 1\n'
+
+COIN = 'mechanism = "finite"\n'
+ELLIPSE = 'mechanism = "correlated-gaussian"\ncovariance = [[4, 3], [3, 4]]\n'
 
 
 def pipeline(stage: str, *, head: str = "delta = 1e-6", relation: str = "add-remove") -> Pipeline:
@@ -188,6 +196,14 @@ def test_other_laws_by_their_mean() -> None:
         ('mechanism = "stated"\npoints = [[2]]', "delta = 1e-6", "points: expected an array"),
         ('mechanism = "stated"\npoints = [[2, -1]]', "delta = 1e-6", "points, 1: divergence"),
         ('mechanism = "stated"\npoints = [[0.5, 1]]', "delta = 1e-6", "order must be"),
+        (COIN + 'table = [[0.9, 0.1], ["1/2", "1/2"]]', "delta = 1e-6", "sum to exactly 1.*write"),
+        (COIN + "table = [[1, 0], [2, -1]]", "delta = 1e-6", "table, 2: 1: expected a number from"),
+        (COIN + "table = [[], []]", "delta = 1e-6", "table: expected an array"),
+        (COIN + "table = [[1], [1]]\nneighbours = [[0, 2]]", "delta = 1e-6", "0 to 1"),
+        (COIN + "table = [[1], [1]]\nneighbours = [[0]]", "delta = 1e-6", "neighbours: expected"),
+        (ELLIPSE + "sensitivity = { l3 = 1 }", "delta = 1e-6", "l3"),
+        (ELLIPSE + "sensitivity = 1\ndifferences = [[1, 1]]", "delta = 1e-6", "not both"),
+        (ELLIPSE + "differences = [[1]]", "delta = 1e-6", "length 2"),
         (ABOVE + "monotone = 1", "delta = 1e-6", "monotone: expected true or false"),
         ('[[stage.stage]]\nname = "a"\n' + NOISE, "delta = 1e-6", "or count"),
         (NOISE, "delta = 1e-6\nprotect = 0", "protect"),
@@ -245,3 +261,43 @@ def test_rappor_is_its_two_bits() -> None:
     assert guarantee(text.format(1, 0)).epsilon(delta=1e-6) == every.epsilon(delta=1e-6)
     with pytest.raises(InputError, match="above zero"):
         pipeline(text.format(0.5, 0.5))
+
+
+def test_tables_of_probabilities() -> None:
+    """A table in the file is the mechanism of the table, of the neighbours that it names."""
+    text = COIN + 'table = [["2/3", "1/3"], [0.5, 0.5], [1, 0]]\n'
+    half = Fraction(1, 2)
+    rows = [[Fraction(2, 3), Fraction(1, 3)], [half, half], [Fraction(1), Fraction(0)]]
+
+    assert guarantee(text) == FiniteMechanism(rows).guarantee()
+    near = FiniteMechanism(rows, neighbours=[(0, 1)]).guarantee()
+    assert guarantee(text + "neighbours = [[0, 1]]") == near
+
+
+def test_noise_with_a_covariance() -> None:
+    """By a norm, or by the changes that the query can make."""
+    for text, moves in (
+        ("sensitivity = 2", L2(2)),
+        ("sensitivity = { linf = 2 }", LInf(2)),
+        ("differences = [[1, 1], [1, -1]]", Differences([[1, 1], [1, -1]])),
+    ):
+        mine = CorrelatedGaussian([[4, 3], [3, 4]], sensitivity=moves)
+        assert guarantee(ELLIPSE + text) == mine.guarantee()
+
+
+def test_choices_among_losses_of_different_sensitivities() -> None:
+    """Epsilon says what it costs, whatever the sensitivities are."""
+    mine = GeneralisedExponential(epsilon=1, sensitivities=[1, 100]).guarantee()
+    assert guarantee('mechanism = "generalised-exponential"\nepsilon = 1') == mine
+
+
+@pytest.mark.parametrize("statistic", ["sum", "mean"])
+def test_statistics_within_a_released_bound(statistic: Statistic) -> None:
+    """Noise in units of the sensitivity costs the same for sums and means and every bound."""
+    text = 'mechanism = "within-bound"\n'
+    normal = WithinBound(statistic=statistic, noise_multiplier=4)
+    laplace = WithinBound(statistic=statistic, noise_multiplier=4, noise="laplace")
+
+    assert guarantee(text + "noise_multiplier = 4") == normal.guarantee()
+    assert guarantee(text + "scale = 4") == laplace.guarantee()
+    assert laplace.at(1024).guarantee() == laplace.guarantee()

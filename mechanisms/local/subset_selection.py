@@ -34,7 +34,7 @@ from mechanisms.outputs import Outputs
 from mechanisms.queries.query import Query
 from mechanisms.samplers.coins import bernoulli
 from mechanisms.samplers.rng import Rng
-from mechanisms.samplers.subset import subset_without_replacement
+from mechanisms.samplers.subset import subsets_without_replacement
 
 MECHANISM_SUBSET_SELECTION: Final = Theorem(
     rule="mechanism/local-report",
@@ -120,15 +120,16 @@ class SubsetSelection(QueryMechanism[R]):
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Sets as growing lists: int64 of shape (datasets, count, size)."""
-        truth = one_category(self.query, datasets, self.categories)
+        k, truth = self.categories, one_category(self.query, datasets, self.categories)
         inside = bernoulli(self.keep, len(truth) * count, rng).reshape(len(truth), count)
         found = np.empty((len(truth), count, self.size), dtype=np.int64)
         for i, category in enumerate(truth):
-            for j in range(count):
-                held = int(inside[i, j])
-                others = subset_without_replacement(self.categories - 1, self.size - held, rng)
-                others = others + (others >= category)
-                found[i, j] = np.sort(np.append(others, category) if held else others)
+            for held in (0, 1):
+                rows = np.flatnonzero(inside[i] == held)
+                others = subsets_without_replacement(k - 1, self.size - held, len(rows), rng)
+                own = np.full((len(rows), held), category, dtype=np.int64)
+                sets = np.concatenate([others + (others >= category), own], axis=1)
+                found[i, rows] = np.sort(sets, axis=1)
         return found
 
     def frequencies(self, reports: object, *, confidence: Number = 0.95) -> Frequencies:

@@ -30,4 +30,5 @@ from mechanisms.samplers.spherical_rounded import spherical_rounded as spherical
 from mechanisms.samplers.subset import (
     poisson_mask as poisson_mask,
     subset_without_replacement as subset_without_replacement,
+    subsets_without_replacement as subsets_without_replacement,
 )

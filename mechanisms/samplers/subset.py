@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,6 +11,8 @@ from accountant import arguments
 from accountant.errors import ParameterError
 from mechanisms.samplers.coins import Coins, bernoulli
 from mechanisms.samplers.rng import Rng
+
+_WORDS: Final = 1 << 20  # drawn at a time
 
 
 def poisson_mask(population: int, sampling_rate: arguments.Number, rng: Rng) -> Coins:
@@ -71,3 +75,43 @@ def subset_without_replacement(population: int, size: int, rng: Rng) -> NDArray[
         wanted -= len(below)
     chosen.append(candidates[:wanted])
     return np.sort(np.concatenate(chosen))
+
+
+def subsets_without_replacement(
+    population: int, size: int, count: int, rng: Rng
+) -> NDArray[np.int64]:
+    """Draw ``count`` independent uniformly random subsets of exactly ``size`` records each.
+
+    Law: of each row every subset of that size has probability 1 / binomial(population, size).
+    Proof: give each record of a row one word and take the ``size`` smallest words, if no word ties
+        with the last place; else draw the row again. Whether there is a tie does not depend on
+        which record has which word, so the words of a row that is kept are exchangeable still.
+
+    Args:
+        population: number of records.
+        size: number of records to take, at most population.
+        count: number of subsets.
+        rng: source of words.
+    Returns:
+        shape (count, size), int64, each row increasing record numbers.
+    Raises:
+        ParameterError: size exceeds population, or an argument is not a whole number.
+    Example:
+        >>> from mechanisms.samplers.rng import ReplayRng
+        >>> subsets_without_replacement(9, 2, 1000, ReplayRng(1)).shape
+        (1000, 2)
+    """
+    total, wanted = arguments.whole(population=population), arguments.whole(size=size)
+    if wanted > total:
+        raise ParameterError("size", size, f"at most the population, {total}")
+    found = np.tile(np.arange(wanted, dtype=np.int64), (arguments.whole(count=count), 1))
+    open_rows = np.arange(len(found) if 0 < wanted < total else 0)
+    while len(open_rows):
+        rows = open_rows[: max(1, _WORDS // total)]
+        words = rng.words(len(rows) * total).reshape(len(rows), total)
+        order = np.argpartition(words, (wanted - 1, wanted), axis=1)
+        ends = np.take_along_axis(words, order[:, wanted - 1 : wanted + 1], axis=1)
+        settled = ends[:, 0] < ends[:, 1]
+        found[rows[settled]] = np.sort(order[settled, :wanted], axis=1)
+        open_rows = np.concatenate([rows[~settled], open_rows[len(rows) :]])
+    return found

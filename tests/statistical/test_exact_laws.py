@@ -128,6 +128,13 @@ def subsets(size: int, rng: Rng) -> Integers:
     return np.array(drawn)
 
 
+def many_subsets(size: int, rng: Rng) -> Integers:
+    """Return the same of subsets that are drawn together, by their binary numbers 3, 5, ..., 24."""
+    rows = samplers.subsets_without_replacement(5, 2, min(size, DRAWS), rng)
+    sums = [2**j + 2**i for j in range(5) for i in range(j)]
+    return np.asarray(np.searchsorted(sums, (2**rows).sum(axis=1)), dtype=np.int64)
+
+
 def discrete_cases() -> list[Case]:
     """Samplers on the integers."""
     cases = [
@@ -232,6 +239,7 @@ def choice_cases() -> list[Case]:
             np.linspace(0.01, 0.99, 30) * 3 * 2.0**61,
         ),
         by_masses("subset_without_replacement", subsets, 0, np.ones(10)),
+        by_masses("subsets_without_replacement", many_subsets, 0, np.ones(10)),
         by_masses(
             "poisson_mask", lambda n, rng: 1 * samplers.poisson_mask(n, 0.01, rng), 0, [99, 1]
         ),

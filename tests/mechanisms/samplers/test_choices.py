@@ -15,7 +15,9 @@ from accountant.errors import ParameterError
 from mechanisms.samplers import (
     poisson_mask,
     randomized_response,
+    subset,
     subset_without_replacement,
+    subsets_without_replacement,
     uniform_below,
 )
 from mechanisms.samplers.rng import ReplayRng
@@ -116,6 +118,24 @@ def test_the_smallest_words_are_chosen_and_ties_take_more_digits() -> None:
     assert subset_without_replacement(3, 1, rng).tolist() == [1]
 
 
+def test_rows_of_words_that_tie_at_the_last_place_are_drawn_again() -> None:
+    """Two places of four: 5 5 1 5 is open and drawn again after all rows, 5 9 1 9 is settled."""
+    rng = Scripted([5, 5, 1, 5, 5, 9, 1, 9, 7, 3, 8, 2])
+    assert subsets_without_replacement(4, 2, 2, rng).tolist() == [[1, 3], [0, 2]]
+
+
+def test_many_subsets_have_the_size_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All, none and some of the records, many rows or none, in one go or in several."""
+    monkeypatch.setattr(subset, "_WORDS", 40)
+    for population, size in ((0, 0), (4, 0), (4, 4), (9, 3), (60, 59)):
+        rows = subsets_without_replacement(population, size, 11, ReplayRng(size)).tolist()
+        assert len(rows) == 11
+        for row in rows:
+            assert row == sorted(set(row) & set(range(population)))
+            assert len(row) == size
+    assert subsets_without_replacement(9, 3, 0, ReplayRng(1)).shape == (0, 3)
+
+
 def test_masks_are_coins() -> None:
     """A record is kept exactly where its word is below the rate."""
     mask = poisson_mask(3, Fraction(1, 4), Scripted([0, 2**62 - 1, 2**62]))
@@ -137,6 +157,7 @@ def test_masks_are_coins() -> None:
         (lambda: uniform_below(2, -1, ReplayRng(1)), "size"),
         (lambda: subset_without_replacement(2, 3, ReplayRng(1)), "size"),
         (lambda: subset_without_replacement(-1, 0, ReplayRng(1)), "population"),
+        (lambda: subsets_without_replacement(2, 3, 1, ReplayRng(1)), "size"),
         (lambda: poisson_mask(-1, 0.5, ReplayRng(1)), "population"),
         (lambda: poisson_mask(1, 1.5, ReplayRng(1)), "sampling_rate"),
     ],

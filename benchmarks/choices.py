@@ -4,7 +4,8 @@
 
 prints the tables of docs/MECHANISMS.md. Of each mechanism with the same noise, epsilon at delta =
 1e-6: by its pair, by composing epsilon-DP exactly (randomised response), and by zCDP of epsilon-DP;
-of noise, by its pair and by what is published of it.
+of noise, by its pair and by what is published of it; of everything else, by its pair and by
+composing exactly the plain statement that a library without the pair makes of it.
 """
 
 from __future__ import annotations
@@ -15,23 +16,48 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from accountant import L1, L2, ZCDP, Guarantee, LInf, PureDP, convert, self_compose
+from accountant import (
+    GDP,
+    L1,
+    L2,
+    ZCDP,
+    ApproxDP,
+    Guarantee,
+    JointSensitivity,
+    LInf,
+    PureDP,
+    convert,
+    self_compose,
+)
 from mechanisms import (
     AboveThreshold,
+    BoundedMean,
+    CanonicalNoise,
+    Chained,
     CorrelatedGaussian,
     ExponentialMechanism,
+    FiniteMechanism,
     Gaussian,
     GaussianAboveThreshold,
+    Histogram,
+    Laplace,
     LocalHashing,
+    MagnitudeBound,
     Mechanism,
+    NumericAnswers,
+    PartitionSelection,
     PermuteAndFlip,
     ProposeTestRelease,
+    RandomizedResponse,
+    Rappor,
     Skellam,
     SmoothBound,
     SmoothSensitivity,
     Staircase,
     SubsetSelection,
     ThresholdedCounts,
+    TopK,
+    TruncatedLaplace,
     UnaryEncoding,
 )
 
@@ -113,6 +139,81 @@ def noises() -> list[str]:
     return rows
 
 
+TENTH = Fraction(1, 10)
+TINY = Fraction(1, 10**9)
+HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
+THREE_ANSWERS = [[HALF, QUARTER, QUARTER], [QUARTER, HALF, QUARTER], [QUARTER, QUARTER, HALF]]
+RAPPOR = Rappor(f=HALF, one=1 - QUARTER, zero=HALF, categories=10)
+FOUR_KEYS = ApproxDP(epsilon=4 * TENTH, delta=4 * TINY)
+PLAIN: dict[str, tuple[Mechanism[Any], Guarantee[Any]]] = {
+    "histogram, 10 cells of a record, discrete Laplace noise 20": (
+        Histogram(scale=20, noise="laplace", contributions=10),
+        PureDP(epsilon=HALF),
+    ),
+    "Laplace noise 20, ten numbers move by 1": (
+        Laplace(scale=20, sensitivity=JointSensitivity(l1=10, linf=1)),
+        Laplace(scale=20, sensitivity=L1(10)).guarantee(),
+    ),
+    "mean, Gaussian noise 10 (sum and count with half a budget each)": (
+        BoundedMean(scale=10, lower=0, upper=1),
+        GDP(mu=Fraction(141422, 10**6)),
+    ),
+    "partition selection, 4 keys of a record": (
+        PartitionSelection(epsilon=4 * TENTH, delta=4 * TINY, contributions=4),
+        FOUR_KEYS,
+    ),
+    "thresholded counts, 4 keys, Laplace noise 10": (
+        ThresholdedCounts(scale=10, delta=4 * TINY, contributions=4),
+        FOUR_KEYS,
+    ),
+    "bound by powers of two": (
+        MagnitudeBound(threshold_scale=20, query_scale=20, outside=0),
+        PureDP(epsilon=TENTH),
+    ),
+    "AboveThreshold with the value found": (
+        Chained(
+            first=AboveThreshold(threshold_scale=20, query_scale=40, query=list),
+            then=NumericAnswers(query=list, scale=20),
+        ),
+        PureDP(epsilon=3 * TENTH / 2),
+    ),
+    "the best 10 of a list by peeling, 0.1 each": (
+        TopK(ExponentialMechanism(epsilon=TENTH, sensitivity=LInf(1)), 10),
+        PureDP(epsilon=1),
+    ),
+    "canonical noise, sensitivity 8": (
+        CanonicalNoise(epsilon=TENTH, delta=TINY, sensitivity=L1(8)),
+        ApproxDP(epsilon=TENTH, delta=TINY),
+    ),
+    "truncated Laplace noise, sensitivity 8": (
+        TruncatedLaplace(epsilon=1, delta=TINY, sensitivity=L1(8)),
+        ApproxDP(epsilon=1, delta=TINY),
+    ),
+    "randomised response of 10 categories": (
+        RandomizedResponse(epsilon=1, categories=10),
+        PureDP(epsilon=1),
+    ),
+    "one report of RAPPOR, f = 1/2, 3/4 and 1/2": (
+        RAPPOR,
+        PureDP(epsilon=Fraction(RAPPOR.guarantee().epsilon(delta=0).upper)),
+    ),
+    "a table: the truth of 3 answers with 1/2": (
+        FiniteMechanism(THREE_ANSWERS),
+        PureDP(epsilon=Fraction(math.nextafter(math.log(2), 1))),
+    ),
+}
+
+
+def others() -> list[str]:
+    """Return the rows of tables, statistics, reports and bounded noise."""
+    uses = " | ".join(f"{n} uses" for n in USES)
+    rows = [f"| by the pair, by the plain statement | {uses} | {uses} |", "|---|" + "---|" * 6]
+    for name, (mine, plain) in PLAIN.items():
+        costs = [cost(one, n) for one in (mine.guarantee(), plain) for n in USES]
+        rows.append(f"| {name} | " + " | ".join(f"{one:.3f}" for one in costs) + " |")
+    return rows
+
+
 def cost(guarantee: Guarantee[Any], uses: int) -> float:
     """Return epsilon of so many uses."""
     return self_compose(guarantee, uses).epsilon(delta=DELTA).upper
@@ -137,4 +238,4 @@ def table(epsilon: Fraction) -> list[str]:
 if __name__ == "__main__":
     for each in (Fraction(1), Fraction(1, 10)):
         sys.stdout.write("\n".join([*table(each), "", ""]))
-    sys.stdout.write("\n".join([*noises(), ""]))
+    sys.stdout.write("\n".join([*noises(), "", *others(), ""]))

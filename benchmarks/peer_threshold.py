@@ -1,10 +1,12 @@
-"""What autodp's Renyi bound says of the sparse vector technique, beside ``benchmarks.choices``.
+"""What other libraries say of choices and noise, beside ``benchmarks.choices``.
 
     python benchmarks/peer_threshold.py
 
-It needs autodp and nothing of ours. Its parameter b is the scale of the threshold's noise; that of
+It needs autodp and diffprivlib and nothing of ours. Of autodp it asks its Renyi bound of the sparse
+vector technique: b is the scale of the threshold's noise; that of
 a query's noise is 2b where queries move in any direction. Normal noise, for at most 100 queries,
-has standard deviations 10 and 17.3.
+has standard deviations 10 and 17.3. Of diffprivlib it asks the scale of Laplace noise that is
+renormalised to [0, 10], for 1-DP and 0.1-DP at sensitivity 1; clamped noise has scale 1 and 10.
 """
 
 import json
@@ -14,12 +16,13 @@ from importlib.metadata import version
 
 
 def main() -> None:
-    """Print epsilon at delta = 1e-6 of 1, 10 and 100 uses, of 1-DP and of 0.1-DP each, as JSON."""
+    """Print epsilons at delta = 1e-6 of 1, 10 and 100 uses, and scales of noise, as JSON."""
     from autodp.mechanism_zoo import (  # noqa: PLC0415  # of another environment
         GaussianSVT_Mechanism,
         LaplaceSVT_Mechanism,
     )
     from autodp.transformer_zoo import Composition  # noqa: PLC0415
+    from diffprivlib.mechanisms import LaplaceBoundedDomain  # noqa: PLC0415
 
     warnings.simplefilter("ignore")
     found: dict[str, list[float]] = {}
@@ -29,7 +32,11 @@ def main() -> None:
     for name, once in cases.items():
         uses = [Composition()([once], [count]).get_approxDP(1e-6) for count in (1, 10, 100)]
         found[name] = [round(float(one), 3) for one in uses]
-    print(json.dumps({"version": version("autodp"), "found": found}))
+    for e in (1.0, 0.1):
+        bounded = LaplaceBoundedDomain(epsilon=e, delta=0, sensitivity=1, lower=0, upper=10)
+        found[f"renormalised {e}"] = [round(float(bounded._find_scale()), 3)]  # noqa: SLF001
+    versions = {name: version(name) for name in ("autodp", "diffprivlib")}
+    print(json.dumps({"versions": versions, "found": found}))
 
 
 if __name__ == "__main__":

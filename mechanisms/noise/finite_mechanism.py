@@ -35,7 +35,7 @@ _MOST_OUTPUTS: Final = 1_000
 
 MECHANISM_FINITE: Final = Theorem(
     rule="mechanism/finite",
-    source="by enumeration of all neighbours and events",
+    source="proofs/theory/finite.md",
 )
 
 
@@ -51,7 +51,7 @@ class FiniteMechanism(QueryMechanism[R]):
         largest of all neighbours' profiles in that order; every pair that dominates them dominates
         it.
     Assumes: categories; random bits; output alone.
-    Source: ``smallest_pair_above``, by enumeration.
+    Source: proofs/theory/finite.md, Theorem 1: ``smallest_pair_above``, by enumeration.
 
     Args:
         table: for each dataset the probabilities of all outputs, at least 0, of sum exactly 1

@@ -52,7 +52,8 @@ class TruncatedLaplace(QueryMechanism[R]):
     Statement: each order of neighbours is dominated by the finite pair whose profile is the
         largest of those of the noise shifted by 1, ..., k, exactly in rationals.
     Assumes: sensitivity; one shape; random bits; output alone.
-    Source: ``FiniteMechanism`` at values 0, ..., k; a shift of both values changes nothing.
+    Source: proofs/theory/finite.md: ``FiniteMechanism`` at values 0, ..., k; a shift of both values
+        changes nothing.
 
     Args:
         epsilon: above every finite loss, positive; refused where reach would exceed 400.

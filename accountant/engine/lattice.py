@@ -98,10 +98,10 @@ def common_lattice(product: Product, c: float) -> CommonLattice | None:
         return None
     finest = [(one, n) for (one, n), ratio in zip(found, ratios, strict=True) if round(ratio) == 1]
     return CommonLattice(
-        offset=sum(count * lattice.offset for lattice, count in found),
+        offset=math.fsum(count * lattice.offset for lattice, count in found),
         span=span,
         decay=0.5 * sum(count * lattice.adjacency for lattice, count in finest),
-        size=sum(count * abs(lattice.offset) for lattice, count in found),
+        size=math.fsum(count * abs(lattice.offset) for lattice, count in found),
     )
 
 

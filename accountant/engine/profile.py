@@ -48,13 +48,9 @@ _LEFTMOST, _LEFTWARDS = 1.0, 4.0  # Least c that is moved, and the factor by whi
 
 def infinite_mass(product: Product) -> Bound:
     """Return P(L = inf) of the product, 1 - prod (1 - p_i)^{n_i}."""
-    total = sum(
-        f.count * math.log1p(-f.pair.infinite_mass)
-        for f in product.factors
-        if f.pair.infinite_mass < 1.0
-    )
     if any(f.pair.infinite_mass >= 1.0 for f in product.factors):
         return Bound.exactly(1.0)
+    total = product.added(lambda pair: math.log1p(-pair.infinite_mass))
     if total == 0.0:
         return Bound.exactly(0.0)
     value = -math.expm1(total)
@@ -69,7 +65,7 @@ def has_infinite_loss(product: Product) -> bool:
 
 def max_loss(product: Product) -> float:
     """Return an upper bound of the finite losses of the product, possibly +inf."""
-    return sum(f.count * f.pair.max_loss for f in product.factors) * (1 + 1e-15)
+    return product.added(lambda pair: pair.max_loss) * (1 + 1e-15)
 
 
 def closed_form(product: Product) -> Pair | None:

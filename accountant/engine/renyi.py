@@ -27,7 +27,7 @@ def renyi(product: Product, order: float) -> Bound:
     if above != below:
         low = _cgf(below, s)[0]
         if has_infinite_loss(above):  # of a table, where the pair may have none
-            rho = sum(f.count * f.pair.zcdp_bound for f in product.factors) * (1 + 1e-14)
+            rho = product.added(lambda pair: pair.zcdp_bound) * (1 + 1e-14)
             with np.errstate(over="ignore"):
                 high = np.minimum(_beyond_tables(product, s), rho * s * order)
     slack, least = 1e-15, math.ulp(0.0) if product.factors else 0.0
@@ -49,7 +49,7 @@ def smallest_rho(product: Product) -> Bound:
     above, below = product.above(), product.below()
     if has_infinite_loss(below):
         return Bound.exactly(math.inf)
-    tail = sum(f.count * f.pair.zcdp_bound for f in product.factors) * (1 + 1e-14)
+    tail = product.added(lambda pair: pair.zcdp_bound) * (1 + 1e-14)
     grid = np.concatenate([[0.0], np.geomspace(1e-7, _largest(above), 160)])
     top = max_loss(above)
     best = 0.0

@@ -271,7 +271,7 @@ def smallest_mu(product: Product, smallest_delta: float = 0.0) -> Bound:
     endless_loss = infinite_mass(product.below()).lower > smallest_delta
     if endless_loss or (smallest_delta == 0.0 and has_infinite_loss(product.below())):
         return Bound.exactly(math.inf)
-    squares = sum(f.count * f.pair.gdp_bound**2 for f in product.factors)
+    squares = product.added(lambda pair: pair.gdp_bound**2)
     general = math.sqrt(squares) * (1 + 1e-14)
     above, below = product.above().bundled(), product.below().bundled()
     mass, top = infinite_mass(above).upper, max_loss(above)

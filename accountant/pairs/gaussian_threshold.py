@@ -114,11 +114,6 @@ def _lines(a: Fraction, b: Fraction, n: int, c: int, at: Tangents, *, monotone: 
     return found
 
 
-def _rising(height: Fraction, slope: Fraction) -> Line:
-    """Return a line by its height at 0 and its slope."""
-    return height, height + slope
-
-
 def _climbing(height: Fraction, slope: Fraction) -> Line:
     """Return a line by its height at 0 and its slope."""
     return height, height + slope

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, final
@@ -66,6 +68,18 @@ class Product:
     def joined(self, other: Product) -> Product:
         """Return the product of two products."""
         return Product.merge([*self.factors, *other.factors])
+
+    def added(self, number: Callable[[Pair], float]) -> float:
+        """Return the sum of a number of every pair, each as often as it is there.
+
+        It errs by two units in the last place of every term, however many there are; it is nan
+        where infinities of either sign meet.
+        """
+        each = [factor.count * number(factor.pair) for factor in self.factors]
+        try:
+            return math.fsum(each)
+        except (OverflowError, ValueError):
+            return sum(each)
 
     def swapped(self) -> Product:
         """Return the product of the swapped pairs."""

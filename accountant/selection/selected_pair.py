@@ -86,7 +86,7 @@ class SelectedPair(TabulatedPair):
         runs: h is at most their profile at every u > 0, and M grows with h.
         """
         sides = (self.base, self.base.swapped())
-        rho = max(sum(f.count * f.pair.zcdp_bound for f in one.factors) for one in sides)
+        rho = max(one.added(lambda pair: pair.zcdp_bound) for one in sides)
         rho *= 1 + 1e-14
         size = math.log1p(2 * self.runs.mean)
         bounds = [2 * rho + self.runs.log_ratio_up(math.inf) + size]
@@ -99,7 +99,7 @@ class SelectedPair(TabulatedPair):
         """Return the mu of all the runs released together; +inf if their number has no bound."""
         if self.runs.largest is None:
             return math.inf
-        squares = sum(f.count * f.pair.gdp_bound**2 for f in self.base.factors)
+        squares = self.base.added(lambda pair: pair.gdp_bound**2)
         return math.sqrt(squares * self.runs.largest) * (1 + 1e-14)
 
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:

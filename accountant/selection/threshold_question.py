@@ -66,7 +66,7 @@ def delta_at(base: Product, runs: RunLaw, epsilon: float) -> Bound:
         return p - far * q - _ROUNDED * (p + t * np.abs(q))
 
     def most(p: Reals, q: Reals) -> Reals:
-        return p - near * q + _ROUNDED * (p + t * np.abs(q))
+        return p - np.where(q > 0.0, near, far) * q + _ROUNDED * (p + t * np.abs(q))
 
     low = max(_rules(base, runs).best(least), 0.0)
     high = min(_rectangles(base, runs).worst(most, low * (1.0 + _REACHED)), 1.0)

@@ -52,7 +52,7 @@ class ThresholdedPair(TabulatedPair):
         """Return the mu of all the runs released together; +inf if their number has no bound."""
         if self.runs.largest is None:
             return math.inf
-        squares = sum(f.count * f.pair.gdp_bound**2 for f in self.base.factors)
+        squares = self.base.added(lambda pair: pair.gdp_bound**2)
         return math.sqrt(squares * self.runs.largest) * (1 + 1e-14)
 
     @property

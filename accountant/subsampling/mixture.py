@@ -104,14 +104,12 @@ class MixturePair(TabulatedPair):
     @property
     def zcdp_bound(self) -> float:
         """Return the largest rho of the parts: a mean of M is at most their maximum."""
-        return max(
-            sum(f.count * f.pair.zcdp_bound for f in part.factors) for part in self.parts
-        ) * (1 + 1e-14)
+        return max(part.added(lambda pair: pair.zcdp_bound) for part in self.parts) * (1 + 1e-14)
 
     @property
     def gdp_bound(self) -> float:
         """Return the largest mu of the parts: a mean of profiles is at most their maximum."""
-        squares = [sum(f.count * f.pair.gdp_bound**2 for f in part.factors) for part in self.parts]
+        squares = [part.added(lambda pair: pair.gdp_bound**2) for part in self.parts]
         return math.sqrt(max(squares)) * (1 + 1e-14)
 
     def log_moment_above(self, s: Reals, table: Pair) -> Reals:

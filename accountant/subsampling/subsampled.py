@@ -85,7 +85,7 @@ class SubsampledPair(TabulatedPair):
 
         Rényi divergences are quasi-convex, so mixing with Q only helps.
         """
-        return sum(f.count * f.pair.zcdp_bound for f in self.base.factors) * (1 + 1e-14)
+        return self.base.added(lambda pair: pair.zcdp_bound) * (1 + 1e-14)
 
     @property
     def gdp_bound(self) -> float:
@@ -93,7 +93,7 @@ class SubsampledPair(TabulatedPair):
 
         Forgetting the sample is post-processing.
         """
-        squares = sum(f.count * f.pair.gdp_bound**2 for f in self.base.factors)
+        squares = self.base.added(lambda pair: pair.gdp_bound**2)
         return math.sqrt(squares) * (1 + 1e-14)
 
     @property

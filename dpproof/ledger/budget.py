@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, Final, TypeAlias
@@ -18,6 +19,10 @@ State: TypeAlias = dict[str, Any]
 
 NOTIONS: Final = "PureDP, ApproxDP, ZCDP, GDP or RDP at one order"
 ALONE: Final = ("basic", "zcdp", "gdp")
+# Of denominators, of one cost and of sums of many: how much of a budget is given away at most, and
+# that sums can be written down. Not soundness: costs are rounded up.
+BITS: Final = 256
+SUM_BITS: Final = 768
 
 
 def opened(budget: Guarantee[Any] | PrivacyFilter[Any]) -> State:
@@ -142,6 +147,24 @@ def charged(state: State, costs: Mapping[str, Costs | None]) -> tuple[State, dic
             after["refused"][way] = after["refused"].get(way, 0) + 1
             taken[way] = None
     return (after, taken) if any(alive(after, way) for way in state["limits"]) else None
+
+
+def addable(state: State, way: str, cost: Costs) -> Costs:
+    """Return a cost, rounded up where its sum with what is spent has too long a denominator.
+
+    Different denominators multiply in sums; once a sum is long, costs are multiples of 2^-256.
+    """
+    return tuple(
+        one
+        if math.lcm(one.denominator, sum_.denominator).bit_length() <= SUM_BITS
+        else rounded_up(one)
+        for one, sum_ in zip(cost, spent(state, way), strict=True)
+    )
+
+
+def rounded_up(cost: Fraction) -> Fraction:
+    """Return the least multiple of 2^-256 that is no less."""
+    return Fraction(math.ceil(cost * 2**BITS), 2**BITS)
 
 
 def returned(state: State, taken: Mapping[str, Any]) -> State:

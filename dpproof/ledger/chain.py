@@ -69,7 +69,7 @@ def append(
     execute: Execute, *, number: int, previous: str, state: Mapping[str, Any], entry: object
 ) -> None:
     """Write one entry after the one with the previous hash, and the state after it."""
-    execute.together(appending(number=number, previous=previous, state=state, entry=entry))
+    execute.later(appending(number=number, previous=previous, state=state, entry=entry))
 
 
 def appending(

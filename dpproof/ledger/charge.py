@@ -6,17 +6,15 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, cast, final, overload
+from typing import Any, cast, final, overload
 
 from accountant import GDP, ZCDP, ApproxDP, Guarantee, PureDP, convert
 from accountant.adaptive.divergence_cost import divergence_cost
 from accountant.errors import NotCertified, NotImplied, PrivacyError
 from dpproof.ledger import budget
-from dpproof.ledger.budget import Costs, State
-from proofs.certificate import Certificate, read_rational
+from dpproof.ledger.budget import BITS, Costs, State, rounded_up
+from proofs.certificate import read_rational
 from proofs.errors import CertificateError
-
-BITS: Final = 256  # of a denominator: how much of the budget is given away, not soundness
 
 
 @final
@@ -26,12 +24,12 @@ class Charge:
 
     Attributes:
         costs: exactly what is taken from the budget.
-        certificate: its proof, whose claim has the same numbers; None if no rule covers it.
+        proof: a certificate whose claim has the same numbers, as text; "" if no rule covers it.
         reason: why there is no certificate.
     """
 
     costs: Costs
-    certificate: Certificate | None = None
+    proof: str = ""
     reason: str = ""
 
 
@@ -140,11 +138,12 @@ def _proved(
     """Return what a certificate proves, and without one what is computed; None if that is None."""
     try:
         certificate = guarantee.certify(**question)
-        return Charge(tuple(map(short, proved_costs(certificate.claim))), certificate)
+        costs = tuple(map(short, proved_costs(certificate.claim)))
+        return Charge(costs, certificate.to_json())
     except (PrivacyError, CertificateError) as refusal:
         reason = " ".join(str(refusal).split())
-    costs = computed()
-    return None if costs is None else Charge(tuple(map(short, costs)), None, reason)
+    found = computed()
+    return None if found is None else Charge(tuple(map(short, found)), "", reason)
 
 
 def proved_costs(claim: Mapping[str, Any]) -> Costs:
@@ -166,9 +165,7 @@ def proved_costs(claim: Mapping[str, Any]) -> Costs:
 
 def short(cost: Fraction) -> Fraction:
     """Return a cost, rounded up if it has more digits than sums of many should carry."""
-    if cost.denominator.bit_length() <= BITS:
-        return cost
-    return Fraction(math.ceil(cost * 2**BITS), 2**BITS)
+    return cost if cost.denominator.bit_length() <= BITS else rounded_up(cost)
 
 
 def _power_of_two(number: Fraction) -> Fraction:

@@ -22,6 +22,7 @@ from dpproof.ledger.status import Status, budget_status
 from dpproof.ledger.taking import Wanted
 from dpproof.ledger.verify import Verification, verified
 
+REMEMBERED: Final = 256  # costs of guarantees, so that the same one again costs no time
 ATTEMPTS: Final = 8  # how often a spend is planned anew because others changed what is left
 
 
@@ -46,11 +47,12 @@ class Ledger:
         Fraction(3, 4)
     """
 
-    __slots__ = ("_database", "_last_states", "place")
+    __slots__ = ("_database", "_last_states", "_memories", "place")
 
     def __init__(self, place: str | os.PathLike[str], database: Database) -> None:
         self.place, self._database = os.fspath(place), database
         self._last_states: dict[str, State] = {}  # to plan with; what they say is checked again
+        self._memories: dict[tuple[Guarantee[Any], str, str], dict[str, Any]] = {}
 
     @classmethod
     def open(cls, place: str | os.PathLike[str]) -> Self:
@@ -203,9 +205,7 @@ class Ledger:
             AlreadySpent: another attempt has taken it over.
         """
         with self._database.transaction() as execute:
-            execute(LOCK)
-            number, previous, state = chain.last(execute)
-            status, _ = taking.owned(execute, key, attempt)
+            (number, previous, state), status, _ = taking.owned_under_lock(execute, key, attempt)
             if status == "pending":
                 taking.settle(execute, key)
                 entry = {"kind": "commit", "time": taking.now(), "key": key}
@@ -221,15 +221,13 @@ class Ledger:
             AlreadySpent: it was committed, or another attempt has taken it over.
         """
         with self._database.transaction() as execute:
-            execute(LOCK)
-            number, previous, state = chain.last(execute)
-            status, at = taking.owned(execute, key, attempt)
+            (number, previous, state), status, at = taking.owned_under_lock(execute, key, attempt)
             if status == "committed":
                 raise AlreadySpent(f"the key {key!r} was committed, and what is spent stays spent")
             ((body,),) = execute("SELECT body FROM entries WHERE number = :number", number=at)
             for name, taken in json.loads(body)["entry"]["taken"].items():
                 state["budgets"][name] = returned(state["budgets"][name], taken)
-            execute("DELETE FROM spends WHERE name = :name", name=key)
+            execute.later([("DELETE FROM spends WHERE name = :name", {"name": key})])
             entry = {"kind": "release", "time": taking.now(), "key": key, "reserved": at}
             chain.append(execute, number=number + 1, previous=previous, state=state, entry=entry)
 
@@ -308,7 +306,7 @@ class Ledger:
         states = self._last_states
         for _ in range(ATTEMPTS):
             plans = {
-                name: planned(state, wanted.guarantee, wanted.delta)
+                name: planned(state, wanted.guarantee, wanted.delta, self._memory(wanted, name))
                 for name, state in states.items()
             }
             # A reservation is lost with the power only if its commit was not reached: then nothing
@@ -335,6 +333,12 @@ class Ledger:
                         raise BudgetExceeded(taking.refusal(matching, wanted, plans))
             states = matching
         raise LedgerError(f"{self.place}: others spend too fast; nothing was spent, try again")
+
+    def _memory(self, wanted: Wanted, name: str) -> dict[str, Any]:
+        """Return what is known of the costs of a guarantee, by its derivation, in a budget."""
+        if len(self._memories) >= REMEMBERED:
+            self._memories.clear()
+        return self._memories.setdefault((wanted.guarantee, wanted.digest, name), {})
 
 
 @contextmanager

@@ -33,18 +33,26 @@ class Plan:
                 return None
             state = {**self.divided, "spent": state["spent"], "refused": state["refused"]}
         costs: dict[str, Costs | None] = {
-            way: None if found is None else found.costs for way, found in self.charges.items()
+            way: None if found is None else budget.addable(state, way, found.costs)
+            for way, found in self.charges.items()
         }
         return budget.charged(state, costs)
 
 
-def planned(state: State, guarantee: Guarantee[Any], delta: Fraction | None) -> Plan:
+def planned(
+    state: State, guarantee: Guarantee[Any], delta: Fraction | None, memory: dict[str, Any]
+) -> Plan:
     """Return what a spend costs in one budget.
+
+    Args:
+        state: the budget.
+        guarantee: of what runs.
+        delta: at which it is charged in the basic way, if that is stated.
+        memory: of earlier plans of the same guarantee in the same budget.
 
     The first spend of a budget of (epsilon, delta) divides delta among the ways that admit it
     with their share: it is chosen before any output, so that the shares may depend on it.
     """
-    memory: dict[str, Any] = {}
     if state["limits"] is not None:
         return Plan(None, _charges(state, guarantee, delta, memory))
     chosen, plan = budget.ways(state), Plan(None)

@@ -127,22 +127,24 @@ def existing(execute: Execute, rows: Rows, asked: Wanted, *, take_over: bool) ->
                 f"the key {asked.key!r} is reserved already, by a run that may still publish: "
                 "release it first if you know that nothing was or will be published"
             )
-        execute(
-            "UPDATE spends SET owner = :owner WHERE name = :name",
-            owner=asked.attempt,
-            name=asked.key,
-        )
+        taken_over = "UPDATE spends SET owner = :owner WHERE name = :name"
+        execute.later([(taken_over, {"owner": asked.attempt, "name": asked.key})])
     return str(status)
 
 
-def owned(execute: Execute, key: str, attempt: str | None) -> tuple[str, int]:
-    """Return the status of a key and the entry that reserved it.
+def owned_under_lock(
+    execute: Execute, key: str, attempt: str | None
+) -> tuple[tuple[int, str, dict[str, Any]], str, int]:
+    """Take the lock, and return the last entry, the status of a key and what entry reserved it.
 
     Raises:
         KeyConflict: nothing is reserved for it.
         AlreadySpent: another attempt has it.
+        LedgerError, LedgerDamaged: as ``chain.last``.
     """
-    rows = execute("SELECT status, owner, number FROM spends WHERE name = :name", name=key)
+    owner_of = ("SELECT status, owner, number FROM spends WHERE name = :name", {"name": key})
+    _, last, rows = execute.together([(LOCK, {}), (chain.LAST, {}), owner_of])
+    read = chain.read_last(last)
     if not rows:
         raise KeyConflict(f"nothing is reserved for the key {key!r}")
     status, owner, number = rows[0]
@@ -150,12 +152,13 @@ def owned(execute: Execute, key: str, attempt: str | None) -> tuple[str, int]:
         raise AlreadySpent(
             f"another attempt has taken over the key {key!r}: publish nothing of this one"
         )
-    return str(status), int(number)
+    return read, str(status), int(number)
 
 
 def settle(execute: Execute, key: str) -> None:
     """Mark a key as committed."""
-    execute("UPDATE spends SET status = 'committed' WHERE name = :name", name=key)
+    settled = "UPDATE spends SET status = 'committed' WHERE name = :name"
+    execute.later([(settled, {"name": key})])
 
 
 def matching(state: Mapping[str, Any], asked: Wanted) -> dict[str, State]:
@@ -218,7 +221,7 @@ def write(
         "number": number + 1,
     }
     used = {name for ways in named.values() for name in ways.values()}
-    execute.together(
+    execute.later(
         [
             *(
                 (KEEP, {"digest": name, "body": text})
@@ -242,10 +245,10 @@ SPENT: Final = (
 def _texts(plans: Mapping[str, Plan]) -> dict[str, str]:
     """Return the certificates of plans by their digests."""
     texts = (
-        found.certificate.to_json()
+        found.proof
         for plan in plans.values()
         for found in plan.charges.values()
-        if found is not None and found.certificate is not None
+        if found is not None and found.proof
     )
     return {digest(text): text for text in texts}
 
@@ -260,10 +263,7 @@ def _certificates(
         for way, found in plan.charges.items():
             if found is None or taken[label].get(way) is None:
                 continue
-            if found.certificate is None:
-                told[label][way] = f"none: {found.reason}"
-                continue
-            told[label][way] = digest(found.certificate.to_json())
+            told[label][way] = digest(found.proof) if found.proof else f"none: {found.reason}"
     return told
 
 

@@ -6,6 +6,7 @@ Heuristic: all constants; the checker decides.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
@@ -30,6 +31,7 @@ from accountant.guarantees.renyi_bounds import (
     total_variation,
 )
 from accountant.guarantees.renyi_guarantee import RenyiGuarantee
+from accountant.guarantees.zcdp import ZCDP
 from accountant.pairs.pair import Pair
 from accountant.pairs.product import Product
 from accountant.run_counts.law import RunLaw
@@ -38,6 +40,7 @@ from accountant.subsampling.subsampled import Direction, SubsampledPair
 from proofs.certificate import Json, show_rational
 
 ROOM: Final = Fraction(1, 2**30)  # Relative room of a proof.
+_LARGEST: Final = Fraction(sys.float_info.max)
 _TRIALS = 1.0 + np.geomspace(1e-6, 1e9, 200)  # Orders at which a search starts.
 _REFINEMENTS = 6  # Refinements of a search.
 _NEXT_TO_ONE = 1 + Fraction(1, 2**44)  # An order next to 1, for the total variation.
@@ -208,7 +211,7 @@ def _least(guarantee: RenyiGuarantee[Any], terms: Callable[[Reals, Reals], Reals
     best, least = math.nan, math.inf
     for _ in range(_REFINEMENTS):
         found = np.full(orders.shape, math.inf)
-        values = np.array([_value(guarantee, order) for order in orders.tolist()])
+        values = _values(guarantee, orders)
         known = np.isfinite(values)
         found[known] = terms(orders[known], values[known])
         place = int(np.argmin(found))
@@ -227,4 +230,13 @@ def _least(guarantee: RenyiGuarantee[Any], terms: Callable[[Reals, Reals], Reals
 def _value(guarantee: RenyiGuarantee[Any], order: float | Fraction) -> float:
     """Return the divergence bound as a float, infinite if none is known."""
     value = guarantee.divergence_up(Fraction(order))
-    return math.inf if value is None else float(value)
+    return math.inf if value is None or value > _LARGEST else float(value)
+
+
+def _values(guarantee: RenyiGuarantee[Any], orders: Reals) -> Reals:
+    """Return the same at many orders, quickly where the curve is a line."""
+    if isinstance(guarantee, ZCDP):
+        with np.errstate(over="ignore"):
+            line: Reals = _value(guarantee, 1.0) * orders
+        return line
+    return np.array([_value(guarantee, order) for order in orders.tolist()])

@@ -53,6 +53,16 @@ def test_a_block_commits_and_the_sum_is_exact(ledger: Ledger) -> None:
     assert ledger.verify().uncertified == ()
 
 
+def test_sums_of_many_denominators_stay_short(ledger: Ledger) -> None:
+    """A ledger goes on after a sum of fractions that no two of share; costs are rounded up."""
+    parts = [Fraction(1, 2**250 + 2 * number + 1) for number in range(12)]
+    for number, part in enumerate(parts):
+        ledger.spend(dp.ZCDP(rho=part), key=str(number))
+
+    assert 0 <= spent(ledger)[0] - sum(parts) <= Fraction(12, 2**256)
+    assert ledger.verify().uncertified == ()
+
+
 def test_an_error_in_the_block_releases(ledger: Ledger) -> None:
     """Nothing was published, so nothing is spent; what was committed inside stays spent."""
     with pytest.raises(ZeroDivisionError), ledger.reserve(THIRD, key="a"):
@@ -384,13 +394,13 @@ def test_a_spend_asks_the_database_twice(tmp_path: Path, monkeypatch: pytest.Mon
     """What it reads under the lock is one round trip of a server, what it writes another."""
     ledger = Ledger.create(tmp_path / "a.ledger", budget=dp.ZCDP(rho=1))
     trips: list[int] = []
-    run = database._OneByOne.together
+    run = database.OneByOne.together
 
     def counted(self: Any, statements: Any) -> Any:  # noqa: ANN401  # of a private class
         trips.append(len(statements))
         return run(self, statements)
 
-    monkeypatch.setattr(database._OneByOne, "together", counted)
+    monkeypatch.setattr(database.OneByOne, "together", counted)
     for number in range(2):
         ledger.spend(dp.ZCDP(rho=Fraction(1, 64)), key=f"k{number}")
 

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
+import os
+import signal
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
@@ -21,6 +26,21 @@ def url(request: pytest.FixtureRequest) -> Iterator[str]:
     """The URL of a fresh PostgreSQL server."""
     with servers.embedded() if request.param == "embedded" else servers.systems() as found:
         yield found
+
+
+def _run(url: str, sql: str) -> None:
+    """Run a statement outside a ledger."""
+    sqlalchemy = pytest.importorskip("sqlalchemy")
+    engine = sqlalchemy.create_engine(url, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.exec_driver_sql(sql)
+    engine.dispose()
+
+
+def _fresh(url: str, name: str) -> str:
+    """Make a database on the server, and return its URL."""
+    _run(url, f"CREATE DATABASE {name}")
+    return url.replace("/postgres?", f"/{name}?")
 
 
 def _spend(url: str, first: int) -> int:
@@ -58,23 +78,51 @@ def test_sixteen_spenders_on_a_server(url: str) -> None:
 @pytest.mark.slow
 def test_a_lost_connection_spends_nothing_and_is_made_anew(url: str) -> None:
     """A spend whose connection is cut is refused, one after it goes through, and all is intact."""
-    other = url.replace("/postgres?", "/other?")
-    sqlalchemy = pytest.importorskip("sqlalchemy")
-    engine = sqlalchemy.create_engine(url, isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        connection.exec_driver_sql("CREATE DATABASE other")
-    ledger = Ledger.create(other, budget=dp.ZCDP(rho=1))
+    ledger = Ledger.create(_fresh(url, "other"), budget=dp.ZCDP(rho=1))
     ledger.spend(PART, key="before")
-    with engine.connect() as connection:
-        connection.exec_driver_sql(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'other'"
-        )
-    engine.dispose()
+    _run(url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'other'")
     with pytest.raises(LedgerError, match="nothing was spent"):
         ledger.spend(PART, key="cut")
     assert ledger.spend(PART, key="after")
     assert set(ledger.status().committed) == {"before", "after"}
     assert ledger.verify().entries == 3
+    ledger.close()
+
+
+def _spend_until_lost(url: str, name: str, told: list[str]) -> None:
+    """Spend until the server is gone, and tell the keys of the calls that came back."""
+    ledger = Ledger.open(url)
+    with contextlib.suppress(LedgerError):
+        for number in itertools.count():
+            ledger.spend(PART, key=f"{name}.{number}")
+            told.append(f"{name}.{number}")
+    ledger.close()
+
+
+@pytest.mark.slow
+def test_a_server_that_crashes_keeps_what_it_said_it_kept(url: str) -> None:
+    """Its memory is lost and its log is read again: a spend whose call came back is there."""
+    psycopg = pytest.importorskip("psycopg")
+    ledger = Ledger.create(_fresh(url, "crashes"), budget=dp.ZCDP(rho=10**6))
+    for run in range(3):
+        told: list[str] = []
+        with ThreadPoolExecutor(4) as pool:
+            for spender in range(4):
+                pool.submit(_spend_until_lost, ledger.place, f"{run}.{spender}", told)
+            while len(told) < 16:
+                time.sleep(0.01)
+            with psycopg.connect(url.replace("+psycopg", "")) as victim:
+                os.kill(victim.info.backend_pid, signal.SIGKILL)  # the others are ended for it
+        ledger.close()
+        for _ in range(100):
+            with contextlib.suppress(LedgerError):
+                status = ledger.status()
+                break
+            time.sleep(0.1)
+        assert set(told) <= set(status.committed)
+        assert len([key for key in status.committed if key.startswith(f"{run}.")]) <= len(told) + 4
+    assert status.budgets[0].ways["zcdp"].spent == (len(status.committed) * PART.rho,)
+    assert ledger.verify().entries == status.entries
     ledger.close()
 
 

@@ -1,0 +1,194 @@
+"""Spends of a ledger: the time of one in a file, and how many a second PostgreSQL takes."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from fractions import Fraction
+from multiprocessing.queues import Queue
+from multiprocessing.synchronize import Barrier
+from pathlib import Path
+from typing import Any, Final, final
+
+import pytest
+
+from accountant import L1, L2, ZCDP, AddRemove, ApproxDP, Guarantee
+from benchmarks.report import Goal, Progress, Section, seconds
+from benchmarks.worker import Workers
+from dpproof.ledger.ledger import Ledger
+from mechanisms import Gaussian, Laplace
+from tests.dpproof.ledger import servers
+
+LOCAL, RATE = 0.005, 200.0  # seconds a spend in a file, spends a second on PostgreSQL
+CLIENTS: Final = (1, 4, 16)
+_SPENDS: Final = 200  # of one measurement, by all clients together
+_WARM: Final = 5
+
+_LAPLACE: Final = Laplace(scale=20, sensitivity=L1(1)).guarantee()
+_SPENT: Final[dict[str, tuple[Guarantee[AddRemove], Callable[[int], Guarantee[AddRemove]]]]] = {
+    "rho of zCDP": (ZCDP(rho=10**6), lambda _: ZCDP(rho=Fraction(1, 64))),
+    "a Gaussian's rho": (ZCDP(rho=10**6), lambda i: _gaussian(i).guarantee()),
+    "(epsilon, delta), the same Laplace": (ApproxDP(epsilon=100, delta=1e-6), lambda _: _LAPLACE),
+    "(epsilon, delta), Gaussians": (
+        ApproxDP(epsilon=100, delta=1e-6),
+        lambda i: _gaussian(i).guarantee(),
+    ),
+}
+
+
+def _gaussian(number: int) -> Gaussian[AddRemove]:
+    """Return one of many different Gaussians."""
+    return Gaussian(sigma=10 + Fraction(number, 1000), sensitivity=L2(1))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Medians of one spend in a file, in seconds.
+
+    Attributes:
+        wall: until it is on the disk.
+        cpu: of the processor.
+        disk: of one write of 8 kB that is flushed, in the same folder, in turn.
+    """
+
+    wall: float
+    cpu: float
+    disk: float
+
+
+def spends(workers: Workers, repeats: int, progress: Progress) -> Section:
+    """Spend from new ledgers, and write down what that takes."""
+    del workers
+    section = Section(
+        name="ledger",
+        title="Spends of a ledger, reserved and committed, on the disk when the call returns",
+        columns=("ledger", "what is spent", "clients", "a spend", "processor", "a second"),
+    )
+    local = {}
+    for name, (budget, part) in _SPENT.items():
+        progress(f"a file: {name}")
+        local[name] = found = _in_a_file(budget, part, _SPENDS // 2 * repeats)
+        rate = f"{1 / found.wall:.0f}"
+        section.rows.append(
+            ("a file (SQLite)", name, "1", seconds(found.wall), seconds(found.cpu), rate)
+        )
+        section.data.append(
+            {"what": name, "wall": found.wall, "cpu": found.cpu, "disk": found.disk}
+        )
+    rates = _on_servers(section, repeats, progress)
+    disk = statistics.median(found.disk for found in local.values())
+    section.notes.append(
+        "Medians. Of the time of a spend in a file the disk took what one flush takes: a write of "
+        f"8 kB alone, flushed in the same folder in turn with the spends, took {seconds(disk)}."
+    )
+    section.goals = [
+        Goal(
+            f"spend from a file, {name}",
+            f"< {seconds(LOCAL)}",
+            f"{seconds(found.wall)} (processor {seconds(found.cpu)}, "
+            f"a flush {seconds(found.disk)})",
+            found.wall < LOCAL,
+        )
+        for name, found in local.items()
+    ] + [
+        Goal(
+            f"spends a second on PostgreSQL, {clients} clients",
+            f">= {RATE:.0f}",
+            f"{rate:.0f}",
+            rate >= RATE,
+        )
+        for clients, rate in rates.items()
+    ]
+    return section
+
+
+def _in_a_file(
+    budget: Guarantee[AddRemove], part: Callable[[int], Guarantee[AddRemove]], times: int
+) -> Measured:
+    """Spend from a new file, in turn with a write that is flushed."""
+    walls, cpus, disk = [], [], []
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        ledger = Ledger.create(Path(folder) / "ledger", budget=budget)
+        stack.callback(ledger.close)
+        file = os.open(Path(folder) / "flushed", os.O_WRONLY | os.O_CREAT)
+        stack.callback(os.close, file)
+        for number in range(times + _WARM):
+            one = part(number)
+            wall, cpu = time.perf_counter(), time.process_time()
+            ledger.spend(one, key=f"k{number}")
+            walls.append(time.perf_counter() - wall)
+            cpus.append(time.process_time() - cpu)
+            wall = time.perf_counter()
+            os.write(file, b"\0" * 8192)
+            os.fsync(file)
+            disk.append(time.perf_counter() - wall)
+    return Measured(*(statistics.median(one[_WARM:]) for one in (walls, cpus, disk)))
+
+
+def _on_servers(section: Section, repeats: int, progress: Progress) -> dict[int, float]:
+    """Return the median rate of each number of clients on the first server there is."""
+    for server in (servers.systems, servers.embedded):
+        try:
+            with server() as url:
+                ledger = Ledger.create(url, budget=ZCDP(rho=10**6))
+                ledger.close()
+                return _rates(url, section, repeats, progress)
+        except pytest.skip.Exception as reason:
+            section.notes.append(f"Not measured: {reason}.")
+    return {}
+
+
+def _rates(url: str, section: Section, repeats: int, progress: Progress) -> dict[int, float]:
+    """Let processes spend at once from one ledger on a server."""
+    rates = {}
+    for clients in CLIENTS:
+        found = []
+        for run in range(repeats):
+            progress(f"PostgreSQL: {clients} clients")
+            found.append(_at_once(url, clients, f"{clients}.{run}"))
+        rate, cpu = (statistics.median(one) for one in zip(*found, strict=True))
+        rates[clients] = rate
+        texts = (str(clients), seconds(clients / rate), seconds(cpu), f"{rate:.0f}")
+        section.rows.append(("PostgreSQL", "rho of zCDP", *texts))
+        section.data.append({"clients": clients, "rate": rate, "cpu": cpu})
+    return rates
+
+
+def _at_once(url: str, clients: int, name: str) -> tuple[float, float]:
+    """Return spends a second of all clients, and the processor seconds of a client for each."""
+    context: Any = multiprocessing.get_context("spawn")
+    start, results = context.Barrier(clients), context.Queue()
+    each = _SPENDS // clients
+    processes = [
+        context.Process(target=_client, args=(url, f"{name}.{one}", each, start, results))
+        for one in range(clients)
+    ]
+    for one in processes:
+        one.start()
+    told = [results.get(timeout=300) for _ in processes]
+    for one in processes:
+        one.join()
+    began, ended, cpu = zip(*told, strict=True)
+    return clients * each / (max(ended) - min(began)), sum(cpu) / (clients * each)
+
+
+def _client(
+    url: str, name: str, times: int, start: Barrier, results: Queue[tuple[float, float, float]]
+) -> None:
+    """Spend from a ledger on a server, from when all others do."""
+    ledger = Ledger.open(url)
+    for number in range(_WARM):
+        ledger.spend(ZCDP(rho=Fraction(1, 64)), key=f"{name}.warm{number}")
+    start.wait(300)
+    wall, cpu = time.time(), time.process_time()
+    for number in range(times):
+        ledger.spend(ZCDP(rho=Fraction(1, 64)), key=f"{name}.{number}")
+    results.put((wall, time.time(), time.process_time() - cpu))
+    ledger.close()

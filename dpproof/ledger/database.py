@@ -1,23 +1,16 @@
-"""One transaction at a time, on SQLite by the standard library; ``server.py`` has the servers."""
+"""What a ledger asks of the database that keeps it: one transaction at a time."""
 
 from __future__ import annotations
 
-import os
-import sqlite3
-import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Final, TypeAlias, final
-
-from dpproof.ledger.errors import LedgerError
 
 Rows: TypeAlias = list[tuple[Any, ...]]
 Statement: TypeAlias = tuple[str, dict[str, Any]]
 """SQL with ``:names``, and their values."""
 
-WAIT: Final = 60.0  # seconds for other writers, then an error: nothing is spent
 SCHEMA: Final = (
     "CREATE TABLE entries (number INTEGER PRIMARY KEY, body TEXT NOT NULL, hash TEXT NOT NULL)",
     "CREATE TABLE head (id INTEGER PRIMARY KEY, number INTEGER NOT NULL, state TEXT NOT NULL)",
@@ -77,66 +70,3 @@ class Database(ABC):
     @abstractmethod
     def close(self) -> None:
         """Close the connections of this process."""
-
-
-def connect(place: str | os.PathLike[str], *, create: bool = False) -> Database:
-    """Return the database at a path, or at a URL such as ``postgresql+psycopg://…``.
-
-    Raises:
-        LedgerError: there is no such file, or there is one that should be created.
-    """
-    text = os.fspath(place)
-    if "://" in text:
-        from dpproof.ledger.server import ServerDatabase  # noqa: PLC0415  # a file needs none
-
-        return ServerDatabase(text)
-    if create and Path(text).exists():
-        raise LedgerError(f"{text}: exists already; open it, or choose another file")
-    if not create and not Path(text).is_file():
-        raise LedgerError(f"{text}: no such ledger; make one with dpproof ledger init")
-    return SQLiteDatabase(text)
-
-
-@final
-class SQLiteDatabase(Database):
-    """A file, written through a log ahead (WAL), which is flushed to the disk where durable."""
-
-    def __init__(self, path: str) -> None:
-        self._path, self._lock = str(Path(path).absolute()), threading.Lock()
-        self._connection: sqlite3.Connection | None = None
-        self._process = os.getpid()
-
-    @contextmanager
-    def transaction(self, *, durable: bool = True) -> Iterator[Execute]:
-        """Run statements together, while no other process writes."""
-        with self._lock:
-            try:
-                connection = self._opened()
-                connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
-                connection.execute("BEGIN IMMEDIATE")
-                try:
-                    yield OneByOne(lambda sql, values: connection.execute(sql, values).fetchall())
-                    connection.execute("COMMIT")
-                except BaseException:
-                    if connection.in_transaction:
-                        connection.execute("ROLLBACK")
-                    raise
-            except sqlite3.Error as error:
-                raise LedgerError(f"{self._path}: {error}; nothing was spent") from error
-
-    def close(self) -> None:
-        """Close the file."""
-        with self._lock:
-            if self._connection is not None and self._process == os.getpid():
-                self._connection.close()
-            self._connection = None
-
-    def _opened(self) -> sqlite3.Connection:
-        """Return this process's connection: one that was made before a fork is never used."""
-        if self._connection is None or self._process != os.getpid():
-            self._connection = sqlite3.connect(
-                self._path, timeout=WAIT, isolation_level=None, check_same_thread=False
-            )
-            self._process = os.getpid()
-            self._connection.execute("PRAGMA journal_mode = WAL")
-        return self._connection

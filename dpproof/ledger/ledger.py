@@ -14,7 +14,8 @@ from accountant.errors import BudgetExceeded, RelationMismatch
 from accountant.relation import AddRemove, Relation
 from dpproof.ledger import chain, taking
 from dpproof.ledger.budget import State, opened, relation_named, returned
-from dpproof.ledger.database import LOCK, SCHEMA, Database, connect
+from dpproof.ledger.connect import connect
+from dpproof.ledger.database import LOCK, SCHEMA, Database
 from dpproof.ledger.errors import AlreadySpent, KeyConflict, LedgerError
 from dpproof.ledger.plan import Plan, planned
 from dpproof.ledger.spend import Spend

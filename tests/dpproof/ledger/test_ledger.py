@@ -210,6 +210,9 @@ def test_refusals(ledger: Ledger, tmp_path: Path) -> None:
             ledger.reserve(THIRD, key=key)
     with pytest.raises(LedgerError, match="exists already"):
         Ledger.create(ledger.place, budget=dp.ZCDP(rho=1))
+    for place in ("", tmp_path):
+        with pytest.raises(LedgerError, match="a ledger is a file such as"):
+            Ledger.create(place, budget=dp.ZCDP(rho=1))
     with pytest.raises(LedgerError, match="no such ledger"):
         Ledger.open(tmp_path / "nothing")
     (tmp_path / "text").write_text("no database" * 99, encoding="utf-8")

@@ -1,16 +1,17 @@
-"""Sample small changes of the source and see which ones the tests mirrored for that file notice.
+"""Sample small changes of the source and see which ones the tests notice.
 
-    python scripts/mutate.py --mutants 150 --seed 1 > mutants.jsonl
+    python scripts/mutate.py --mutants 100 --seed 1 > mutants.jsonl
 
-Works on a copy of the project. Every line of the output is one mutant: where, what, and what became
-of it. A file is tested by the one at the same path under tests/, else by the shortest that import
-it, else by those of the modules that import it, else by the shortest in the nearest folder. That
-misses a third of what the suite notices. With coverage installed,
+Works on a copy of the project. Every change is as likely as any other, so that files are drawn by
+how much they do. Every line of the output is one mutant: where, what, and what became of it. A file
+is tested by the one at the same path under tests/, else by the shortest that import it, else by
+those of the modules that import it, else by the shortest in the nearest folder. That misses a third
+of what the suite notices. With pytest-cov installed,
 
-    coverage run --contexts=test_function -m pytest -n 0
+    pytest -n 0 --cov=accountant --cov=proofs --cov=auditing --cov-context=test --cov-report=
     coverage json --show-contexts -o contexts.json
 
-lists the tests that run each line; ``--contexts contexts.json`` asks those as well, the narrow ones
+lists the tests that run each line; ``--contexts contexts.json`` asks those instead, the narrow ones
 first.
 """
 
@@ -24,10 +25,10 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,10 +39,10 @@ from typing import final
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("accountant", "proofs", "auditing")
 FOLDERS = (*PACKAGES, "mechanisms", "dpproof")  # whose modules may import a mutated one
-A_FILE = 4  # mutants of one file at most
-MOST_TESTS = 3
-MOST_FUNCTIONS = 40  # of those that run the line
-LONGEST = 60.0  # seconds for the tests of one mutant; files whose tests take longer are left out
+MOST_TESTS = 3  # files
+MOST_CASES = 60  # tests of those that run the line
+LIKE_IT = 3  # tests of them that differ in their parameters only
+LONGEST = 60  # seconds of the processor for the tests of one mutant
 
 COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE,
@@ -197,7 +198,7 @@ def tests_of(path: Path, root: Path) -> list[Path]:
 @final
 @dataclass(frozen=True)
 class Contexts:
-    """Which test functions run which lines, as coverage reports it."""
+    """Which tests run which lines, as coverage reports it."""
 
     lines: Mapping[str, Mapping[str, Sequence[str]]]
 
@@ -216,39 +217,36 @@ class Contexts:
             test for file in self.lines.values() for tests in file.values() for test in tests
         )
 
-    def functions(self, file: str, line: int, root: Path) -> list[str]:
-        """Functions that run a line, narrow ones first; inherited tests are left out."""
-        found = sorted(self.lines.get(file, {}).get(str(line), ()), key=self.width.__getitem__)
-        named = (_function(context, root) for context in found)
-        return [name for name in named if name][:MOST_FUNCTIONS]
+    def tests(self, file: str, line: int) -> list[str]:
+        """Tests that run a line, narrow ones first; those of the file if it is run by imports."""
+        lines = self.lines.get(file, {})
+        found = [one for one in lines.get(str(line), ()) if one.endswith("|run")]
+        if not found:
+            found = [one for tests in lines.values() for one in tests if one.endswith("|run")]
+        chosen: list[str] = []
+        alike: Counter[str] = Counter()
+        for one in sorted(set(found), key=lambda test: (self.width[test], test)):
+            name = one.removesuffix("|run")
+            alike[name.partition("[")[0]] += 1
+            if alike[name.partition("[")[0]] <= LIKE_IT:
+                chosen.append(name)
+        return chosen[:MOST_CASES]
 
 
-def _function(context: str, root: Path) -> str:
-    """Return what pytest calls a function in a test file, an empty text for anything else."""
-    module, _, name = context.rpartition(".")
-    path = Path(*module.split(".")).with_suffix(".py") if module.startswith("tests.") else Path()
-    known = path.name.startswith("test_") and (root / path).exists()
-    return f"{path}::{name}" if known and f"def {name}(" in (root / path).read_text() else ""
-
-
-def passes(root: Path, tests: Sequence[Path | str], limit: float) -> tuple[str, float]:
-    """Whether the tests pass, fail, or take too long."""
+def passes(root: Path, tests: Sequence[Path | str], limit: int) -> tuple[str, float]:
+    """Whether the tests pass, fail, or take too long, and how long."""
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider"]
     settings = {**os.environ, "PYTHONPATH": str(root), "CI": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-    start = time.monotonic()
-    try:
-        done = subprocess.run(
-            [*command, *map(str, tests)],
-            cwd=root,
-            env=settings,
-            capture_output=True,
-            timeout=limit,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return "too long", time.monotonic() - start
-    outcome = {0: "passed", 1: "failed", 2: "failed"}.get(done.returncode, f"{done.returncode}")
-    return outcome, time.monotonic() - start
+    before = os.times().children_user
+    done = subprocess.run(
+        ["prlimit", f"--cpu={limit}", *command, *map(str, tests)],
+        cwd=root,
+        env=settings,
+        capture_output=True,
+        check=False,
+    )
+    ends = {0: "passed", 1: "failed", 2: "failed", -signal.SIGKILL: "too long"}
+    return ends.get(done.returncode, f"{done.returncode}"), os.times().children_user - before
 
 
 def main() -> None:
@@ -266,37 +264,35 @@ def main() -> None:
         shutil.copytree(ROOT, root, ignore=shutil.ignore_patterns(".git", ".mypy_cache", "*.pyc"))
         packages = arguments.package or PACKAGES
         files = [path for name in packages for path in sorted((root / name).rglob("*.py"))]
-        weights = [len(mutants(path.read_text(encoding="utf-8"))) for path in files]
-        done = 0
-        while done < arguments.mutants:
-            path = source.choices(files, weights)[0]
-            weights[files.index(path)] = 0
-            done += _try_file(path, root, source, contexts)
+        every = [
+            (path, mutant) for path in files for mutant in mutants(path.read_text(encoding="utf-8"))
+        ]
+        for path, mutant in source.sample(every, arguments.mutants):
+            _try(path, mutant, root, contexts)
 
 
-def _try_file(path: Path, root: Path, source: random.Random, contexts: Contexts) -> int:
-    """Some mutants of one file; how many."""
-    text, tests = path.read_text(encoding="utf-8"), tests_of(path, root)
-    name = str(path.relative_to(root))
-    before, seconds = passes(root, tests, LONGEST)
-    if before != "passed":
-        _say(file=name, outcome=f"left out: its tests {before}", seconds=round(seconds))
-        return 0
-    chosen = mutants(text)
-    chosen = source.sample(chosen, min(A_FILE, len(chosen)))
-    for begin, end, line, old, new in chosen:
-        raw = text.encode()
-        path.write_bytes(raw[:begin] + new.encode() + raw[end:])
-        after, taken = passes(root, tests, max(3 * seconds, 20.0))
-        others = contexts.functions(name, line, root)
-        if after == "passed" and others:
-            again, more = passes(root, others, 2 * LONGEST)
-            after = again if again in ("failed", "too long") else after  # else nothing was run
-            taken += more
-        path.write_text(text, encoding="utf-8")
-        outcome = "survived" if after == "passed" else "killed"
-        _say(file=name, line=line, old=old, new=new, outcome=outcome, seconds=round(taken))
-    return len(chosen)
+def _try(path: Path, mutant: tuple[int, int, int, str, str], root: Path, known: Contexts) -> None:
+    """Run the tests of one mutant; if they take too long, see how long they take without it."""
+    begin, end, line, old, new = mutant
+    name, raw = str(path.relative_to(root)), path.read_bytes()
+    tests: Sequence[Path | str] = known.tests(name, line) or tests_of(path, root)
+    path.write_bytes(raw[:begin] + new.encode() + raw[end:])
+    try:
+        outcome, seconds = passes(root, tests, LONGEST)
+    finally:
+        path.write_bytes(raw)
+    if outcome == "too long" and passes(root, tests, LONGEST // 3)[0] == "passed":
+        outcome = "failed"
+    outcome = {"passed": "survived", "failed": "killed"}.get(outcome, outcome)
+    _say(
+        file=name,
+        line=line,
+        old=old,
+        new=new,
+        outcome=outcome,
+        seconds=round(seconds),
+        tests=len(tests),
+    )
 
 
 def _say(**fields: object) -> None:

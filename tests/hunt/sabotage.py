@@ -188,6 +188,30 @@ BREAKS: dict[str, tuple[str, str, str, Change]] = {
         "require_at_most",
         lambda _: lambda *_: None,
     ),
+    "a certificate says that binomial runs cost half": (
+        "selected-certificates",
+        "accountant.run_counts.binomial:BinomialRuns",
+        "log_moment_up",
+        _scaled(0.5),
+    ),
+    "delta of a sample that is repeated is a thousandth too small": (
+        "repeated-samples",
+        "accountant.subsampling.subsampled:SubsampledPair",
+        "profile",
+        _smaller_upper,
+    ),
+    "delta of two samples is a thousandth too small": (
+        "data-twice",
+        "accountant.subsampling.released_few",
+        "product_profile",
+        _scaled(0.999),
+    ),
+    "delta of the first run above a threshold is that of a larger epsilon": (
+        "thresholds",
+        "accountant.selection.thresholded_pair:ThresholdedPair",
+        "delta",
+        lambda function: lambda pair, epsilon: function(pair, epsilon + 0.1),
+    ),
     "an epsilon of pure DP that is large divides by zero": (
         "extremes",
         "accountant.pairs.randomized_response:RandomizedResponsePair",

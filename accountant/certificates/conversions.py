@@ -19,7 +19,7 @@ from accountant.certificates.hockey_stick.closed_form import ClosedForm, has_clo
 from accountant.certificates.hockey_stick.curve import facts
 from accountant.certificates.proved_guarantee import ProvedGuarantee
 from accountant.certificates.single_number.gdp_from_profile import smallest_mu
-from accountant.certificates.single_number.gdp_zcdp import needs_points, tabulated_rho, zcdp_witness
+from accountant.certificates.single_number.gdp_zcdp import needs_points
 from accountant.certificates.single_number.renyi import (
     has_tables,
     rdp_witness,
@@ -37,7 +37,6 @@ from accountant.guarantees.privacy_profile import PrivacyProfile
 from accountant.guarantees.rdp import RDP
 from accountant.guarantees.renyi_guarantee import RenyiGuarantee
 from accountant.guarantees.rounding import floats_around
-from accountant.guarantees.zcdp import ZCDP
 from accountant.pairs.product import Product
 from proofs.certificate import Step, show_rational
 
@@ -136,23 +135,6 @@ def _is_short(pair: DominatingPair[Any], order: Fraction) -> bool:
     return True
 
 
-def to_zcdp(node: Derivation, known: Guarantee[Any]) -> ProvedGuarantee | None:
-    """Prove rho of a product with sampled pairs by the checker's tables.
-
-    Return None without tables.
-    """
-    stated = node.conclusion
-    if not isinstance(stated, ZCDP) or not isinstance(known, PairGuarantee):
-        return None
-    pair = known.to_pair()
-    rho = tabulated_rho(pair, stated.rho)
-    if rho is None:
-        return None
-    derivation = replace(node, premises=(pair.derivation,))
-    claim = ZCDP(rho=rho, relation=stated.relation, derivation=derivation)
-    return _proved_conversion(claim, pair, "pair-zcdp", zcdp_witness(pair, float(rho)))
-
-
 def to_gdp(node: Derivation, known: Guarantee[Any]) -> ProvedGuarantee | None:
     """Prove mu of a product without a closed profile by points of it; return None otherwise."""
     stated = node.conclusion
@@ -182,7 +164,6 @@ RAISED_CONVERSIONS: Final[
     "convert/notion-profile": to_profile,
     "convert/notion-rdp": to_rdp,
     "convert/pair-gdp": to_gdp,
-    "convert/pair-zcdp": to_zcdp,
     "group/trade-off": to_group,
 }
 """Theorems whose numbers are raised, or None if the number is exact or no rule is known."""

@@ -156,7 +156,7 @@ class LatticeContour:
         """
         first = self._first(epsilon)[:, None]
         shift = self.cgf[0].real - float(self.s[0].real) * first
-        mass, weight = self._kernel()
+        mass, weight = _kernel(self.s, self.lattice.span)
         kernel = mass - np.exp(epsilon[:, None] - first) * weight
         phase = self.s * first
         scale = np.exp(self.cgf - phase - shift) * self.weights
@@ -184,11 +184,11 @@ class LatticeContour:
         transform of length N is at most 8 u log2 N times the sum of the moduli.
         """
         first, h, count = self._first(epsilon), self.lattice.span, self._count()
-        mass, weight = self._kernel()
+        mass, weight = _kernel(self.s, self.lattice.span)
         place = np.mod(np.rint((first - self.lattice.offset) / h), count).astype(int)
         size = np.exp(self.cgf.real - self.cgf[0].real) * self.weights
         loose = size * self._loose(mass, weight)
-        bound = size * (np.abs(mass - weight) + h * np.abs(weight)) * (1 + 1e-9)
+        bound = size * _largest_bracket(mass, weight, h)
         radius = self.radius + 4 * UNIT_ROUNDOFF * (np.abs(self.cgf) + 8.0)
         slope = self._blur(epsilon) + 4 * UNIT_ROUNDOFF * np.abs(first)
         flat = 4 * UNIT_ROUNDOFF * np.abs(self.cgf[0].real - float(self.s[0].real) * first)
@@ -230,11 +230,6 @@ class LatticeContour:
     def _blur(self, epsilon: Reals) -> Reals:
         """Bound the distance of a total loss to its lattice point."""
         return 16.0 * UNIT_ROUNDOFF * (2 * self.lattice.size + np.abs(epsilon) + self.period)
-
-    def _kernel(self) -> tuple[Complexes, Complexes]:
-        """Return the generating functions of the places from the first on, and of e^{-L} there."""
-        h = self.lattice.span
-        return -1.0 / np.expm1(-self.s * h), -1.0 / np.expm1(-(self.s + 1.0) * h)
 
     def _loose(self, mass: Complexes, weight: Complexes) -> Reals:
         """Bound what the roundings of the bracket add to it."""
@@ -314,17 +309,23 @@ def build_lattice(product: Product, saddle: Saddle, lattice: CommonLattice) -> L
     )
 
 
+def _kernel(s: Complexes, span: float) -> tuple[Complexes, Complexes]:
+    """Return the generating functions of the places from the first on, and of e^{-L} there."""
+    return -1.0 / np.expm1(-s * span), -1.0 / np.expm1(-(s + 1.0) * span)
+
+
+def _largest_bracket(mass: Complexes, weight: Complexes, span: float) -> Reals:
+    """Bound mass - weight + (1 - e^{eps - first}) weight, where the bracket is at most the span."""
+    return np.asarray((np.abs(mass - weight) + span * np.abs(weight)) * (1 + 1e-9))
+
+
 def _without_negligible(
     s: Complexes, cgf: Enclosure, weights: Reals, span: float
 ) -> tuple[Complexes, Complexes, Reals, Reals, float]:
-    """Drop nodes that are negligible together; also return the log of a bound of their terms.
-
-    The bracket of the kernel is at most |mass - weight| + span |weight|.
-    """
+    """Drop nodes that are negligible together; also return the log of a bound of their terms."""
     if s.size <= _FEW:
         return s, cgf.value, cgf.radius, weights, -math.inf
-    mass, weight = -1.0 / np.expm1(-s * span), -1.0 / np.expm1(-(s + 1.0) * span)
-    kernel = (np.abs(mass - weight) + span * np.abs(weight)) * (1 + 1e-9)
+    kernel = _largest_bracket(*_kernel(s, span), span)
     known = np.where(np.isinf(cgf.radius), 0.0, cgf.radius)
     log_size = cgf.value.real + known + np.log(kernel * weights)
     order = np.argsort(log_size)

@@ -34,9 +34,6 @@ _CELLS: Final = 16  # Cells of the first grid.
 _LEAST_VALUES: Final = 8 * _CELLS  # Values of a profile that a proof takes at least.
 _SHARE: Final = 1e-13  # Relative rounding of a comparison.
 _SMALLEST: Final = 1e-18  # Range of orders, at either end.
-# Range of orders less 1, points, and rounds of a search for rho.
-_SEARCHED, _TRIALS, _NARROWED = (1e-3, 1e4), 33, 3
-_ROOM: Final = 1 + Fraction(1, 2**21)  # Relative room of rho.
 
 
 def gdp_witness(pair: DominatingPair[Any], mu: float, squared: Fraction) -> Object:
@@ -131,25 +128,6 @@ def zcdp_witness(pair: DominatingPair[Any], rho: float) -> Object:
         for s in grid.tolist()
     ]
     return {"orders": listed}
-
-
-def tabulated_rho(pair: DominatingPair[Any], rho: Fraction) -> Fraction | None:
-    """Return a rho that the checker's tables prove, at or above the engine's; None without tables.
-
-    Returns:
-        None if none of it is computed from tables.
-    """
-    both = {pair.forward, pair.backward}
-    if not any(map(has_tables, both)) or all(_own(one, 0.0) <= rho for one in both):
-        return None
-    places, most = np.geomspace(*_SEARCHED, _TRIALS), float(rho)
-    for _ in range(_NARROWED):
-        slopes = [max(_cgf(one, s) / (s * (s + 1)) for one in both) for s in places.tolist()]
-        best = int(np.argmax(slopes))
-        most = max(most, slopes[best])
-        ends = places[max(best - 1, 0)], places[min(best + 1, _TRIALS - 1)]
-        places = np.geomspace(*ends, _TRIALS)
-    return Fraction(most) * _ROOM
 
 
 def _require_closed(products: list[Product], values: int) -> None:

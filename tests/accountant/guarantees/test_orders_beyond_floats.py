@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -30,3 +31,11 @@ def test_an_order_beyond_floats(guarantee: Guarantee[Any]) -> None:
         found = guarantee.rdp(order=HUGE)
         assert not math.isnan(found.lower)
         assert found.upper >= guarantee.rdp(order=2).lower
+
+
+def test_an_order_that_floats_do_not_tell_from_one() -> None:
+    """What holds there as well takes nothing away from what holds at the order 2."""
+    alone = RDP(points=((2, Fraction(1, 5)),))
+    near = RDP(points=((1 + Fraction(1, 10**20), Fraction(1, 10)), (2, Fraction(1, 5))))
+    assert near.epsilon(delta=1e-6).upper <= alone.epsilon(delta=1e-6).upper * (1 + 1e-9)
+    assert near.delta(epsilon=1).upper <= alone.delta(epsilon=1).upper * (1 + 1e-9)

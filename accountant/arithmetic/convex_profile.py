@@ -16,6 +16,9 @@ width). Lower both ends of each cell by the larger g of its two cells: the chord
 delta, and so does their lower convex hull, whose corners are again grid points. Lowering a
 height further, or a level stretch up to a point where the height is proved, keeps that true.
 
+Where slopes are known, the corners lie between the points instead, on the tangents (``_tangents``):
+that is a tenth as far below.
+
 Rounding. Masses are differences of slopes and carry its noise, so the result is checked rather
 than analysed. The masses found are changed at two outcomes so that both sum to 1 (``_balanced``):
 what this leaves is below the rounding of a mass. The profile of these masses is then
@@ -62,12 +65,15 @@ class ProfileHalf:
         lower: shape (n,), at or below the profile there.
         upper: shape (n,), at or above it.
         rest: at or below the profile everywhere: what stays however large the loss.
+        slopes: two of shape (n,), or None: s and S with s <= S such that the profile is at or
+            above lower + s (t_k - t) left of each t_k = e^loss and lower - S (t - t_k) right of it.
     """
 
     loss: Reals
     lower: Reals
     upper: Reals
     rest: float = 0.0
+    slopes: tuple[Reals, Reals] | None = None
 
 
 def above(forward: ProfileHalf, backward: ProfileHalf) -> tuple[Atoms, Positions]:
@@ -96,7 +102,8 @@ def above(forward: ProfileHalf, backward: ProfileHalf) -> tuple[Atoms, Positions
 
 def below(forward: ProfileHalf, backward: ProfileHalf) -> tuple[Atoms, Positions]:
     """Return a finite pair whose profile is at most the one between the ends; see ``above``."""
-    wanted = [_lowered(side) for side in (forward, backward)]
+    sides = [_lowered(side) for side in (forward, backward)]
+    wanted = [heights for _, heights in sides]
     middle = min(wanted[0][0], wanted[1][0])
     level = min(heights[1:].max() for heights in wanted)
     if level > middle:  # cells next to t = 1 too wide for the bound on gaps: stay level there
@@ -104,7 +111,7 @@ def below(forward: ProfileHalf, backward: ProfileHalf) -> tuple[Atoms, Positions
         for heights in wanted:
             heights[: 1 + int(np.argmax(heights[1:]))] = level
     wanted = [np.minimum.accumulate(np.insert(heights[1:], 0, middle)) for heights in wanted]
-    return _certified((forward.loss, backward.loss), wanted, -1.0)
+    return _certified((sides[0][0], sides[1][0]), wanted, -1.0)
 
 
 def gaps(loss: Reals, heights: Reals) -> Reals:
@@ -140,18 +147,49 @@ def required_reach(largest: float) -> None:
         )
 
 
-def _lowered(side: ProfileHalf) -> Reals:
-    """Return heights all of whose chords are below the profile.
+def _lowered(side: ProfileHalf) -> tuple[Reals, Reals]:
+    """Return losses and heights all of whose chords are below the profile.
 
     It uses that the slope in t is at least -1 before t = 1.
     """
+    required_reach(float(side.loss.max(initial=0.0)))
+    if side.slopes is not None:
+        loss, raw = _tangents(side.loss, side.lower, *side.slopes)
+        raw[-1] = min(raw[-1], side.rest)
+        return loss, _at_least(raw, side.rest)
     lower = np.maximum.accumulate(side.lower[::-1])[::-1]
     gap = gaps(side.loss, lower)
     noise = np.maximum(side.upper[:-1] - lower[:-1], side.upper[1:] - lower[1:])
     gap = gap * (1 + 1e-9) + 4.0 * noise + 32 * UNIT_ROUNDOFF * lower[:-1]
     raw = lower - np.maximum(np.append(gap, 0.0), np.insert(gap, 0, 0.0))
-    flat = raw < side.rest
-    return np.where(flat | np.append(flat[1:], True), side.rest, raw)
+    return side.loss, _at_least(raw, side.rest)
+
+
+def _at_least(raw: Reals, rest: float) -> Reals:
+    """Return heights raised to the rest, and lowered to it before a raised or the last one."""
+    flat = raw < rest
+    return np.where(flat | np.append(flat[1:], True), rest, raw)
+
+
+def _tangents(loss: Reals, lower: Reals, low: Reals, high: Reals) -> tuple[Reals, Reals]:
+    """Return corners all of whose chords are below the profile, near where tangents meet.
+
+    Statement: let a corner on every cell be at or below both lines of ``slopes`` there. Between two
+        corners the two lines from the point between them are one concave function, as s <= S, and
+        at or below the profile; the chord is below it at both ends, hence everywhere.
+    """
+    width = _widths(loss)
+    fall, rise = high[:-1] * width, low[1:] * width
+    with np.errstate(divide="ignore", invalid="ignore"):  # parallel lines may meet anywhere
+        share = (lower[:-1] - lower[1:] - rise) / (fall - rise)
+    share = np.clip(np.where(np.isfinite(share), share, 0.5), 0.01, 0.99)
+    corner = loss[:-1] + np.log1p(share * np.expm1(np.diff(loss)))
+    after = np.exp(loss[:-1]) * np.expm1(corner - loss[:-1])
+    before = np.exp(corner) * np.expm1(loss[1:] - corner)
+    height = np.minimum(lower[:-1] - high[:-1] * after, lower[1:] + low[1:] * before)
+    height -= 32 * UNIT_ROUNDOFF * (lower[:-1] + high[:-1] * after)
+    ends = np.concatenate([loss[:1], corner, loss[-1:]])
+    return ends, np.concatenate([lower[:1], height, lower[-1:]])
 
 
 def _certified(

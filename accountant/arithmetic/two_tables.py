@@ -137,11 +137,19 @@ class PiecewiseLinear:
 
         Its relative error is ``rounding`` and a few roundings.
         """
+        return self.tangent(epsilon)[0]
+
+    def tangent(self, epsilon: Reals) -> tuple[Reals, Reals]:
+        """Return the profile of the finite losses and by how much it falls there with t.
+
+        Both have a relative error of ``rounding`` and a few roundings.
+        """
         place = np.searchsorted(self.loss, epsilon)
         at = np.minimum(place, self.loss.size - 1)
         gap = np.minimum(epsilon - self.loss[at], 0.0)
         value = self.height[at] - np.exp(self.loss[at]) * np.expm1(gap) * self.beyond[at]
-        return np.asarray(np.where(place < self.loss.size, value, 0.0))
+        inside = place < self.loss.size
+        return np.where(inside, value, 0.0), np.where(inside, self.beyond[at], 0.0)
 
 
 def product_profile(first: Outcomes, second: PiecewiseLinear, epsilon: Reals, sign: float) -> Reals:
@@ -151,18 +159,59 @@ def product_profile(first: Outcomes, second: PiecewiseLinear, epsilon: Reals, si
         underflow takes of Q's masses is multiplied by e^loss.
     """
     found = np.empty(epsilon.shape)
-    relative = sign * (first.rounding + second.rounding + 4.0 * UNIT_ROUNDOFF * first.mass.size)
-    sizes = first.terms + second.loss.size
-    lost = sign * _UNDERFLOW * sizes * math.exp(max(float(second.loss[-1]), 0.0))
+    relative = sign * _relative(first, second)
+    lost = sign * _lost(first, second)
     for index, one in enumerate(epsilon.tolist()):
-        place = one - first.loss
-        if math.isfinite(one):
-            place -= sign * (first.blur + 4.0 * UNIT_ROUNDOFF * (abs(one) + np.abs(first.loss)))
+        place = _places(first, one, sign)
         total = float((first.mass * (second.profile(place) + second.rest)).sum()) + first.rest
         found[index] = total * (1.0 + relative)
         if (place < second.loss[-1]).any():
             found[index] += lost
     return found
+
+
+def product_tangents(
+    first: Outcomes, second: PiecewiseLinear, epsilon: Reals
+) -> tuple[Reals, tuple[Reals, Reals]]:
+    """Return lower ends of a product's profile and slopes of lines there below all of it.
+
+    Statement: with l_i the first losses, Q_i the second pair's slope at y_i >= eps - l_i, and S the
+        sum of p_i e^{-l_i} Q_i, the profile at any t is at least sum_i p_i G(y_i) - S (t - e^eps).
+    Proof: G is at least its tangent at y_i, G(y_i) - Q_i (t e^{-l_i} - e^{y_i}), and
+        e^{y_i} >= e^{eps - l_i}.
+    Rounds: S both ways, see ``ProfileHalf.slopes``.
+    """
+    lower, slope = np.empty(epsilon.shape), np.empty(epsilon.shape)
+    relative, lost = _relative(first, second), _lost(first, second)
+    with np.errstate(under="ignore"):
+        opposite = first.mass * np.exp(-first.loss)
+    for index, one in enumerate(epsilon.tolist()):
+        value, beyond = second.tangent(_places(first, one, -1.0))
+        total = float((first.mass * (value + second.rest)).sum()) + first.rest
+        lower[index] = total * (1.0 - relative) - lost
+        slope[index] = float((opposite * beyond).sum())
+    off = relative + first.blur + 16.0 * UNIT_ROUNDOFF * (float(np.abs(first.loss).max()) + 1.0)
+    spare = lost * math.exp(max(-float(first.loss.min()), 0.0))
+    return lower, (np.maximum(slope * (1.0 - off) - spare, 0.0), slope * (1.0 + off) + spare)
+
+
+def _places(first: Outcomes, epsilon: float, sign: float) -> Reals:
+    """Return the first losses' distances to epsilon, rounded down if sign = 1, up if -1."""
+    place = epsilon - first.loss
+    if math.isfinite(epsilon):
+        place -= sign * (first.blur + 4.0 * UNIT_ROUNDOFF * (abs(epsilon) + np.abs(first.loss)))
+    return np.asarray(place)
+
+
+def _relative(first: Outcomes, second: PiecewiseLinear) -> float:
+    """Return the relative error of a product's profile, apart from underflow."""
+    return first.rounding + second.rounding + 4.0 * UNIT_ROUNDOFF * first.mass.size
+
+
+def _lost(first: Outcomes, second: PiecewiseLinear) -> float:
+    """Bound what underflow takes of it: masses of Q are multiplied by e^loss."""
+    sizes = first.terms + second.loss.size
+    return _UNDERFLOW * sizes * math.exp(max(float(second.loss[-1]), 0.0))
 
 
 def _summed_back(terms: NDArray[Any]) -> NDArray[Any]:

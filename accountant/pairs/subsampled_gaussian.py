@@ -10,6 +10,7 @@ from typing import Any, final
 
 import numpy as np
 
+from accountant.arithmetic import normal_distribution
 from accountant.arithmetic.arrays import distinct
 from accountant.arithmetic.elementary import (
     LONGER,
@@ -21,6 +22,7 @@ from accountant.arithmetic.elementary import (
 from accountant.arithmetic.enclosure import (
     ELEMENTARY_ULPS,
     EXTENDED,
+    UNIT_ROUNDOFF,
     Complexes,
     Enclosure,
     Numbers,
@@ -51,6 +53,8 @@ _BLOCK = 1 << 20  # Terms evaluated at once, to bound memory. Heuristic.
 # it.
 _OFTEN = 0.5
 _LEFT = -math.log(2.0)  # Losses below it have e^l < 1/2. Error bounds depend on it.
+# Where they end, what they cut counts in upper ends only. Heuristic: it is next to nothing.
+_LEAST_SHIFT, _LARGEST_SHIFT = 1e-14 - 1.0, 1e300
 _LIKELY = 0.7  # Log of q e^l from which u is not small. Error bounds depend on it.
 
 
@@ -170,6 +174,34 @@ class SubsampledGaussianPair(CommonSupport, ExactPair):
         mu = math.sqrt(self.mu_squared)
         through = removal_profile if self.removal else addition_profile
         return through(lambda x: gaussian_profile(mu, x), self.sampling_rate, epsilon)
+
+    def beyond(self, epsilon: Reals) -> tuple[Reals, Reals]:
+        """Enclose Q(L > eps) at eps >= 0, by which the profile falls with e^eps.
+
+        Statement: with l = mu z - mu^2/2, the loss is log(1 + q (e^l - 1)) for removal, above eps
+            where l > log(1 + (e^eps - 1)/q), and its negative for addition, above eps where
+            l < log(1 - (1 - e^{-eps})/q).
+        Rounds: both ways, by moving the normal law's argument.
+        """
+        mu, rate = math.sqrt(self.mu_squared), float(self.sampling_rate)
+        with np.errstate(over="ignore"):
+            exact = np.expm1(epsilon if self.removal else -epsilon) / rate
+        shift = np.clip(exact, _LEAST_SHIFT, _LARGEST_SHIFT)
+        log_likely = np.log1p(shift)
+        x = log_likely / mu + 0.5 * mu
+        moved = np.abs(log_likely) + np.abs(shift) / (1.0 + shift)
+        slack = 8 * ELEMENTARY_ULPS * UNIT_ROUNDOFF * (moved / mu + np.abs(x) + mu)
+        digits = 128 * UNIT_ROUNDOFF * (1.0 + x * x + mu * mu)
+        if self.removal:
+            ends = [normal_distribution.ndtr(-x - slack), normal_distribution.ndtr(-x + slack)]
+        else:
+            ends = [
+                float(1 - self.sampling_rate) * normal_distribution.ndtr(one)
+                + rate * normal_distribution.ndtr(one - mu)
+                for one in (x - slack, x + slack)
+            ]
+        low = np.maximum(ends[0] * (1.0 - digits) - 1e-300, 0.0)
+        return np.where(shift == exact, low, 0.0), ends[1] * (1.0 + digits) + 1e-300
 
     def smoothness(self, c: float, moment: Bound) -> Smoothness:
         """Return layers of the tilted loss density."""

@@ -8,8 +8,9 @@ losses are exact but for rounding (corners.py), and a few more can be multiplied
 
 from __future__ import annotations
 
+import contextlib
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import final
 
@@ -18,7 +19,12 @@ import numpy as np
 from accountant.arithmetic.convex_profile import ProfileHalf, above, below
 from accountant.arithmetic.crossing import invert
 from accountant.arithmetic.enclosure import Complexes, Enclosure, Reals, log_down, log_up
-from accountant.arithmetic.two_tables import Outcomes, PiecewiseLinear, product_profile
+from accountant.arithmetic.two_tables import (
+    Outcomes,
+    PiecewiseLinear,
+    product_profile,
+    product_tangents,
+)
 from accountant.bound import Bound
 from accountant.engine.profile import infinite_mass, log_ends, max_loss
 from accountant.errors import EASIER, NotCertified
@@ -35,8 +41,6 @@ _MOST = 6  # Most releases. Heuristic.
 _MANY = 1 << 15  # Most losses of all pairs but one together. Heuristic.
 _MOST_PRODUCTS = 1 << 22  # Most products in a step towards them, to bound memory. Heuristic.
 _FAINT = 1e-60  # Mass below which losses of a product are not told apart. Heuristic: it is added.
-_FINE = 4096  # Losses of a table on either side of 0. Heuristic: brackets are some 1e-5 wide.
-_FINE_OF_TWO = 1024  # The same for a table of two releases. Heuristic: 1e-4 wide, in a second.
 _MOST_NESTED = 4  # Most subsampled Gaussians that are answered by tables of two. Heuristic.
 _SMALL = 1e-60  # A profile from which losses do not matter. Heuristic: the rest is added.
 _FURTHEST = 600.0  # Largest end of a table, nats.
@@ -44,11 +48,34 @@ _FURTHEST = 600.0  # Largest end of a table, nats.
 _CENTRAL = 0.25
 # Shares of the last step at which a table has losses. Heuristic.
 _TOWARDS_END = 0.5 ** np.arange(1.0, 21.0)
+_FEW = 2  # Releases whose tables answer without another table. Soundness does not depend on it.
+_DISTINCT = 1e-9  # Relative distance of neighbouring losses of a table, at least. Heuristic.
+_FOCUSED = 1e-6  # Width of a bracket for which tables are not made again. Heuristic.
 _FEWER = "these are too many to multiply out; use fewer releases, or a coarser grid"
 _LEAST_LEVEL = 1e-40  # Least delta that tables which end at ``_SMALL`` invert. Smaller ones raise.
 # Values of e^{mu^2} / q from which sums over K are slow. Heuristic.
 _ROUGH, _VERY_ROUGH = 100.0, 1e6
 _RARE = 3e3  # Values of all from which three are slower by sums over K than by tables. Heuristic.
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """How many losses tables have, and where they are closest. Heuristic: any give brackets.
+
+    Attributes:
+        fine: losses of a table on either side of 0.
+        fine_of_two: the same for a table of two releases, each of which costs a sum.
+        focus: a loss near which half of them are, or 0.
+    """
+
+    fine: int
+    fine_of_two: int
+    focus: float = 0.0
+
+
+_EVEN, _DRAFT = Grid(4096, 768), Grid(256, 128)  # For every question, and for a first look at one.
+_NESTED = Grid(1280, 448)  # For one question, if there are tables of two.
 
 
 @final
@@ -58,13 +85,25 @@ class ReleasedFew(CommonSupport, ExactPair):
 
     Attributes:
         pairs: at least two, some perhaps equal; the last one has the largest table.
+        grid: of their tables.
     """
 
     pairs: tuple[Pair, ...]
+    grid: Grid = _EVEN
 
     def swapped(self) -> ReleasedFew:
         """Return the product of the swapped pairs."""
-        return ReleasedFew(pairs=tuple(pair.swapped() for pair in self.pairs))
+        return replace(self, pairs=tuple(pair.swapped() for pair in self.pairs))
+
+    def on(self, grid: Grid) -> ReleasedFew:
+        """Return the same product with other tables."""
+        pairs = (one.on(grid) if isinstance(one, ReleasedFew) else one for one in self.pairs)
+        return ReleasedFew(pairs=tuple(pairs), grid=grid)
+
+    def _focused(self, epsilon: float) -> ReleasedFew:
+        """Return the same product with tables for one epsilon."""
+        nested = any(isinstance(pair, ReleasedFew) for pair in self.pairs)
+        return self.on(replace(_NESTED if nested else _EVEN, focus=epsilon))
 
     @property
     def zcdp_bound(self) -> float:
@@ -119,11 +158,22 @@ class ReleasedFew(CommonSupport, ExactPair):
         Source: H_t(P x P' | Q x Q') is a mixture of values of the profile of (P', Q'), see
             arithmetic/two_tables.py, and the product does not depend on the order.
         """
-        lower, upper = (
-            product_profile(_outcomes(self.pairs[:-1], sign), last, epsilon, sign)
-            for last, sign in zip(_tables(self.pairs[-1]), (-1.0, 1.0), strict=True)
-        )
-        return np.maximum(lower, 0.0), np.minimum(upper, 1.0)
+        lower = product_profile(*self._parts(-1.0), epsilon, -1.0)
+        return np.maximum(lower, 0.0), self.above_at(epsilon)
+
+    def above_at(self, epsilon: Reals) -> Reals:
+        """Return upper ends of the profile."""
+        return np.minimum(product_profile(*self._parts(1.0), epsilon, 1.0), 1.0)
+
+    def half(self, loss: Reals) -> ProfileHalf:
+        """Return the profile at losses from 0, with slopes of the tables below."""
+        lower, slopes = product_tangents(*self._parts(-1.0), loss)
+        return ProfileHalf(loss, lower, self.above_at(loss), slopes=slopes)
+
+    def _parts(self, sign: float) -> tuple[Outcomes, PiecewiseLinear]:
+        """Return the outcomes of all but one and the table of that, below if ``sign`` is -1."""
+        last = _tables(self.pairs[-1], self.grid)[int(sign > 0)]
+        return _outcomes(self.pairs[:-1], sign, self.grid), last
 
     def delta(self, epsilon: float) -> Bound:
         """Bracket delta at one epsilon of either sign."""
@@ -132,7 +182,11 @@ class ReleasedFew(CommonSupport, ExactPair):
             gap = -math.expm1(epsilon)
             low, high = ((gap + t * end) for end in (other.lower, other.upper))
             return Bound(max(low * (1 - 1e-15), 0.0), min(high * (1 + 1e-15), 1.0))
-        lower, upper = self.profile(np.array([epsilon]))
+        point = np.array([epsilon])
+        try:
+            lower, upper = self._focused(epsilon).profile(point)
+        except NotCertified:  # losses too close to each other for rounding
+            lower, upper = self.profile(point)
         return Bound(float(lower[0]), float(upper[0]))
 
     def epsilon(self, delta: float | Bound) -> Bound:
@@ -141,17 +195,15 @@ class ReleasedFew(CommonSupport, ExactPair):
         Raises:
             NotCertified: delta is smaller than what the tables resolve.
         """
-        level, end = Bound.of(delta), self.end
-        if not (level.lower >= _LEAST_LEVEL and self.delta(end).upper <= level.lower):
-            raise NotCertified(
-                f"epsilon of two samples is not resolved at delta = {level.lower:.3g}; {EASIER}"
-            )
-        target = log_down(np.array(level.lower)).item(), log_up(np.array(level.upper)).item()
-        ends = partial(log_ends, self, Bound.exactly(0.0))  # no part of delta is set aside
-        start = self._guess(level.lower)
-        return invert(ends, target, start, 0.1 * start, math.inf)
+        level = Bound.of(delta)
+        first = _inverted(self.on(_DRAFT), level)
+        if first.relative_width <= _FOCUSED or not first.upper < self.end:
+            return first
+        with contextlib.suppress(NotCertified):  # as above
+            return first.meet(_inverted(self._focused(first.upper), level))
+        return first
 
-    def _guess(self, delta: float) -> float:
+    def guess(self, delta: float) -> float:
         """Estimate an epsilon for a delta above 0.
 
         Heuristic: it only saves steps of the search.
@@ -159,6 +211,19 @@ class ReleasedFew(CommonSupport, ExactPair):
         grid = self.end * np.geomspace(1e-12, 1.0, 97)
         small = np.flatnonzero(self.profile(grid)[1] <= delta)
         return float(grid[small[0]])
+
+
+def _inverted(pair: ReleasedFew, level: Bound) -> Bound:
+    """Bracket epsilon by tables on the grid."""
+    end = pair.end
+    if not (level.lower >= _LEAST_LEVEL and pair.above_at(np.array([end]))[0] <= level.lower):
+        raise NotCertified(
+            f"epsilon of two samples is not resolved at delta = {level.lower:.3g}; {EASIER}"
+        )
+    target = log_down(np.array(level.lower)).item(), log_up(np.array(level.upper)).item()
+    ends = partial(log_ends, pair, Bound.exactly(0.0))  # no part of delta is set aside
+    start = pair.guess(level.lower)
+    return invert(ends, target, start, 0.1 * start, math.inf)
 
 
 def released_few(product: Product) -> ReleasedFew | None:
@@ -175,13 +240,16 @@ def released_few(product: Product) -> ReleasedFew | None:
         return None
     if not all(_is_known(pair) for pair in pairs):
         return None
+    gaussian = all(isinstance(pair, SubsampledGaussianPair) for pair in pairs)
+    if gaussian and len(pairs) > _FEW:
+        return _nested(pairs) if len(pairs) <= _MOST_NESTED and min(rough) >= _RARE else None
     try:
-        sizes = [_tables(pair)[1].loss.size for pair in pairs]
+        sizes = [_tables(pair, _EVEN)[1].loss.size for pair in pairs]
         pairs = [pairs[k] for k in sorted(range(len(pairs)), key=lambda k: sizes[k])]
         for sign in (-1.0, 1.0):
-            _outcomes(tuple(pairs[:-1]), sign)
+            _outcomes(tuple(pairs[:-1]), sign, _EVEN)
     except NotCertified:  # losses too large for tables, or too many
-        return _nested(pairs) if min(rough) >= _RARE else None
+        return None
     return ReleasedFew(pairs=tuple(pairs))
 
 
@@ -190,17 +258,14 @@ def _nested(pairs: list[Pair]) -> ReleasedFew | None:
 
     A table of two is made from the tables of each, as that of any pair with a known profile.
     """
-    few = 2 < len(pairs) <= _MOST_NESTED
-    if not few or not all(isinstance(pair, SubsampledGaussianPair) for pair in pairs):
-        return None
-    two, rest = ReleasedFew(pairs=tuple(pairs[:2])), tuple(pairs[2:])
+    two, rest = ReleasedFew(pairs=tuple(pairs[:_FEW])), tuple(pairs[_FEW:])
     other = rest[0] if len(rest) == 1 else ReleasedFew(pairs=rest)
-    try:
-        for pair in (two, other):
-            _tables(pair)
-    except NotCertified:
-        return None
-    return ReleasedFew(pairs=(two, other))
+    found = ReleasedFew(pairs=(two, other))
+    with contextlib.suppress(NotCertified):  # losses too large for tables
+        for pair in found.on(_DRAFT).pairs:
+            _tables(pair, _DRAFT)
+        return found
+    return None
 
 
 def _roughness(pair: Pair) -> float:
@@ -254,9 +319,9 @@ def _end(pair: Pair) -> float:
 
 
 @lru_cache(maxsize=32)
-def _outcomes(pairs: tuple[Pair, ...], sign: float) -> Outcomes:
+def _outcomes(pairs: tuple[Pair, ...], sign: float, grid: Grid) -> Outcomes:
     """Return the losses and masses of a product below if ``sign`` is -1, else of one above."""
-    total, *others = (_tables(pair)[int(sign > 0)].outcomes for pair in pairs)
+    total, *others = (_tables(pair, grid)[int(sign > 0)].outcomes for pair in pairs)
     for one in others:
         few = total.leading(_FAINT, sign), one.leading(_FAINT, sign)
         if few[0].loss.size * few[1].loss.size > _MOST_PRODUCTS:
@@ -268,7 +333,7 @@ def _outcomes(pairs: tuple[Pair, ...], sign: float) -> Outcomes:
 
 
 @lru_cache(maxsize=32)
-def _tables(pair: Pair) -> tuple[PiecewiseLinear, PiecewiseLinear]:
+def _tables(pair: Pair, grid: Grid) -> tuple[PiecewiseLinear, PiecewiseLinear]:
     """Return a finite pair below and one above.
 
     Their losses are closest where the profile bends most.
@@ -278,31 +343,49 @@ def _tables(pair: Pair) -> tuple[PiecewiseLinear, PiecewiseLinear]:
     exact = pair.above(1) if isinstance(pair, SubsampledPair) and pair.is_exact else None
     if isinstance(exact, AtomicPair):
         return PiecewiseLinear.of(exact.atoms), PiecewiseLinear.of(exact.atoms)
-    sides = []
-    for one in (pair, pair.swapped()):
-        found = one.profile(np.zeros(1))
-        if found is None:
-            raise AssertionError("only called for pairs with a closed profile")
-        corners = one.corners if isinstance(one, SubsampledPair) else None
-        if corners is not None:
-            loss = cornered(corners, min(_end(one), _FURTHEST))
-        else:
-            fine = _FINE_OF_TWO if isinstance(one, ReleasedFew) else _FINE
-            loss = _losses(_end(one), float(found[1][0]), fine)
-        ends = one.profile(loss)
-        if ends is None:
-            raise AssertionError("it had a profile at 0")
-        sides.append(ProfileHalf(loss, *ends))
+    sides = [_half(one, grid) for one in (pair, pair.swapped())]
     return PiecewiseLinear.of(below(*sides)[0]), PiecewiseLinear.of(above(*sides)[0])
 
 
-def _losses(end: float, total_variation: float, fine: int) -> Reals:
+def _half(pair: Pair, grid: Grid) -> ProfileHalf:
+    """Return one half of a profile at losses that suit it, with slopes if they are known."""
+    corners = pair.corners if isinstance(pair, SubsampledPair) else None
+    if corners is not None:
+        loss = cornered(corners, min(_end(pair), _FURTHEST))
+    else:
+        variation = float(_known_profile(pair, np.zeros(1))[1][0])
+        loss = _losses(_end(pair), variation, grid, two=isinstance(pair, ReleasedFew))
+    if isinstance(pair, ReleasedFew):
+        return pair.half(loss)
+    slopes = pair.beyond(loss) if isinstance(pair, SubsampledGaussianPair) else None
+    return ProfileHalf(loss, *_known_profile(pair, loss), slopes=slopes)
+
+
+def _known_profile(pair: Pair, loss: Reals) -> tuple[Reals, Reals]:
+    """Return both ends of a closed profile."""
+    found = pair.profile(loss)
+    if found is None:
+        raise AssertionError("only called for pairs with a closed profile")
+    return found
+
+
+def _losses(end: float, total_variation: float, grid: Grid, *, two: bool) -> Reals:
     """Return losses from 0 to the end, even next to 0 and geometric beyond the total variation.
 
-    They get closer next to the end, as the largest loss may have a mass of its own.
+    They get closer next to the end, as the largest loss may have a mass of its own. Half of them
+    are around the focus in the same way: what the other pairs lose is a total variation or so.
     """
+    fine = grid.fine_of_two if two else grid.fine
+    focused = 0.0 < grid.focus < end
     scale = min(max(_CENTRAL * total_variation, 1e-12 * end), end)
-    steps = math.asinh(end / scale) / fine
-    loss = scale * np.sinh(steps * np.arange(fine + 1.0))
+    count = fine // 2 if focused else fine
+    loss = scale * np.sinh(math.asinh(end / scale) / count * np.arange(count + 1.0))
     last = end - loss[-2]
-    return np.concatenate([[0.0], loss[1:-1], end - last * _TOWARDS_END, [end]])
+    loss = np.concatenate([[0.0], loss[1:-1], end - last * _TOWARDS_END, [end]])
+    if not focused:
+        return loss
+    ends = np.arcsinh(np.array([-grid.focus, end - grid.focus]) / scale)
+    near = grid.focus + scale * np.sinh(np.linspace(ends[0], ends[1], fine - count + 2)[1:-1])
+    loss = np.sort(np.concatenate([loss, near]))
+    apart = np.diff(loss) > _DISTINCT * loss[1:]
+    return np.asarray(loss[np.append(apart, True)])

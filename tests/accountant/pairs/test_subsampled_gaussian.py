@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import flint
+import mpmath
 import numpy as np
 import pytest
 
@@ -124,6 +125,30 @@ def test_longer_floats_give_more_digits(
 def repr_exact(value: np.longdouble) -> str:
     """As many digits as a long double has."""
     return np.format_float_scientific(value, precision=40, unique=False)
+
+
+@pytest.mark.parametrize("removal", [True, False])
+@pytest.mark.parametrize("mu", [0.01, 1.0, 8.0])
+@pytest.mark.parametrize("rate", [Fraction(1, 10**9), Fraction(1, 50), Fraction(99, 100)])
+def test_mass_beyond_a_loss(*, removal: bool, mu: float, rate: Fraction) -> None:
+    """Against the normal law at 50 digits, up to the largest loss of an addition."""
+    pair = SubsampledGaussianPair(mu_squared=Fraction(mu) ** 2, sampling_rate=rate, removal=removal)
+    top = min(pair.max_loss, 600.0)
+    at = np.append(top * np.geomspace(1e-15, 1 - 1e-15, 30), [0.0, top])
+    low, high = pair.beyond(at)
+    with mpmath.workdps(50):
+        m, q = mpmath.mpf(mu), mpmath.mpf(rate.numerator) / rate.denominator
+        for epsilon, least, most in zip(at.tolist(), low.tolist(), high.tolist(), strict=True):
+            sign = 1 if removal else -1
+            likely = 1 + mpmath.expm1(sign * mpmath.mpf(epsilon)) / q
+            if likely <= 0:
+                assert least == 0.0
+                continue
+            x = mpmath.log(likely) / m + m / 2
+            mixed = (1 - q) * mpmath.ncdf(x) + q * mpmath.ncdf(x - m)
+            true = mpmath.ncdf(-x) if removal else mixed
+            assert least <= true <= most
+            assert epsilon > 0.9 * top or most - least <= 1e-10 * true + 1e-299
 
 
 def test_refined_pairs_are_others_and_mixtures_of_them_the_same() -> None:

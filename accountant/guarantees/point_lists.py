@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import pairwise
@@ -61,12 +62,18 @@ def lower_hull(points: Sequence[tuple[Fraction, Fraction]]) -> Points:
     return tuple(hull)
 
 
+def _first(point: tuple[Fraction, Fraction]) -> Fraction:
+    """Return the place of a vertex."""
+    return point[0]
+
+
 def value_at(curve: Points, place: Fraction) -> Fraction:
     """Return a falling curve's value between its vertices, its last value after them."""
-    for (left, high), (right, low) in pairwise(curve):
-        if place <= right:
-            return high + (low - high) * (place - left) / (right - left)
-    return curve[-1][1]
+    after = bisect_left(curve, place, key=_first)
+    if after in (0, len(curve)):
+        return curve[0 if after == 0 else -1][1]
+    (left, high), (right, low) = curve[after - 1], curve[after]
+    return high + (low - high) * (place - left) / (right - left)
 
 
 def chained(inner: Points, outer: Points) -> Points:
@@ -77,9 +84,9 @@ def chained(inner: Points, outer: Points) -> Points:
     # Where the inner power passes a vertex of the outer curve a new vertex appears.
     places = {type_i for type_i, _ in inner}
     for (left, high), (right, low) in pairwise(inner):
-        for vertex, _ in outer:
-            if low < 1 - vertex < high:
-                places.add(left + (high - (1 - vertex)) * (right - left) / (high - low))
+        first = bisect_right(outer, 1 - high, key=_first)
+        for vertex, _ in outer[first : bisect_left(outer, 1 - low, key=_first)]:
+            places.add(left + (high - (1 - vertex)) * (right - left) / (high - low))
     points = [(place, value_at(outer, 1 - value_at(inner, place))) for place in places]
     return shortened([*points, (Fraction(1), Fraction(0))])
 

@@ -190,13 +190,13 @@ def _clampable(kind: Kind) -> Kind:
     """Return a kind of noise whose outputs may be moved into a public range."""
 
     def build(given: ReleaseParameters) -> Mechanism[Relation]:
-        made = kind.build(given)
-        if "lower" not in given.values:
-            return made
-        return Clamped(made, lower=given.values["lower"], upper=given.values["upper"])
+        own = {name: value for name, value in given.values.items() if name not in ends}
+        made = kind.build(dataclasses.replace(given, values=own))
+        public = {name: value for name, value in given.values.items() if name in ends}
+        return Clamped(made, **public) if public else made
 
-    ends = (("lower", "upper"),)
-    return dataclasses.replace(kind, additions=(*kind.additions, ends), build=build)
+    ends = ("lower", "upper")
+    return dataclasses.replace(kind, additions=(*kind.additions, (ends,)), build=build)
 
 
 _NOISE: Mapping[str, Kind] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from fractions import Fraction
 
@@ -152,9 +153,12 @@ def test_groups_are_protected_part_by_part() -> None:
     """Four records: mu is four times as large, for every part alike."""
     text = NOISE + "count = 9"
 
-    assert guarantee(text, head="delta = 1e-6\nprotect = 4") == GDP(mu=6)
-    with pytest.raises(InputError, match="group"):
-        guarantee(NOISE + BATCHES, head="delta = 1e-6\nprotect = 4")
+    four = "delta = 1e-6\nprotect = 4"
+    assert guarantee(text, head=four) == GDP(mu=6)
+    coin = COIN + 'table = [["3/4", "1/4"], ["1/4", "3/4"]]\n'
+    for sampling, once in (("", 3.0), ('sampling = { scheme = "poisson", rate = 0.5 }\n', 2.0)):
+        found = guarantee(coin + sampling, head=four).epsilon(delta=1e-9).upper
+        assert found == pytest.approx(4 * math.log(once), abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -239,6 +243,9 @@ def test_clamped_noise_costs_what_noise_costs() -> None:
     clamped = guarantee(plain + "lower = 0\nupper = 1\n")
     assert clamped.epsilon(delta=1e-6) == guarantee(plain).epsilon(delta=1e-6)
     assert "clamping to [0, 1]" in clamped.derivation.explain()
+    staircase = 'mechanism = "staircase"\nepsilon = 1\nsensitivity = 2\n'
+    inside = guarantee(staircase + "lower = 0\nupper = 9\n")
+    assert inside.epsilon(delta=1e-6) == guarantee(staircase).epsilon(delta=1e-6)
     with pytest.raises(InputError, match="upper"):
         pipeline(plain + "lower = 0\n")
     with pytest.raises(InputError, match="in order"):

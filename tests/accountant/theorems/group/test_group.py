@@ -23,7 +23,7 @@ from accountant.guarantees.trade_off import TradeOff
 from accountant.guarantees.zcdp import ZCDP
 from accountant.pairs.discrete_gaussian import DiscreteGaussianPair
 from accountant.pairs.discrete_laplace import DiscreteLaplacePair
-from accountant.pairs.finite import FinitePair
+from accountant.pairs.finite_hull import smallest_pair_above
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.laplace import LaplacePair
 from accountant.pairs.logistic import LogisticPair
@@ -35,6 +35,7 @@ from accountant.sampling.without_replacement import WithoutReplacement
 from accountant.theorems.composition.compose import compose, self_compose
 from accountant.theorems.composition.parallel import parallel_compose
 from accountant.theorems.group.group import group
+from accountant.theorems.group.pair import group_pair
 from accountant.theorems.group.rdp import group_rdp
 from accountant.theorems.group.trade_off import group_trade_off
 from accountant.theorems.subsampling.poisson import subsample_poisson
@@ -190,14 +191,40 @@ def test_shifts_of_log_concave_noise(pair: Pair, shifted: Pair) -> None:
     assert result == DominatingPair(forward=Product.of(shifted))
 
 
-def test_other_products_are_refused() -> None:
-    """A product of Laplace pairs, or any other pair, has no theorem here."""
-    laplace = Product.of(LaplacePair(epsilon=Fraction(1)))
-    half = Fraction(1, 2)
-    skewed = FinitePair(p=(half, half), q=(Fraction(1, 8), Fraction(7, 8)))
-    for product in (laplace.times(2), Product.of(skewed)):
-        with pytest.raises(NotImplied, match="group each part and compose"):
-            group(DominatingPair(forward=product), size=2)
+@settings(max_examples=4)
+@given(WEIGHTS, WEIGHTS, WEIGHTS)
+def test_chains_of_other_pairs(p: list[Fraction], s: list[Fraction], q: list[Fraction]) -> None:
+    """The ends of a chain are as close as the group of a pair above its steps says."""
+    laws = [tuple(x / sum(law) for x in law) for law in (p, s, q)]
+    steps = [(laws[a], laws[b]) for a, b in ((0, 1), (1, 0), (1, 2), (2, 1))]
+    above = Product.of(smallest_pair_above(steps))
+    found = group(DominatingPair(forward=above, backward=above), size=2)
+
+    assert isinstance(found, TradeOff)
+    ends = [(float(x), float(y)) for x, y in zip(laws[0], laws[2], strict=True)]
+    for epsilon in (0.0, 0.5, 2.0, 5.0):
+        truth = sum(max(x - math.exp(epsilon) * y, 0.0) for x, y in ends)
+        assert found.delta(epsilon=epsilon).upper >= truth - 1e-12
+
+
+def test_groups_of_a_composition_are_nearly_the_longer_shifts() -> None:
+    """Two Laplace releases, each moved three times as far, are below the bound by some percent."""
+    twice = DominatingPair(forward=Product.of(LaplacePair(epsilon=Fraction(1, 4))).times(2))
+    found = group(twice, size=3).epsilon(delta=1e-6).upper
+    longer = DominatingPair(forward=Product.of(LaplacePair(epsilon=Fraction(3, 4))).times(2))
+    truth = longer.epsilon(delta=1e-6).lower
+
+    assert truth <= found <= 1.02 * truth
+    assert group(twice, size=1) == twice
+    with pytest.raises(NotImplied, match="at most 1000"):
+        group(twice, size=1001)
+
+
+def test_pairs_without_a_shift_are_refused_by_the_theorem_on_shifts() -> None:
+    """What it takes is one shift of noise, the same in both directions."""
+    twice = DominatingPair(forward=Product.of(LaplacePair(epsilon=Fraction(1))).times(2))
+    with pytest.raises(NotImplied, match="group each part and compose"):
+        group_pair(twice, size=2)
 
 
 def test_bad_sizes_are_refused() -> None:

@@ -367,7 +367,7 @@ def most_runs(runs: RunLaw, mass: Reals, left: Reals) -> Reals:
     low, less = left * (1 - _SUM_ERROR), mass * (1 - _SUM_ERROR)
     high = np.clip(1.0 - less + _ULP, 0.0, 1.0)
     ends = 0.5 * (runs.mean + runs.derivative(high)) * (1 + LAW_ERROR)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         direct = (1.0 - runs.pgf(low) * (1 - LAW_ERROR)) / less
     return np.asarray(np.minimum(ends, direct) * (1 + _SUM_ERROR))
 

@@ -71,11 +71,11 @@ def compare(
         step.budget.spend(corners_work(pair) + price * (len(pair.p) + 1))
         for t, allowed in pair.corners():
             left = allowed - missed * min(t, Fraction(1))
+            if left < max(1 - t, Fraction(0)):
+                raise RefusedError(f"the profile at ratio {show(t)} has no room for what is missed")
             for table in tables:
                 bound = partial(_profile, table, t)
                 require_at_most(bound, partial(ball, left), f"the profile at ratio {show(t)}")
-        if pair.infinite < missed:
-            raise RefusedError("the infinite mass is below what is missed")
 
 
 def _any_way(threshold: Fraction, query: Fraction) -> list[Line]:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from accountant.guarantees.gdp import GDP
+from accountant.run_counts.fixed import FixedRuns
 from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
 from accountant.selection.finite_base import Outcomes
 from accountant.selection.threshold_lines import Lines, _Sums, least_runs, most_runs
@@ -89,6 +90,15 @@ def test_means_of_runs_are_enclosed() -> None:
     assert (low <= true).all()
     assert (true <= high).all()
     assert (high - low <= 1e-5 * true).all()
+
+
+def test_means_of_runs_at_masses_next_to_none() -> None:
+    """At masses without digits the bound is the mean number of runs, and nothing overflows."""
+    least = np.array([0.0, 5e-324, 2e-323, 1e-321, 1e-310])
+    high = most_runs(FixedRuns(count=2), least, np.ones(5))
+
+    assert (high >= 2.0).all()
+    assert (high < 2.0 + 1e-9).all()
 
 
 def test_brackets_beside_a_gaussian_are_narrow() -> None:

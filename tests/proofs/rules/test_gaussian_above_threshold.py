@@ -72,6 +72,14 @@ def without_infinite(pair: FinitePair) -> FinitePair:
     return FinitePair(p=pair.p, q=tuple(q))
 
 
+def without_missing(pair: FinitePair) -> FinitePair:
+    """The pair with its loss of minus infinity made finite."""
+    little, middle = Fraction(1, 2**120), len(pair.p) // 2
+    p = [*pair.p[:-1], little]
+    p[middle] -= little
+    return FinitePair(p=tuple(p), q=pair.q)
+
+
 CASES = [
     compared({}, ""),
     compared({"query_sigma": "17"}, ""),
@@ -92,7 +100,13 @@ CASES = [
         RULE,
         pairs([written(without_infinite(found()[0]))]),
         witness={**given(), "query_sigma": "20"},
-        why="infinite",
+        why="what is missed",
+    ),
+    Case(
+        RULE,
+        pairs([written(without_missing(found()[0]))]),
+        witness={**given(), "query_sigma": "20"},
+        why="what is missed",
     ),
     risen(1, {}, ""),
     risen(-1, {}, "profile at ratio"),

@@ -23,6 +23,7 @@ from dpproof.commands.ledger import exact, ledger
 
 HOLDS, DOES_NOT_HOLD, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 OUT = click.Path(dir_okay=False, writable=True)
+POSITIVE = click.FloatRange(min=0.0, min_open=True)
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 
 
@@ -41,10 +42,15 @@ def commands(context: click.Context) -> None:
 @commands.command()
 @click.argument("file")
 @click.option("--certify", "out", type=OUT, help="Also write a certificate of the total.")
+@click.option("--seconds", type=POSITIVE, help="Then say what is known, and name what is not.")
 @JSON
-def budget(file: str, *, out: str | None, as_json: bool) -> int:
-    """What the pipeline in FILE costs, stage by stage and in total."""
-    from dpproof.commands.budget import spend  # noqa: PLC0415  # as above
+def budget(file: str, *, out: str | None, seconds: float | None, as_json: bool) -> int:
+    """What the pipeline in FILE costs, stage by stage and in total.
+
+    Epsilon of the total comes first. When the time is up, or at Ctrl-C, it is shown with whatever
+    else is known by then; without it there is no answer.
+    """
+    from dpproof.commands.budget import pieces, spend  # noqa: PLC0415  # as above
     from dpproof.pipeline import parse  # noqa: PLC0415  # --help should not wait for the engine
     from dpproof.progress import progress  # noqa: PLC0415  # as above
     from dpproof.reports import answers  # noqa: PLC0415  # --help should not wait for the engine
@@ -52,9 +58,9 @@ def budget(file: str, *, out: str | None, as_json: bool) -> int:
     _require_other(out, file)
     pipeline = parse.load(file)
     warn(pipeline.delta)
-    with progress(len(pipeline.stages) + 1) as step:
-        spent = spend(pipeline, step)
-    if out is not None:
+    with progress(pieces(pipeline)) as step:
+        spent = spend(pipeline, step, seconds)
+    if out is not None and not spent.interrupted:
         from dpproof.commands.certify import write  # noqa: PLC0415  # as above
 
         write(pipeline, out)
@@ -66,6 +72,8 @@ def budget(file: str, *, out: str | None, as_json: bool) -> int:
         from dpproof.reports.table import show  # noqa: PLC0415  # not needed for JSON
 
         show(spent, Console())
+    if spent.interrupted:
+        return INTERRUPTED
     return DOES_NOT_HOLD if spent.within_budget is False else HOLDS
 
 

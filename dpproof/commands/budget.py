@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import final
+from functools import partial
+from typing import Any, final
 
 from accountant.arithmetic.enclosure import float_down
 from accountant.bound import Bound
@@ -15,8 +16,9 @@ from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.guarantee import Guarantee
 from accountant.relation import Relation
 from accountant.theorems.composition.compose import compose
-from dpproof.errors import placed
+from dpproof.errors import InputError, placed
 from dpproof.pipeline.pipeline import Pipeline, Stage
+from dpproof.time_limit import ended_in_time
 
 FALSE_POSITIVE_RATES = (Fraction(1, 100), Fraction(1, 1000))
 SHARE_ORDER = 2
@@ -66,6 +68,8 @@ class Budget:
         advantage: largest advantage of any attack on one record.
         true_positive_rates: largest power of any attack at some false-positive rates.
         derivation: what the total follows from.
+        missing: names of what was not computed in time, whose brackets are the widest.
+        interrupted: whether that was because somebody interrupted it.
     """
 
     pipeline: Pipeline
@@ -75,6 +79,8 @@ class Budget:
     advantage: Bound
     true_positive_rates: tuple[tuple[Fraction, Bound], ...]
     derivation: Derivation
+    missing: tuple[str, ...] = ()
+    interrupted: bool = False
 
     @property
     def within_budget(self) -> bool | None:
@@ -83,46 +89,146 @@ class Budget:
         return None if allowed is None else self.epsilon.upper <= allowed
 
 
-def spend(pipeline: Pipeline, step: Step = lambda _: None) -> Budget:
-    """Everything there is to say about the cost of a pipeline.
+def spend(pipeline: Pipeline, step: Step = lambda _: None, seconds: float | None = None) -> Budget:
+    """Everything there is to say about the cost of a pipeline, epsilon first.
 
     Args:
         pipeline: what runs.
         step: told what is being computed, before it is.
+        seconds: after which, or when interrupted, what is not known yet is left open and named.
     Raises:
-        InputError: a stage or the whole is refused by the accountant; one line.
+        InputError: a stage or the whole is refused by the accountant, or epsilon is not known in
+            time; one line.
     """
-    guarantees, alone, once = [], [], []
-    for stage in pipeline.stages:
-        step(stage.name)
-        with placed(stage.place):
-            guarantees.append(stage.guarantee(pipeline.relation))
-            alone.append(guarantees[-1].epsilon(delta=pipeline.delta))
-            once.append(_one_run(stage, pipeline))
-    step("total")
-    with placed(pipeline.file):
-        whole = total(guarantees)
-        epsilon = alone[0] if len(alone) == 1 else whole.epsilon(delta=pipeline.delta)
-        shares = _shares(guarantees)
+    found = _Found(pipeline, step)
+    interrupted = False
+    try:
+        ended_in_time(seconds, found.everything)
+    except KeyboardInterrupt:
+        if found.epsilon is None:
+            raise
+        interrupted = True
+    if found.epsilon is None:
+        raise InputError(
+            f"{pipeline.file}: epsilon of everything together is not known after {seconds:g} "
+            "seconds; give more of them, or ask for fewer stages"
+        )
+    return found.budget(interrupted=interrupted)
+
+
+def pieces(pipeline: Pipeline) -> int:
+    """How many pieces of work ``spend`` names: what holds, its total, and what follows."""
+    runs = sum(stage.runs is not None for stage in pipeline.stages)
+    return 2 * len(pipeline.stages) + runs + len(FALSE_POSITIVE_RATES) + 4
+
+
+@final
+class _Found:
+    """What is known of a pipeline's cost, while it is computed."""
+
+    def __init__(self, pipeline: Pipeline, step: Step) -> None:
+        self._pipeline, self._step = pipeline, step
+        self._guarantees: list[Guarantee[Relation]] = []
+        self._rows: dict[str, Any] = {}
+        self.epsilon: Bound | None = None
+
+    def everything(self) -> None:
+        """Compute epsilon of the total, and then the rest."""
+        for stage in self._pipeline.stages:
+            self._step(stage.name)
+            with placed(stage.place):
+                self._guarantees.append(stage.guarantee(self._pipeline.relation))
+        self._step("total")
+        with placed(self._pipeline.file):
+            self._whole = total(self._guarantees)
+        self.epsilon = self._total()
+        cost = f"ε is at most {self.epsilon.upper!r}"
+        for name, (place, question, _) in self._questions().items():
+            self._step(f"{cost}; {name}")
+            with placed(place):
+                self._rows[name] = question()
+
+    def budget(self, *, interrupted: bool) -> Budget:
+        """Return what is known, and the widest brackets of what is not."""
+        questions = self._questions()
+        rows = {name: self._rows.get(name, nothing) for name, (_, _, nothing) in questions.items()}
+        stages = zip(self._pipeline.stages, self._guarantees, rows["shares"], strict=True)
         return Budget(
-            pipeline=pipeline,
+            pipeline=self._pipeline,
             stages=tuple(
-                StageCost(stage=stage, guarantee=guarantee, epsilon=cost, one_run=run, share=share)
-                for stage, guarantee, cost, run, share in zip(
-                    pipeline.stages, guarantees, alone, once, shares, strict=True
+                StageCost(
+                    stage=stage,
+                    guarantee=guarantee,
+                    epsilon=rows[_alone(stage)],
+                    one_run=rows.get(_run(stage)),
+                    share=share,
                 )
+                for stage, guarantee, share in stages
             ),
-            epsilon=epsilon,
-            mu=_or_nothing(lambda: whole.gdp(smallest_delta=pipeline.delta), Bound(0.0, math.inf)),
-            advantage=_or_nothing(whole.advantage, Bound(0.0, 1.0)),
-            true_positive_rates=tuple((rate, _power(whole, rate)) for rate in FALSE_POSITIVE_RATES),
-            derivation=whole.derivation,
+            epsilon=self._known(),
+            mu=rows["μ"],
+            advantage=rows["advantage"],
+            true_positive_rates=tuple(
+                (rate, rows[_detected(rate)]) for rate in FALSE_POSITIVE_RATES
+            ),
+            derivation=self._whole.derivation,
+            missing=tuple(name for name in questions if name not in self._rows),
+            interrupted=interrupted,
         )
 
+    def _total(self) -> Bound:
+        """Return epsilon of everything; what refuses it is the stage that is refused alone."""
+        try:
+            with placed(self._pipeline.file):
+                return self._whole.epsilon(delta=self._pipeline.delta)
+        except InputError:
+            for stage, guarantee in zip(self._pipeline.stages, self._guarantees, strict=True):
+                with placed(stage.place):
+                    guarantee.epsilon(delta=self._pipeline.delta)
+            raise
 
-def _one_run(stage: Stage, pipeline: Pipeline) -> Bound | None:
-    if stage.runs is None:
-        return None
+    def _known(self) -> Bound:
+        if self.epsilon is None:
+            raise ValueError("epsilon is asked for before it is known")
+        return self.epsilon
+
+    def _questions(self) -> dict[str, tuple[str, Callable[[], Any], Any]]:
+        """Return what follows epsilon: its place, how it is answered, and what holds anyhow."""
+        pipeline, whole, single = self._pipeline, self._whole, len(self._guarantees) == 1
+        delta, most = pipeline.delta, Bound(0.0, self._known().upper)  # no part costs more
+        asked: dict[str, tuple[str, Callable[[], Any], Any]] = {}
+        for stage, guarantee in zip(pipeline.stages, self._guarantees, strict=True):
+            alone = partial(guarantee.epsilon, delta=delta)
+            asked[_alone(stage)] = (stage.place, self._known if single else alone, most)
+            if stage.runs is not None:
+                unknown = Bound(0.0, math.inf)
+                asked[_run(stage)] = (stage.place, partial(_one_run, stage, pipeline), unknown)
+        nothing: list[None] = [None] * len(self._guarantees)
+        asked["shares"] = (pipeline.file, lambda: _shares(self._guarantees), nothing)
+        chance = Bound(0.0, 1.0)
+        advantage = partial(_or_nothing, whole.advantage, chance)
+        asked["advantage"] = (pipeline.file, advantage, chance)
+        for rate in FALSE_POSITIVE_RATES:
+            missed = Bound(float_down(rate), 1.0)
+            asked[_detected(rate)] = (pipeline.file, partial(_power, whole, rate), missed)
+        mu, free = partial(whole.gdp, smallest_delta=delta), Bound(0.0, math.inf)
+        asked["μ"] = (pipeline.file, partial(_or_nothing, mu, free), free)
+        return asked
+
+
+def _alone(stage: Stage) -> str:
+    return f"{stage.name} alone"
+
+
+def _run(stage: Stage) -> str:
+    return f"one run of {stage.name}"
+
+
+def _detected(rate: Fraction) -> str:
+    return f"detection at {float(100 * rate):g} % false alarms"
+
+
+def _one_run(stage: Stage, pipeline: Pipeline) -> Bound:
     return replace(stage, runs=None).guarantee(pipeline.relation).epsilon(delta=pipeline.delta)
 
 

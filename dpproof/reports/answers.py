@@ -46,6 +46,7 @@ def budget(spent: Budget) -> Json:
             {"false_positive_rate": float(rate), **bound(power)}
             for rate, power in spent.true_positive_rates
         ],
+        "missing": list(spent.missing),
     }
 
 

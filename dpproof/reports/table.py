@@ -48,6 +48,10 @@ def _page(budget: Budget) -> Iterator[RenderableType]:
     yield Text(budget.pipeline.file, style="bold")
     yield _costs(budget)
     yield _verdict(budget)
+    if budget.missing:
+        why = "interrupted" if budget.interrupted else "the time was up"
+        left = f"INCOMPLETE, {why}. What holds anyhow is shown for: {', '.join(budget.missing)}"
+        yield Text(left, style="bold yellow")
     yield Text()
     yield _facts(_meaning(budget))
     yield Text()

@@ -82,6 +82,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "errors",
         "files",
         "progress",
+        "time_limit",
         "ledger",
         "interop",
         "learn",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import time
 from fractions import Fraction
 from pathlib import Path
 
@@ -12,6 +13,8 @@ import pytest
 from accountant import ZCDP, group
 from accountant.sampling.poisson import Poisson
 from accountant.sensitivity import L1, L2
+from dpproof.commands import budget
+from dpproof.pipeline import parse
 from mechanisms import Gaussian, Laplace, compose
 from tests.architecture.tree import ROOT
 from tests.dpproof.command import Command
@@ -166,3 +169,52 @@ def test_one_run_protects_the_group_that_the_pipeline_protects(command: Command)
     found = command.budget(text, "--json").json["stages"][0]["one_run"]["upper"]
 
     assert found == group(ZCDP(rho=0.01), size=2).epsilon(delta=1e-6).upper
+
+
+def test_what_is_not_known_in_time_is_named(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Epsilon comes first and decides the status; brackets of the rest are the widest."""
+    monkeypatch.setattr(budget, "_shares", lambda _: time.sleep(60))
+    whole = command.budget(ISSUE, "--json", "--seconds", "5")
+
+    assert whole.status == 0
+    assert whole.json["epsilon"]["upper"] < 8
+    assert whole.json["missing"][0] == "shares"
+    assert whole.json["missing"][-1] == "μ"
+    assert whole.json["mu"] == {"lower": 0.0, "upper": "inf"}
+    assert whole.json["advantage"] == {"lower": 0.0, "upper": 1.0}
+
+
+def test_an_interrupted_budget_says_what_it_knows(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C after epsilon shows it, with the status of an interruption."""
+
+    def interrupted(_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(budget, "_shares", interrupted)
+    outcome = command.budget(ISSUE)
+
+    assert outcome.status == 130
+    assert "Within the budget: ε = " in outcome.out
+    assert "INCOMPLETE, interrupted. What holds anyhow is shown for: shares, " in outcome.out
+
+
+def test_without_epsilon_in_time_there_is_no_answer(command: Command) -> None:
+    """That is a refusal, and so is no time at all."""
+    late = command.budget(ISSUE, "--seconds", "1e-6")
+    assert (late.status, late.out) == (2, "")
+    assert "is not known after 1e-06 seconds; give more" in late.err
+    assert command.budget(ISSUE, "--seconds", "0").status == 2
+
+
+def test_pieces_are_those_that_are_named(tmp_path: Path) -> None:
+    """A bar reaches its end."""
+    file = tmp_path / "pipeline.toml"
+    file.write_text(ISSUE, encoding="utf-8")
+    pipeline, named = parse.load(str(file)), list[str]()
+    budget.spend(pipeline, named.append)
+
+    assert len(named) == budget.pieces(pipeline)

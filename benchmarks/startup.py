@@ -20,6 +20,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+STAGES = "200-stages.toml"  # in the folder of compiled modules
 COMMANDS: dict[str, tuple[list[str], float]] = {
     "import accountant, mechanisms": (["-c", "import accountant, mechanisms"], 0.3),
     "import dpproof": (["-c", "import dpproof"], 0.3),
@@ -32,7 +33,22 @@ COMMANDS: dict[str, tuple[list[str], float]] = {
         ["-m", "dpproof", "budget", "examples/training-and-analytics.toml"],
         1.0,
     ),
+    "dpproof budget of 200 different stages": (["-m", "dpproof", "budget", STAGES], 2.0),
+    "dpproof report examples/training-and-analytics.toml": (
+        ["-m", "dpproof", "report", "examples/training-and-analytics.toml", "-o", os.devnull],
+        3.0,
+    ),
+    "dpproof report examples/tuned-training.toml": (
+        ["-m", "dpproof", "report", "examples/tuned-training.toml", "-o", os.devnull],
+        3.0,
+    ),
 }
+_STAGE = """
+[[stage]]
+name = "stage {i}"
+mechanism = "{mechanism}"
+{noise}
+"""
 
 
 @cache
@@ -40,15 +56,32 @@ def _compiled() -> str:
     """A folder that keeps compiled modules for this run, filled."""
     folder = tempfile.mkdtemp(prefix="dpproof-startup-")
     atexit.register(shutil.rmtree, folder)
+    Path(folder, STAGES).write_text(_stages(200), encoding="utf-8")
     for arguments, _ in COMMANDS.values():
         _run(arguments, folder)
     return folder
 
 
+def _stages(count: int) -> str:
+    """A pipeline of Gaussian, Laplace, discrete and sampled Gaussian noise, all different."""
+    kinds = (
+        ("gaussian", "noise_multiplier = {}\ncount = 3"),
+        ("laplace", "scale = {}\nsensitivity = 1"),
+        ("discrete-gaussian", "sigma = {}\nsensitivity = 1"),
+        ("gaussian", 'noise_multiplier = {}\nsampling = {{ scheme = "poisson", rate = 0.01 }}'),
+    )
+    stages = []
+    for i in range(count):
+        mechanism, noise = kinds[i % len(kinds)]
+        size = round(1.0 + 0.01 * i if "rate" in noise else 50.0 + i, 2)
+        stages.append(_STAGE.format(i=i, mechanism=mechanism, noise=noise.format(size)))
+    return '[pipeline]\nrelation = "add-remove"\ndelta = 1e-6\n' + "".join(stages)
+
+
 def _run(arguments: list[str], folder: str) -> None:
     settings = {"PYTHONPYCACHEPREFIX": folder, "PYTHONDONTWRITEBYTECODE": ""}
     subprocess.run(
-        [sys.executable, *arguments],
+        [sys.executable, *(str(Path(folder, one)) if one == STAGES else one for one in arguments)],
         cwd=ROOT,
         env=os.environ | settings,
         check=True,

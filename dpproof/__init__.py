@@ -10,6 +10,7 @@ True
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from typing import TYPE_CHECKING
 
 # isort: off
@@ -27,7 +28,9 @@ _PACKAGES = ("mechanisms", "accountant", "proofs", "auditing")
 
 
 def __getattr__(name: str) -> object:
-    """A public name, from the first package that has it, when it is first asked for.
+    """A public name or a module of this package, when it is first asked for.
+
+    A name is taken from the first package that has it.
 
     So that ``dpproof.pytest_plugin``, which every pytest run of an environment imports, costs
     nothing; ``__version__`` is read from the installed metadata.
@@ -39,7 +42,10 @@ def __getattr__(name: str) -> object:
         return sorted({"Ledger", *(public for package in packages for public in package.__all__)})
     if name == "Ledger":
         return importlib.import_module("dpproof.ledger.ledger").Ledger
-    for package in _PACKAGES if not name.startswith("_") else ():
+    public = not name.startswith("_")
+    if public and importlib.util.find_spec(f"{__name__}.{name}"):  # as ``dpproof.learn``
+        return importlib.import_module(f"{__name__}.{name}")
+    for package in _PACKAGES if public else ():
         module = importlib.import_module(package)
         if name in module.__all__:
             value = globals()[name] = getattr(module, name)

@@ -15,6 +15,7 @@ import numpy as np
 from accountant.arithmetic.arrays import distinct
 from accountant.arithmetic.enclosure import Complexes, Enclosure, Reals, joined, rounded_short
 from accountant.bound import Bound
+from accountant.engine.each_factor import cgfs, cgfs_along, steers
 from accountant.engine.saddle_point import CHUNK, Saddle, sum_cgf, total_cgf
 from accountant.errors import EASIER, NotCertified
 from accountant.pairs.product import Product
@@ -49,7 +50,7 @@ def real_bounds(product: Product, saddle: Saddle) -> RealBounds:
     """Bound K at the points of a saddle."""
     c = rounded_short(saddle.c)
     points = distinct(np.array([*saddle.points, c]))
-    each = [factor.pair.cgf(points + 0j) for factor in product.factors]
+    each = cgfs(product, points + 0j)
     total = sum_cgf(product, each, points.shape)
     at = int(np.searchsorted(points, c))
     return RealBounds(
@@ -62,7 +63,7 @@ def real_bounds(product: Product, saddle: Saddle) -> RealBounds:
 def along(product: Product, saddle: Saddle, s: Complexes) -> tuple[Enclosure, RealBounds]:
     """Enclose K on a line that starts at the saddle's c, and bound it at the saddle's points."""
     points, line = np.array(saddle.points), s[:CHUNK]
-    each = [factor.pair.cgf_along(points, line) for factor in product.factors]
+    each = cgfs_along(product, points, line)
     total, after = sum_cgf(product, each, (points.size + line.size,)), points.size
     places = np.concatenate([[0.0], points, s.real[:1]])
     upper = np.append(0.0, (total.value.real + total.radius)[: after + 1]).astype(float)
@@ -86,7 +87,7 @@ def expected(product: Product, saddle: Saddle) -> RealBounds:
     if len(factors) == 1:
         moments = [saddle.value / factors[0].count]
     else:
-        moments = [float(factor.pair.steer(np.array([c]))[0][0]) for factor in factors]
+        moments = [float(one[0][0]) for one in steers(product, np.array([c]))]
     room = [_ROOM * abs(one) + _LEAST_ROOM for one in moments]
     around = (Bound(one - more, one + more) for one, more in zip(moments, room, strict=True))
     return RealBounds(points, upper, tuple(around))

@@ -35,6 +35,7 @@ from accountant.arithmetic.enclosure import (
 )
 from accountant.bound import Bound
 from accountant.engine.aliases import Aliases, alias_step, real_bounds
+from accountant.engine.each_factor import cgfs
 from accountant.engine.saddle_point import Saddle, smoothnesses, sum_cgf, total_cgf
 from accountant.errors import NotCertified
 from accountant.pairs.lattice_finite import LatticePair
@@ -291,7 +292,7 @@ def build_lattice(product: Product, saddle: Saddle, lattice: CommonLattice) -> L
     index = np.arange(keep + 1)
     s = c + 1j * (angle / lattice.span) * index
     if keep <= max(_FEW, half // _SPARSE):  # as one line
-        cgf = sum_cgf(product, [factor.pair.cgf(s) for factor in product.factors], s.shape)
+        cgf = sum_cgf(product, cgfs(product, s), s.shape)
     else:
         cgf = _many_values(product, s, half, lattice.span)
     weights = np.where((index == 0) | (index == half), 0.5, 1.0) / half

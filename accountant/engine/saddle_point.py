@@ -16,6 +16,7 @@ import numpy as np
 from accountant.arithmetic.arrays import distinct
 from accountant.arithmetic.enclosure import Complexes, Enclosure, Reals, joined, weighted_sum
 from accountant.bound import Bound
+from accountant.engine.each_factor import cgfs, steers
 from accountant.errors import NotCertified
 from accountant.pairs.pair import Smoothness
 from accountant.pairs.product import Product
@@ -40,7 +41,7 @@ def total_cgf(product: Product, s: Complexes) -> Enclosure:
     """Enclose K of the product, the counts times K of each pair, errors added up."""
     if s.size > CHUNK:
         return joined([total_cgf(product, s[i : i + CHUNK]) for i in range(0, s.size, CHUNK)])
-    return sum_cgf(product, [factor.pair.cgf(s) for factor in product.factors], s.shape)
+    return sum_cgf(product, cgfs(product, s), s.shape)
 
 
 def sum_cgf(product: Product, each: list[Enclosure], shape: tuple[int, ...]) -> Enclosure:
@@ -140,8 +141,7 @@ def survey(product: Product, c: Reals) -> Ridge:
         value, slope, bend = np.zeros(c.shape), np.zeros(c.shape), np.zeros(c.shape)
         try:
             with np.errstate(over="ignore", invalid="ignore"):
-                for factor in product.factors:
-                    one = factor.pair.steer(c)
+                for factor, one in zip(product.factors, steers(product, c), strict=True):
                     value += factor.count * one[0]
                     slope += factor.count * one[1]
                     bend += factor.count * np.maximum(one[2], 0.0)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import Self, final
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from accountant.arithmetic.enclosure import (
     UNIT_ROUNDOFF,
     Complexes,
     Enclosure,
+    Reals,
 )
 from accountant.pairs.exact import ExactPair
 from accountant.pairs.pair import Lattice
@@ -25,6 +27,7 @@ _TERMS = 12  # Terms of theta's own sum on each side of 0 for sigma < 1. Error b
 # it.
 _FADED = 80.0
 _CUT = 1e-30  # Above the sum of all terms left out of theta. Soundness depends on it.
+_AT_ONCE = 1 << 12  # Values evaluated at once, to bound memory. Heuristic.
 # From this sigma on the adjacency is computed in closed form, within 1e-30. Soundness depends on
 # it.
 _WIDE = 16.0
@@ -55,49 +58,21 @@ class DiscreteGaussianPair(Reflected, CommonSupport, ExactPair):
     shift: int
 
     def cgf(self, s: Complexes) -> Enclosure:
-        """Enclose K(s): mu^2 s(s+1)/2 plus the log of the ratio of theta functions."""
-        mu2 = float(self.shift * self.shift / self.sigma_squared)
-        span = float(self.shift / self.sigma_squared)
-        turns = np.rint(s.imag * span / (2 * math.pi))
-        main = s - 1j * (turns * (2 * math.pi / span))
-        phase = turns * (-math.pi * self.shift)  # offset * turns * 2 pi / span
-        value = 0.5 * mu2 * (main * (main + 1.0)) + 1j * phase
-        slip = (np.abs(s.imag) + 1.0) * mu2 * (np.abs(s) + 1.0)
-        size = mu2 * np.abs(main) * np.abs(main + 1.0) + np.abs(phase) + 8.0 * slip * (turns != 0)
-        ratio = self._log_theta_ratio(main)
-        rounding = 16 * UNIT_ROUNDOFF * (size + np.abs(value))
-        return Enclosure(value + ratio.value, ratio.radius + rounding)
+        """Enclose K(s)."""
+        return self.cgfs([self], s)[0]
 
-    def _log_theta_ratio(self, s: Complexes) -> Enclosure:
-        """Enclose log theta((s+1) shift) - log theta(0), common factors left out.
-
-        In the main period terms of the dual are at most e^{-2 pi^2 sigma^2 k (k-1)}, of the sum
-        itself e^{-k (k-2) / (2 sigma^2)}: those left out are below 1e-30 together.
-        """
-        variance = float(self.sigma_squared)
-        fraction = np.mod(s.real * self.shift, 1.0)
-        terms = _TERMS
-        if variance >= 1.0:
-            terms = 1 + math.isqrt(int(_FADED / (2 * math.pi**2 * variance)))
-        k = np.concatenate([np.arange(-terms, 0), np.arange(1, terms + 1)])
-        if variance >= 1.0:
-            each = -2.0 * math.pi**2 * variance * k * k
-            exponent = each + 2.0 * math.pi * k * (1j * fraction - s.imag * self.shift)[:, None]
-            lead = np.zeros(s.shape, dtype=complex)
-        else:
-            each = -(k * k) / (2.0 * variance)
-            away = fraction + 1j * s.imag * self.shift
-            exponent = each + (k * away[:, None]) / variance
-            lead = -0.5 * away * away / variance
-        slip = (1.0 + np.abs(s.real) * self.shift)[:, None] * np.abs(k) / min(variance, 1.0)
-        error = (
-            16 * ELEMENTARY_ULPS * UNIT_ROUNDOFF * (4.0 + np.abs(exponent) + np.abs(each) + slip)
-        )
-        error = (np.exp(exponent.real) * error).sum(axis=1) + _CUT
-        top = log1p_enclosure(np.exp(exponent).sum(axis=1), error)
-        bottom = math.log1p(float(np.exp(each).sum()))
-        rounding = 64 * UNIT_ROUNDOFF * (np.abs(lead) * 4.0 + bottom)
-        return Enclosure(top.value + lead - bottom, top.radius + rounding)
+    @classmethod
+    def cgfs(cls, pairs: Sequence[Self], s: Complexes) -> list[Enclosure]:
+        """Enclose K of many pairs: mu^2 s(s+1)/2 plus the log of the ratio of theta functions."""
+        at_once = max(_AT_ONCE // s.size, 1)
+        known: dict[int, Enclosure] = {}
+        for wide in (True, False):
+            places = [i for i, one in enumerate(pairs) if (one.sigma_squared >= 1) == wide]
+            for start in range(0, len(places), at_once):
+                some = places[start : start + at_once]
+                found = _enclosed([pairs[place] for place in some], s, wide=wide)
+                known.update(zip(some, found, strict=True))
+        return [known[place] for place in range(len(pairs))]
 
     @property
     def zcdp_bound(self) -> float:
@@ -127,3 +102,49 @@ class DiscreteGaussianPair(Reflected, CommonSupport, ExactPair):
         weight /= weight.sum() * (1 + 1e-12)
         adjacency = float(2.0 * (weight[:-1] * weight[1:]).sum()) * (1 - 1e-9)
         return Lattice(-0.5 * self.shift * span, span, adjacency)
+
+
+def _enclosed(
+    pairs: Sequence[DiscreteGaussianPair], s: Complexes, *, wide: bool
+) -> Iterator[Enclosure]:
+    """Enclose K of pairs that all have sigma >= 1, or none."""
+    mu2 = np.array([[float(one.shift * one.shift / one.sigma_squared)] for one in pairs])
+    span = np.array([[float(one.shift / one.sigma_squared)] for one in pairs])
+    variance = np.array([[float(one.sigma_squared)] for one in pairs])
+    shift = np.array([[float(one.shift)] for one in pairs])
+    turns = np.rint(s.imag * span / (2 * math.pi))
+    main = s - 1j * (turns * (2 * math.pi / span))
+    phase = turns * (-math.pi * shift)  # offset * turns * 2 pi / span
+    value = 0.5 * mu2 * (main * (main + 1.0)) + 1j * phase
+    slip = (np.abs(s.imag) + 1.0) * mu2 * (np.abs(s) + 1.0)
+    size = mu2 * np.abs(main) * np.abs(main + 1.0) + np.abs(phase) + 8.0 * slip * (turns != 0)
+    ratio = _log_theta_ratio(variance, shift, main, wide=wide)
+    rounding = 16 * UNIT_ROUNDOFF * (size + np.abs(value))
+    return map(Enclosure, value + ratio.value, ratio.radius + rounding)
+
+
+def _log_theta_ratio(variance: Reals, shift: Reals, s: Complexes, *, wide: bool) -> Enclosure:
+    """Enclose log theta((s+1) shift) - log theta(0), common factors left out, for each row.
+
+    In the main period terms of the dual are at most e^{-2 pi^2 sigma^2 k (k-1)}, of the sum
+    itself e^{-k (k-2) / (2 sigma^2)}: those left out are below 1e-30 together.
+    """
+    fraction, variances = np.mod(s.real * shift, 1.0), variance[..., None]
+    terms = 1 + math.isqrt(int(_FADED / (2 * math.pi**2 * variance.min()))) if wide else _TERMS
+    k = np.concatenate([np.arange(-terms, 0), np.arange(1, terms + 1)])
+    if wide:
+        each = -2.0 * math.pi**2 * variances * k * k
+        exponent = each + 2.0 * math.pi * k * (1j * fraction - s.imag * shift)[..., None]
+        lead = np.zeros(s.shape, dtype=complex)
+    else:
+        each = -(k * k) / (2.0 * variances)
+        away = fraction + 1j * s.imag * shift
+        exponent = each + (k * away[..., None]) / variances
+        lead = -0.5 * away * away / variance
+    slip = (1.0 + np.abs(s.real) * shift)[..., None] * np.abs(k) / np.minimum(variances, 1.0)
+    error = 16 * ELEMENTARY_ULPS * UNIT_ROUNDOFF * (4.0 + np.abs(exponent) + np.abs(each) + slip)
+    error = (np.exp(exponent.real) * error).sum(axis=-1) + _CUT
+    top = log1p_enclosure(np.exp(exponent).sum(axis=-1), error)
+    bottom = np.log1p(np.exp(each).sum(axis=-1))
+    rounding = 64 * UNIT_ROUNDOFF * (np.abs(lead) * 4.0 + bottom)
+    return Enclosure(top.value + lead - bottom, top.radius + rounding)

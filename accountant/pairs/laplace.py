@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import Self, final
 
 import numpy as np
 
@@ -24,6 +25,10 @@ from accountant.pairs.smoothness import exponential_layers
 from accountant.pairs.symmetry import CommonSupport, Reflected
 
 _FLAT = np.zeros(1)  # The log of the weight 1.
+_LARGE = 600.0  # Exponents beyond which e^z could overflow. Heuristic.
+# Products of s and a below which their rounding is not certainly relative. Soundness depends on it.
+_LEAST = 1e-290
+_AT_ONCE = 1 << 13  # Values evaluated at once, to bound memory. Heuristic.
 
 
 @final
@@ -41,16 +46,32 @@ class LaplacePair(Reflected, CommonSupport, PureLoss):
     def cgf(self, s: Complexes) -> Enclosure:
         """Enclose K; next to 0 through e^z - 1 - z, whose linear terms cancel exactly."""
         a = float(self.epsilon)
-        first, second = s * a, -(s + 1.0) * a
-        if float(np.abs(first.real).max()) + a > 600.0:
+        if float(np.abs(s.real).max()) * a + a > _LARGE:
             return self._large(s, a)
         both = exp_minus_linear(np.concatenate([s, -(s + 1.0)]), np.array([a]), _FLAT)
-        parts = (s + 1.0) * both[: s.size] + s * both[s.size :]
-        size = np.abs(s + 1.0) * np.abs(first) ** 2 * np.exp(np.maximum(first.real, 0.0))
-        size += np.abs(s) * np.abs(second) ** 2 * np.exp(np.maximum(second.real, 0.0))
-        scale = np.abs(2.0 * s + 1.0)
-        error = (13 * ELEMENTARY_ULPS + 160 + 4 * np.abs(first)) * UNIT_ROUNDOFF * size / scale
-        return log1p_enclosure(parts / (2.0 * s + 1.0), error)
+        return _from_excess(s, s * a, both[: s.size], -(s + 1.0) * a, both[s.size :])
+
+    @classmethod
+    def cgfs(cls, pairs: Sequence[Self], s: Complexes) -> list[Enclosure]:
+        """Enclose K of many pairs, with the products of s and a for arguments of e^z - 1 - z.
+
+        Rounds: a product off by u |z| moves e^z - 1 - z by at most u |z|^2 e^{max(Re z, 0)}.
+        """
+        known: list[Enclosure] = []
+        at_once = max(_AT_ONCE // s.size, 1)
+        for start in range(0, len(pairs), at_once):
+            some = pairs[start : start + at_once]
+            a = np.array([[float(pair.epsilon)] for pair in some])
+            smallest, largest = float(np.abs(s).min()), float(np.abs(s.real).max())
+            if (a * largest + a).max() > _LARGE or a.min() * smallest < _LEAST:
+                known.extend(pair.cgf(s) for pair in some)
+                continue
+            first, second = s * a, -(s + 1.0) * a
+            arguments = np.concatenate([first.ravel(), second.ravel()])
+            both = exp_minus_linear(arguments, np.ones(1), _FLAT).reshape(2, *first.shape)
+            all_of_them = _from_excess(s, first, both[0], second, both[1])
+            known.extend(map(Enclosure, all_of_them.value, all_of_them.radius))
+        return known
 
     def _large(self, s: Complexes, a: float) -> Enclosure:
         """Enclose K as s a + log of (s + 1 + s e^{-(2s+1)a}) / (2s + 1), for Re s > 0."""
@@ -82,3 +103,14 @@ class LaplacePair(Reflected, CommonSupport, PureLoss):
         scale = 0.5 * math.exp(-0.5 * a)
         weights = scale * np.array([[1.0, 0.5], [1.0, -0.5]])
         return Exponentials(np.array([a, -a]), weights)
+
+
+def _from_excess(
+    s: Complexes, first: Complexes, up: Complexes, second: Complexes, down: Complexes
+) -> Enclosure:
+    """Enclose log of ((s+1) e^z + s e^w) / (2s+1), z = s a and w = -(s+1) a, from e^z - 1 - z."""
+    size = np.abs(s + 1.0) * np.abs(first) ** 2 * np.exp(np.maximum(first.real, 0.0))
+    size += np.abs(s) * np.abs(second) ** 2 * np.exp(np.maximum(second.real, 0.0))
+    scale = np.abs(2.0 * s + 1.0)
+    error = (13 * ELEMENTARY_ULPS + 164 + 4 * np.abs(first)) * UNIT_ROUNDOFF * size / scale
+    return log1p_enclosure(((s + 1.0) * up + s * down) / (2.0 * s + 1.0), error)

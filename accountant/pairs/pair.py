@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import final
+from typing import Self, final
 
 import numpy as np
 
@@ -96,6 +97,14 @@ class Pair(Readable, ABC):
         K is defined up to a multiple of 2 pi i, which integer counts do not change.
         """
 
+    @classmethod
+    def cgfs(cls, pairs: Sequence[Self], s: Complexes) -> list[Enclosure]:
+        """Enclose K of many pairs of this class at the same arguments.
+
+        Subclasses override it if that is faster than one by one.
+        """
+        return [pair.cgf(s) for pair in pairs]
+
     def cgf_along(self, points: Reals, line: Complexes) -> Enclosure:
         """Enclose K at real points and then on a vertical line of equal steps.
 
@@ -108,10 +117,7 @@ class Pair(Readable, ABC):
 
         Heuristic: used to place a contour, part of no error bound.
         """
-        step = 1e-3 * c
-        found = self.cgf(np.concatenate([c - step, c, c + step]) + 0j).value.real
-        left, value, right = found.reshape(3, c.size)
-        return value, (right - left) / (2 * step), (right - 2 * value + left) / step**2
+        return differences(c, lambda s: [self.cgf(s)])[0]
 
     @abstractmethod
     def swapped(self) -> Pair:
@@ -207,3 +213,19 @@ class Pair(Readable, ABC):
     @abstractmethod
     def below(self, count: int) -> Pair:
         """Return a pair with an exact K that this one dominates (itself if K is exact)."""
+
+
+def differences(
+    c: Reals, cgfs: Callable[[Complexes], list[Enclosure]]
+) -> list[tuple[Reals, Reals, Reals]]:
+    """Approximate K, K' and K'' at increasing c > 0 by differences, for each K of a list.
+
+    Heuristic: used to place a contour, part of no error bound.
+    """
+    step = 1e-3 * c
+    answers = []
+    for one in cgfs(np.concatenate([c - step, c, c + step]) + 0j):
+        left, value, right = one.value.real.reshape(3, c.size)
+        bend = (right - 2 * value + left) / step**2
+        answers.append((value, (right - left) / (2 * step), bend))
+    return answers

@@ -103,6 +103,22 @@ class PairContract(ABC):
                             away = abs(log_ratio(true, complex(value)))
                             assert away.lower() <= ball(radius)
 
+    def test_cumulants_of_many(self) -> None:
+        """K of all cases at once meets K of each alone, and is hardly less narrow."""
+        pairs = [case.pair for case in self.cases()]
+        for kind in {type(pair) for pair in pairs}:
+            some = [pair for pair in pairs if type(pair) is kind]
+            for c in self.tilts:
+                s = c + 1j * np.array(self.heights)
+                for pair, found in zip(some, kind.cgfs(some, s), strict=True):
+                    alone = pair.cgf(s)
+                    known = np.isfinite(found.radius)
+                    assert (known == np.isfinite(alone.radius)).all()
+                    off = np.exp(found.value - alone.value)[known] - 1.0
+                    radius = (found.radius + alone.radius)[known]
+                    assert (np.abs(off) <= 2.0 * np.minimum(radius, 1.0) + 1e-15).all()
+                    assert (found.radius <= 2.0 * alone.radius + 1e-300).all()
+
     def test_cumulants_are_narrow(self) -> None:
         """On the real axis the radius is small against K itself, elsewhere against 1 and K."""
         for case in self.cases():

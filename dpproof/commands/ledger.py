@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dpproof.ledger.ledger import Ledger
 
 HOLDS, DOES_NOT_HOLD = 0, 1
+WAYS = ("basic", "zcdp", "gdp", "renyi")  # of spending a budget
 LONGEST_EXPONENT = 5  # characters
 KEY = click.option("--key", required=True, help="Names the spend; it is paid for once.")
 
@@ -184,7 +185,50 @@ def verify(file: str, *, head: str | None) -> int:
 @click.option("-o", "--output", type=click.Path(dir_okay=False, writable=True))
 def export(file: str, *, output: str | None) -> int:
     """Write all entries and certificates as JSON."""
-    text = json.dumps(_opened(file).export(), indent=1, ensure_ascii=False) + "\n"
+    return _written(json.dumps(_opened(file).export(), indent=1, ensure_ascii=False) + "\n", output)
+
+
+@ledger.command()
+@click.argument("file")
+@KEY
+@click.option("--way", type=click.Choice([*WAYS]), help="In which it was charged, if in several.")
+@click.option("-o", "--output", type=click.Path(dir_okay=False, writable=True))
+@where
+def certificate(
+    file: str,
+    *,
+    key: str,
+    way: str | None,
+    output: str | None,
+    dataset: str | None,
+    principal: str | None,
+) -> int:
+    """Write the certificate of what one spend costs, for dpproof check.
+
+    --dataset and --principal say from which budget, if several were charged differently.
+    """
+    from dpproof.ledger import taking  # noqa: PLC0415  # as in init
+
+    found = {
+        (label, name): text
+        for (label, name), text in _opened(file).certificates(key).items()
+        if way in (None, name)
+        and all(
+            asked in (None, said)
+            for asked, said in zip((dataset, principal), taking.where(label), strict=True)
+        )
+    }
+    if len(set(found.values())) != 1:
+        ways = " or ".join(f"--way {name}" for name in WAYS if name in {one for _, one in found})
+        raise InputError(
+            f"the spend {key!r} has {len(set(found.values()))} certificates there; choose one by "
+            f"{ways or 'another --way'}, --dataset or --principal"
+        )
+    return _written(next(iter(found.values())), output)
+
+
+def _written(text: str, output: str | None) -> int:
+    """Print a text, or write it to a new file."""
     if output is None:
         click.echo(text, nl=False)
         return HOLDS

@@ -225,8 +225,7 @@ class Ledger:
             (number, previous, state), status, at = taking.owned_under_lock(execute, key, attempt)
             if status == "committed":
                 raise AlreadySpent(f"the key {key!r} was committed, and what is spent stays spent")
-            ((body,),) = execute("SELECT body FROM entries WHERE number = :number", number=at)
-            for name, taken in json.loads(body)["entry"]["taken"].items():
+            for name, taken in taking.spent_at(execute, at)["taken"].items():
                 state["budgets"][name] = returned(state["budgets"][name], taken)
             execute.later([("DELETE FROM spends WHERE name = :name", {"name": key})])
             entry = {"kind": "release", "time": taking.now(), "key": key, "reserved": at}
@@ -284,6 +283,16 @@ class Ledger:
             ],
             "certificates": {name: json.loads(body) for name, body in certificates},
         }
+
+    def certificates(self, key: str) -> dict[tuple[str, str], str]:
+        """Return the certificates of one spend, as text, by budget and way of spending.
+
+        Raises:
+            KeyConflict: nothing was spent for the key.
+            LedgerError: no rule covers any of its costs, or the ledger is out of reach or damaged.
+        """
+        with self._database.transaction() as execute:
+            return taking.certificates(execute, key)
 
     def close(self) -> None:
         """Close the connections of this process; the next call opens them again."""

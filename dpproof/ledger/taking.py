@@ -18,10 +18,11 @@ from dpproof.ledger import budget, chain
 from dpproof.ledger.budget import State
 from dpproof.ledger.chain import canonical, digest
 from dpproof.ledger.database import LOCK, Execute, Rows
-from dpproof.ledger.errors import AlreadySpent, KeyConflict, LedgerError
+from dpproof.ledger.errors import AlreadySpent, KeyConflict, LedgerDamaged, LedgerError
 from dpproof.ledger.identity import identity
 from dpproof.ledger.plan import Plan
 
+WITHOUT: Final = "none: "  # and why, in the place of a certificate's digest
 LONGEST: Final = 200  # characters of a key: what every database can index
 
 Where: TypeAlias = tuple[str | None, str | None]
@@ -78,7 +79,7 @@ class Found:
 
     Attributes:
         last: the number and hash of the last entry, and the state after it.
-        key: the digest and status of the key, if it is there.
+        key: the digest, status and entry of the key, if it is there.
         kept: the digests of certificates that are there already.
     """
 
@@ -97,7 +98,7 @@ def found_under_lock(execute: Execute, asked: Wanted, plans: Mapping[str, Plan])
         ("SELECT digest FROM certificates WHERE digest = :digest", {"digest": name})
         for name in _texts(plans)
     ]
-    key = ("SELECT digest, status FROM spends WHERE name = :name", {"name": asked.key})
+    key = ("SELECT digest, status, number FROM spends WHERE name = :name", {"name": asked.key})
     _, last, rows, *kept = execute.together([(LOCK, {}), (chain.LAST, {}), key, *wanted])
     there = frozenset(str(row[0]) for one in kept for row in one)
     return Found(chain.read_last(last), rows, there)
@@ -108,7 +109,7 @@ def existing(execute: Execute, rows: Rows, asked: Wanted, *, take_over: bool) ->
 
     Args:
         execute: in the transaction that has the lock.
-        rows: the digest and status of the key.
+        rows: the digest, status and entry of the key.
         asked: what is to be spent.
         take_over: whether a pending key may be taken over.
     Raises:
@@ -116,11 +117,9 @@ def existing(execute: Execute, rows: Rows, asked: Wanted, *, take_over: bool) ->
     """
     if not rows:
         return None
-    found, status = rows[0]
+    found, status, number = rows[0]
     if found != asked.digest:
-        raise KeyConflict(
-            f"the key {asked.key!r} stands for another spend; every release needs a key of its own"
-        )
+        raise KeyConflict(_other_spend(asked, spent_at(execute, int(number))))
     if status == "pending":
         if not take_over:
             raise KeyConflict(
@@ -130,6 +129,55 @@ def existing(execute: Execute, rows: Rows, asked: Wanted, *, take_over: bool) ->
         taken_over = "UPDATE spends SET owner = :owner WHERE name = :name"
         execute.later([(taken_over, {"owner": asked.attempt, "name": asked.key})])
     return str(status)
+
+
+def spent_at(execute: Execute, number: int) -> dict[str, Any]:
+    """Return what an entry says of the spend that it made."""
+    ((body,),) = execute("SELECT body FROM entries WHERE number = :number", number=number)
+    entry: dict[str, Any] = json.loads(body)["entry"]
+    return entry
+
+
+def _other_spend(asked: Wanted, entry: Mapping[str, Any]) -> str:
+    """Return why a key does not stand for what is asked, in one line."""
+    told = (
+        f"the key {asked.key!r} stands for another spend, of {entry['guarantee']} on "
+        f"{entry['time'][:10]}; every release needs a key of its own"
+    )
+    if entry["guarantee"] == asked.guarantee.describe():
+        told += (
+            ". It reads alike, and is another: its dataset, principal, rules or exact numbers "
+            "differ, or the key is older than version 2 of keys, which compared wording; if you "
+            "know that it is this very spend, it was paid for then: publish what was released"
+        )
+    return told
+
+
+def certificates(execute: Execute, key: str) -> dict[tuple[str, str], str]:
+    """Return the certificates of a spend by budget and way.
+
+    Raises:
+        KeyConflict: there is no such spend.
+        LedgerError: it has no certificate; it says why.
+        LedgerDamaged: one is missing.
+    """
+    rows = execute("SELECT number FROM spends WHERE name = :name", name=key)
+    if not rows:
+        raise KeyConflict(f"nothing is spent for the key {key!r}; dpproof ledger status lists keys")
+    named = spent_at(execute, int(rows[0][0]))["certificates"]
+    told = {(label, way): name for label, ways in named.items() for way, name in ways.items()}
+    none = [name for name in told.values() if name.startswith(WITHOUT)]
+    found = {}
+    for place, name in told.items():
+        if name in none:
+            continue
+        bodies = execute("SELECT body FROM certificates WHERE digest = :digest", digest=name)
+        if not bodies:
+            raise LedgerDamaged(f"certificate {name[:12]} is missing; run dpproof ledger verify")
+        found[place] = str(bodies[0][0])
+    if not found:
+        raise LedgerError(f"the spend {key!r} has no certificate: {none[0].removeprefix(WITHOUT)}")
+    return found
 
 
 def owned_under_lock(
@@ -263,7 +311,7 @@ def _certificates(
         for way, found in plan.charges.items():
             if found is None or taken[label].get(way) is None:
                 continue
-            told[label][way] = digest(found.proof) if found.proof else f"none: {found.reason}"
+            told[label][way] = digest(found.proof) if found.proof else f"{WITHOUT}{found.reason}"
     return told
 
 

@@ -177,8 +177,8 @@ class _Replay:
             if cost is None:
                 continue
             found = entry["certificates"][name][way]
-            if found.startswith("none: "):
-                self.uncertified.append((entry["key"], found.removeprefix("none: ")))
+            if found.startswith(taking.WITHOUT):
+                self.uncertified.append((entry["key"], found.removeprefix(taking.WITHOUT)))
                 continue
             claim = self.certificates[found].claim
             if not _answers(claim, self.relation, way, self.budgets[name]["goal"]):

@@ -7,6 +7,7 @@ from pathlib import Path
 from tests.dpproof.command import Command
 from tests.dpproof.files import LAPLACE, PIPELINE
 
+ABOUT = ("--relation", "add-remove")
 BIG = LAPLACE.replace("scale = 20", "scale = 0.4")
 
 
@@ -60,3 +61,36 @@ def test_bad_budgets_are_refused_in_a_line(tmp_path: Path, command: Command) -> 
     ):
         outcome = command.run("ledger", "init", place, *options)
         assert (outcome.status, outcome.err.count("\n")) == (2, 1)
+
+
+def test_the_certificate_of_a_spend_is_written(tmp_path: Path, command: Command) -> None:
+    """It is checked as any other; a way has to be chosen where a spend is charged in several."""
+    place, out = str(tmp_path / "ledger"), str(tmp_path / "proof.json")
+    command.run("ledger", "init", place, "--epsilon", "3", "--delta", "1e-6", *ABOUT)
+    command.run("ledger", "spend", place, command.file(PIPELINE + LAPLACE), "--key", "a")
+    proof = ("ledger", "certificate", place, "--key", "a")
+
+    several = command.run(*proof)
+    assert (several.status, several.out) == (2, "")
+    assert "choose one by --way basic or --way zcdp" in several.err
+    assert command.run(*proof, "--way", "zcdp", "-o", out).status == 0
+    checked = command.run("check", out)
+    assert (checked.status, "zCDP" in checked.out) == (0, True)
+    assert command.run(*proof, "--way", "zcdp", "-o", out).status == 2  # it is there
+    unknown = command.run("ledger", "certificate", place, "--key", "b")
+    assert (unknown.status, "nothing is spent for the key 'b'" in unknown.err) == (2, True)
+
+
+def test_a_key_of_another_spend_says_which(tmp_path: Path, command: Command) -> None:
+    """A conflict tells what the key was paid for, and when that only reads alike."""
+    place = str(tmp_path / "ledger")
+    command.run("ledger", "init", place, "--rho", "1", *ABOUT)
+    command.run("ledger", "spend", place, command.file(PIPELINE + LAPLACE), "--key", "a")
+
+    other = command.run("ledger", "spend", place, command.file(PIPELINE + BIG), "--key", "a")
+    assert other.status == 2
+    assert "stands for another spend, of " in other.err
+    file = command.file(PIPELINE + LAPLACE)
+    alike = command.run("ledger", "spend", place, file, "--key", "a", "--dataset", "x")
+    assert alike.status == 2
+    assert "It reads alike, and is another" in alike.err

@@ -7,7 +7,7 @@ losses are beyond such an epsilon, and their masses are sums of products of the 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -125,12 +125,14 @@ def largest_losses(product: Product) -> LargestLosses | None:
     """
     if not 0 < len(product.factors) <= _MOST_FACTORS:
         return None
-    parts = [(f.pair, f.count) for f in product.factors if isinstance(f.pair, AtomicPair)]
+    near, moved = product.near_lattice()
+    parts = [(f.pair, f.count) for f in near.factors if isinstance(f.pair, AtomicPair)]
     if len(parts) < len(product.factors) or any(not pair.atoms.loss.size for pair, _ in parts):
         return None
-    lattice = common_lattice(product, 0.0)
+    lattice = common_lattice(near, 0.0)
     if lattice is None:
         return None
+    lattice = replace(lattice, moved=moved)
     masses = _Scaled(np.ones(1), 0, _UNDERFLOW)
     top = depth = 0
     for pair, count in parts:
@@ -172,5 +174,6 @@ def _index(pair: AtomicPair, span: float) -> NDArray[np.intp]:
 
 
 def _blur(lattice: CommonLattice, losses: Reals) -> float:
-    """Bound the error of a loss that comes from rounded offsets and spans."""
-    return 16.0 * UNIT_ROUNDOFF * (2.0 * lattice.size + 2.0 * float(np.abs(losses).max()))
+    """Bound the error of a loss that comes from rounded offsets and spans, and from moving it."""
+    rounded = 16.0 * UNIT_ROUNDOFF * (2.0 * lattice.size + 2.0 * float(np.abs(losses).max()))
+    return rounded + lattice.moved

@@ -14,12 +14,15 @@ by |E e^{iyL}|^2 <= 1 - adjacency (1 - cos(y h)), which decreases up to pi/h.
 Offsets and spans are rounded, so each total loss is off its ideal lattice point by at most
 blur = 16 u (2 size + |eps| + R); that moves log M(s) by |s| blur and delta by at most
 blur P(L > eps - blur) <= blur M(c) e^{-c eps} (losses beyond eps + R are below tolerance).
+Losses next to a lattice are moved there first (proofs/theory/contour.md, section 5, *Losses next to
+a lattice*), all of them together by at most m: m is added to the blur and, as ``Atoms`` computes K
+from masses under Q that then add up to 1 within m only, real values of K are raised by 2 s m.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -44,12 +47,10 @@ from accountant.pairs.product import Product
 from accountant.pairs.smoothness import log_decay
 
 _MAX_NODES = 1 << 23  # Most nodes, to bound memory. Exceeding it raises.
-_MAX_TRANSFORMED = (
-    1 << 24
-)  # Most nodes on a period that is transformed, to bound memory. Heuristic.
-_MAX_TERMS = (
-    1 << 24
-)  # Most nodes times epsilons that are summed, to bound time. Exceeding it raises.
+# Most nodes on a period that is transformed, to bound memory. Heuristic.
+_MAX_TRANSFORMED = 1 << 24
+# Most nodes times epsilons that are summed, to bound time. Exceeding it raises.
+_MAX_TERMS = 1 << 24
 _FEW = 1 << 11  # Nodes up to which the sums are computed node by node. Heuristic.
 # Nodes on a period, for each that is kept, from which K is computed without a transform. Heuristic.
 _SPARSE = 1 << 5
@@ -59,8 +60,7 @@ _GROWN = 1.3  # Above (e^x - 1)/x up to x = ``_KNOWN``. Soundness depends on it.
 # Log of the size of dropped nodes, relative to the node on the real axis. Heuristic: what they add
 # is bounded.
 _LOG_DROPPED = -28.0
-# Relative difference of equal spans. Soundness: ``_blur`` covers spans within two units in the last
-# place.
+# Relative difference of equal spans, which ``_blur`` has to cover. Soundness depends on it.
 _SAME = 1e-15
 
 
@@ -74,12 +74,16 @@ class CommonLattice:
         span: the common span.
         decay: half the sum of counts times adjacencies.
         size: sum of counts times absolute offsets.
+        moved: by how much a total loss was moved to the lattice at most.
+        fewest: the smallest count.
     """
 
     offset: float
     span: float
     decay: float
     size: float
+    fewest: int
+    moved: float = 0.0
 
 
 def common_lattice(product: Product, c: float) -> CommonLattice | None:
@@ -103,6 +107,7 @@ def common_lattice(product: Product, c: float) -> CommonLattice | None:
         span=span,
         decay=0.5 * sum(count * lattice.adjacency for lattice, count in finest),
         size=math.fsum(count * abs(lattice.offset) for lattice, count in found),
+        fewest=min(count for _, count in found),
     )
 
 
@@ -162,7 +167,7 @@ class LatticeContour:
         phase = self.s * first
         scale = np.exp(self.cgf - phase - shift) * self.weights
         size = np.exp(self.cgf.real - phase.real - shift) * self.weights
-        wobble = self.radius + np.abs(self.s) * self._blur(epsilon)[:, None]
+        wobble = self.radius + self._leverage() * self._blur(epsilon)[:, None]
         wobble = wobble + 4 * UNIT_ROUNDOFF * (
             np.abs(phase) + np.abs(shift) + np.abs(self.cgf) + 8.0
         )
@@ -193,7 +198,8 @@ class LatticeContour:
         radius = self.radius + 4 * UNIT_ROUNDOFF * (np.abs(self.cgf) + 8.0)
         slope = self._blur(epsilon) + 4 * UNIT_ROUNDOFF * np.abs(first)
         flat = 4 * UNIT_ROUNDOFF * np.abs(self.cgf[0].real - float(self.s[0].real) * first)
-        most = radius + np.abs(self.s) * slope.max() + flat.max()
+        leverage = self._leverage()
+        most = radius + leverage * slope.max() + flat.max()
         known = most < _KNOWN
         kept, far = bound[known], np.where(np.isinf(most), 1.0, most)[~known]
         turned = np.where(known, np.exp(self.cgf - self.cgf[0].real), 0.0) * self.weights
@@ -204,7 +210,7 @@ class LatticeContour:
         lost = math.inf if math.isnan(lost) else lost
         lost += 2.0 * float(loose.sum())
         lost += (64 + 8 * math.log2(count) + 16) * UNIT_ROUNDOFF * float(bound.sum())
-        error = kept @ radius[known] + slope * (kept @ np.abs(self.s[known])) + flat * kept.sum()
+        error = kept @ radius[known] + slope * (kept @ leverage[known]) + flat * kept.sum()
         return near - np.expm1(epsilon - first) * rest, _GROWN * error + lost
 
     def _turned(self, terms: Complexes) -> Reals:
@@ -230,7 +236,19 @@ class LatticeContour:
 
     def _blur(self, epsilon: Reals) -> Reals:
         """Bound the distance of a total loss to its lattice point."""
-        return 16.0 * UNIT_ROUNDOFF * (2 * self.lattice.size + np.abs(epsilon) + self.period)
+        rounded = 16.0 * UNIT_ROUNDOFF * (2 * self.lattice.size + np.abs(epsilon) + self.period)
+        return rounded + self.lattice.moved
+
+    def _leverage(self) -> Reals:
+        """Bound by how much K changes at each node, for every nat that losses are moved by.
+
+        Of losses moved by at most m, M changes by |s| m M(c), and |M(s)| of a pair with count n is
+        at least e^{-g/n} M(c) if that of the product is e^{-g}.
+        """
+        if not self.lattice.moved:
+            return np.abs(self.s)
+        fallen = np.maximum(self.cgf[0].real - self.cgf.real, 0.0) / self.lattice.fewest
+        return np.asarray(np.abs(self.s) * np.exp(np.minimum(fallen, 600.0)))
 
     def _loose(self, mass: Complexes, weight: Complexes) -> Reals:
         """Bound what the roundings of the bracket add to it."""
@@ -269,6 +287,7 @@ def build_lattice(product: Product, saddle: Saddle, lattice: CommonLattice) -> L
     """
     c = rounded_short(saddle.c)
     known = real_bounds(product, saddle)
+    known = replace(known, upper=known.upper + 2 * lattice.moved * known.points)
     wanted = 2 * math.pi / (alias_step(saddle, known) * lattice.span)
     if wanted > 2.0**60:
         raise NotCertified(
@@ -346,10 +365,7 @@ def _kept(
     c: float,
     needed: float,
 ) -> tuple[int, float]:
-    """Return the last node kept and the log of |M(c+iy)|/M(c) beyond it.
-
-    All nodes are kept if they are few.
-    """
+    """Return the last node kept, all if they are few, and log |M(c+iy)|/M(c) beyond it."""
     if half <= 64:
         return half, -math.inf
     parts = smoothnesses(product, c, moments)

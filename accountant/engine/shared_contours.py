@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+from dataclasses import replace
 from functools import lru_cache
 from typing import final
 
@@ -29,12 +30,13 @@ _REACH = 2.0
 def contour_at(product: Product, saddle: Saddle, most: int = MAX_NODES) -> Contour | LatticeContour:
     """Return the contour that suits a saddle.
 
-    It is on the lattice if there is one that is not too fine.
+    It is on the lattice if there is one, or one next to the losses, that is not too fine.
     """
-    lattice = common_lattice(product, saddle.c)
+    near, moved = product.near_lattice()
+    lattice = common_lattice(near, saddle.c)
     if lattice is not None:
         with contextlib.suppress(NotCertified):
-            return build_lattice(product, saddle, lattice)
+            return build_lattice(near, saddle, replace(lattice, moved=moved))
     return build(product, saddle, most)
 
 

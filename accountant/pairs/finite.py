@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from typing import final
@@ -11,10 +11,15 @@ from typing import final
 import numpy as np
 
 from accountant.arithmetic.atoms import Atoms
-from accountant.arithmetic.enclosure import log_exact
+from accountant.arithmetic.enclosure import UNIT_ROUNDOFF, log_exact
 from accountant.errors import NotCertified, ParameterError
 from accountant.pairs.atomic import AtomicPair
+from accountant.pairs.lattice_finite import LatticePair
 from accountant.pairs.pair import Exponentials, Lattice, Pair
+
+_FEWEST = 64  # Outcomes from which a lattice next to the losses is looked for. Heuristic.
+_PLACES = 1 << 14  # Most places of such a lattice. Heuristic.
+_NEAR = 32  # Units in the last place of the largest loss: what counts as next to it. Heuristic.
 
 
 @final
@@ -29,6 +34,7 @@ class FinitePair(AtomicPair):
 
     p: tuple[Fraction, ...]
     q: tuple[Fraction, ...]
+    _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Refuse anything that is not a pair of distributions."""
@@ -37,6 +43,11 @@ class FinitePair(AtomicPair):
         for name, masses in (("p", self.p), ("q", self.q)):
             if min(masses) < 0 or sum(masses) != 1:
                 raise ParameterError(name, masses, "masses >= 0 that sum to exactly 1")
+        object.__setattr__(self, "_hash", hash((self.p, self.q)))
+
+    def __hash__(self) -> int:
+        """Return the hash of the masses, which caches ask for again and again."""
+        return self._hash
 
     @property
     def atoms(self) -> Atoms:
@@ -75,10 +86,17 @@ class FinitePair(AtomicPair):
             return Lattice(offset, span, _merged_adjacency(atoms, span, offset, c))
         return None
 
+    def near_lattice(self) -> tuple[Pair, float]:
+        """Return the losses rounded to the lattice that they were chosen on, if they were."""
+        return _rounded(self) or (self, 0.0)
+
     def exponentials(self) -> Exponentials | None:
-        """Return the masses times e^{-l/2} at the losses, or None if no loss is finite."""
+        """Return the masses times e^{-l/2} at the losses, or None if no loss is finite.
+
+        It is None next to a lattice too, on which sums over losses take less time.
+        """
         atoms = self.atoms
-        if not atoms.loss.size:
+        if not atoms.loss.size or _rounded(self) is not None:
             return None
         return Exponentials(atoms.loss, np.exp(atoms.log_p - 0.5 * atoms.loss)[:, None])
 
@@ -93,6 +111,32 @@ def _merged_adjacency(atoms: Atoms, span: float, offset: float, c: float) -> flo
     weight = np.exp(exponent - exponent.max())
     merged = np.bincount(index.astype(int), weights=weight / weight.sum())
     return float(2.0 * (merged[:-1] * merged[1:]).sum()) * (1 - 1e-9)
+
+
+@lru_cache(maxsize=256)
+def _rounded(pair: FinitePair) -> tuple[LatticePair, float] | None:
+    """Return the outcomes with losses on a lattice next to them, and a bound of the distance.
+
+    The lattice goes through the least and the largest loss, with a span of about the least gap. A
+    loss is off by a few units in the last place of the largest one, and by what rounding adds.
+    """
+    atoms = pair.atoms
+    order = np.argsort(atoms.loss)
+    loss = atoms.loss[order]
+    if loss.size < _FEWEST:
+        return None
+    gap, reach = float(np.diff(loss).min()), float(loss[-1] - loss[0])
+    if not gap * _PLACES >= reach:
+        return None
+    places = round(reach / gap)
+    span, offset = reach / places, float(loss[0])
+    index = np.rint((loss - offset) / span)
+    there = offset + span * index
+    size, off = float(np.abs(loss).max()), float(np.abs(there - loss).max())
+    if off > _NEAR * UNIT_ROUNDOFF * size or not (np.diff(index) > 0).all():
+        return None
+    table = Atoms(atoms.log_p[order], there, atoms.infinite_mass, atoms.missing_mass)
+    return LatticePair(table, index, span, offset), 2 * off + 32 * UNIT_ROUNDOFF * size
 
 
 def never_zero(mass: Fraction) -> float:

@@ -7,19 +7,20 @@ Theorem 1). F is piecewise exponential and the profile H_t = sup_x F(x + 1) - t 
 
 The finite pair. For any ratios t_0 > t_1 > ... the trade-off 1 - F(x + 1) over F(x) is above each
 of its tangents, 1 - H_t - t a at the mass a; their largest is a convex polygon. Its corners,
-rounded to a multiple of 2^-160 and lowered by more than they are rounded by, are the corners of a
-polygon below it, which is the trade-off of a finite pair with these exact masses.
+rounded to a multiple of 2^-208 and lowered by more than they are rounded by, are the corners of a
+polygon below it, which is the trade-off of a finite pair with these exact masses. Its losses are
+the log t of its edges: they are taken from a lattice, on which sums over losses are folded.
 
 Rounding. Everything is computed with 80 digits by ``decimal``, whose exp and ln are correctly
 rounded; what a thousand operations on numbers of at most 10^9 lose is below 10^-60, which is below
-what H is raised by, 10^-50, and that is below 2^-160.
+what H is raised by, 10^-50.
 """
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
@@ -34,12 +35,15 @@ Line: TypeAlias = tuple[Fraction, Fraction]
 
 DIGITS: Final = 80  # Soundness depends on it and on the three numbers below.
 _RAISED: Final = Decimal(10) ** -50
-_GRID: Final = 1 << 160
+_GRID: Final = 1 << 208
 _LOWERED: Final = 1 << 24  # steps of the grid: more than rounding moves a corner, times the slope
+_STEPS: Final = Context(prec=55)  # To which steps count as equal; what is left is corrected.
 _LARGEST: Final = 16  # Largest loss, nats; e^16 is below 2^24. Exceeding it raises.
 _LEAST: Final = Fraction(1, 10**9)
-_OUTCOMES: Final = 480  # Approximate number of outcomes. Heuristic.
-_SMALL: Final = Fraction(1, 1 << 120)  # Corners closer to an end are cut off, together. Heuristic.
+_OUTCOMES: Final = 320  # Approximate number of outcomes. Heuristic.
+_EVEN: Final = 0.2  # 1/3 would suit errors of masses; less suits tails. Heuristic.
+_FINEST: Final = 13  # Log2 of the most places of the lattice. Heuristic.
+_SMALL: Final = _GRID >> 120  # Corners closer to an end are left out. Heuristic.
 
 
 @final
@@ -77,32 +81,78 @@ class Isoperimetric:
 
     def profile(self, t: Decimal) -> Decimal:
         """Return H_t of the pair, t > 0: F(x + 1) - t F(x) where the loss is log t."""
-        level = t.ln()
-        if level >= self.loss[0]:
-            return Decimal(0)
-        if level <= self.loss[-1]:
-            return 1 - t
-        after = bisect_right(self.loss, -level, key=lambda loss: -loss)
-        left, right = self.breaks[after - 1], self.breaks[after]
-        high, low = self.loss[after - 1], self.loss[after]
-        x = left + (right - left) * (high - level) / (high - low)
-        return self.mass(x + 1) - t * self.mass(x)
+        return self.profiles([(t, t.ln())])[0]
 
-    def losses(self, count: int) -> list[float]:
-        """Return about ``count`` losses, close to each other where much mass is. Heuristic."""
-        masses = [float(self.mass(x)) + float(self.mass(x + 1)) for x in self.breaks]
-        ends = list(zip(self.loss, masses, strict=True))
-        cells = [
-            (float(high), float(low), max(right - left, 0.0) ** (1 / 3))
-            for (high, left), (low, right) in pairwise(ends)
-        ]
-        weights = [(high - low) ** (2 / 3) * root for high, low, root in cells]
-        total = sum(weights) or 1.0  # 0 if only masses below all digits have other losses
-        found = [float(self.loss[0]), float(self.loss[-1])]
-        for (top, bottom, _), weight in zip(cells, weights, strict=True):
-            parts = max(math.ceil(count * weight / total), 1)
-            found += [top - (top - bottom) * k / parts for k in range(parts + 1)]
+    def profiles(self, ratios: Sequence[tuple[Decimal, Decimal]]) -> list[Decimal]:
+        """Return H_t at falling t, each given with log t.
+
+        Between two breaks x is linear in the loss, and F(x) and F(x + 1) are exponentials.
+        """
+        found, last = [], -1
+        for t, level in ratios:
+            if level >= self.loss[0] or level <= self.loss[-1]:
+                found.append(1 - t if level <= self.loss[-1] else Decimal(0))
+                continue
+            after = bisect_right(self.loss, -level, key=lambda loss: -loss)
+            if after != last:
+                last, start = after, level
+                left, right = self.breaks[after - 1], self.breaks[after]
+                high, low = self.loss[after - 1], self.loss[after]
+                speed = (right - left) / (high - low)
+                x = left + speed * (high - level)
+                middle = (left + right) / 2
+                later, now = self._growth(middle + 1, x + 1), self._growth(middle, x)
+            away = speed * (start - level)
+            found.append(later(away) - t * now(away))
         return found
+
+    def widths(self, count: int) -> list[tuple[float, float, float]]:
+        """Return the largest and smallest loss of each cell, and how far tangents are apart there.
+
+        They are about ``count`` in all, close to each other where much mass is. Heuristic.
+        """
+        masses = [self._rough(x) + self._rough(x + 1) for x in self.breaks]
+        cells = [
+            (float(high), float(low), max(right - left, 0.0) ** _EVEN)
+            for (high, left), (low, right) in pairwise(zip(self.loss, masses, strict=True))
+        ]
+        total = sum((high - low) ** (2 / 3) * root for high, low, root in cells)
+        return [
+            (high, low, (high - low) ** (1 / 3) * total / (count * root))
+            for high, low, root in cells
+            if high > low and root
+        ]
+
+    def _growth(self, inside: Decimal, start: Decimal) -> Callable[[Decimal], Decimal]:
+        """Return F(start + away) as a function of distances that grow, in the piece of a point.
+
+        The exponential of a step is remembered, as most steps are equal.
+        """
+        piece, _ = self._piece(inside)
+        place, height = self.place[max(piece, 1)], self.height[max(piece, 1)]
+        slope, mass = self.slope[piece], self.at[max(piece, 1)]
+        if not slope:
+            return lambda away: mass + height * (start + away - place)
+        value, reached = (slope * (start - place)).exp(), Decimal(0)
+        steps: dict[Decimal, Decimal] = {}
+
+        def after(away: Decimal) -> Decimal:
+            nonlocal value, reached
+            step = _STEPS.plus(away - reached)
+            if step:
+                if step not in steps:
+                    steps[step] = (slope * step).exp()
+                value, reached = value * steps[step], reached + step
+            return mass + height * (value * (1 + slope * (away - reached)) - 1) / slope
+
+        return after
+
+    def _rough(self, x: Decimal) -> float:
+        """Approximate F(x). Heuristic."""
+        piece, away = self._piece(x)
+        slope, height = float(self.slope[piece]), float(self.height[max(piece, 1)])
+        grown = math.expm1(slope * float(away)) / slope if slope else float(away)
+        return float(self.at[max(piece, 1)]) + height * grown
 
     def _piece(self, x: Decimal) -> tuple[int, Decimal]:
         """Return the piece that F(x) is in, and how far x is from where kappa is known."""
@@ -149,22 +199,55 @@ def finite_pair_above(
         ParameterError: the largest loss is above 16 nats, or below 10^-9.
     """
     with localcontext(Context(prec=DIGITS)):
-        top = max(max(one.loss[0], -one.loss[-1]) for one in curves)
-        if not _LEAST <= top <= _LARGEST:
-            raise ParameterError(
-                "scales", float(top), f"such that losses lie from {float(_LEAST):g} to {_LARGEST}"
-            )
-        count = _OUTCOMES // len(curves)
-        listed = {loss for one in curves for loss in one.losses(count)}
-        ratios = sorted({Fraction(math.exp(x)) for x in listed})
         low, high = min(one.loss[-1] for one in curves), max(one.loss[0] for one in curves)
-        ratios = [_down(low), *(t for t in ratios if _down(low) < t < _up(high)), _up(high)]
-        lines = []
-        for t in ratios[::-1]:
-            worst = max(one.profile(_decimal(t)) for one in curves)
-            exact = Fraction(worst + _RAISED) if t < ratios[-1] else Fraction(0)
-            lines.append(((1 - t if t == ratios[0] else exact) + missed * min(t, Fraction(1)), t))
+        if not _LEAST <= max(high, -low) <= _LARGEST:
+            raise ParameterError(
+                "scales",
+                float(max(high, -low)),
+                f"such that losses lie from {float(_LEAST):g} to {_LARGEST}",
+            )
+        ratios = _ratios(curves, low, high)
+        worst = [max(each) for each in zip(*(one.profiles(ratios) for one in curves), strict=True)]
+        lines = [(_GRID, _steps(ratios[0][0] * (1 + _RAISED)) + 1)]
+        for (t, _), height in zip(ratios[1:-1], worst[1:-1], strict=True):
+            lines.append((_steps(1 - height - _RAISED), _steps(t)))
+        last = _steps(ratios[-1][0] * (1 - _RAISED))
+        lines.append((last, last))
+    lost = [math.ceil(missed * min(slope, _GRID)) for _, slope in lines]
+    lines = [(start - less, slope) for (start, slope), less in zip(lines, lost, strict=True)]
     return _walked(_polygon(lines))
+
+
+def _ratios(
+    curves: Sequence[Isoperimetric], low: Decimal, high: Decimal
+) -> list[tuple[Decimal, Decimal]]:
+    """Return ratios t with log t, falling: some places of a lattice through both ends.
+
+    Its places are 2^k; each cell has every 2^j-th of them, so that tangents are close to each other
+    where much mass is. Heuristic: any ratios serve.
+    """
+    count = round(_OUTCOMES / math.sqrt(len(curves)))
+    cells = [cell for one in curves for cell in one.widths(count)]
+    reach = float(high - low)
+    finest = min((width for *_, width in cells), default=reach)
+    places = 1 << min(max(math.ceil(math.log2(reach / finest)), 0), _FINEST)
+    listed = {0, places}
+    for top, bottom, width in cells:
+        stride = 1 << max(math.floor(math.log2(min(width, top - bottom) / reach * places)), 0)
+        first, end = ((one - float(low)) / reach * places / stride for one in (bottom, top))
+        listed.update(stride * k for k in range(math.ceil(first), math.floor(end) + 1))
+    span, base = (high - low) / places, low.exp()
+    powers = [span.exp()]
+    while len(powers) < places.bit_length():
+        powers.append(powers[-1] * powers[-1])
+    found, at, t = [], 0, base
+    for place in sorted(one for one in listed if 0 <= one <= places):
+        for bit in range((place - at).bit_length()):
+            if (place - at) >> bit & 1:
+                t *= powers[bit]
+        at = place
+        found.append((t, low + span * place))
+    return found[::-1]
 
 
 def _corners(lines: list[Line]) -> list[tuple[Fraction, Fraction]]:
@@ -202,54 +285,53 @@ def _falling(losses: tuple[Decimal, ...]) -> tuple[Decimal, ...]:
     return tuple(found)
 
 
-def _polygon(lines: list[tuple[Fraction, Fraction]]) -> list[tuple[int, int]]:
-    """Return corners (a, b), in steps of the grid, of a polygon below the tangents (H, t).
+def _polygon(lines: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return corners (a, b), in steps of the grid, of a polygon below tangents.
 
-    The tangents 1 - H - t a come by falling t; where two neighbours meet there is a corner, unless
-    a third is above it. A corner is moved by one step at most, and lowered by as many as the
-    steepest slope can turn that into, but one at height 0. Corners next to an end are cut off by
-    the tangent that ends there, followed to where all of them are passed; a chord in its place
-    would be above them.
+    The tangents, C - T a at the mass a, come by falling T, all in steps; where two neighbours meet
+    there is a corner, unless a third is above it. A corner is moved by one step at most, and
+    lowered by as many as the steepest slope can turn that into, but one at height 0. A tangent
+    whose corners are next to an end is left out, but the first and the last.
     """
-    kept: list[tuple[Fraction, Fraction]] = []
+    kept: list[tuple[int, int]] = []
     for line in lines:
-        while len(kept) > 1 and _meet(kept[-2], line) <= _meet(kept[-2], kept[-1]):
+        while len(kept) > 1 and _left_of(_meet(kept[-2], line), _meet(kept[-2], kept[-1])):
             kept.pop()
         kept.append(line)
-    exact = [(mass, _height(one, mass)) for one, mass in _meetings(kept)]
-    inner = [(mass, height) for mass, height in exact if mass > _SMALL and height > _SMALL]
-    if exact[0][0] <= _SMALL:
-        first = _height(kept[0], _SMALL)
-        inner = [(_SMALL, first), *(corner for corner in inner if corner[1] < first)]
-    if exact[-1][1] <= _SMALL:
-        last = (1 - kept[-1][0] - _SMALL) / kept[-1][1]
-        inner = [*(corner for corner in inner if corner[0] < last), (last, _SMALL)]
+    while len(kept) > 2 and _mass(_meet(kept[0], kept[1])) <= _SMALL:
+        del kept[1]
+    while len(kept) > 2 and _height(kept[-1], _meet(kept[-2], kept[-1])) <= _SMALL:
+        del kept[-2]
     found = [(0, _GRID)]
-    if kept[0][0]:
-        found.append((0, math.floor(_height(kept[0], Fraction(0)) * _GRID) - _LOWERED))
-    for mass, height in inner:
-        corner = math.floor(mass * _GRID), math.floor(height * _GRID) - _LOWERED
+    if kept[0][0] < _GRID:
+        found.append((0, kept[0][0] - _LOWERED))
+    for one, other in pairwise(kept):
+        meeting = _meet(one, other)
+        corner = _mass(meeting), _height(one, meeting) - _LOWERED
         if corner[0] > found[-1][0]:
             found.append(corner)
-    end = math.floor((1 - kept[-1][0]) / kept[-1][1] * _GRID)
+    end = kept[-1][0] * _GRID // kept[-1][1]
     return [*found, *([(end, 0)] if found[-1][0] < end < _GRID else []), (_GRID, 0)]
 
 
-def _meetings(
-    lines: list[tuple[Fraction, Fraction]],
-) -> list[tuple[tuple[Fraction, Fraction], Fraction]]:
-    """Return every tangent but the last, and the mass at which it meets the next one."""
-    return [(one, _meet(one, other)) for one, other in pairwise(lines)]
+def _meet(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
+    """Return the mass at which two tangents meet, as a fraction with a denominator above 0."""
+    return one[0] - other[0], one[1] - other[1]
 
 
-def _height(line: tuple[Fraction, Fraction], mass: Fraction) -> Fraction:
-    """Return what a tangent has at a mass."""
-    return 1 - line[0] - line[1] * mass
+def _left_of(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    """Return whether the first of two masses is not the larger one."""
+    return one[0] * other[1] <= other[0] * one[1]
 
 
-def _meet(one: tuple[Fraction, Fraction], other: tuple[Fraction, Fraction]) -> Fraction:
-    """Return the mass at which two tangents meet."""
-    return (other[0] - one[0]) / (one[1] - other[1])
+def _mass(at: tuple[int, int]) -> int:
+    """Return a mass in steps, rounded down."""
+    return at[0] * _GRID // at[1]
+
+
+def _height(line: tuple[int, int], at: tuple[int, int]) -> int:
+    """Return what a tangent has at a mass, in steps, rounded down."""
+    return (line[0] * at[1] - line[1] * at[0]) // at[1]
 
 
 def _walked(corners: list[tuple[int, int]]) -> FinitePair:
@@ -261,16 +343,12 @@ def _walked(corners: list[tuple[int, int]]) -> FinitePair:
     )
 
 
+def _steps(value: Decimal) -> int:
+    """Return a number in steps of the grid, rounded down."""
+    numerator, denominator = value.as_integer_ratio()
+    return numerator * _GRID // denominator
+
+
 def _decimal(value: Fraction) -> Decimal:
     """Return a rational at the present precision."""
     return Decimal(value.numerator) / Decimal(value.denominator)
-
-
-def _up(loss: Decimal) -> Fraction:
-    """Return a ratio just above that of a loss."""
-    return Fraction((loss.exp() * (1 + _RAISED)).quantize(_RAISED) + _RAISED)
-
-
-def _down(loss: Decimal) -> Fraction:
-    """Return a ratio just below that of a loss."""
-    return Fraction((loss.exp() * (1 - _RAISED)).quantize(_RAISED) - _RAISED)

@@ -1,4 +1,4 @@
-"""Finite pairs whose losses are integer multiples of a span."""
+"""Finite pairs whose losses lie on one lattice."""
 
 from __future__ import annotations
 
@@ -20,19 +20,21 @@ from accountant.pairs.smoothness import layers
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class LatticePair(AtomicPair):
-    """A pair with finitely many outcomes, whose losses are ``index * span``.
+    """A pair with finitely many outcomes, whose losses are ``offset + index * span``.
 
     Compared by identity, as it carries arrays.
 
     Attributes:
         table: masses and losses.
         index: shape (n,), integers, increasing.
-        span: nats, a power of two.
+        span: nats, a power of two if there is no offset.
+        offset: nats.
     """
 
     table: Atoms
     index: Reals
     span: float
+    offset: float = 0.0
 
     @property
     def atoms(self) -> Atoms:
@@ -43,8 +45,8 @@ class LatticePair(AtomicPair):
         """Enclose K(c + i k pi / (half span)) for k = 0..half by a fast Fourier transform.
 
         With masses w_j tilted by c and normalised, M(c+iy_k) / M(c) is the discrete Fourier
-        transform of length 2 half of the masses placed at index_j modulo that length. Its
-        error is below 8 u log2(length) for masses of sum 1.
+        transform of length 2 half of the masses placed at index_j modulo that length, turned by
+        y_k times the offset. Its error is below 8 u log2(length) for masses of sum 1.
         """
         start = self.atoms.cgf(np.array([c + 0j]))
         exponent = self.atoms.log_p + c * self.atoms.loss - start.value.real[0]
@@ -53,11 +55,14 @@ class LatticePair(AtomicPair):
         ratio = np.fft.rfft(folded).conj()
         wobble = float(np.abs(exponent).max()) * 4.0 + 8.0 * math.log2(2 * half) + 64.0
         error = wobble * UNIT_ROUNDOFF + float(start.radius[0])
-        return log_of_sum(ratio, error, float(start.value.real[0]), ulps=16.0)
+        found = log_of_sum(ratio, error, float(start.value.real[0]), ulps=16.0)
+        turned = self.offset * math.pi / (half * span) * np.arange(half + 1)
+        radius = found.radius + 8 * UNIT_ROUNDOFF * np.abs(turned)
+        return Enclosure(found.value + 1j * turned, radius)
 
     def swapped(self) -> LatticePair:
         """Return (Q, P): masses p e^{-l} at the losses -l, in increasing order."""
-        return LatticePair(self.atoms.swapped(), -self.index[::-1], self.span)
+        return LatticePair(self.atoms.swapped(), -self.index[::-1], self.span, -self.offset)
 
     @property
     def infinite_mass(self) -> float:
@@ -88,11 +93,11 @@ class LatticePair(AtomicPair):
         return Smoothness(span=self.span, step_masses=masses, steps=np.rint(steps))
 
     def lattice(self, c: float) -> Lattice:
-        """Return the lattice of the multiples of the span."""
+        """Return the lattice of the offset and the span."""
         weight = self._tilted(c)
         next_to = np.diff(self.index) == 1.0
         adjacency = float(2.0 * (weight[:-1] * weight[1:])[next_to].sum()) * (1 - 1e-9)
-        return Lattice(0.0, self.span, adjacency)
+        return Lattice(self.offset, self.span, adjacency)
 
     def _tilted(self, c: float) -> Reals:
         """Return the masses tilted by e^{cL}, normalised and rounded down."""

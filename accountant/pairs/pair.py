@@ -199,6 +199,13 @@ class Pair(Readable, ABC):
         """Return the lattice that carries every finite loss, or None; c >= 0 is the tilt."""
         return None
 
+    def near_lattice(self) -> tuple[Pair, float]:
+        """Return what has losses on a lattice, and by how much some are moved there at most.
+
+        Of the other pair only the law of the loss under P is used. By default nothing moves.
+        """
+        return self, 0.0
+
     def exponentials(self) -> Exponentials | None:
         """Return M as a finite sum of exponentials over powers of s + 1/2, or None."""
         return None

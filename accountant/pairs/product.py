@@ -100,6 +100,12 @@ class Product:
             return self
         return Product.merge([Factor(pair, factor.count) for pair, factor in parts])
 
+    def near_lattice(self) -> tuple[Product, float]:
+        """Return the product of what is on lattices, and by how much its losses are moved."""
+        near = [f.pair.near_lattice() for f in self.factors]
+        moved = math.fsum(f.count * far for f, (_, far) in zip(self.factors, near, strict=True))
+        return self._replaced([pair for pair, _ in near]), moved
+
     def refined(self) -> Product:
         """Return the same product, K computed to more digits if that can be done."""
         return self._replaced([f.pair.refined() for f in self.factors])

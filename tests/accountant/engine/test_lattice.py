@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from decimal import Context, Decimal
 from fractions import Fraction
 
 import flint
 import numpy as np
 import pytest
 
+from accountant import answers
 from accountant.engine.lattice import build_lattice, common_lattice
 from accountant.engine.saddle_point import find_saddle, saddle_at
 from accountant.errors import NotCertified
+from accountant.pairs import isoperimetric
+from accountant.pairs.above_threshold import above_threshold_pair
 from accountant.pairs.discrete_laplace import DiscreteLaplacePair
+from accountant.pairs.finite import FinitePair
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.product import Factor, Product
 from accountant.pairs.randomized_response import RandomizedResponsePair
@@ -134,3 +139,35 @@ def test_nodes_that_are_not_known_widen_the_transform() -> None:
     assert (wide[0] <= low + 1e-12).all()
     assert (wide[1] >= high - 1e-12).all()
     assert (wide[1] > high + 0.1).all()
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.4, 1.99])
+@pytest.mark.parametrize("swapped", [False, True])
+def test_losses_next_to_a_lattice(
+    epsilon: float,
+    swapped: bool,  # noqa: FBT001
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two uses of a pair whose losses were chosen on a lattice, against all pairs of outcomes."""
+    monkeypatch.setattr(isoperimetric, "_OUTCOMES", 64)
+    skew = [(Fraction(0), Fraction(2, 3)), (Fraction(1), Fraction(0))]
+    made = isoperimetric.finite_pair_above([isoperimetric.isoperimetric(skew)])
+    pair = made.swapped() if swapped else made
+    assert isinstance(pair, FinitePair)
+    assert pair.near_lattice()[0] is not pair
+    t = Fraction(Decimal(epsilon).exp(Context(prec=60)))
+    outcomes = list(zip(pair.p, pair.q, strict=True))
+    true = sum(max(a * b - t * x * y, Fraction(0)) for a, x in outcomes for b, y in outcomes)
+    found = answers.delta(Product.of(pair).times(2), epsilon)
+
+    assert found.lower <= true * (1 + Fraction(1, 10**40))
+    assert true * (1 - Fraction(1, 10**40)) <= found.upper
+    assert found.upper - found.lower <= 1e-8 * found.upper + 1e-15
+
+
+@pytest.mark.parametrize("uses", [3, 100, 10**6])
+def test_above_threshold_has_narrow_brackets(uses: int) -> None:
+    """AboveThreshold is answered on the lattice of its losses."""
+    pair = above_threshold_pair(threshold=Fraction(1, 2), query=Fraction(1, 4))
+    for delta in (1e-3, 1e-6, 1e-12):
+        assert answers.epsilon(Product.of(pair).times(uses), delta).relative_width <= 1e-9

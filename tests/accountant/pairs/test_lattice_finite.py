@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 
+from accountant.pairs.above_threshold import above_threshold_pair
 from accountant.pairs.lattice_finite import LatticePair
 from accountant.pairs.pair import Pair
 from tests.accountant.pairs.builders import balanced, ladders
@@ -62,3 +64,20 @@ class TestLadder(PairContract):
             width = np.where(known, fast.radius[index] + slow.radius + away, np.inf)
             assert (np.abs(ratio - 1) <= np.expm1(np.minimum(width, 700.0)))[known].all()
             assert known[0]
+
+
+def test_an_offset_turns_the_transform() -> None:
+    """On a period K of a lattice with an offset is what the sum over its outcomes is."""
+    pair = above_threshold_pair(threshold=Fraction(1, 3), query=Fraction(1, 4))
+    near, moved = pair.near_lattice()
+    assert isinstance(near, LatticePair)
+    assert 0.0 < moved < 1e-14
+    assert near.offset < 0.0
+    for one in (near, near.swapped()):
+        fast = one.cgf_on_period(0.5, 64, one.span)
+        slow = one.cgf(0.5 + 1j * np.pi / (64 * one.span) * np.arange(65))
+        turns = (fast.value - slow.value).imag / (2 * np.pi)
+        away = np.abs(fast.value - slow.value - 2j * np.pi * np.rint(turns))
+        known = np.isfinite(fast.radius + slow.radius)
+        assert known.sum() > 32
+        assert (away[known] <= (fast.radius + slow.radius)[known]).all()

@@ -45,7 +45,7 @@ Positions = NDArray[np.intp]
 _Long = NDArray[np.longdouble]
 
 # Relative changes of the heights, tried in this order. Heuristic: ``_covers`` checks the result.
-_MARGINS = (1e-13, 1e-11, 1e-8, 1e-6)
+_MARGINS = (1e-13, 1e-11, 1e-8, 1e-6, 1e-5, 1e-4, 1e-3)
 # Positive heights are raised to this number: smaller ones would lose digits. Heuristic: raising is
 # sound, and ``_covers`` checks.
 _SMALLEST = 1e-300
@@ -89,7 +89,7 @@ def above(forward: ProfileHalf, backward: ProfileHalf) -> tuple[Atoms, Positions
 
     Raises:
         NotCertified: losses are too large, or rounding is not covered even by a relative margin
-            of 1e-6.
+            of 1e-3.
     """
     wanted = []
     for side in (forward, backward):

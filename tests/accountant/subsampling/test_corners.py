@@ -16,8 +16,10 @@ from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.pair import Pair
 from accountant.pairs.product import Factor, Product
 from accountant.pairs.randomized_response import RandomizedResponsePair
+from accountant.sampling.poisson import Poisson
 from accountant.subsampling.corners import base_corners, cornered
 from accountant.subsampling.subsampled import Direction, SubsampledPair
+from mechanisms import GaussianAboveThreshold, MagnitudeBound
 
 RATE = Fraction(1, 500)
 Laws = list[tuple[mpmath.mpf, mpmath.mpf]]
@@ -111,3 +113,16 @@ def test_grids() -> None:
     assert np.isin(corners, grid).all()
     inside = np.searchsorted(grid, corners)
     assert (np.diff(np.concatenate([[0], inside])) >= 2).all()
+
+
+@pytest.mark.slow
+def test_hundreds_of_losses_next_to_each_other() -> None:
+    """Where rounding asks for a wider margin, samples of a threshold are answered within 1e-3."""
+    bound = MagnitudeBound(threshold_scale=4, query_scale=8, outside=0)
+    normal = GaussianAboveThreshold(
+        threshold_sigma=10, query_sigma=17.3, queries=100, query=lambda data: data
+    )
+    for one in (bound, normal):
+        sample = one.subsample(Poisson(sampling_rate=0.05)).repeat(100)
+        epsilon = sample.guarantee().epsilon(delta=1e-6)
+        assert epsilon.upper < (1 + 1e-3) * epsilon.lower

@@ -6,7 +6,7 @@ F' = kappa(F), kappa the least of the lines, concave and 0 at 0 and 1. The pair 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -139,18 +139,24 @@ def cells(listed: list[Piece]) -> list[Cell]:
     return found
 
 
-def profile(listed: list[Cell], t: arb) -> arb:
+def profile(listed: list[Cell], t: arb, spend: Callable[[int], None]) -> arb:
     """Return a number that is at least sup_x F(x + 1) - t F(x), unless that is 0 or 1 - t.
 
     The supremum is taken where the loss is log t, if anywhere; a cell that holds no such x is left
     out. A cell that is in truth empty adds a candidate, which keeps the result an upper bound.
     Every profile is at least 0 and 1 - t.
+
+    Args:
+        listed: every cell.
+        t: above 0.
+        spend: is told in how many cells it is computed, before it is.
     """
     level, best = t.log(), arb(-1)
-    for cell in listed:
-        if not (cell.most < level or cell.least > level):
-            for x in cell.best(level):
-                best = best.max(cell.later.mass(x + 1) - t * cell.now.mass(x))
+    reached = [cell for cell in listed if not (cell.most < level or cell.least > level)]
+    spend(len(reached))
+    for cell in reached:
+        for x in cell.best(level):
+            best = best.max(cell.later.mass(x + 1) - t * cell.now.mass(x))
     return best
 
 

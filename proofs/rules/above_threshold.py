@@ -12,7 +12,7 @@ from flint import arb
 from proofs.balls.arithmetic import ball, each_precision, exact, require_at_most, show
 from proofs.balls.isoperimetric import Cell, Line, cells, corners, pieces, profile
 from proofs.errors import RefusedError
-from proofs.limits import PER_COMPARISON, VALUE
+from proofs.limits import LEVEL, PER_COMPARISON, VALUE
 from proofs.logic.rule import Application
 from proofs.logic.statement import SYMMETRIC, Pairs
 from proofs.rules.finite_pair import alone
@@ -59,13 +59,19 @@ def compare(
     """
     claim, listed = step.concludes(Pairs), [corners(lines) for lines in curves]
     every = [each_precision(partial(_cells, one)) for one in listed]
-    price = VALUE + PER_COMPARISON * sum(2 * len(one) for one in listed)
+    known = sum(2 * len(one) for one in listed)
+    step.budget.spend(PER_COMPARISON * known + sum(len(one) ** 2 for one in listed))
+    price = VALUE + LEVEL * known
     orders = [(claim.forward, every), (claim.backward, every)]
     if not both_orders:
         price = (price + 1) // 2  # each pair is compared with one of the two
         orders = [(claim.forward, every[:1]), (claim.backward, every[1:])]
     elif claim.forward == claim.backward:
         orders = orders[:1]
+
+    def reached(count: int) -> None:
+        step.budget.spend(PER_COMPARISON * count)
+
     for product, tables in orders:
         pair = alone(product, "concludes")
         step.budget.spend(corners_work(pair) + price * (len(pair.p) + 1))
@@ -74,7 +80,7 @@ def compare(
             if left < max(1 - t, Fraction(0)):
                 raise RefusedError(f"the profile at ratio {show(t)} has no room for what is missed")
             for table in tables:
-                bound = partial(_profile, table, t)
+                bound = partial(_profile, table, t, reached)
                 require_at_most(bound, partial(ball, left), f"the profile at ratio {show(t)}")
 
 
@@ -102,9 +108,9 @@ def _cells(found: list[Line]) -> list[Cell]:
     return cells(pieces(found))
 
 
-def _profile(table: Callable[[], list[Cell]], t: Fraction) -> arb:
-    """Return the profile at one ratio."""
-    return profile(table(), ball(t))
+def _profile(table: Callable[[], list[Cell]], t: Fraction, reached: Callable[[int], None]) -> arb:
+    """Return the profile at one ratio, paid for by the cells that it is computed in."""
+    return profile(table(), ball(t), reached)
 
 
 def _words(

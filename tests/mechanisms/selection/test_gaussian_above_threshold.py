@@ -160,6 +160,17 @@ def test_many_uses() -> None:
     assert isinstance(proofs.check(mechanism.guarantee().certify(delta=1e-6)), VerifiedUnder)
 
 
+@pytest.mark.slow
+def test_many_monotone_queries_are_certified() -> None:
+    """Pairs above two curves, of many outcomes, are not too much work for the checker."""
+    mechanism = GaussianAboveThreshold(
+        threshold_sigma=12.5, query_sigma=1.032, queries=1000, sensitivity=LInf(0.3), monotone=True
+    )
+    certificate = mechanism.guarantee().certify(delta=1e-6)
+
+    assert isinstance(proofs.check(certificate), VerifiedUnder)
+
+
 def test_outputs_follow_the_law() -> None:
     """Frequencies stay in their band, except with probability 1e-8."""
     seed = secrets.randbits(64)

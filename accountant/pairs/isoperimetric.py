@@ -54,6 +54,7 @@ class Isoperimetric:
     Attributes:
         at: shape (m + 1,), masses from 0 to 1 between which kappa is linear.
         height: kappa there, 0 at both ends.
+        log_height: log of kappa there, 0 at both ends.
         slope: shape (m,), of the pieces, falling.
         place: shape (m + 1,), G of the masses, -inf and +inf at the ends.
         breaks: shape (2m - 2,), all x at which F(x) or F(x + 1) enters a new piece.
@@ -62,6 +63,7 @@ class Isoperimetric:
 
     at: tuple[Decimal, ...]
     height: tuple[Decimal, ...]
+    log_height: tuple[Decimal, ...]
     slope: tuple[Decimal, ...]
     place: tuple[Decimal, ...]
     breaks: tuple[Decimal, ...]
@@ -77,7 +79,7 @@ class Isoperimetric:
     def log_density(self, x: Decimal) -> Decimal:
         """Return log F'(x)."""
         piece, away = self._piece(x)
-        return self.height[max(piece, 1)].ln() + self.slope[piece] * away
+        return self.log_height[max(piece, 1)] + self.slope[piece] * away
 
     def profile(self, t: Decimal) -> Decimal:
         """Return H_t of the pair, t > 0: F(x + 1) - t F(x) where the loss is log t."""
@@ -170,18 +172,17 @@ def isoperimetric(lines: Iterable[Line]) -> Isoperimetric:
     with localcontext(Context(prec=DIGITS)):
         at, height = (tuple(_decimal(c[k]) for c in corners) for k in (0, 1))
         slope = tuple(_decimal((d - b) / (c - a)) for (a, b), (c, d) in pairwise(corners))
+        log = tuple(one.ln() if one else one for one in height)
         place = [Decimal("-inf"), Decimal(0)]
         for k in range(1, len(at) - 2):
-            one = height[k + 1] / height[k]
-            place.append(
-                place[-1] + (one.ln() if slope[k] else at[k + 1] - at[k]) / (slope[k] or height[k])
-            )
+            rise, run = log[k + 1] - log[k], at[k + 1] - at[k]
+            place.append(place[-1] + (rise / slope[k] if slope[k] else run / height[k]))
         place.append(Decimal("inf"))
         inner = place[1:-1]
         breaks = tuple(sorted({*inner, *(x - 1 for x in inner)}))
-        made = Isoperimetric(at, height, slope, tuple(place), breaks, ())
+        made = Isoperimetric(at, height, log, slope, tuple(place), breaks, ())
         loss = tuple(made.log_density(x + 1) - made.log_density(x) for x in breaks)
-        return Isoperimetric(at, height, slope, tuple(place), breaks, _falling(loss))
+        return Isoperimetric(at, height, log, slope, tuple(place), breaks, _falling(loss))
 
 
 def finite_pair_above(
@@ -252,29 +253,22 @@ def _ratios(
 
 def _corners(lines: list[Line]) -> list[tuple[Fraction, Fraction]]:
     """Return the corners of the least of the lines, by growing mass."""
-    kept: list[Line] = []
-    for line in sorted(set(lines), key=lambda one: (one[0] - one[1], one[0])):
-        if kept and _fall(line) == _fall(kept[-1]):
+    unit = math.lcm(*(end.denominator for line in lines for end in line))
+    whole = {tuple(end.numerator * (unit // end.denominator) for end in one) for one in lines}
+    kept: list[tuple[int, int]] = []  # by the height at 0 and by how much it falls
+    for fall, left in sorted((left - right, left) for left, right in whole):
+        if kept and fall == kept[-1][1]:
             continue  # parallel, and not below
-        while len(kept) > 1 and _crossing(kept[-2], line) <= _crossing(kept[-2], kept[-1]):
+        line = left, fall
+        while len(kept) > 1 and _left_of(_meet(line, kept[-2]), _meet(kept[-1], kept[-2])):
             kept.pop()
         kept.append(line)
-    inner = [(_crossing(one, other), one) for one, other in pairwise(kept)]
+    inner = [(Fraction(*_meet(other, one)), one) for one, other in pairwise(kept)]
     return [
-        (Fraction(0), min(left for left, _ in kept)),
-        *((at, one[0] - _fall(one) * at) for at, one in inner if 0 < at < 1),
-        (Fraction(1), min(right for _, right in kept)),
+        (Fraction(0), Fraction(min(left for left, _ in kept), unit)),
+        *((at, (left - fall * at) / unit) for at, (left, fall) in inner if 0 < at < 1),
+        (Fraction(1), Fraction(min(left - fall for left, fall in kept), unit)),
     ]
-
-
-def _fall(line: Line) -> Fraction:
-    """Return by how much a line falls from 0 to 1."""
-    return line[0] - line[1]
-
-
-def _crossing(one: Line, other: Line) -> Fraction:
-    """Return where a line crosses one that falls faster."""
-    return (other[0] - one[0]) / (_fall(other) - _fall(one))
 
 
 def _falling(losses: tuple[Decimal, ...]) -> tuple[Decimal, ...]:

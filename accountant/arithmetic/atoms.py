@@ -138,15 +138,16 @@ class Atoms:
         lower, upper = np.empty(epsilon.shape), np.empty(epsilon.shape)
         p = np.exp(self.log_p)
         slack = UNIT_ROUNDOFF * (16.0 + 8.0 * np.abs(self.log_p))
+        outside = self.infinite_mass
+        unsure = 4 * UNIT_ROUNDOFF * outside + (math.ulp(0.0) if outside else 0.0)  # if denormal
         for index, one in enumerate(epsilon):
             gap = np.minimum(one - self.loss, 0.0)
             value = -p * np.expm1(gap)
             reach = abs(one) if math.isfinite(one) else 0.0  # e^{-inf - l} is exactly 0
             blur = 8 * UNIT_ROUNDOFF * (1.0 + reach + np.abs(self.loss))
             slip = np.where(one - self.loss < blur, blur * p + _LEAST, 0.0)
-            error = float((value * slack + slip).sum())
-            error += 4 * UNIT_ROUNDOFF * self.infinite_mass
-            total = float(value.sum()) + self.infinite_mass
+            error = float((value * slack + slip).sum()) + unsure
+            total = float(value.sum()) + outside
             lower[index], upper[index] = max(total - error, 0.0), total + error
         return lower, upper
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
@@ -78,6 +79,15 @@ def test_a_mass_below_all_floats_is_not_none() -> None:
     assert answers.renyi(product, 2.0).upper == math.inf
     assert answers.smallest_mu(product).upper == math.inf
     assert answers.smallest_rho(product).upper == math.inf
+
+
+@pytest.mark.parametrize("mass", [TINY, Fraction(74, 10**325), Fraction(12, 10**324)])
+def test_masses_next_to_the_least_float_are_enclosed(mass: Fraction) -> None:
+    """Beyond the finite losses delta is the infinite mass, of which floats have no digit."""
+    pair = FinitePair(p=(mass, 1 - mass), q=(Fraction(0), Fraction(1)))
+    low, high = answers.deltas(Product.of(pair), np.array([5.0, 50.0]))
+    for least, most in zip(low.tolist(), high.tolist(), strict=True):
+        assert Fraction(least) <= mass <= Fraction(most)
 
 
 def test_sharestoo_close_to_tell_are_refused() -> None:

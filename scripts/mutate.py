@@ -9,10 +9,9 @@ those of the modules that import it, else by the shortest in the nearest folder.
 of what the suite notices. With pytest-cov installed,
 
     pytest -n 0 --cov=accountant --cov=proofs --cov=auditing --cov-context=test --cov-report=
-    coverage json --show-contexts -o contexts.json
 
-lists the tests that run each line; ``--contexts contexts.json`` asks those instead, the narrow ones
-first.
+lists in ``.coverage`` the tests that run each line; ``--contexts .coverage`` asks those instead,
+the narrow ones first.
 """
 
 from __future__ import annotations
@@ -26,15 +25,14 @@ import random
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import final
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("accountant", "proofs", "auditing")
@@ -195,37 +193,42 @@ def tests_of(path: Path, root: Path) -> list[Path]:
     return sorted(found, key=lambda test: test.stat().st_size)[:MOST_TESTS]
 
 
-@final
-@dataclass(frozen=True)
 class Contexts:
-    """Which tests run which lines, as coverage reports it."""
+    """Which tests run which lines, as coverage's data say."""
 
-    lines: Mapping[str, Mapping[str, Sequence[str]]]
-
-    @staticmethod
-    def read(path: str | None) -> Contexts:
-        """Read the report of ``coverage json --show-contexts``; without one nothing is known."""
+    def __init__(self, path: str | None) -> None:
+        """Open the data; without a path nothing is known."""
+        self._data = sqlite3.connect(path or ":memory:")
         if path is None:
-            return Contexts({})
-        report = json.loads(Path(path).read_text(encoding="utf-8"))
-        return Contexts({name: one["contexts"] for name, one in report["files"].items()})
+            self._data.executescript(
+                "CREATE TABLE file (id, path); CREATE TABLE context (id, context);"
+                "CREATE TABLE line_bits (file_id, context_id, numbits)"
+            )
 
     @cached_property
-    def width(self) -> Counter[str]:
-        """How many lines a test runs."""
-        return Counter(
-            test for file in self.lines.values() for tests in file.values() for test in tests
+    def _width(self) -> dict[str, int]:
+        """How much of the source a test runs."""
+        rows = self._data.execute(
+            "SELECT context, SUM(LENGTH(numbits)) FROM line_bits"
+            " JOIN context ON context.id = context_id GROUP BY context_id"
         )
+        return dict(rows.fetchall())
 
     def tests(self, file: str, line: int) -> list[str]:
         """Tests that run a line, narrow ones first; those of the file if it is run by imports."""
-        lines = self.lines.get(file, {})
-        found = [one for one in lines.get(str(line), ()) if one.endswith("|run")]
-        if not found:
-            found = [one for tests in lines.values() for one in tests if one.endswith("|run")]
+        rows = self._data.execute(
+            "SELECT context, numbits FROM line_bits JOIN context ON context.id = context_id"
+            " JOIN file ON file.id = file_id WHERE path LIKE ? AND context LIKE '%|run'",
+            (f"%/{file}",),
+        ).fetchall()
+        found = [
+            one for one, bits in rows if bits[line // 8 :][:1] and bits[line // 8] >> line % 8 & 1
+        ]
         chosen: list[str] = []
         alike: Counter[str] = Counter()
-        for one in sorted(set(found), key=lambda test: (self.width[test], test)):
+        for one in sorted(
+            found or [one for one, _ in rows], key=lambda test: (self._width[test], test)
+        ):
             name = one.removesuffix("|run")
             alike[name.partition("[")[0]] += 1
             if alike[name.partition("[")[0]] <= LIKE_IT:
@@ -255,9 +258,9 @@ def main() -> None:
     parser.add_argument("--mutants", type=int, default=150)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--package", action="append", help="a folder; several may be given")
-    parser.add_argument("--contexts", help="which tests run which lines")
+    parser.add_argument("--contexts", help="data of coverage: which tests run which lines")
     arguments = parser.parse_args()
-    contexts = Contexts.read(arguments.contexts)
+    contexts = Contexts(arguments.contexts)
     source = random.Random(arguments.seed)  # noqa: S311  # not secret
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "project"

@@ -37,9 +37,9 @@ class Derivation:
     premises: tuple[Derivation, ...] = ()
     assumptions: tuple[str, ...] = ()
     parameters: tuple[tuple[str, Parameter], ...] = ()
-    conclusion: object = field(default=None, compare=False, repr=False)
-    apart: int = field(init=False, compare=False, repr=False)
-    label: str = field(default="", compare=False, repr=False)
+    conclusion: object = field(default=None, compare=False)
+    apart: int = field(init=False, compare=False)
+    label: str = field(default="", compare=False)
 
     def __repr__(self) -> str:
         """Return the rule and the statement; ``explain`` has everything that it rests on."""

@@ -129,6 +129,17 @@ class PairContract(ABC):
                 if both.value[1].real > both.value[0].real - 5.0:
                     assert both.radius[1] <= 1e-9 * max(1.0, abs(both.value[1]))
 
+    def test_steering_follows_the_cumulants(self) -> None:
+        """What places contours is near K and its slope; by default it is their differences."""
+        for case in self.cases():
+            for c in () if type(case.pair).steer is Pair.steer else self.tilts[1:]:
+                found = case.pair.cgf(c * np.array([0.999, 1.0, 1.001]) + 0j)
+                before, at, after = found.value.real.tolist()
+                if max(found.radius) < 1e-7 * min(abs(at), after - before):
+                    value, slope, _ = (float(one[0]) for one in case.pair.steer(np.array([c])))
+                    assert value == pytest.approx(at, rel=1e-3)
+                    assert slope == pytest.approx((after - before) / (0.002 * c), rel=1e-2)
+
     def test_profile(self) -> None:
         """The closed profile brackets the definition, narrowly."""
         for case in self.cases():

@@ -83,4 +83,6 @@ def test_what_may_be_a_label_is_refused_where_it_enters() -> None:
     for label in ("", "a\nb", 3, "x" * 201):
         with pytest.raises(dp.ParameterError, match="on one line"):
             dp.PureDP(epsilon=1).labelled(label)  # type: ignore[arg-type]
-    assert dp.PureDP(epsilon=1).labelled("a") == dp.PureDP(epsilon=1)
+    bare, labelled = dp.PureDP(epsilon=1), dp.PureDP(epsilon=1).labelled("a")
+    assert labelled == bare
+    assert labelled.derivation == bare.derivation

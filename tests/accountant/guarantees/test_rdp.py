@@ -80,3 +80,15 @@ class TestRDP(GuaranteeContract):
 
         assert guarantee.largest_order == 3
         assert guarantee == RDP(points=((2, 1), (3, 2)))
+
+
+@pytest.mark.parametrize("order", [3, 11, 40])
+def test_listing_what_a_curve_says_tells_nothing(order: int) -> None:
+    """Conversions see the orders below those that are listed: its values there do not help."""
+    end = (64, Fraction(7, 2))
+    few = RDP(points=(end,))
+    said = few.divergence_up(Fraction(order))
+    assert said is not None
+    more = RDP(points=((order, said), end))
+    for epsilon in (3.0, 3.3, 3.45):
+        assert few.delta(epsilon=epsilon).upper <= more.delta(epsilon=epsilon).upper * 1.01

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from accountant import answers
+from accountant.arithmetic.enclosure import ELEMENTARY_ULPS, UNIT_ROUNDOFF
 from accountant.errors import NotCertified, ParameterError
 from accountant.pairs.opposite_gaussians import OppositeGaussiansPair
 from accountant.pairs.product import Product
@@ -118,6 +119,15 @@ def test_rare_samples(mu_squared: Fraction, exponent: int) -> None:
         true = mpmath.log1p(q * q * excess)
         assert abs(mpmath.mpc(complex(value)) - true) <= float(radius)
         assert radius <= 1e-10 * abs(value)
+
+
+@pytest.mark.parametrize("tilt", [20.0, 80.0])
+def test_radii_cover_the_stated_errors_of_losses(tilt: float) -> None:
+    """An error of every loss by 16 elementary functions' moves K by s K' times as much."""
+    pair = OppositeGaussiansPair(mu_squared=Fraction(1), sampling_rate=Fraction(1, 4))
+    slope = pair.steer(np.array([tilt]))[1][0]
+    radius = pair.cgf(np.array([tilt + 0j])).radius[0]
+    assert radius >= tilt * slope * 16 * ELEMENTARY_ULPS * UNIT_ROUNDOFF
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from accountant.subsampling.subsampled import Direction as Way, SubsampledPair
 from proofs import Rejected
 from proofs.balls.arithmetic import ball
 from proofs.certificate import show_rational
+from proofs.pairs.discrete_gaussian import DiscreteGaussianPair
 from proofs.pairs.finite import FinitePair
 from proofs.pairs.laplace import LaplacePair as CheckedLaplace
 from proofs.sampled import table
@@ -306,3 +307,15 @@ def test_the_addition_formula_by_integration() -> None:
         found = pair.profile(arb(5) / 100)
 
         assert abs(float(found.mid()) - float(value)) < 1e-9
+
+
+def test_chernoff_completes_a_table_that_ends_early() -> None:
+    """E e^L of a sample of discrete Gaussian noise is 1 - q^2 + q^2 e^{1/sigma^2}."""
+    noise = DiscreteGaussianPair(sigma_squared=F(1), shift=1)
+    pair = SampledPair(((noise, 1),), QUARTER, Direction.REMOVAL)
+    short = {"runs": [{"stride": 1, "count": 64}], "lines": []}
+    given_table = {"span": "1/128", "level": "0", "forward": short, "backward": short}
+    found = pair.moment({"beyond": "2", "table": given_table}, F(1))
+    true = 1 + ball(QUARTER) ** 2 * (arb(1).exp() - 1)
+    assert found >= true
+    assert found <= true * ball(F(23, 20))

@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Callable
 
 from accountant.bound import Bound
-from accountant.engine import profile, trade_off
+from accountant.engine import profile, smallest_mu as gaussian_dp, trade_off
 from accountant.engine.profile import deltas
 from accountant.engine.quick_bounds import certainly_below, epsilon_is_zero
 from accountant.engine.renyi import renyi, smallest_rho
@@ -115,14 +115,14 @@ def larger_power(forward: Product, backward: Product, rate: float) -> Bound:
 
 def smallest_mu(product: Product, smallest_delta: float = 0.0) -> Bound:
     """Smallest mu whose profile covers that of one direction where it is above a delta."""
-    return trade_off.smallest_mu(_paired(product), smallest_delta)
+    return gaussian_dp.smallest_mu(_paired(product), smallest_delta)
 
 
 def larger_mu(forward: Product, backward: Product, smallest_delta: float) -> Bound:
     """The larger of both directions' smallest mu; 0 where no delta is above the smallest one."""
     if all(epsilon_is_zero(one, smallest_delta) for one in (forward, backward)):
         return Bound.exactly(0.0)
-    return trade_off.larger_mu(_paired(forward), _paired(backward), smallest_delta)
+    return gaussian_dp.larger_mu(_paired(forward), _paired(backward), smallest_delta)
 
 
 def _paired(product: Product) -> Product:

@@ -60,6 +60,13 @@ def ndtr(x: Reals) -> Reals:
     return np.asarray(np.where(x < 0, tail, 1.0 - tail))
 
 
+def log_ndtr(x: Reals) -> Reals:
+    """Return log Phi(x), within 40 u (2 + x^2)."""
+    size = np.abs(x)
+    tail = np.log(0.5 * erfcx(size / math.sqrt(2))) - 0.5 * size * size
+    return np.asarray(np.where(x < 0, tail, np.log1p(-np.exp(np.minimum(tail, -math.log(2.0))))))
+
+
 def log_odds_quantile(log_odds: float) -> float:
     """Return the x with Phi(x) / Phi(-x) = e^log_odds, within 1e-14 of itself.
 

@@ -53,7 +53,7 @@ _SUMMED = 64  # Terms in a row of ``_turned_back``. Error bounds depend on it.
 _VAGUE = 0.25
 TENT = 6  # Half width of the tent, in units of tau. Soundness depends on its use in Lemma *tent*.
 # Largest tau for which E[T] of Lemma *tent* has digits. Beyond, the lower end is -inf.
-_LARGEST_TAU = 4.0
+LARGEST_TAU = 4.0
 
 
 @final
@@ -140,10 +140,10 @@ class Contour:
         with T, T_u, T_v the hat functions of the three points. Solve for delta(t). The last
         term is at most M(c) e^{-c eps + tau^2 c(c+1)/2} erfc((6 - (c + 1) tau) / sqrt 2).
         """
-        if self.tau > _LARGEST_TAU:
+        if self.tau > LARGEST_TAU:
             return np.full(epsilon.shape, -np.inf)
         c = float(self.s[0].real)
-        hat, hat_left, hat_right = _hats(self.tau)
+        hat, hat_left, hat_right = hats(self.tau)
         reach = (TENT - (c + 1.0) * self.tau) / math.sqrt(2)
         chernoff = self.log_kernel[0].real + self.radius[0] + math.log(c) + math.log1p(c)
         outside = chernoff - c * epsilon + math.log(math.erfc(reach))
@@ -233,7 +233,7 @@ def _turned_back(terms: Complexes, step: float, epsilon: Reals) -> Reals:
     return np.asarray(np.ascontiguousarray(each).sum(axis=1))  # along memory: in pairs
 
 
-def _hats(tau: float) -> tuple[float, float, float]:
+def hats(tau: float) -> tuple[float, float, float]:
     """Return upper bounds of E[T], E[T_u], E[T_v] of Lemma *tent*, by Gauss-Legendre quadrature.
 
     The integrands are entire and tame on intervals of length 6: 64 nodes leave an error far

@@ -1,51 +1,31 @@
-"""Compute the power of the best test between P and Q, and the smallest mu of Gaussian DP."""
+"""Compute the power of the best test between P and Q."""
 
 from __future__ import annotations
 
-import contextlib
 import math
-from bisect import bisect_left
 from collections.abc import Callable
-from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from accountant.arithmetic.arrays import distinct
 from accountant.arithmetic.enclosure import Reals
-from accountant.arithmetic.tiny import LEAST_DELTA
 from accountant.bound import Bound
 from accountant.engine.overlap import power_below
 from accountant.engine.profile import (
     closed_form,
     deltas,
-    epsilon,
-    has_infinite_loss,
     infinite_mass,
-    max_loss,
 )
 from accountant.engine.saddle_point import find_saddle
-from accountant.errors import NotCertified
-from accountant.pairs.gaussian import GaussianPair, gaussian_profile, gaussian_tangent
+from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.product import Product
 
-_GRID = 32  # Points of either part of the first grid. Heuristic.
-_MOST = 4000  # Most points of a refined grid. Heuristic.
 _ROW = 17  # Points in a row of a search. Heuristic.
-_ROUNDS = 12  # Most rounds of a search. Heuristic.
-_CHECKS = 4  # Most grids on which one mu is checked. Heuristic.
-_STEPS = 44  # Candidates for mu above the guess, each twice as far. Heuristic.
 # An epsilon whose exponential is representable as a float. Beyond, no bound is returned.
 _LARGEST = 700.0
-_NARROW = 18  # Step at which mu is close enough, 2**-22 above the guess. Heuristic.
 _CLOSE = 1e-8  # Relative width at which a search ends. Heuristic.
 # Distances of the points around a minimum, tried in this order. Heuristic.
 _GAPS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1e-8)
 _PLACES = np.arange(-3.0, 4.0)  # Places of these points, in units of the gap. Heuristic.
-# Shares of the end, below which delta is above the smallest one. Heuristic.
-_SHORT = 1.0 - np.geomspace(1e-9, 0.1, 9)
-_HALVINGS = 10  # Bisections of log mu before Newton's steps. Heuristic: the result is checked.
-_NEWTON = 6  # Newton's steps. Heuristic: the result is checked.
 
 
 def larger_power(forward: Product, backward: Product, rate: float) -> Bound:
@@ -224,161 +204,3 @@ def _lowest(low: Reals, high: Reals, width: Reals, cell: int) -> float:
         ends = (share * left + (1 - share) * before, share * after + (1 - share) * right)
         best = max(best, min(ends))
     return best
-
-
-def larger_mu(forward: Product, backward: Product, smallest_delta: float) -> Bound:
-    """Return the larger of both directions' smallest mu.
-
-    The second direction is left out if a proof shows that the first one's upper end covers it.
-    """
-    first = smallest_mu(forward, smallest_delta)
-    if backward == forward or _certainly_covered(backward, first.upper, smallest_delta):
-        return first
-    return first.maximum(smallest_mu(backward, smallest_delta))
-
-
-def _certainly_covered(product: Product, mu: float, smallest_delta: float) -> bool:
-    """Return whether a proof shows delta(eps) <= max(delta_mu(eps), smallest_delta).
-
-    From the epsilon at which delta_mu is at most the smallest delta it is enough that delta is.
-    Cells that fail are refined, unless an end of one is above delta_mu.
-    """
-    if not (0.0 < mu < math.inf and smallest_delta >= LEAST_DELTA):
-        return False
-    end = epsilon(Product.of(GaussianPair(mu_squared=Fraction(mu) ** 2)), smallest_delta).upper
-    above, grid = product.above().bundled(), _grid(end)
-    high = deltas(above, grid)[1]
-    for _ in range(_CHECKS):
-        if high[-1] > smallest_delta or (high[:-1] > gaussian_profile(mu, grid[:-1])[0]).any():
-            return False
-        fails = ~_covered(grid, high, mu)
-        if not fails.any():
-            return True
-        grid = _refined(grid, fails)
-        high = deltas(above, grid)[1]
-    return False
-
-
-def smallest_mu(product: Product, smallest_delta: float = 0.0) -> Bound:
-    """Bracket the smallest mu with delta(eps) <= max(delta_mu(eps), smallest_delta) for eps >= 0.
-
-    With smallest_delta = 0 this is Gaussian DP of one direction. If losses are unbounded the
-    supremum may be at eps = inf; then the root of the sum of the pairs' own squared bounds
-    (``gdp_bound``) is the upper end. Otherwise the curves are compared on a grid: on a cell, delta
-    is below its chord in t = e^eps (convexity) and delta_mu above its tangent at the middle, so it
-    is enough that the chord's ends are below that tangent.
-    """
-    endless_loss = infinite_mass(product.below()).lower > smallest_delta
-    if endless_loss or (smallest_delta == 0.0 and has_infinite_loss(product.below())):
-        return Bound.exactly(math.inf)
-    squares = product.added(lambda pair: pair.gdp_bound**2)
-    general = math.sqrt(squares) * (1 + 1e-14)
-    above, below = product.above().bundled(), product.below().bundled()
-    mass, top = infinite_mass(above).upper, max_loss(above)
-    needed, all_of_it = max(smallest_delta, LEAST_DELTA), smallest_delta < LEAST_DELTA
-    endless = mass >= needed  # a table keeps some infinite mass
-    bounded = math.isfinite(top) and mass == 0.0
-    end = top if all_of_it and bounded else _end(above, 2 * mass if endless else needed)
-    if end <= 0.0:
-        return Bound.exactly(0.0)
-    grid = _grid(end)
-    high = deltas(above, grid)[1]
-    guess = _mu_at(grid, high)
-    quick = smallest_delta > 0.0 and below != above  # a table's other side is looked at briefly
-    places = np.append(grid[np.argsort(guess)[-3:]] if quick else grid, end * _SHORT)
-    low = deltas(below, places)[0]
-    best = float(_mu_at(places, np.where(low > smallest_delta, low, 0.0)).max())
-    if endless or (all_of_it and not bounded):
-        return Bound(min(best, general), general)
-    verified = _verified(above, grid, high, float(guess.max()), general)
-    return Bound(min(best, verified), verified)
-
-
-def _end(product: Product, smallest_delta: float) -> float:
-    """Return an epsilon at which delta is at most the smallest one, close to the least such."""
-    log_delta = math.log(smallest_delta)
-    with contextlib.suppress(NotCertified):
-        x = max(find_saddle(product, lambda one: log_delta - one.log_delta).epsilon, 0.0)
-        width = 0.05 * x + 1e-3
-        for _ in range(_ROUNDS):
-            points = np.maximum(_row(x, width), 0.0)
-            over = np.flatnonzero(deltas(product, points)[1] > smallest_delta)
-            first = int(over[-1]) + 1 if over.size else 0
-            if first == _ROW:
-                x, width = x + width, 2 * width
-            elif first == 0 and points[0] > 0.0:
-                x, width = x - width, 2 * width
-            elif first == 0 or width < _CLOSE * x:
-                return float(points[first])
-            else:
-                x, width = float(points[first]), float(points[first] - points[first - 1])
-    return epsilon(product, smallest_delta).upper
-
-
-def _grid(end: float) -> Reals:
-    """Return points from 0 to the end, evenly spaced and finer next to 0."""
-    end = max(end, 1e-12)
-    parts = np.linspace(0.0, end, _GRID), np.geomspace(end * 1e-4, end, _GRID)
-    return distinct(np.concatenate(parts))
-
-
-def _verified(product: Product, grid: Reals, high: Reals, best: float, general: float) -> float:
-    """Return the smallest mu above ``best`` for which every cell passes.
-
-    The worst cells are refined.
-    """
-    proved = general
-
-    def more(step: int) -> float:
-        return best * (1 + 2.0 ** (step - 40))
-
-    for _ in range(_ROUNDS):
-        steps = range(_STEPS)
-        first = bisect_left(steps, 1, key=lambda step: int(_covered(grid, high, more(step)).all()))
-        if first < _STEPS and more(first) < proved:
-            proved = more(first)
-        elif first < _STEPS or more(_STEPS) >= proved:
-            break
-        if first <= _NARROW or grid.size > _MOST:
-            break
-        fails = ~_covered(grid, high, more(first - 4))
-        grid = _refined(grid, fails)
-        high = deltas(product, grid)[1]  # of all points: the same contours serve them
-    return proved
-
-
-def _refined(grid: Reals, cells: NDArray[np.bool_]) -> Reals:
-    """Return the grid with seven more points in some of its cells."""
-    left, right = grid[:-1][cells], grid[1:][cells]
-    new = np.concatenate([left + (right - left) * k / 8 for k in range(1, 8)])
-    return np.sort(np.concatenate([grid, new]))
-
-
-def _covered(grid: Reals, high: Reals, mu: float) -> NDArray[np.bool_]:
-    """Return for each cell whether mu-GDP's tangent covers the chord."""
-    middle = 0.5 * (grid[:-1] + grid[1:])
-    line = gaussian_tangent(mu, middle, np.stack([grid[:-1], grid[1:]]))
-    return np.asarray((high[:-1] <= line[0]) & (high[1:] <= line[1]))  # nan is not covered
-
-
-def _mu_at(grid: Reals, value: Reals) -> Reals:
-    """Return a mu whose profile is at most the value at each point, and hardly less.
-
-    It is found by bisection on log mu, then by Newton's steps for log delta in log mu.
-    """
-    low, high = np.full(grid.shape, -40.0), np.full(grid.shape, 12.0)
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (low + high)
-        above = gaussian_profile(np.exp(middle), grid)[1] > value
-        high, low = np.where(above, middle, high), np.where(above, low, middle)
-    at = 0.5 * (low + high)
-    with np.errstate(all="ignore"):  # what is not finite is left where it is
-        for _ in range(_NEWTON):
-            mu = np.exp(at)
-            found = gaussian_profile(mu, grid)[1]
-            slope = mu * np.exp(-0.5 * (grid / mu - 0.5 * mu) ** 2) / math.sqrt(2 * math.pi)
-            step = np.log(value / found) * found / slope
-            at = np.clip(np.where(np.isfinite(step), at + step, at), low, high)
-    mu = np.exp(at) * (1 - 1e-12)
-    mu = np.where(gaussian_profile(mu, grid)[1] <= value, mu, np.exp(low))
-    return np.where(value > 0, mu, 0.0)

@@ -136,6 +136,23 @@ def gaussian_tangent(mu: float, at: Reals, to: Reals) -> Reals:
         return np.asarray(gaussian_profile(mu, at)[0] - fall - slack * np.abs(fall))
 
 
+def gaussian_overlap(mu: float | Reals, at: Reals, to: Reals) -> tuple[Reals, Reals]:
+    """Enclose the log of the tangent in t = e^eps of 1 less mu-GDP's profile.
+
+    It is drawn at ``at`` and evaluated at ``to``.
+
+    Statement: with x, y as in ``gaussian_profile`` it is Phi(x) + e^to Phi(-y).
+    Rounds: both ways; a rounded x or y moves its log by less than |x| + 1 times its error.
+    """
+    x, y = at / mu - 0.5 * mu, at / mu + 0.5 * mu
+    with np.errstate(over="ignore", under="ignore", divide="ignore"):
+        parts = normal_distribution.log_ndtr(x), to + normal_distribution.log_ndtr(-y)
+    size = np.abs(at) / mu + mu + 1.0
+    slack = 1e-13 + 64 * UNIT_ROUNDOFF * (size * size + np.abs(to))
+    value = np.logaddexp(*parts)
+    return np.asarray(value - slack), np.asarray(value + slack)
+
+
 def pure_mu(epsilon: float) -> float:
     """Upper end of the mu of pure epsilon-DP, 2 Phi^{-1}(e^eps / (1 + e^eps)).
 

@@ -108,7 +108,7 @@ class PairContract(ABC):
         pairs = [case.pair for case in self.cases()]
         for kind in {type(pair) for pair in pairs}:
             some = [pair for pair in pairs if type(pair) is kind]
-            for c in self.tilts:
+            for c in (-0.63, *self.tilts):
                 s = c + 1j * np.array(self.heights)
                 for pair, found in zip(some, kind.cgfs(some, s), strict=True):
                     alone = pair.cgf(s)
@@ -118,6 +118,21 @@ class PairContract(ABC):
                     radius = (found.radius + alone.radius)[known]
                     assert (np.abs(off) <= 2.0 * np.minimum(radius, 1.0) + 1e-15).all()
                     assert (found.radius <= 2.0 * alone.radius + 1e-300).all()
+
+    def test_cumulants_between_minus_one_and_zero(self) -> None:
+        """K is within its radius of the definition where what P and Q share is computed."""
+        for case in self.cases()[:3]:
+            s = -0.63 + 1j * np.array([0.0, 3.0])
+            found = case.pair.cgf(s)
+            for one, value, radius in zip(s, found.value, found.radius, strict=True):
+                true = case.definition.moment(complex(one))
+                size = ball(float(value.real)).exp()
+                if not true.rad() < 1e-20 * size:
+                    continue  # as above
+                if math.isinf(radius):
+                    assert abs(true).lower() <= size.upper()
+                else:
+                    assert abs(log_ratio(true, complex(value))).lower() <= ball(radius)
 
     def test_cumulants_are_narrow(self) -> None:
         """On the real axis the radius is small against K itself, elsewhere against 1 and K."""

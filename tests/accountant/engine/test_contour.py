@@ -179,7 +179,7 @@ def test_atoms_without_lattice() -> None:
 def test_hats_are_above_their_integrals() -> None:
     """E[T] + E[T_u] + E[T_v] is the mass within six standard deviations, to 1e-12."""
     for tau in (1e-6, 0.01, 0.3, 2.0):
-        hat, left, right = contour._hats(tau)
+        hat, left, right = contour.hats(tau)
         inside = 1 - 0.5 * (
             math.erfc((6 - tau / 2) / math.sqrt(2)) + math.erfc((6 + tau / 2) / math.sqrt(2))
         )

@@ -9,7 +9,7 @@ import pytest
 
 from accountant import answers
 from accountant.engine import profile
-from accountant.engine.trade_off import larger_mu
+from accountant.engine.smallest_mu import larger_mu
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.laplace import LaplacePair
 from accountant.pairs.product import Factor, Product

@@ -14,8 +14,11 @@ from accountant.bound import Bound
 from accountant.errors import NotCertified
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.pair_guarantee import PairGuarantee
+from accountant.guarantees.profile_places import profile_places
 from accountant.relation import Relation
 from accountant.theorems.composition.compose import compose
+from accountant.theorems.conversion.notion_to_profile import notion_to_profile
 from dpproof.errors import InputError, placed
 from dpproof.pipeline.pipeline import Pipeline, Stage
 from dpproof.time_limit import ended_in_time
@@ -140,7 +143,7 @@ class _Found:
                 self._guarantees.append(stage.guarantee(self._pipeline.relation))
         self._step("total")
         with placed(self._pipeline.file):
-            self._whole = total(self._guarantees)
+            self._whole = total(self._guarantees, self._pipeline.delta)
         self.epsilon = self._total()
         cost = f"ε is at most {self.epsilon.upper!r}"
         for name, (place, question, _) in self._questions().items():
@@ -232,9 +235,25 @@ def _one_run(stage: Stage, pipeline: Pipeline) -> Bound:
     return replace(stage, runs=None).guarantee(pipeline.relation).epsilon(delta=pipeline.delta)
 
 
-def total(guarantees: Sequence[Guarantee[Relation]]) -> Guarantee[Relation]:
-    """The composition of the guarantees of all stages; one stage is its own total."""
-    return guarantees[0] if len(guarantees) == 1 else compose(*guarantees)
+def total(
+    guarantees: Sequence[Guarantee[Relation]], delta: Fraction | None = None
+) -> Guarantee[Relation]:
+    """The composition of the guarantees of all stages; one stage is its own total.
+
+    Stages known by Renyi curves, beside others known by pairs, are composed in two ways: all by
+    their curves, or with the pair of the profile that the curves imply. At ``delta`` the smaller
+    epsilon decides; a curve at a few orders says little of pairs.
+    """
+    if len(guarantees) == 1:
+        return guarantees[0]
+    whole = compose(*guarantees)
+    curves = [one for one in guarantees if not isinstance(one, PairGuarantee)]
+    if delta is None or not 0 < len(curves) < len(guarantees):
+        return whole
+    pairs = [one for one in guarantees if isinstance(one, PairGuarantee)]
+    known = total(curves)
+    profile = notion_to_profile(known, epsilons=profile_places(known))
+    return min((whole, compose(*pairs, profile)), key=lambda one: one.epsilon(delta=delta).upper)
 
 
 def _power(whole: Guarantee[Relation], rate: Fraction) -> Bound:

@@ -82,7 +82,7 @@ def _builder(
     def build(value: float) -> Guarantee[Relation]:
         step(f"{free.address} = {value:.6g}")
         stage = free.at(Fraction(value))
-        return total([*others, stage.guarantee(free.pipeline.relation)])
+        return total([*others, stage.guarantee(free.pipeline.relation)], free.pipeline.delta)
 
     return build
 

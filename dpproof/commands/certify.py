@@ -36,7 +36,7 @@ def write(
             with placed(stage.place):
                 guarantees.append(stage.guarantee(pipeline.relation))
         attacks = advantage or false_positive_rate is not None
-        certificate = total(guarantees).certify(
+        certificate = total(guarantees, pipeline.delta).certify(
             delta=None if attacks else pipeline.delta,
             false_positive_rate=false_positive_rate,
             advantage=advantage,

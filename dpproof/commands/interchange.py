@@ -129,7 +129,9 @@ def _event(
         if relation not in (None, pipeline.relation.name):
             raise InputError(f"{file}: states {pipeline.relation} neighbours, not {relation}")
         with placed(file):
-            whole = total([stage.guarantee(pipeline.relation) for stage in pipeline.stages])
+            whole = total(
+                [stage.guarantee(pipeline.relation) for stage in pipeline.stages], pipeline.delta
+            )
             return exported(whole), whole, delta or pipeline.delta
     at = Fraction(1, 10**6) if delta is None else delta
     found = document(text, file)

@@ -31,7 +31,9 @@ def lines(before: Pipeline, after: Pipeline) -> list[str]:
 
 def _epsilon(pipeline: Pipeline) -> str:
     try:
-        whole = total([stage.guarantee(pipeline.relation) for stage in pipeline.stages])
+        whole = total(
+            [stage.guarantee(pipeline.relation) for stage in pipeline.stages], pipeline.delta
+        )
         return f"{above(whole.epsilon(delta=pipeline.delta).upper):>8}"
     except PrivacyError:
         return "     –  "  # no theorem covers what stands between the two

@@ -85,7 +85,7 @@ def collect(pipeline: Pipeline, step: Callable[[str], None] = lambda _: None) ->
         InputError: a stage or the whole is refused; one line.
     """
     budget = spend(pipeline, step)
-    whole = total([cost.guarantee for cost in budget.stages])
+    whole = total([cost.guarantee for cost in budget.stages], budget.pipeline.delta)
     step("curves")
     curve = epsilons(whole)
     trade_off = missed((*curve, *small_epsilons(whole, curve[0][1])))
@@ -136,7 +136,7 @@ def _what_ifs(budget: Budget) -> list[WhatIf]:
             continue
         names, guarantee = changed
         others = [*guarantees[:position], guarantee, *guarantees[position + 1 :]]
-        epsilon = total(others).epsilon(delta=budget.pipeline.delta).upper
+        epsilon = total(others, budget.pipeline.delta).epsilon(delta=budget.pipeline.delta).upper
         found.append(WhatIf(cost.stage.name, names, epsilon))
     return found
 

@@ -31,7 +31,7 @@ def save(pipeline: Pipeline, path: str) -> None:
     """
     figure = library(path)(figsize=(11, 8), facecolor="white", layout="constrained")
     plots = figure.subplots(2, 2)
-    whole = total([stage.guarantee(pipeline.relation) for stage in pipeline.stages])
+    whole = total([stage.guarantee(pipeline.relation) for stage in pipeline.stages], pipeline.delta)
     curve = epsilons(whole)
     trade_off = missed((*curve, *small_epsilons(whole, curve[0][1])))
     _draw(plots[0][0], trade_off, "false alarms", "misses, at least")
@@ -62,7 +62,7 @@ def _at(pipeline: Pipeline, change: Callable[[Stage], Stage]) -> float:
     """Return epsilon of the changed pipeline; infinity if no theorem covers it."""
     try:
         parts = [change(stage).guarantee(pipeline.relation) for stage in pipeline.stages]
-        return total(parts).epsilon(delta=pipeline.delta).upper
+        return total(parts, pipeline.delta).epsilon(delta=pipeline.delta).upper
     except PrivacyError:
         return math.inf
 

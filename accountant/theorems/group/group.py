@@ -14,9 +14,9 @@ from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.metric_dp import MetricDP
 from accountant.guarantees.preconditions import required_guarantee
 from accountant.guarantees.privacy_profile import PrivacyProfile
+from accountant.guarantees.profile_places import profile_places
 from accountant.guarantees.pure_dp import PureDP
 from accountant.guarantees.rdp import RDP
-from accountant.guarantees.rounding import MAX_EXPONENT
 from accountant.guarantees.trade_off import TradeOff
 from accountant.guarantees.zcdp import ZCDP
 from accountant.relation import R
@@ -31,9 +31,6 @@ from accountant.theorems.group.pure import group_pure
 from accountant.theorems.group.rdp import group_rdp
 from accountant.theorems.group.trade_off import group_trade_off
 from accountant.theorems.group.zcdp import group_zcdp
-
-_PLACES: Final = 40  # Of a profile. Heuristic: about 1 % of epsilon.
-_LEAST: Final = 1e-24  # The smallest delta there but 0. Heuristic.
 
 
 def group(guarantee: Guarantee[R], *, size: int) -> Guarantee[R]:
@@ -87,16 +84,8 @@ def _group_pair(guarantee: DominatingPair[R], *, size: int) -> Guarantee[R]:
     try:
         return group_pair(guarantee, size=size)
     except NotImplied:  # it is no shift
-        profile = notion_to_profile(guarantee, epsilons=_places(guarantee))
+        profile = notion_to_profile(guarantee, epsilons=profile_places(guarantee))
         return _group_profile(profile, size=size)
-
-
-def _places(guarantee: DominatingPair[R]) -> list[float]:
-    """Return epsilons from 0 to the largest loss, where delta falls by equal factors."""
-    most = guarantee.delta(epsilon=0).upper
-    asked = [most * (_LEAST / most) ** (k / _PLACES) for k in range(1, _PLACES)] if most else []
-    found = {guarantee.epsilon(delta=delta).upper for delta in (*asked, 0)}
-    return sorted({0.0, *(one for one in found if one <= MAX_EXPONENT)})
 
 
 _THEOREMS: Final[Sequence[tuple[type[Guarantee[Any]], Callable[..., Guarantee[Any]]]]] = (

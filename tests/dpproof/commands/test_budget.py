@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from accountant import ZCDP, group
+from accountant import GDP, RDP, ZCDP, compose as compose_guarantees, group
 from accountant.sampling.poisson import Poisson
 from accountant.sensitivity import L1, L2
 from dpproof.commands import budget
@@ -218,3 +218,18 @@ def test_pieces_are_those_that_are_named(tmp_path: Path) -> None:
     budget.spend(pipeline, named.append)
 
     assert len(named) == budget.pieces(pipeline)
+
+
+def test_curves_at_a_few_orders_beside_pairs(command: Command) -> None:
+    """The profile that a stated curve implies is composed, where its few orders say less of all."""
+    points = ((2, Fraction(1, 128)), (32, Fraction(1, 8)))
+    curve = (
+        '[[stage]]\nname = "theirs"\nmechanism = "stated"\npoints = [[2, 0.0078125], [32, 0.125]]\n'
+    )
+    noise = '[[stage]]\nname = "ours"\nmechanism = "gaussian"\nnoise_multiplier = 1.0\n'
+    by_curves = compose_guarantees(RDP(points=points), GDP(mu=1)).epsilon(delta=1e-6)
+    alone = GDP(mu=1).epsilon(delta=1e-6)
+
+    found = command.budget(PIPELINE + curve + noise, "--json").json["epsilon"]["upper"]
+
+    assert alone.upper < found < alone.upper + 0.5 < by_curves.upper

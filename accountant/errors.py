@@ -21,6 +21,15 @@ from typing import Final
 EASIER: Final = "ask at a larger delta, or use more noise or a larger sampling rate"
 """What to do where a question is so extreme that its numbers leave the range of floats."""
 
+TOO_LITTLE_NOISE: Final = "use more noise, or ask at smaller orders or a larger delta"
+"""What to do where little noise makes losses too rough to be integrated."""
+
+COARSER: Final = (
+    "round epsilons or scales to a coarser common step, ask for fewer releases together, or state "
+    "what some of them satisfy (PureDP, ZCDP) in place of the mechanism"
+)
+"""What to do where losses are multiples of a number too small for the sums over them."""
+
 CONVERT: Final = "convert it to another notion first: PureDP, ZCDP, GDP or a DominatingPair"
 """What to do with a guarantee that no theorem takes."""
 

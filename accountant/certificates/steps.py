@@ -108,8 +108,8 @@ class Steps:
         produce = PRODUCERS.get(node.rule)
         if produce is None:
             raise NotCertified(
-                f"no rule of the certificates covers {node.rule} ({node.statement}) yet; certify "
-                "what it was applied to"
+                f"certificates cannot prove yet that it is {node.statement} (by {node.rule}); "
+                "certify the parts that it is made of, or ask for a number without a certificate"
             )
         premises = [self._places[id(one)] for one in _needed(node)]
         apart = {steps for _, steps in premises} or {1}
@@ -153,8 +153,8 @@ class Steps:
             raise NotCertified(unsaid(f"a selection from {base}"))
         if not (self.aim.tail and base.forward.factors and base.backward.factors):
             raise NotCertified(
-                f"no rule of the certificates covers {node.rule} ({node.statement}) where delta is "
-                "0 or not asked for, or a base reveals nothing"
+                f"of a selection ({node.statement}) certificates prove epsilon at a delta above 0, "
+                "or delta, where its runs reveal something; give such a delta= or an epsilon="
             )
         return self.substitutes.of(base), found, law_of(dict(node.parameters))
 

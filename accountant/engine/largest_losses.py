@@ -167,8 +167,8 @@ def _index(pair: AtomicPair, span: float) -> NDArray[np.intp]:
     index = np.rint((pair.atoms.loss - own.offset) / span)
     if not np.abs(index).max(initial=0.0) <= _FARTHEST:
         raise NotCertified(
-            f"losses up to {pair.max_loss:.4g} on a lattice of span {span:.4g} are too many places "
-            "to tell apart; answer the parts apart"
+            f"privacy losses up to {pair.max_loss:.4g} that are multiples of {span:.4g} are too "
+            "many to tell apart; ask for releases of large and of small losses separately"
         )
     return np.asarray(index.astype(np.intp))
 

@@ -40,7 +40,7 @@ from accountant.bound import Bound
 from accountant.engine.aliases import Aliases, alias_step, real_bounds
 from accountant.engine.each_factor import cgfs
 from accountant.engine.saddle_point import Saddle, smoothnesses, sum_cgf, total_cgf
-from accountant.errors import NotCertified
+from accountant.errors import COARSER, NotCertified
 from accountant.pairs.lattice_finite import LatticePair
 from accountant.pairs.pair import Lattice
 from accountant.pairs.product import Product
@@ -147,9 +147,7 @@ class LatticeContour:
             return self._bracket(epsilon, *self._transformed(epsilon))
         if self.s.size * epsilon.size > _MAX_TERMS:
             raise NotCertified(
-                f"{self.s.size} nodes are needed at {epsilon.size} epsilons for losses on a "
-                f"lattice of span {self.lattice.span:.3g}, allowed are {_MAX_TERMS} terms; "
-                "use fewer or larger steps"
+                f"{_too_fine(self.lattice)} at {epsilon.size} epsilons at once: ask at fewer"
             )
         parts = [self.log_profile(epsilon[i : i + few]) for i in range(0, epsilon.size, few)]
         low, high = (np.concatenate(one) for one in zip(*parts, strict=True))
@@ -279,6 +277,11 @@ class LatticeContour:
             )
 
 
+def _too_fine(lattice: CommonLattice) -> str:
+    """Return what is too much work, for refusals."""
+    return f"privacy losses that are multiples of {lattice.span:.3g} are too fine to be added up"
+
+
 def build_lattice(product: Product, saddle: Saddle, lattice: CommonLattice) -> LatticeContour:
     """Choose the number of nodes for the question that a saddle suits.
 
@@ -291,8 +294,7 @@ def build_lattice(product: Product, saddle: Saddle, lattice: CommonLattice) -> L
     wanted = 2 * math.pi / (alias_step(saddle, known) * lattice.span)
     if wanted > 2.0**60:
         raise NotCertified(
-            f"{wanted:.3g} nodes are needed for losses on a lattice of span {lattice.span:.3g}, "
-            f"allowed are {_MAX_NODES}; use fewer or larger steps"
+            f"{_too_fine(lattice)} in {wanted:.3g} sums, at most {_MAX_NODES}: {COARSER}"
         )
     half = max(math.ceil(wanted / 2), 2)
     if half > _FEW:
@@ -304,10 +306,7 @@ def build_lattice(product: Product, saddle: Saddle, lattice: CommonLattice) -> L
     needed += math.log(2.0 / -math.expm1(-c * lattice.span) + 2.0)
     keep, log_cut = _kept(product, known.moments, lattice=lattice, half=half, c=c, needed=needed)
     if keep > _MAX_NODES:
-        raise NotCertified(
-            f"{keep} nodes are needed for losses on a lattice of span {lattice.span:.3g}, "
-            f"allowed are {_MAX_NODES}; use fewer or larger steps"
-        )
+        raise NotCertified(f"{_too_fine(lattice)} in {keep} sums, at most {_MAX_NODES}: {COARSER}")
     index = np.arange(keep + 1)
     s = c + 1j * (angle / lattice.span) * index
     if keep <= max(_FEW, half // _SPARSE):  # as one line

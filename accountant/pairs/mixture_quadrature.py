@@ -19,7 +19,7 @@ import numpy as np
 
 from accountant.arithmetic.elementary import log_sum
 from accountant.arithmetic.enclosure import Complexes, Numbers, Reals, rounded_short
-from accountant.errors import NotCertified
+from accountant.errors import TOO_LITTLE_NOISE, NotCertified
 
 _MAX_NODES = 1 << 17  # Most nodes of a rule, to bound memory. Exceeding it raises.
 # Sampling rate up to which terms at the left are of second order. Error bounds depend on it: 1 - 2q
@@ -119,8 +119,8 @@ def choose_rule(mixtures: Mixtures, alpha: Complexes) -> TrapezoidRules:
     parameters = mixtures.mu.tolist(), mixtures.q.tolist(), mixtures.log_unsampled.tolist()
     if powers.high * max(parameters[0]) > _FARTHEST_PEAK:
         raise NotCertified(
-            f"a subsampled Gaussian with noise multiplier {1 / max(parameters[0]):.3g} at order "
-            f"{powers.size:.3g} needs too many quadrature nodes; use more noise or a smaller order"
+            f"a subsampled Gaussian with noise multiplier {1 / max(parameters[0]):.3g} has too "
+            f"little noise for this question (of order {powers.size:.3g}); {TOO_LITTLE_NOISE}"
         )
     lines = [_line(*each, powers) for each in zip(*parameters, strict=True)]
     needed = [(one.right - one.left) / one.step for one in lines]
@@ -128,8 +128,9 @@ def choose_rule(mixtures: Mixtures, alpha: Complexes) -> TrapezoidRules:
     if not most < _MAX_NODES:
         noise = 1 / parameters[0][needed.index(most)]
         raise NotCertified(
-            f"a subsampled Gaussian with noise multiplier {noise:.3g} at order {powers.size:.3g} "
-            f"needs {most:.0f} quadrature nodes, allowed are {_MAX_NODES}; use more noise"
+            f"a subsampled Gaussian with noise multiplier {noise:.3g} has too little noise for "
+            f"this question (of order {powers.size:.3g}, integrated at {most:.3g} points, at most "
+            f"{_MAX_NODES}); {TOO_LITTLE_NOISE}"
         )
     first = np.array([[math.floor(one.left / one.step)] for one in lines])
     z: Reals = np.array([[one.step] for one in lines]) * (first + np.arange(int(most) + 3.0))

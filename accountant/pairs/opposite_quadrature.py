@@ -31,7 +31,7 @@ import numpy as np
 
 from accountant.arithmetic.elementary import log_sum
 from accountant.arithmetic.enclosure import Complexes, Reals, rounded_short
-from accountant.errors import NotCertified
+from accountant.errors import TOO_LITTLE_NOISE, NotCertified
 
 _MAX_NODES = 1 << 17  # Most nodes of a rule, to bound memory. Exceeding it raises.
 # Log of (q mu)^2 over what a rule may leave out, far below 2**-53. Heuristic: what it leaves out is
@@ -157,9 +157,9 @@ def choose_opposite_rule(
     count = (left + right) / step + 3.0
     if not count < _MAX_NODES:
         raise NotCertified(
-            f"a Poisson-sampled Gaussian sum with noise multiplier {1 / mu:.3g} at order "
-            f"{one.size:.3g} needs {count:.0f} quadrature nodes, allowed are {_MAX_NODES}; use "
-            "more noise"
+            f"a Poisson-sampled Gaussian sum with noise multiplier {1 / mu:.3g} has too little "
+            f"noise for this question (of order {one.size:.3g}, integrated at {count:.3g} points, "
+            f"at most {_MAX_NODES}); {TOO_LITTLE_NOISE}"
         )
     first, last = -math.ceil(left / step), math.ceil(right / step)
     between = math.log(4.0) + edge - 2 * math.pi * half / step

@@ -113,8 +113,9 @@ def quadratures(
             nodes = MixtureAtTilt.at(factor.pair, c, factor.count).nodes(accuracy)
             if max(nodes.left, nodes.right) > limits.MAX_QUADRATURE:
                 raise NotCertified(
-                    f"M of a subsampled Gaussian at {c:g} takes more nodes than the checker does; "
-                    "ask at smaller orders"
+                    "a subsampled Gaussian with noise multiplier "
+                    f"{1 / math.sqrt(factor.pair.mu_squared):.3g} has too little noise for this "
+                    "proof; ask at a larger delta, or at a smaller epsilon or order"
                 )
             tail = hint if isinstance(hint, ShiftedRule) else nodes
             listed.append({"nodes": nodes.witness(), "tail": tail.witness()})

@@ -109,13 +109,14 @@ class MixtureAtTilt:
         Raises:
             NotCertified: it takes more nodes than the checker does.
         """
-        limit = _LARGEST_TURN / math.sqrt(self.pair.mu_squared)
+        mu = math.sqrt(self.pair.mu_squared)
+        limit = _LARGEST_TURN / mu
         rule = self._rule(min(limit, math.sqrt(0.5 * accuracy) + 1.0), accuracy)
         if max(rule.left, rule.right) > MAX_QUADRATURE:
             raise NotCertified(
-                f"M of a subsampled Gaussian at order {self.power:.6g} takes {rule.left} nodes, "
-                f"where the checker allows {MAX_QUADRATURE}; ask at a larger delta, or at a "
-                "smaller epsilon or order"
+                f"a subsampled Gaussian with noise multiplier {1 / mu:.3g} has too little "
+                f"noise for this proof (integrated at {rule.left} points, where the checker allows "
+                f"{MAX_QUADRATURE}); ask at a larger delta, or at a smaller epsilon or order"
             )
         return rule
 

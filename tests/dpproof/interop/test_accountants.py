@@ -131,9 +131,12 @@ def test_opendp(measure: str, loss: object, expected: dp.Guarantee[Any]) -> None
         from_opendp(_Measurement("SymmetricDistance()", "Other", loss))
 
 
+@pytest.mark.slow  # the library takes seconds to load
 def test_opendp_itself() -> None:
     """A measurement of the library, where it is installed."""
-    library = pytest.importorskip("opendp.prelude", reason="opendp is not installed")
+    library = pytest.importorskip(
+        "opendp.prelude", reason="opendp (extra test, 47 MB) is not installed"
+    )
     library.enable_features("contrib")
     space = library.vector_domain(library.atom_domain(bounds=(0, 1))), library.symmetric_distance()
     noisy = space >> library.t.then_sum() >> library.m.then_laplace(scale=2.0)
@@ -218,9 +221,12 @@ def test_losses_of_groups() -> None:
     assert loss_at(dp.ApproxDP(epsilon=0, delta=2**-20), 2, None) == (0.0, 2**-19)
 
 
+@pytest.mark.slow  # as above
 def test_to_opendp_itself() -> None:
     """The library takes the measurement, runs it, and composes what its map says."""
-    library = pytest.importorskip("opendp.prelude", reason="opendp is not installed")
+    library = pytest.importorskip(
+        "opendp.prelude", reason="opendp (extra test, 47 MB) is not installed"
+    )
     library.enable_features("contrib", "honest-but-curious")
     space: Any = {
         "input_domain": library.vector_domain(library.atom_domain(T=int)),

@@ -123,6 +123,8 @@ def exponential_sum(product: Product) -> ExponentialSum | None:
         one = factor.pair.exponentials()
         if one is None or factor.count > _MAX_COUNT:
             return None
+        if factor.count > 1 and factor.pair.near_lattice()[1]:  # sums merge there, which takes long
+            return None
         for _ in range(factor.count):
             with np.errstate(
                 over="ignore", invalid="ignore"

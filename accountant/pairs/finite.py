@@ -91,12 +91,9 @@ class FinitePair(AtomicPair):
         return _rounded(self) or (self, 0.0)
 
     def exponentials(self) -> Exponentials | None:
-        """Return the masses times e^{-l/2} at the losses, or None if no loss is finite.
-
-        It is None next to a lattice too, on which sums over losses take less time.
-        """
+        """Return the masses times e^{-l/2} at the losses, or None if no loss is finite."""
         atoms = self.atoms
-        if not atoms.loss.size or _rounded(self) is not None:
+        if not atoms.loss.size:
             return None
         return Exponentials(atoms.loss, np.exp(atoms.log_p - 0.5 * atoms.loss)[:, None])
 

@@ -20,6 +20,15 @@ class TabulatedContract(PairContract, ABC):
         for case in self.cases():
             assert np.array_equal(case.pair.cgf(s).value, case.pair.above(1).cgf(s).value)
 
+    def test_cumulants_between_minus_one_and_zero(self) -> None:
+        """K is that of the table above there too, whose moments are not above those of the pair."""
+        s = np.array([-0.63 + 0j])
+        for case in self.cases():
+            found, table = case.pair.cgf(s), case.pair.above(1).cgf(s)
+            assert np.array_equal(found.value, table.value)
+            true = case.definition.moment(-0.63).log()
+            assert found.value[0].real - found.radius[0] <= float(true.real.upper())
+
     def test_cumulants_are_narrow(self) -> None:
         """As the table's."""
         for case in self.cases():

@@ -257,6 +257,7 @@ EXAMPLES: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
     "group": lambda: group(compose(PureDP(epsilon=1), ZCDP(rho=1)), size=2),
 }
 
+LONG_PROOFS: Final = {"best of answers"}  # whose certificates take seconds
 CONVERTED: Final = sorted(set(COMPUTATIONS) - set(EXAMPLES) - {"rough", "samples", "chained"})
 
 
@@ -338,7 +339,10 @@ class Recorder:
         return apply
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(one, marks=pytest.mark.slow) if one in LONG_PROOFS else one for one in EXAMPLES],
+)
 def test_verdicts_say_what_docstrings_name(name: str) -> None:
     """The checker asks for the same in its own words, at every step of a certificate."""
     guarantee = EXAMPLES[name]()

@@ -176,7 +176,7 @@ def test_what_is_not_known_in_time_is_named(
 ) -> None:
     """Epsilon comes first and decides the status; brackets of the rest are the widest."""
     monkeypatch.setattr(budget, "_shares", lambda _: time.sleep(60))
-    whole = command.budget(ISSUE, "--json", "--seconds", "5")
+    whole = command.budget(ISSUE, "--json", "--seconds", "2")
 
     assert whole.status == 0
     assert whole.json["epsilon"]["upper"] < 8

@@ -32,6 +32,11 @@ class TestThresholded(MechanismContract):
         """On a value."""
         return Gaussian(sigma=2, sensitivity=L2(1)).select_above(GEOMETRIC, threshold=4)
 
+    @pytest.mark.slow
+    def test_certificate_is_verified(self) -> None:
+        """As of every mechanism; the proof of a selection takes seconds."""
+        super().test_certificate_is_verified()
+
     def data(self) -> object:
         """A value."""
         return 3.5

@@ -91,7 +91,7 @@ def test_a_laplace_test_on_samples_under_replace_one_is_refused() -> None:
 
 
 @pytest.mark.parametrize("stop", TESTS, ids=lambda stop: type(stop).__name__)
-@pytest.mark.parametrize("rate", [1, 0.5])
+@pytest.mark.parametrize("rate", [1, pytest.param(0.5, marks=pytest.mark.slow)])
 def test_every_rule_keeps_its_promise(stop: Any, rate: float) -> None:  # noqa: ANN401
     """Runs on worst neighbours do not refute the guarantee; certificates are verified."""
     learner = perceptron(stop=stop, rate=rate, sigma=1, steps=2)

@@ -57,6 +57,8 @@ _LEAST_TRAINING = 600
 _LEAST_SAMPLES = 5
 _PROBE = 64
 _MOST_NUMBERS = 1 << 23
+_EARLY_LOOKS = 0.1  # Share of the significance for looks before the last, where time may end.
+_WORTH_LOOKS = 200  # Fewest trials that are looked at early. Heuristic.
 INTERRUPTED: Final = "interrupted before the planned samples were drawn"
 
 
@@ -100,8 +102,10 @@ def audit(
         significance: error probability of the whole audit.
         delta: where epsilon is reported, when the claim is a curve.
         seed: a whole number; None draws a fresh one, and the report has it.
-        seconds: time budget; when it ends first the outcome is inconclusive. Tasks then begin
-            with one trial and grow with what was drawn, so that a slow sampler ends in time.
+        seconds: time budget; when it ends first the outcome is inconclusive, with what an eighth,
+            a quarter or half of the trials have shown: a tenth of the significance is spent on
+            them. Tasks begin with one trial and grow with what was drawn, so that a slow sampler
+            ends in time.
         features: outputs -> numbers, applied before anything else.
         witnesses: where to look.
         pilot: share of the trials that is the pilot; witnesses that learn in many dimensions need
@@ -148,7 +152,7 @@ def audit(
             progress=None if progress is None else lambda drawn: progress(drawn, run.planned),
         )
         try:
-            _stages(run, trials)
+            _stages(run, trials, timed=seconds is not None)
         except OutOfTime:
             run.end("the time budget ended before the planned samples were drawn")
         except KeyboardInterrupt:
@@ -173,7 +177,7 @@ def _opened(
     if store is None:
         return nullcontext()
     sampler, features, chunk, seconds = drawn
-    timed = () if chunk is not None or seconds is None else ("growing",)
+    timed = () if seconds is None else ("growing",)
     claimed = (run.significance, run.claim.delta, run.claim.is_curve)
     settings = (run.planned, run.pilot, *claimed, chunk, *timed)
     about = {
@@ -224,7 +228,7 @@ class _Run:
         return any(finding.refutes for finding in self.findings)
 
 
-def _stages(run: _Run, trials: Trials) -> None:
+def _stages(run: _Run, trials: Trials, *, timed: bool) -> None:
     few = min(max(run.planned // 3, min(run.planned // 2, _FEW)), _LEAST_TRAINING)
     size = min(max(int(run.planned * run.pilot), few), _MOST_TRAINING)
     probe = trials.training(min(_PROBE, size))
@@ -239,13 +243,31 @@ def _stages(run: _Run, trials: Trials) -> None:
         test.make(run, counts, level * _FIRST_LOOK)
         left -= counts[0].total
         level *= 1 - _FIRST_LOOK
-    if left and not run.violated:
-        more = trials.testing(left).tally(test.questions)
+    earlier = len(run.findings)
+    for look, share in _looks(left, timed=timed):
+        if run.violated:
+            return
+        more = trials.testing(look).tally(test.questions)
         test.gain(run, more)
         if counts is not None:
             more = [early.plus(late) for early, late in zip(counts, more, strict=True)]
-        test.make(run, more, level)
-        test.judge(run, more, level)
+        counts, left = more, left - look
+        del run.findings[earlier:]  # a later look has the trials of the earlier ones too
+        test.make(run, counts, level * share)
+        if not left:
+            test.judge(run, counts, level * share)
+
+
+def _looks(left: int, *, timed: bool) -> list[tuple[int, float]]:
+    """Return how many trials are drawn before each look, and its share of the significance.
+
+    Where time may end before all are drawn, what is known from an eighth, a quarter and half of
+    them is kept: their numbers are fixed beforehand, so that each look is a test of its own.
+    """
+    if not timed or left < _WORTH_LOOKS:
+        return [(left, 1.0)] if left else []
+    early = [left // 8, left // 8, left // 4]
+    return [*((size, _EARLY_LOOKS / 3) for size in early), (left - sum(early), 1 - _EARLY_LOOKS)]
 
 
 def _chosen(run: _Run, training: Training, trials: int) -> _Test:

@@ -78,6 +78,29 @@ def test_a_time_budget_ends_without_a_verdict() -> None:
     assert any("time budget" in note for note in report.notes)
 
 
+def test_what_was_seen_before_the_time_ended_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bound from the last look before the end; the same audit with enough time has a better."""
+    drawn = 0
+
+    def counted(value: float, size: int, rng: np.random.Generator) -> object:
+        nonlocal drawn
+        drawn += size
+        return laplace(1.0)(value, size, rng)
+
+    def timed(enough: int) -> auditing.Report:
+        nonlocal drawn
+        drawn = 0
+        monkeypatch.setattr("time.monotonic", lambda: 1e9 if drawn > enough else 0.0)
+        return auditing.audit(counted, (0.0, 1.0), (2, 0), samples=2_500, seconds=10, seed=1)
+
+    hurried, patient = timed(3_000), timed(10**6)
+
+    assert hurried.outcome is Outcome.INCONCLUSIVE
+    assert hurried.trials < patient.trials == 5_000
+    assert 0.4 < hurried.epsilon_lower < patient.epsilon_lower < 1
+    assert len(hurried.findings) == len(patient.findings)
+
+
 def test_a_time_budget_is_kept_by_slow_samplers() -> None:
     """Tasks begin with one trial and grow with those before, so that none takes long by itself."""
     sizes: list[int] = []

@@ -104,8 +104,8 @@ def audit(
         seed: a whole number; None draws a fresh one, and the report has it.
         seconds: time budget; when it ends first the outcome is inconclusive, with what an eighth,
             a quarter or half of the trials have shown: a tenth of the significance is spent on
-            them. Tasks begin with one trial and grow with what was drawn, so that a slow sampler
-            ends in time.
+            them, and wherever there is a ``chunk``. Without one tasks begin with one trial and
+            grow with what was drawn, so that a slow sampler ends in time.
         features: outputs -> numbers, applied before anything else.
         witnesses: where to look.
         pilot: share of the trials that is the pilot; witnesses that learn in many dimensions need
@@ -152,7 +152,7 @@ def audit(
             progress=None if progress is None else lambda drawn: progress(drawn, run.planned),
         )
         try:
-            _stages(run, trials, timed=seconds is not None)
+            _stages(run, trials, looks=seconds is not None or chunk is not None)
         except OutOfTime:
             run.end("the time budget ended before the planned samples were drawn")
         except KeyboardInterrupt:
@@ -177,7 +177,7 @@ def _opened(
     if store is None:
         return nullcontext()
     sampler, features, chunk, seconds = drawn
-    timed = () if seconds is None else ("growing",)
+    timed = () if chunk is not None or seconds is None else ("growing",)
     claimed = (run.significance, run.claim.delta, run.claim.is_curve)
     settings = (run.planned, run.pilot, *claimed, chunk, *timed)
     about = {
@@ -228,7 +228,7 @@ class _Run:
         return any(finding.refutes for finding in self.findings)
 
 
-def _stages(run: _Run, trials: Trials, *, timed: bool) -> None:
+def _stages(run: _Run, trials: Trials, *, looks: bool) -> None:
     few = min(max(run.planned // 3, min(run.planned // 2, _FEW)), _LEAST_TRAINING)
     size = min(max(int(run.planned * run.pilot), few), _MOST_TRAINING)
     probe = trials.training(min(_PROBE, size))
@@ -244,8 +244,8 @@ def _stages(run: _Run, trials: Trials, *, timed: bool) -> None:
         left -= counts[0].total
         level *= 1 - _FIRST_LOOK
     earlier = len(run.findings)
-    for look, share in _looks(left, timed=timed):
-        if run.violated:
+    for look, share in _looks(left) if looks else [(left, 1.0)]:
+        if run.violated or not left:
             return
         more = trials.testing(look).tally(test.questions)
         test.gain(run, more)
@@ -258,14 +258,14 @@ def _stages(run: _Run, trials: Trials, *, timed: bool) -> None:
             test.judge(run, counts, level * share)
 
 
-def _looks(left: int, *, timed: bool) -> list[tuple[int, float]]:
+def _looks(left: int) -> list[tuple[int, float]]:
     """Return how many trials are drawn before each look, and its share of the significance.
 
     Where time may end before all are drawn, what is known from an eighth, a quarter and half of
     them is kept: their numbers are fixed beforehand, so that each look is a test of its own.
     """
-    if not timed or left < _WORTH_LOOKS:
-        return [(left, 1.0)] if left else []
+    if left < _WORTH_LOOKS:
+        return [(left, 1.0)]
     early = [left // 8, left // 8, left // 4]
     return [*((size, _EARLY_LOOKS / 3) for size in early), (left - sum(early), 1 - _EARLY_LOOKS)]
 

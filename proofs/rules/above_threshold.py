@@ -127,7 +127,8 @@ def _words(
     between = f"between {step.conclusion.relation} neighbours"
     law = "drawn anew for every coordinate and independent of the data and of all other noise"
     runs = (
-        f"adds Laplace noise of scale {threshold} to one threshold, once, and Laplace noise of "
+        f"adds Laplace noise of scale {threshold}, independent of the data and of all other noise, "
+        "to one threshold that is the same for all datasets, once, and Laplace noise of "
         f"scale {query}, {law}, to the values of queries, a list of numbers, as long for every "
         f"dataset, each moving by at most {sensitivity} {between}, compares one sum after the "
         f"other with the noisy threshold until {cutoff} were above, and releases which sums were "

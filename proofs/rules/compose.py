@@ -93,9 +93,9 @@ def parallel(step: Application) -> tuple[str, ...]:
     else:
         step.expect(_worst(step))
     names = " and ".join(step.mechanisms)
-    split = "split by a rule that looks at one record at a time"
+    split = "every record going to a part that depends on that record alone"
     if step.conclusion.relation == "zero-out":
-        split += " and at nothing of it that blanking it changes"
+        split += " or its position, and on nothing of it that blanking it changes"
     if isinstance(step.conclusion.claim, BoundedRange):
         split += ", none of which looks at what another releases"
     return (f"runs {names} on disjoint parts of the records, {split}, {FIXED}",)
@@ -147,14 +147,14 @@ def post_process(step: Application) -> tuple[str, ...]:
     """A function of the outputs satisfies the same. Source: arXiv:1905.02383, Proposition 2.8."""
     name, said = _described(step)
     alone = "that is the same for all datasets and depends on nothing else"
-    return (f"releases a function of what {name} releases {alone}, {said}",)
+    return (f"releases a function of what {name} releases {alone}, and nothing else, {said}",)
 
 
 def map_records(step: Application) -> tuple[str, ...]:
     """On records that are mapped one by one the same holds. Proof: proofs/theory/map_records.md."""
     name, said = _described(step)
     alone = "to one that depends on that record alone, a blank one to a blank one"
-    mapped = f"{alone}, and features without looking at labels, {said}"
+    mapped = f"{alone}, and features without looking at labels, and nothing else, {said}"
     return (f"releases what {name} releases on records of which each is mapped {mapped}",)
 
 

@@ -131,7 +131,8 @@ def _words(
     first, second = map(exact, sigmas)
     law = "drawn anew for every coordinate and independent of the data and of all other noise"
     runs = (
-        f"adds Gaussian noise of mean 0 and standard deviation {first} to one threshold, once, and "
+        f"adds Gaussian noise of mean 0 and standard deviation {first}, independent of the data "
+        "and of all other noise, to one threshold that is the same for all datasets, once, and "
         f"Gaussian noise of mean 0 and standard deviation {second}, {law}, to the values of at "
         f"most {sizes[0]} queries, a list of numbers, as long for every dataset, each moving by at "
         f"most {moves}, compares one sum after the other with the noisy threshold until {sizes[1]} "

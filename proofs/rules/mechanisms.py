@@ -199,8 +199,9 @@ def permute_and_flip(step: Application) -> tuple[str, ...]:
     goes = (
         f"goes through candidates in an order drawn with probability proportional to 1, {scores}, "
         "until a coin is heads that for a candidate of score u has probability "
-        f"e^((u - the largest score)/{exact(scale)}), order and coins independent of all other "
-        "randomness, and releases which candidate that was and nothing else"
+        f"e^((u - the largest score)/{exact(scale)}), a coin of its own for every candidate, order "
+        "and coins independent of each other, of the data and of all other randomness, and "
+        "releases which candidate that was and nothing else"
     )
     return goes, *together
 

@@ -45,7 +45,7 @@ def logistic(step: Application) -> tuple[str, ...]:
     labels = ", of which the label decides no more than the sign, or that it is 0"
     signs = labels if step.conclusion.relation == "replace-label" else ""
     losses = (
-        "the sum over the records of log(1 + e^(-<a, w>)), a vector a of norm at most "
+        "the sum over the records of log(1 + e^(-<a, w>)), a vector a of L2 norm at most "
         f"{exact(norm)} that depends on its record alone and is 0 for a blank one{signs}"
     )
     noise = f"b of ideal Gaussian noise of mean 0 and standard deviation {exact(sigma)}, {_DRAWN}"
@@ -72,7 +72,7 @@ def logistic_pure(step: Application) -> tuple[str, ...]:
     replaced = step.conclusion.relation in ("replace-one", "replace-label")
     step.expect(PureDP(epsilon * (2 if replaced else 1)))
     losses = (
-        "the sum over the records of log(1 + e^(-<a, w>)), a vector a of norm at most "
+        "the sum over the records of log(1 + e^(-<a, w>)), a vector a of L2 norm at most "
         f"{exact(norm)} that depends on its record alone and is 0 for a blank one"
     )
     law = f"of density proportional to e^(-||b||_2/{exact(scale)})"
@@ -206,12 +206,14 @@ def averaged_perturbation(step: Application) -> tuple[str, ...]:
         require_at_most(moved, lambda: ball(share), "the mean share")
         require_at_most(lambda: -ball(claim.delta).log(), enough, "log 1/delta")
     minima = (
-        f"releases a function of the sum of {calls} vectors of {coordinates} integers from a box "
+        f"releases a function that is the same for all datasets of the sum of {calls} vectors of "
+        f"{coordinates} integers from a box "
         f"whose sides add up to {box}, each of which minimises an integer objective of the data "
         "minus <k, w>, the first in an order that never changes; between "
         f"{step.conclusion.relation} neighbours the difference of the objectives of w and u moves "
-        f"by at most {exact(slope)} ||w - u||_1; k is geometric noise of scale {exact(noise)}, "
-        f"{_DRAWN}; the sum has discrete Laplace noise of scale {exact(scale)}, {_DRAWN}; and it "
+        f"by at most {exact(slope)} ||w - u||_1; k is geometric noise of scale {exact(noise)}, one "
+        f"k for each of the vectors, {_DRAWN}; the sum has discrete Laplace "
+        f"noise of scale {exact(scale)}, {_DRAWN}; and it "
         "releases nothing else"
     )
     return (minima,)

@@ -48,10 +48,12 @@ def propose_test_release(step: Application) -> tuple[str, ...]:
     runs = (
         f"adds to the value of a query, a list of numbers, as long for every dataset, {law}, drawn "
         "anew for every coordinate and independent of the data and of all other noise, and Laplace "
-        f"noise of scale 1/{exact(epsilon)} to a distance, a whole number at or above 0, at most 1 "
+        f"noise of scale 1/{exact(epsilon)}, drawn anew and independent of the data and of all "
+        "other noise, to a distance, a whole number at or above 0, at most 1 "
         f"apart for {relation} neighbours and 0 where the value moves by more than "
         f"{exact(sensitivity)} in {norm} norm to a neighbour, and releases a function of the sum "
-        f"alone if the noisy distance is above {exact(margin)}/{exact(epsilon)}, else that it is "
+        "alone that is the same for all datasets if the noisy distance is above "
+        f"{exact(margin)}/{exact(epsilon)}, else that it is "
         "not, and nothing else"
     )
     return (runs,)

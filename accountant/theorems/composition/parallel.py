@@ -41,7 +41,7 @@ def parallel_compose(
 ) -> Guarantee[R]:
     """Compose mechanisms that run on disjoint parts of the records: the worst part counts.
 
-    Statement: let the records be split by a rule that looks at one record at a time, and let
+    Statement: let the records be split, each going to a part by that record alone, and let
         M_i see part i only (and earlier outputs), with randomness of its own. If each M_i
         satisfies a guarantee under AddRemove, the joint outputs satisfy, under the same
         relation, every guarantee that all of them satisfy: the largest epsilon, mu, rho, Renyi

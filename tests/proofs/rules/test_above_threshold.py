@@ -9,6 +9,7 @@ import pytest
 
 from accountant.pairs.above_threshold import above_threshold_pair, rising_pairs
 from accountant.pairs.finite import FinitePair
+from proofs import VerifiedUnder
 from proofs.certificate import show_rational
 from tests.proofs.support import Case, Object, factor, pairs
 
@@ -98,3 +99,14 @@ CASES = [
 def test_the_pair_is_compared(case: Case) -> None:
     """Accepted at the scales it is made for and at more noise, refused with anything less."""
     case.holds()
+
+
+def test_the_threshold_is_fixed() -> None:
+    """The verdict asks for a threshold and noise that the data do not choose."""
+    verdict = CASES[0].verdict()
+
+    assert isinstance(verdict, VerifiedUnder)
+    assert (
+        "independent of the data and of all other noise, to one threshold that is the same for all"
+        in verdict.assumptions[0]
+    )

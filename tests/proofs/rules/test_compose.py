@@ -218,7 +218,7 @@ def test_long_rationals_are_more_work() -> None:
 @pytest.mark.parametrize(
     ("premise", "words"),
     [
-        (gdp("2"), ("with randomness of its own", "looks at one record at a time, what")),
+        (gdp("2"), ("with randomness of its own", "that depends on that record alone, what")),
         (gdp("2", relation="zero-out"), ("randomness of its own", "that blanking it changes")),
         (
             said("bounded-range", epsilon="2"),
@@ -232,3 +232,12 @@ def test_disjoint_parts_are_told_apart(premise: Object, words: tuple[str, ...]) 
 
     assert isinstance(verdict, VerifiedUnder)
     assert all(one in verdict.assumptions[-1] for one in words)
+
+
+@pytest.mark.parametrize("rule", ["post-process", "map-records"])
+def test_nothing_else_is_released(rule: str) -> None:
+    """What is made of a mechanism's output is all that is released."""
+    verdict = Case(rule, gdp("2"), [gdp("2")], {"description": "x"}).verdict()
+
+    assert isinstance(verdict, VerifiedUnder)
+    assert ", and nothing else, which the certificate's author" in verdict.assumptions[-1]

@@ -238,3 +238,16 @@ def test_assumptions_are_the_checkers_words() -> None:
     assert "0.5 in L2 norm between add-remove neighbours" in assumption
     assert "Gaussian noise of mean 0 and standard deviation 2" in assumption
     assert "mu^2 = 0.0625" in verdict.claim
+
+
+def test_every_candidate_has_a_coin_of_its_own() -> None:
+    """One coin for all would let many equal candidates hide each other."""
+    verdict = Case(
+        "mechanism/permute-and-flip", said("metric-dp", epsilon="1/2"), witness=FLIPS
+    ).verdict()
+
+    assert isinstance(verdict, VerifiedUnder)
+    assert (
+        "a coin of its own for every candidate, order and coins independent of each other"
+        in verdict.assumptions[0]
+    )

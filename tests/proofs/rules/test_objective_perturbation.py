@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from proofs import VerifiedUnder
 from tests.proofs.support import Case, factor, pairs, said
 
 OTHER = "not the one that follows"
@@ -147,3 +148,15 @@ CASES = [
 def test_objective_perturbation(case: Case) -> None:
     """Each rule concludes its own statement and nothing else."""
     case.holds()
+
+
+def test_every_minimum_has_noise_of_its_own() -> None:
+    """The verdict asks for noise of each minimum and for one function for all datasets."""
+    verdict = next(one for one in CASES if one.rule == MEAN and not one.why).verdict()
+
+    assert isinstance(verdict, VerifiedUnder)
+    assert "one k for each of the vectors" in verdict.assumptions[0]
+    assert "a function that is the same for all datasets of the sum" in verdict.assumptions[0]
+    logistic = next(one for one in CASES if "logistic" in one.rule and not one.why).verdict()
+    assert isinstance(logistic, VerifiedUnder)
+    assert "of L2 norm at most" in logistic.assumptions[0]

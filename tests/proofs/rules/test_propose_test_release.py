@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from proofs import VerifiedUnder
 from tests.proofs.support import Case, Object, factor, gaussian, pairs
 
 RULE = "mechanism/propose-test-release"
@@ -42,3 +43,18 @@ CASES = [
 def test_pairs_and_margin_are_compared(case: Case) -> None:
     """Accepted for the pairs that follow and a margin that is enough."""
     case.holds()
+
+
+def test_the_distance_has_noise_of_its_own() -> None:
+    """The verdict asks for noise of the distance and for one function for all datasets."""
+    verdict = CASES[0].verdict()
+
+    assert isinstance(verdict, VerifiedUnder)
+    assert (
+        "drawn anew and independent of the data and of all other noise, to a distance"
+        in verdict.assumptions[0]
+    )
+    assert (
+        "a function of the sum alone that is the same for all datasets if the"
+        in verdict.assumptions[0]
+    )

@@ -109,7 +109,7 @@ def table_work(size: int, value: int, lines: Sequence[int]) -> int:
 
 def turn_work(size: int, runs: int, nodes: int) -> int:
     """Price M of a table at nodes on one line; sums of many nodes ask for ceilings as well."""
-    each = max(min(size, DIRECT) * 2, 4 * runs) + 24
+    each = max(min(size, DIRECT) * 2, 5 * runs) + 24
     return 8 * size * min(nodes, 4) + each * nodes
 
 
@@ -147,9 +147,14 @@ def lattice_work(cells: int, factors: int) -> int:
     return cells * (16 + factors // 4)
 
 
+def finite_work(outcomes: int) -> int:
+    """Price sorting and adding up the outcomes of a finite pair, for all values of its profile."""
+    return 32 * outcomes
+
+
 def corners_work(outcomes: int, bits: int) -> int:
-    """Price the corners of a finite pair, exactly, with denominators of so many bits."""
-    return outcomes * (64 + bits // 32)
+    """Price the corners of a finite pair, exactly, with denominators of so many bits in all."""
+    return outcomes * (64 + bits // 32 + (bits * bits >> 18))
 
 
 def law_work(probabilities: int) -> int:

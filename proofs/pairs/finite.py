@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate
 from typing import final
 
 from flint import arb
@@ -59,9 +62,35 @@ class FinitePair(Pair):
 
     def profile(self, epsilon: arb) -> arb:
         """Return the sum of (p - e^eps q)_+."""
-        t = epsilon.exp()
-        gaps = (ball(a) - t * ball(b) for a, b in zip(self.p, self.q, strict=True))
-        return sum((gap.nonnegative_part() for gap in gaps), arb(0))
+        return self.profile_at()(epsilon)
+
+    def profile_at(self) -> Callable[[arb], arb]:
+        """Return the profile as a function: outcomes are sorted once, and added up beyond each.
+
+        At t = e^eps outcomes of ratio p/q certainly at most t add 0, those certainly at least t add
+        p - t q. The others add between 0 and q times what the largest of their ratios exceeds t by.
+        """
+        both = zip(self.p, self.q, strict=True)
+        found = sorted(
+            ((ball(a) / ball(b), ball(a), ball(b)) for a, b in both if b),
+            key=lambda one: one[0].mid(),
+        )
+        most = list(accumulate((ratio.upper() for ratio, _, _ in found), max))
+        least = list(accumulate((ratio.lower() for ratio, _, _ in reversed(found)), min))[::-1]
+        p = list(accumulate((a for _, a, _ in reversed(found)), initial=ball(self.infinite)))[::-1]
+        q = list(accumulate((b for _, _, b in reversed(found)), initial=arb(0)))[::-1]
+
+        def value(epsilon: arb) -> arb:
+            t = epsilon.exp()
+            first = bisect_right(most, t.lower())
+            last = max(bisect_left(least, t.upper()), first)
+            known = p[last] - t * q[last]
+            if first == last:
+                return known
+            unsure = (q[first] - q[last]) * (most[last - 1] - t).nonnegative_part()
+            return known + arb(0).union(unsure)
+
+        return value
 
     def corners(self) -> list[tuple[Fraction, Fraction]]:
         """Return the ratios t = p/q, increasing, each with the profile there; it bends there alone.

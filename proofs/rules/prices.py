@@ -73,12 +73,10 @@ def profile_work(product: Product) -> int:
         return limits.LOOK_UP if cells(product) else max(value_work(product), limits.VALUE)
     work = limits.VALUE
     for one, _ in product:
-        if isinstance(one, FinitePair):
-            work += 2 * len(one.p)
-        elif isinstance(one, DiscreteLaplacePair):
+        if isinstance(one, DiscreteLaplacePair):
             work += min(one.shift, limits.MAX_SHIFT)
         elif isinstance(one, DiscreteGaussianPair):
-            work += min(reach(one, limits.PRECISIONS[0]), limits.MAX_REACH)
+            work += min(reach(one, limits.PRECISIONS[1]), limits.MAX_REACH)
         elif isinstance(one, SampledPair):
             work += profile_work(one.base)
     return work
@@ -88,10 +86,14 @@ def profile_making(product: Product) -> int:
     """Return the work that all values of a closed profile share."""
     if sum(count for _, count in product) > 1:
         return lattice_making_work(product) if cells(product) else making_work(product)
-    return sum(
-        profile_making(one.base) if isinstance(one, SampledPair) else 16 * profile_work(product)
-        for one, _ in product
-    )
+    work = 0
+    for one, _ in product:
+        if isinstance(one, SampledPair):
+            work += profile_making(one.base)
+        else:
+            work += 16 * profile_work(product)
+            work += limits.finite_work(len(one.p)) if isinstance(one, FinitePair) else 0
+    return work
 
 
 def corners_work(pair: FinitePair) -> int:

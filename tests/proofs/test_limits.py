@@ -36,6 +36,9 @@ SAMPLED = factor("sampled", base=[gaussian("1")], sampling_rate="1/2", direction
 LINES = [{"c": "2", "step": "1/20", "nodes": 200_000, "tau": "0", "points": 1}]
 SIDE = {"runs": [{"stride": 1, "count": 2}], "lines": LINES}
 TABLE: Object = {"span": "1", "level": "1/100", "forward": SIDE, "backward": SIDE}
+LONG = {"runs": [{"stride": 1, "count": 4_000}], "lines": []}
+FINE: Object = {"span": "1/4000", "level": "1/100", "forward": LONG, "backward": LONG}
+BLURRED = factor("sampled", base=[MANY], sampling_rate="1/2", direction="removal")
 HOSTILE: dict[str, tuple[Step, ...]] = {
     "undecided at every precision": (contour(gaussian(HUGE), 10_000),),
     "shifts and counts": (
@@ -48,6 +51,14 @@ HOSTILE: dict[str, tuple[Step, ...]] = {
             premises=(),
             witness={"c": "3/2", "factors": [TABLE]},
             conclusion=fact([SAMPLED], "1/4", "1/1000"),
+        ),
+    ),
+    "values at many outcomes": (
+        Step(
+            rule="hockey-stick/chernoff",
+            premises=(),
+            witness={"c": "3/2", "factors": [FINE]},
+            conclusion=fact([BLURRED], "1/4", "1/1000"),
         ),
     ),
     "neighbours at many corners": (

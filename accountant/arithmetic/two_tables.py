@@ -159,13 +159,14 @@ def product_profile(first: Outcomes, second: PiecewiseLinear, epsilon: Reals, si
         underflow takes of Q's masses is multiplied by e^loss.
     """
     found = np.empty(epsilon.shape)
+    endless = first.rest > 0.0 or second.rest > 0.0
     relative = sign * _relative(first, second)
     lost = sign * _lost(first, second)
     for index, one in enumerate(epsilon.tolist()):
         place = _places(first, one, sign)
         total = float((first.mass * (second.profile(place) + second.rest)).sum()) + first.rest
         found[index] = total * (1.0 + relative)
-        if (place < second.loss[-1]).any():
+        if endless or (place < second.loss[-1]).any():
             found[index] += lost
     return found
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Reals
-from accountant.engine.lattice import CommonLattice, common_lattice
+from accountant.engine.common_lattice import CommonLattice, common_lattice
 from accountant.errors import NotCertified
 from accountant.pairs.atomic import AtomicPair
 from accountant.pairs.product import Product

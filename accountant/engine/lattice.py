@@ -12,7 +12,7 @@ Nothing is cut for lack of smoothness; where the counts are large the outer node
 by |E e^{iyL}|^2 <= 1 - adjacency (1 - cos(y h)), which decreases up to pi/h.
 
 Offsets and spans are rounded, so each total loss is off its ideal lattice point by at most
-blur = 16 u (2 size + |eps| + R); that moves log M(s) by |s| blur and delta by at most
+blur = 16 u (2 size + |eps| + R); that moves M(s) by |s| blur M(c) at most, and delta by at most
 blur P(L > eps - blur) <= blur M(c) e^{-c eps} (losses beyond eps + R are below tolerance).
 Losses next to a lattice are moved there first (proofs/theory/contour.md, section 5, *Losses next to
 a lattice*), all of them together by at most m: m is added to the blur and, as ``Atoms`` computes K
@@ -38,11 +38,11 @@ from accountant.arithmetic.enclosure import (
 )
 from accountant.bound import Bound
 from accountant.engine.aliases import Aliases, alias_step, real_bounds
+from accountant.engine.common_lattice import CommonLattice
 from accountant.engine.each_factor import cgfs
 from accountant.engine.saddle_point import Saddle, smoothnesses, sum_cgf, total_cgf
 from accountant.errors import COARSER, NotCertified
 from accountant.pairs.lattice_finite import LatticePair
-from accountant.pairs.pair import Lattice
 from accountant.pairs.product import Product
 from accountant.pairs.smoothness import log_decay
 
@@ -56,59 +56,11 @@ _FEW = 1 << 11  # Nodes up to which the sums are computed node by node. Heuristi
 _SPARSE = 1 << 5
 _BLOCK = 1 << 19  # Epsilons times nodes evaluated at once, to bound memory. Heuristic.
 _KNOWN = 0.5  # Error of K below which a value is used; else its size. Error bounds depend on it.
+_FAR = 4.0  # Times the blur at the saddle, up to which nodes may be dropped. Heuristic.
 _GROWN = 1.3  # Above (e^x - 1)/x up to x = ``_KNOWN``. Soundness depends on it.
 # Log of the size of dropped nodes, relative to the node on the real axis. Heuristic: what they add
 # is bounded.
 _LOG_DROPPED = -28.0
-# Relative difference of equal spans, which ``_blur`` has to cover. Soundness depends on it.
-_SAME = 1e-15
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class CommonLattice:
-    """The lattice n_1 a_1 + n_2 a_2 + ... + k * span of a product.
-
-    Attributes:
-        offset: sum of counts times offsets.
-        span: the common span.
-        decay: half the sum of counts times adjacencies.
-        size: sum of counts times absolute offsets.
-        moved: by how much a total loss was moved to the lattice at most.
-        fewest: the smallest count.
-    """
-
-    offset: float
-    span: float
-    decay: float
-    size: float
-    fewest: int
-    moved: float = 0.0
-
-
-def common_lattice(product: Product, c: float) -> CommonLattice | None:
-    """Return the lattice of all factors, or None.
-
-    It exists if each has one, with spans multiples of the least, as floats.
-    """
-    found: list[tuple[Lattice, int]] = []
-    for factor in product.factors:
-        lattice = factor.pair.lattice(c)
-        if lattice is None:
-            return None
-        found.append((lattice, factor.count))
-    span = min(lattice.span for lattice, _ in found)
-    ratios = [lattice.span / span for lattice, _ in found]
-    if any(abs(ratio - round(ratio)) > _SAME * ratio for ratio in ratios):
-        return None
-    finest = [(one, n) for (one, n), ratio in zip(found, ratios, strict=True) if round(ratio) == 1]
-    return CommonLattice(
-        offset=math.fsum(count * lattice.offset for lattice, count in found),
-        span=span,
-        decay=0.5 * sum(count * lattice.adjacency for lattice, count in finest),
-        size=math.fsum(count * abs(lattice.offset) for lattice, count in found),
-        fewest=min(count for _, count in found),
-    )
 
 
 @final
@@ -125,6 +77,9 @@ class LatticeContour:
         period: N * span.
         log_cut: log of a bound of |M| summed over the nodes left out, over N; -inf if none.
         log_dropped: log of a bound of the terms left out, without the factor e^{-c l}.
+        dropped_pull: bounds how much these terms change over M(c) e^{-c l}, per nat that losses are
+            moved by.
+        most_blur: up to which distance of losses to the lattice it does.
         aliases: what bounds them.
     """
 
@@ -136,6 +91,8 @@ class LatticeContour:
     period: float
     log_cut: float
     log_dropped: float
+    dropped_pull: float
+    most_blur: float
     aliases: Aliases
 
     def log_profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
@@ -165,8 +122,7 @@ class LatticeContour:
         phase = self.s * first
         scale = np.exp(self.cgf - phase - shift) * self.weights
         size = np.exp(self.cgf.real - phase.real - shift) * self.weights
-        wobble = self.radius + self._leverage() * self._blur(epsilon)[:, None]
-        wobble = wobble + 4 * UNIT_ROUNDOFF * (
+        wobble = self.radius + 4 * UNIT_ROUNDOFF * (
             np.abs(phase) + np.abs(shift) + np.abs(self.cgf) + 8.0
         )
         known = wobble < _KNOWN
@@ -176,6 +132,8 @@ class LatticeContour:
         loose = self._loose(mass, weight)
         with np.errstate(over="ignore", invalid="ignore"):
             error = (size * (np.abs(kernel) * slip + loose * (1 + slip))).sum(axis=1)
+            blur = self._blur(epsilon)
+            error += blur * ((np.abs(kernel) + loose) @ self._pull(blur))
         error = np.where(np.isnan(error), np.inf, error)  # 0 times infinity: nothing is known
         total = (np.where(known, scale, 0.0) * kernel).real.sum(axis=1)
         return total, error + 64 * UNIT_ROUNDOFF * (size * np.abs(kernel)).sum(axis=1)
@@ -191,25 +149,27 @@ class LatticeContour:
         mass, weight = _kernel(self.s, self.lattice.span)
         place = np.mod(np.rint((first - self.lattice.offset) / h), count).astype(int)
         size = np.exp(self.cgf.real - self.cgf[0].real) * self.weights
-        loose = size * self._loose(mass, weight)
-        bound = size * _largest_bracket(mass, weight, h)
+        ragged, largest = self._loose(mass, weight), _largest_bracket(mass, weight, h)
+        loose, bound = size * ragged, size * largest
         radius = self.radius + 4 * UNIT_ROUNDOFF * (np.abs(self.cgf) + 8.0)
-        slope = self._blur(epsilon) + 4 * UNIT_ROUNDOFF * np.abs(first)
+        slope = 4 * UNIT_ROUNDOFF * np.abs(first)
         flat = 4 * UNIT_ROUNDOFF * np.abs(self.cgf[0].real - float(self.s[0].real) * first)
-        leverage = self._leverage()
-        most = radius + leverage * slope.max() + flat.max()
+        turn = np.abs(self.s)
+        most = radius + turn * slope.max() + flat.max()
         known = most < _KNOWN
         kept, far = bound[known], np.where(np.isinf(most), 1.0, most)[~known]
+        blur = self._blur(epsilon)
         turned = np.where(known, np.exp(self.cgf - self.cgf[0].real), 0.0) * self.weights
         turned = turned * np.exp(-1j * self.s.imag * self.lattice.offset)
         near, rest = (self._turned(turned * one)[place] for one in (mass - weight, weight))
         with np.errstate(over="ignore", invalid="ignore"):
             lost = float((bound + loose)[~known] @ (2.0 + np.exp(far)))
+            pulled = blur * ((largest + ragged) @ self._pull(blur))
         lost = math.inf if math.isnan(lost) else lost
         lost += 2.0 * float(loose.sum())
         lost += (64 + 8 * math.log2(count) + 16) * UNIT_ROUNDOFF * float(bound.sum())
-        error = kept @ radius[known] + slope * (kept @ leverage[known]) + flat * kept.sum()
-        return near - np.expm1(epsilon - first) * rest, _GROWN * error + lost
+        error = kept @ radius[known] + slope * (kept @ turn[known]) + flat * kept.sum()
+        return near - np.expm1(epsilon - first) * rest, _GROWN * error + pulled + lost
 
     def _turned(self, terms: Complexes) -> Reals:
         """Return the real part of the sum over k of terms e^{-2 pi i k m / N}.
@@ -234,19 +194,12 @@ class LatticeContour:
 
     def _blur(self, epsilon: Reals) -> Reals:
         """Bound the distance of a total loss to its lattice point."""
-        rounded = 16.0 * UNIT_ROUNDOFF * (2 * self.lattice.size + np.abs(epsilon) + self.period)
-        return rounded + self.lattice.moved
+        return _rounding(self.lattice, np.abs(epsilon) + self.period) + self.lattice.moved
 
-    def _leverage(self) -> Reals:
-        """Bound by how much K changes at each node, for every nat that losses are moved by.
-
-        Of losses moved by at most m, M changes by |s| m M(c), and |M(s)| of a pair with count n is
-        at least e^{-g/n} M(c) if that of the product is e^{-g}.
-        """
-        if not self.lattice.moved:
-            return np.abs(self.s)
-        fallen = np.maximum(self.cgf[0].real - self.cgf.real, 0.0) / self.lattice.fewest
-        return np.asarray(np.abs(self.s) * np.exp(np.minimum(fallen, 600.0)))
+    def _pull(self, blur: Reals) -> Reals:
+        """Bound how much each weighted M(s) over M(c) changes, per nat that losses are moved by."""
+        known, fewest = Enclosure(self.cgf, self.radius), self.lattice.fewest
+        return _pull(self.s, known, self.weights, fewest, float(blur.max()))
 
     def _loose(self, mass: Complexes, weight: Complexes) -> Reals:
         """Bound what the roundings of the bracket add to it."""
@@ -265,7 +218,8 @@ class LatticeContour:
         tilts = np.array([c, c + 1.0]) * self.lattice.span
         with np.errstate(over="ignore"):  # a cut beyond all floats says nothing
             cut = -(1.0 / np.expm1(-tilts)).sum() * np.exp(self.log_cut - moment)
-            cut = cut + np.exp(self.log_dropped - moment)
+            cut = cut + np.exp(self.log_dropped - moment) + blur * self.dropped_pull
+        cut = np.where(blur > self.most_blur, np.inf, cut)
         upper = total + error + cut
         excess = self.aliases.log_excess(epsilon) - shift
         lower = total - error - cut - np.exp(np.minimum(np.logaddexp(excess, log_blurred), 600.0))
@@ -314,18 +268,29 @@ def build_lattice(product: Product, saddle: Saddle, lattice: CommonLattice) -> L
     else:
         cgf = _many_values(product, s, half, lattice.span)
     weights = np.where((index == 0) | (index == half), 0.5, 1.0) / half
-    s, value, radius, kept, lost = _without_negligible(s, cgf, weights, lattice.span)
-    return LatticeContour(
-        s=s,
-        cgf=value,
-        radius=radius,
-        weights=kept,
-        lattice=lattice,
-        period=period,
-        log_cut=log_moment + log_cut + 1e-9,
-        log_dropped=lost,
-        aliases=Aliases.of(np.column_stack([known.points, known.upper]), c, period),
+    far = abs(saddle.epsilon) + period
+    blur = _FAR * _rounding(lattice, np.array([far])) + lattice.moved
+    return _without_negligible(
+        LatticeContour(
+            s=s,
+            cgf=cgf.value,
+            radius=cgf.radius,
+            weights=weights,
+            lattice=lattice,
+            period=period,
+            log_cut=log_moment + log_cut + 1e-9,
+            log_dropped=-math.inf,
+            dropped_pull=0.0,
+            most_blur=math.inf,
+            aliases=Aliases.of(np.column_stack([known.points, known.upper]), c, period),
+        ),
+        float(blur[0]),
     )
+
+
+def _rounding(lattice: CommonLattice, losses: Reals) -> Reals:
+    """Bound how far rounding moves a total loss off the lattice, next to some losses."""
+    return np.asarray(16.0 * UNIT_ROUNDOFF * (2 * lattice.size + np.abs(losses)))
 
 
 def _kernel(s: Complexes, span: float) -> tuple[Complexes, Complexes]:
@@ -338,21 +303,46 @@ def _largest_bracket(mass: Complexes, weight: Complexes, span: float) -> Reals:
     return np.asarray((np.abs(mass - weight) + span * np.abs(weight)) * (1 + 1e-9))
 
 
-def _without_negligible(
-    s: Complexes, cgf: Enclosure, weights: Reals, span: float
-) -> tuple[Complexes, Complexes, Reals, Reals, float]:
-    """Drop nodes that are negligible together; also return the log of a bound of their terms."""
+def _pull(s: Complexes, cgf: Enclosure, weights: Reals, fewest: int, blur: float) -> Reals:
+    """Bound how much each weighted M(s) over M(c) changes, per nat that losses are moved by.
+
+    By x = |s| b e^{c b} at most if they move by b. One pair's |M(s)|/M(c) is at least r = e^{-g/n},
+    n the smallest count, if the product's is e^{-g}; so by e^{-g} (e^{x/r} - 1) at most, as M is a
+    product of n and more terms that change by x together. That is convex in b, so up to ``blur`` at
+    most in proportion.
+    """
+    fallen = cgf.value[0].real - cgf.value.real
+    spread = cgf.radius + cgf.radius[0]
+    with np.errstate(over="ignore", invalid="ignore"):
+        size = np.abs(s) * np.exp(s[0].real * blur)
+        ratio = np.exp((fallen + spread) / fewest)
+        change = np.exp(spread - fallen) * np.expm1(size * blur * ratio) / blur
+    return np.asarray(weights * np.where(change < size, change, size))
+
+
+def _without_negligible(found: LatticeContour, blur: float) -> LatticeContour:
+    """Drop nodes that are negligible together, for losses that are off the lattice by the blur."""
+    s, cgf, radius, weights = found.s, found.cgf, found.radius, found.weights
     if s.size <= _FEW:
-        return s, cgf.value, cgf.radius, weights, -math.inf
-    kernel = _largest_bracket(*_kernel(s, span), span)
-    known = np.where(np.isinf(cgf.radius), 0.0, cgf.radius)
-    log_size = cgf.value.real + known + np.log(kernel * weights)
+        return found
+    kernel = _largest_bracket(*_kernel(s, found.lattice.span), found.lattice.span)
+    known = np.where(np.isinf(radius), 0.0, radius)
+    log_size = cgf.real + known + np.log(kernel * weights)
     order = np.argsort(log_size)
     sums = np.logaddexp.accumulate(log_size[order])
     cut = int(np.searchsorted(sums, log_size[0] + _LOG_DROPPED))
-    keep = np.sort(order[cut:])
-    lost = float(sums[cut - 1]) + 1e-6 if cut else -math.inf
-    return s[keep], cgf.value[keep], cgf.radius[keep], weights[keep], lost
+    keep, dropped = np.sort(order[cut:]), order[:cut]
+    pull = _pull(s, Enclosure(cgf, radius), weights, found.lattice.fewest, blur)
+    return replace(
+        found,
+        s=s[keep],
+        cgf=cgf[keep],
+        radius=radius[keep],
+        weights=weights[keep],
+        log_dropped=float(sums[cut - 1]) + 1e-6 if cut else -math.inf,
+        most_blur=blur,
+        dropped_pull=float(kernel[dropped] @ pull[dropped]) * (1 + 1e-9),
+    )
 
 
 def _kept(

@@ -11,8 +11,9 @@ from typing import final
 import numpy as np
 
 from accountant.arithmetic.enclosure import Reals
+from accountant.engine.common_lattice import common_lattice
 from accountant.engine.contour import MAX_NODES, Contour, build
-from accountant.engine.lattice import LatticeContour, build_lattice, common_lattice
+from accountant.engine.lattice import LatticeContour, build_lattice
 from accountant.engine.saddle_point import Saddle, saddle_at, survey
 from accountant.errors import EASIER, NotCertified
 from accountant.pairs.product import Product

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from typing import final
@@ -136,9 +137,12 @@ def _rounded(pair: FinitePair) -> tuple[LatticePair, float] | None:
     return LatticePair(table, index, span, offset), 2 * off + 32 * UNIT_ROUNDOFF * size
 
 
-def never_zero(mass: Fraction) -> float:
-    """Return the nearest float of a mass, the least positive float if that would be 0."""
-    return float(mass) or (math.ulp(0.0) if mass else 0.0)
+def nearest_mass(mass: Fraction | Decimal) -> float:
+    """Return the nearest float of a mass, but 0 and 1 only if it is that."""
+    nearest = float(mass)
+    if nearest == 0.0 and mass > 0:
+        return math.ulp(0.0)
+    return 1.0 - UNIT_ROUNDOFF if nearest == 1.0 and mass < 1 else nearest
 
 
 @lru_cache(maxsize=256)
@@ -158,6 +162,6 @@ def _atoms(pair: FinitePair) -> Atoms:
     return Atoms(
         log_p=np.array([log_exact(a) for a, _ in both]),
         loss=loss,
-        infinite_mass=never_zero(only_p),
-        missing_mass=never_zero(only_q),
+        infinite_mass=nearest_mass(only_p),
+        missing_mass=nearest_mass(only_q),
     )

@@ -32,12 +32,14 @@ from accountant.arithmetic.enclosure import (
 )
 from accountant.bound import Bound
 from accountant.pairs.exact import ExactPair
+from accountant.pairs.finite import nearest_mass
 from accountant.pairs.gaussian import gaussian_profile
 from accountant.pairs.pair import Smoothness
 
 _FADDEEVA = 1.1e-13  # The assumption above, with room for its use. Error bounds depend on it.
 _DIGITS = 80  # Of the infinite mass, beyond those lost to cancellation. Soundness depends on it.
 _FAR = 40  # Standard deviations at which a tail is below 1e-300. Soundness depends on it.
+_NOT_ALL = 1 - Decimal(2) ** -60  # The infinite mass is never 1. Soundness depends on it.
 _WIDTHS = np.linspace(0.02, 6.0, 150)  # Half-widths of layers, standard deviations. Heuristic.
 
 
@@ -63,7 +65,7 @@ class GaussianAboveFloor(ExactPair, ABC):
     @final
     def _atom(self) -> float:
         """Return the mass at the floor, Phi(a) for weight 1 and 0 for weight 2."""
-        return float(_masses(self.mu_squared, self.lowest)[0]) if self.weight == 1 else 0.0
+        return float(_masses(self.mu_squared, self.lowest, 1)[0]) if self.weight == 1 else 0.0
 
     @final
     def cgf(self, s: Complexes) -> Enclosure:
@@ -96,10 +98,7 @@ class GaussianAboveFloor(ExactPair, ABC):
         """Return Q's mass off P's support for the swapped pair, 0 for the pair itself."""
         if not self.reverse:
             return 0.0
-        below, shifted, shrink = _masses(self.mu_squared, self.lowest)
-        if self.weight == 1:
-            return float(shifted - shrink * below)
-        return float(2 * shifted - 1)
+        return nearest_mass(_masses(self.mu_squared, self.lowest, self.weight)[1])
 
     @property
     @final
@@ -172,15 +171,22 @@ class GaussianAboveFloor(ExactPair, ABC):
 
 
 @lru_cache(maxsize=256)
-def _masses(mu_squared: Fraction, floor: Fraction) -> tuple[Decimal, Decimal, Decimal]:
-    """Return Phi(a), Phi(a + mu) and e^-f for a = (f - mu^2/2)/mu, with many digits."""
+def _masses(mu_squared: Fraction, floor: Fraction, weight: int) -> tuple[Decimal, Decimal]:
+    """Return Phi(a), a = (f - mu^2/2)/mu, and Q's mass off P's support, with many digits.
+
+    That is Phi(a + mu) - e^-f Phi(a) for weight 1 and 2 Phi(a + mu) - 1 for weight 2, of the order
+    of mu if mu is small: as many digits cancel as mu has zeros.
+    """
     rough = (float(floor) + 0.5 * float(mu_squared)) / math.sqrt(mu_squared)
-    digits = _DIGITS + int(min(rough, _FAR) ** 2) + int(float(floor))
+    zeros = max(-int(math.log10(mu_squared)), 0)
+    digits = _DIGITS + int(min(rough, _FAR) ** 2) + zeros
     with localcontext(Context(prec=digits)):
         mu = (Decimal(mu_squared.numerator) / mu_squared.denominator).sqrt()
         f = Decimal(floor.numerator) / floor.denominator
         a = f / mu - mu / 2
-        return _normal(a, digits), _normal(a + mu, digits), (-f).exp()
+        below, shifted = _normal(a, digits), _normal(a + mu, digits)
+        mass = shifted - (-f).exp() * below if weight == 1 else 2 * shifted - 1
+        return below, min(mass, _NOT_ALL)
 
 
 def _normal(x: Decimal, digits: int) -> Decimal:

@@ -14,7 +14,7 @@ from accountant.arithmetic.atoms import Atoms
 from accountant.arithmetic.enclosure import log_exact
 from accountant.pairs.atomic import AtomicPair
 from accountant.pairs.domain import required_loss
-from accountant.pairs.finite import never_zero
+from accountant.pairs.finite import nearest_mass
 from accountant.pairs.pair import Exponentials, Lattice
 from accountant.pairs.symmetry import Reflected
 
@@ -56,7 +56,7 @@ class RandomizedResponsePair(Reflected, AtomicPair):
     @property
     def infinite_mass(self) -> float:
         """Return the infinite mass that the pair was given."""
-        return never_zero(self.infinite)
+        return nearest_mass(self.infinite)
 
     @property
     def max_loss(self) -> float:
@@ -92,7 +92,7 @@ def _atoms(pair: RandomizedResponsePair) -> Atoms:
             log_p.append(float(Decimal(others - 1).ln() + kept - exact))
     loss = [epsilon, -epsilon, 0.0][: len(log_p)]
     finite = log_exact(1 - pair.infinite)
-    mass = never_zero(pair.infinite)
+    mass = nearest_mass(pair.infinite)
     return Atoms(np.array(log_p) + finite, np.array(loss), mass, mass)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from accountant.arithmetic.enclosure import Reals
-from accountant.engine.lattice import common_lattice
+from accountant.engine.common_lattice import common_lattice
 from accountant.pairs.atomic import AtomicPair
 from accountant.pairs.product import Product
 

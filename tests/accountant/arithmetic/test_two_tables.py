@@ -97,3 +97,18 @@ def test_products_of_three_finite_pairs(least: float) -> None:
         assert Fraction(below) <= true + slack
         assert true - slack <= Fraction(above)
         assert above - below <= (1e-11 if not least else 0.05)
+
+
+def test_infinite_masses_below_the_least_float_are_not_lost() -> None:
+    """Where parts of the least float remain, the upper end is above their sum."""
+    least = Fraction(1, 2**1074)
+    rare = FinitePair(p=(least, 1 - least), q=(Fraction(0), Fraction(1)))
+    p, q = ([Fraction(k, 10) for k in row] for row in ((4, 3, 3), (2, 3, 5)))
+    three = FinitePair(p=tuple(p), q=tuple(q))
+    first, second = PiecewiseLinear.of(three.atoms).outcomes, PiecewiseLinear.of(rare.atoms)
+    beyond = np.array([5.0])
+
+    assert Fraction(product_profile(first, second, beyond, 1.0).item()) >= least
+    assert Fraction(product_profile(first, second, beyond, -1.0).item()) <= least
+    none = product_profile(first, PiecewiseLinear.of(three.atoms), beyond, 1.0)
+    assert none.item() == 0.0

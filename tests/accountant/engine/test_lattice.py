@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 
 from accountant import answers
-from accountant.engine.lattice import build_lattice, common_lattice
+from accountant.arithmetic.enclosure import Enclosure
+from accountant.engine.common_lattice import common_lattice
+from accountant.engine.lattice import _pull, build_lattice
 from accountant.engine.saddle_point import find_saddle, saddle_at
 from accountant.errors import NotCertified
 from accountant.pairs import isoperimetric
@@ -173,3 +175,26 @@ def test_above_threshold_has_narrow_brackets(uses: int) -> None:
     pair = above_threshold_pair(threshold=Fraction(1, 2), query=Fraction(1, 4))
     for delta in (1e-3, 1e-6, 1e-12):
         assert answers.epsilon(Product.of(pair).times(uses), delta).relative_width <= 1e-9
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_moments_move_with_the_losses(count: int) -> None:
+    """M of three outcomes moved by up to b changes by b times the pull at most, also next to 0.
+
+    Their tilted masses are 1/4, 1/2 and 1/4: M is 0 at the last node; seed 11.
+    """
+    rng, c = np.random.default_rng(11), 0.7
+    s = c + 1j * np.linspace(0.0, math.pi, 9)
+    loss = np.array([-1.0, 0.0, 1.0])
+    mass = np.array([0.25, 0.5, 0.25]) * np.exp(-c * loss)
+    most = []
+    for blur in np.geomspace(1e-9, 3.0, 60):
+        moment = np.exp(np.outer(s, loss)) @ mass
+        there = np.exp(np.outer(s, loss + blur / count * rng.choice([-1, 0, 1], 3))) @ mass
+        log_size = count * np.log(np.maximum(np.abs(moment), 1e-300))
+        known = Enclosure(log_size.astype(complex), np.full(9, 1e-12))
+        pull = _pull(s, known, np.ones(9), count, blur)
+        moved = np.abs(there**count - moment**count) / np.abs(moment[0]) ** count
+        assert (moved <= blur * pull * (1 + 1e-6) + 1e-15).all()
+        most.append(moved[1:] / (blur * pull[1:]))
+    assert np.max(most) > 0.5

@@ -128,3 +128,14 @@ def test_adjacency_is_that_of_the_tilted_losses(
 
     assert lattice is not None
     assert exact * (1 - Fraction(1, 10**6)) <= Fraction(lattice.adjacency) <= exact
+
+
+def test_an_infinite_mass_next_to_1_is_not_1() -> None:
+    """Its lower end stays at or below 1 - 10^-400, and nothing but 1 is stated as 1."""
+    tiny = Fraction(1, 10**400)
+    nearly = FinitePair(p=(1 - tiny, tiny), q=(Fraction(0), Fraction(1)))
+    apart = FinitePair(p=(Fraction(1), Fraction(0)), q=(Fraction(0), Fraction(1)))
+
+    assert answers.delta(Product.of(nearly), 1.0).lower < 1.0
+    assert answers.delta(Product.of(nearly), 1.0).upper == 1.0
+    assert answers.delta(Product.of(apart), 1.0).lower == 1.0

@@ -41,3 +41,15 @@ def test_the_faddeeva_function_is_as_close_as_is_assumed(heights: tuple[float, f
         for z, found in zip(points.tolist(), special.wofz(points).tolist(), strict=True):
             true = mpmath.exp(-(mpmath.mpc(z) ** 2)) * mpmath.erfc(-1j * mpmath.mpc(z))
             assert abs(found - true) <= 1e-13 * abs(true), z
+
+
+@pytest.mark.parametrize("floor", ["1e-75", "1e-25", "1e-12", "0.3"])
+@pytest.mark.parametrize("mu", ["1e-100", "1e-25", "1e-13"])
+def test_the_mass_off_the_support_keeps_its_digits(mu: str, floor: str) -> None:
+    """Phi(a + mu) - e^-f Phi(a) at 400 digits, of the order of the larger of mu and f."""
+    square, f = Fraction(mu) ** 2, Fraction(floor)
+    mass = FlooredGaussianPair(mu_squared=square, floor=f, reverse=True).infinite_mass
+    with mpmath.workdps(400):
+        a = mpmath.mpf(floor) / mpmath.mpf(mu) - mpmath.mpf(mu) / 2
+        true = mpmath.ncdf(a + mpmath.mpf(mu)) - mpmath.exp(-mpmath.mpf(floor)) * mpmath.ncdf(a)
+        assert abs(mass / true - 1) < 3e-16

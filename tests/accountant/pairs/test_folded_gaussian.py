@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -35,3 +36,13 @@ def test_known_values() -> None:
     assert upper == pytest.approx(lower, rel=1e-9)
     assert pair.swapped().infinite_mass == pytest.approx(0.38292492254802624, rel=1e-14)
     assert gaussian_hockey_stick(0.5, 1.0).overlaps(gaussian_hockey_stick_at(ball(0.5), ball(1.0)))
+
+
+@pytest.mark.parametrize("mu", ["1e-100", "1e-30", "1e-14", "2e-7", "3", "1e5", "1e100"])
+def test_the_mass_off_the_support_keeps_its_digits(mu: str) -> None:
+    """2 Phi(mu) - 1 at 400 digits, which cancels for small mu and is below 1 for large ones."""
+    pair = FoldedGaussianPair(mu_squared=Fraction(mu) ** 2, reverse=True)
+    with mpmath.workdps(400):
+        true = mpmath.erf(mpmath.mpf(mu) / mpmath.sqrt(2))
+        assert abs(pair.infinite_mass / true - 1) < 3e-16
+    assert pair.infinite_mass < 1.0

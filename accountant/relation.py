@@ -10,7 +10,7 @@ from abc import ABC
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar, final
 
-from accountant.errors import RelationMismatch
+from accountant.errors import ParameterError, RelationMismatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +66,21 @@ RELATIONS: tuple[Relation, ...] = (AddRemove(), ReplaceOne(), ZeroOut(), Replace
 # Classic, hence invariant: a frozen generic dataclass written ``class X[R: Relation]`` is
 # inferred covariant, and then mixing relations passes the type checker.
 R = TypeVar("R", bound=Relation)
+
+
+def require_relation(relation: object) -> Relation:
+    """Return the argument if it is a neighbouring relation, else raise ParameterError.
+
+    Raises:
+        ParameterError: anything else, a string or a class included.
+    Example:
+        >>> require_relation(AddRemove())
+        AddRemove()
+    """
+    if isinstance(relation, Relation):
+        return relation
+    names = ", ".join(f"{type(known).__name__}()" for known in RELATIONS)
+    raise ParameterError("relation", relation, f"one of {names}")
 
 
 def require_same_relation(relations: list[R], what: str) -> R:

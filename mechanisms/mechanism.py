@@ -14,10 +14,9 @@ import mechanisms
 from accountant import arguments
 from accountant.guarantees.guarantee import Guarantee
 from accountant.readable import Readable
-from accountant.relation import R
+from accountant.relation import R, require_relation
 from accountant.run_counts.law import RunLaw
 from accountant.sampling.scheme import SamplingScheme
-from mechanisms import parameters
 from mechanisms.outputs import Output, Outputs, flatten, unpack
 from mechanisms.parameters import Arguments
 from mechanisms.queries.query import Query, require_query
@@ -184,7 +183,7 @@ class QueryMechanism(Mechanism[R], ABC):
     @final
     def _state(self, relation: object, query: object, **fields: object) -> None:
         """Set the fields of the frozen instance, its relation and query checked."""
-        fields["relation"] = parameters.require_relation(relation)
+        fields["relation"] = require_relation(relation)
         fields["query"] = require_query(query)
         self._set(**fields)
 

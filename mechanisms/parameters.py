@@ -8,7 +8,7 @@ from typing import Final, TypedDict, TypeVar
 
 from accountant.errors import ParameterError
 from accountant.guarantees.rounding import show
-from accountant.relation import RELATIONS, AddRemove, Relation
+from accountant.relation import AddRemove, Relation
 from accountant.sensitivity import L1, L2, Sensitivity
 from accountant.side_conditions import ONE_SHAPE, OUTPUT_ALONE, RANDOM_BITS, SENSITIVITY
 
@@ -48,21 +48,6 @@ def require_sensitivity(sensitivity: object, *kinds: type[S]) -> S:
     elif isinstance(sensitivity, Sensitivity):
         hint = "another norm converts with as_l1 or as_l2, given the dimension"
     raise ParameterError("sensitivity", sensitivity, f"{names}, in data units", hint)
-
-
-def require_relation(relation: object) -> Relation:
-    """Return the argument if it is a neighbouring relation, else raise ParameterError.
-
-    Raises:
-        ParameterError: anything else, a string included.
-    Example:
-        >>> require_relation(AddRemove())
-        AddRemove()
-    """
-    if isinstance(relation, Relation):
-        return relation
-    names = ", ".join(f"{type(known).__name__}()" for known in RELATIONS)
-    raise ParameterError("relation", relation, f"one of {names}")
 
 
 def whole_part(sensitivity: Fraction) -> int:

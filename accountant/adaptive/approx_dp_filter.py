@@ -70,6 +70,7 @@ class ApproxDPFilter(PrivacyFilter[R]):
     """
 
     __slots__ = ("_stated",)
+    _UNITS = ("ρ", "δ")
 
     _stated: tuple[Fraction, Fraction]
 

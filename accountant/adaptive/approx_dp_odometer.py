@@ -53,6 +53,7 @@ class ApproxDPOdometer(PrivacyOdometer[R]):
     """
 
     __slots__ = ("_failures",)
+    _UNITS = ("ρ", "δ")
 
     _failures: Fraction | None
 

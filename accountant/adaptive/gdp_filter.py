@@ -50,6 +50,7 @@ class GDPFilter(PrivacyFilter[R]):
     """
 
     __slots__ = ()
+    _UNITS = ("μ²",)
 
     @overload
     def __init__(self: GDPFilter[AddRemove], *, mu: Number) -> None: ...

@@ -38,6 +38,7 @@ class GDPOdometer(PrivacyOdometer[R]):
     """
 
     __slots__ = ()
+    _UNITS = ("μ²",)
 
     @overload
     def __init__(self: GDPOdometer[AddRemove]) -> None: ...

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from fractions import Fraction
-from typing import Generic, Self, final
+from typing import ClassVar, Final, Generic, Self, final
 
-from accountant.errors import BudgetExceeded, NotCertified, RelationMismatch
+from accountant.errors import BudgetExceeded, NotCertified, NotImplied, RelationMismatch
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.preconditions import require_single, required_guarantee
-from accountant.relation import R
+from accountant.guarantees.rounding import show
+from accountant.relation import R, require_relation
 
 Costs = tuple[Fraction, ...]
+
+NO_COST: Final = (
+    "has no cost here that adds up whatever is chosen next, as sums of profiles do not: to stop "
+    "where a composed profile crosses a target is not private. Spend convert(guarantee, "
+    "to=ApproxDP, delta=...) in ApproxDP..., or a finite divergence in Renyi..."
+)
 
 
 class PrivacyFilter(ABC, Generic[R]):
@@ -28,6 +35,8 @@ class PrivacyFilter(ABC, Generic[R]):
 
     __slots__ = ("_admitted", "_budget", "_relation", "_spent")
 
+    _UNITS: ClassVar[tuple[str, ...]]  # of the parts of the budget, in their order
+
     _relation: R
     _budget: Costs
     _spent: Costs
@@ -42,6 +51,11 @@ class PrivacyFilter(ABC, Generic[R]):
                     setattr(twin, name, getattr(self, name))
         twin._admitted = list(self._admitted)
         return twin
+
+    @final
+    def __repr__(self) -> str:
+        """Return the class, what is left of the budget, and the relation, on one line."""
+        return f"<{type(self).__name__}: {self._rest()} left, {self._relation}>"
 
     @property
     @final
@@ -86,8 +100,8 @@ class PrivacyFilter(ABC, Generic[R]):
         costs = self._costs(restated)
         if any(cost > left for cost, left in zip(costs, self._left, strict=True)):
             raise BudgetExceeded(
-                f"{guarantee.describe()} costs {_shown(costs)}, and {_shown(self._left)} of "
-                f"{_shown(self._budget)} is left; run something cheaper, or nothing"
+                f"{guarantee.describe()} costs {self._shown(costs)}, and {self._rest()} is left; "
+                "run something cheaper, or nothing"
             )
         self._spent = tuple(one + cost for one, cost in zip(self._spent, costs, strict=True))
         self._admitted.append(restated)
@@ -99,6 +113,7 @@ class PrivacyFilter(ABC, Generic[R]):
 
     def _begin(self, relation: R, *budget: Fraction) -> None:
         """Keep the relation and the budget, with nothing spent."""
+        require_relation(relation)
         self._relation, self._budget = relation, budget
         self._spent = tuple(Fraction(0) for _ in budget)
         self._admitted = []
@@ -112,7 +127,22 @@ class PrivacyFilter(ABC, Generic[R]):
                 f"the filter is about {self._relation} neighbours, the guarantee about "
                 f"{guarantee.relation}; state every sensitivity under one relation"
             )
-        return self._restated(guarantee)
+        try:
+            return self._restated(guarantee)
+        except NotImplied as refusal:
+            raise NotImplied(f"{guarantee.describe()} {NO_COST}") from refusal
+
+    def _rest(self) -> str:
+        """Return what is left of each part of the budget as a person writes it."""
+        return " and ".join(
+            f"{unit} = {show(left)} of {show(whole)}"
+            for unit, left, whole in zip(self._UNITS, self._left, self._budget, strict=True)
+        )
+
+    def _shown(self, costs: Costs) -> str:
+        """Return the costs as a person writes them."""
+        parts = zip(self._UNITS, costs, strict=True)
+        return " and ".join(f"{unit} = {show(cost)}" for unit, cost in parts)
 
 
 def require_within(spent: Fraction, budget: Fraction) -> None:
@@ -126,8 +156,3 @@ def require_within(spent: Fraction, budget: Fraction) -> None:
             f"what was spent is proved to cost {float(spent):.12g}, above the budget of "
             f"{float(budget):.12g} that it was admitted under; leave a little of the budget unspent"
         )
-
-
-def _shown(costs: Costs) -> str:
-    """Return the costs as a person writes them."""
-    return " and ".join(f"{float(cost):.6g}" for cost in costs)

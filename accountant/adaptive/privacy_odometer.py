@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from fractions import Fraction
-from typing import Generic, final
+from typing import ClassVar, Generic, final
 
 from accountant import arguments
-from accountant.adaptive.privacy_filter import Costs
+from accountant.adaptive.privacy_filter import NO_COST, Costs
 from accountant.arguments import Number
 from accountant.arithmetic.enclosure import float_down, log_exact
-from accountant.errors import RelationMismatch
+from accountant.errors import NotImplied, RelationMismatch
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.preconditions import require_single, required_guarantee
-from accountant.relation import R
+from accountant.guarantees.rounding import show
+from accountant.relation import R, require_relation
 
 
 class PrivacyOdometer(ABC, Generic[R]):
@@ -32,8 +33,18 @@ class PrivacyOdometer(ABC, Generic[R]):
 
     __slots__ = ("_relation", "_total")
 
+    _UNITS: ClassVar[tuple[str, ...]]  # of the first parts of the total, which a repr shows
+
     _relation: R
     _total: Costs
+
+    @final
+    def __repr__(self) -> str:
+        """Return the class, what is spent, and the relation, on one line."""
+        told = " and ".join(
+            f"{unit} = {show(part)}" for unit, part in zip(self._UNITS, self._total, strict=False)
+        )
+        return f"<{type(self).__name__}: {told} spent, {self._relation}>"
 
     @property
     @final
@@ -68,7 +79,10 @@ class PrivacyOdometer(ABC, Generic[R]):
                 f"the odometer is about {self._relation} neighbours, the guarantee about "
                 f"{guarantee.relation}; state every sensitivity under one relation"
             )
-        costs = self._costs(guarantee)
+        try:
+            costs = self._costs(guarantee)
+        except NotImplied as refusal:
+            raise NotImplied(f"{guarantee.describe()} {NO_COST}") from refusal
         self._total = tuple(one + cost for one, cost in zip(self._total, costs, strict=True))
 
     @final
@@ -83,6 +97,7 @@ class PrivacyOdometer(ABC, Generic[R]):
 
     def _begin(self, relation: R, parts: int = 1) -> None:
         """Keep the relation, with nothing spent."""
+        require_relation(relation)
         self._relation, self._total = relation, (Fraction(0),) * parts
 
 

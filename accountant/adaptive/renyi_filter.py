@@ -54,6 +54,7 @@ class RenyiFilter(PrivacyFilter[R]):
     """
 
     __slots__ = ("_order",)
+    _UNITS = ("divergence",)
 
     _order: Fraction
 

@@ -37,6 +37,7 @@ class RenyiOdometer(PrivacyOdometer[R]):
     """
 
     __slots__ = ("_order",)
+    _UNITS = ("divergence",)
 
     _order: Fraction
 

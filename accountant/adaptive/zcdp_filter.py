@@ -51,6 +51,7 @@ class ZCDPFilter(PrivacyFilter[R]):
     """
 
     __slots__ = ()
+    _UNITS = ("ρ",)
 
     @overload
     def __init__(self: ZCDPFilter[AddRemove], *, rho: Number) -> None: ...

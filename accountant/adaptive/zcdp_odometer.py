@@ -36,6 +36,7 @@ class ZCDPOdometer(PrivacyOdometer[R]):
     """
 
     __slots__ = ()
+    _UNITS = ("ρ",)
 
     @overload
     def __init__(self: ZCDPOdometer[AddRemove]) -> None: ...

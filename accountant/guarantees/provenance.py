@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from accountant.guarantees.derivation import Derivation, Parameter
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.theorem import Theorem
-from accountant.relation import Relation
+from accountant.relation import Relation, require_relation
 
 N = TypeVar("N", bound=Guarantee[Any])
 
@@ -31,8 +31,12 @@ def state(
     derivation: Derivation | None,
     **fields: object,
 ) -> None:
-    """Set the fields of a new guarantee; without a derivation it is an assumption."""
-    for name, value in {**fields, "relation": relation}.items():
+    """Set the fields of a new guarantee; without a derivation it is an assumption.
+
+    Raises:
+        ParameterError: the relation is none.
+    """
+    for name, value in {**fields, "relation": require_relation(relation)}.items():
         object.__setattr__(guarantee, name, value)
     known = derivation or stated(notion, guarantee)
     object.__setattr__(guarantee, "derivation", derived(guarantee, known))

@@ -11,6 +11,7 @@ from accountant.certificates.format import serialize
 from accountant.errors import NotCertified
 from accountant.guarantees.derivation import Derivation
 from dpproof.ledger.chain import canonical
+from dpproof.ledger.errors import LedgerError
 from proofs.certificate import show_rational
 
 VERSION = 2  # 1 was made of texts for people, which are free to change
@@ -21,6 +22,9 @@ def identity(guarantee: Guarantee[Any]) -> str:
 
     It has the rules and exact parameters of the derivation, and the conclusion as certificates
     write it (by its fields where they do not know it), but no wording and no rounded number.
+
+    Raises:
+        LedgerError: it holds what has no such text, as an array of floats.
     """
     nodes = list(guarantee.derivation.everything())
     place = {id(node): number for number, node in enumerate(nodes)}
@@ -46,10 +50,16 @@ def _concluded(node: Derivation) -> Any:  # noqa: ANN401  # JSON is anything
 
 
 def _exact(value: object) -> Any:  # noqa: ANN401  # JSON is anything
-    """Return an exact value as JSON."""
+    """Return an exact value as JSON.
+
+    Raises:
+        LedgerError: of a type whose text could be that of another value too.
+    """
     match value:
         case None | bool() | str():
             return value
+        case float():
+            return repr(value)
         case int() | Fraction():
             return show_rational(Fraction(value))
         case tuple():
@@ -57,4 +67,8 @@ def _exact(value: object) -> Any:  # noqa: ANN401  # JSON is anything
     if is_dataclass(value):
         stated = [one.name for one in fields(value) if one.compare]
         return [type(value).__name__, {name: _exact(getattr(value, name)) for name in stated}]
-    return repr(value)
+    raise LedgerError(
+        f"{type(value).__name__} cannot be told from others of its type, so that no key could "
+        "stand for it alone; nothing was spent: reserve what it implies, as "
+        "convert(guarantee, to=ApproxDP, delta=...)"
+    )

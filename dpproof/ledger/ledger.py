@@ -11,7 +11,7 @@ from typing import Any, Final, Self, final
 from accountant import Guarantee, PrivacyFilter
 from accountant.arguments import Number
 from accountant.errors import BudgetExceeded, RelationMismatch
-from accountant.relation import AddRemove, Relation
+from accountant.relation import AddRemove, Relation, require_relation
 from dpproof.ledger import chain, taking
 from dpproof.ledger.budget import State, opened, relation_named, returned
 from dpproof.ledger.connect import connect
@@ -86,16 +86,18 @@ class Ledger:
             dataset: which data the budget is about; None for all that is spent here.
             principal: who spends it; None for everybody.
         Raises:
-            ParameterError: a budget in another notion.
+            ParameterError: a budget in another notion, or a relation that is none.
             RelationMismatch: a relation that is not the budget's.
             LedgerError: the place cannot be used.
         """
+        begun = opened(budget)
         found = budget.relation
-        if relation is not None and relation != found and found != AddRemove():
-            raise RelationMismatch(f"the budget is about {found} neighbours, not {relation}")
+        about = found if relation is None else require_relation(relation)
+        if about != found and found != AddRemove():
+            raise RelationMismatch(f"the budget is about {found} neighbours, not {about}")
         state = {
-            "relation": str(found if relation is None else relation),
-            "budgets": {taking.name((dataset, principal)): opened(budget)},
+            "relation": str(about),
+            "budgets": {taking.name((dataset, principal)): begun},
             "seen": [],
         }
         ledger = cls(place, connect(place, create=True))
@@ -120,7 +122,7 @@ class Ledger:
             RelationMismatch: a budget about other neighbours than the ledger.
             KeyConflict: there is one already, or something was spent that it would have to count.
         """
-        where = (dataset, principal)
+        where, begun = (dataset, principal), opened(budget)
         with self._database.transaction() as execute:
             execute(LOCK)
             number, previous, state = chain.last(execute)
@@ -134,11 +136,11 @@ class Ledger:
                 raise KeyConflict(
                     "something was spent already that this budget would have to count"
                 )
-            state["budgets"][taking.name(where)] = opened(budget)
+            state["budgets"][taking.name(where)] = begun
             entry = {
                 "kind": "limit",
                 "time": taking.now(),
-                "opened": {taking.name(where): opened(budget)},
+                "opened": {taking.name(where): begun},
             }
             chain.append(execute, number=number + 1, previous=previous, state=state, entry=entry)
 

@@ -61,6 +61,7 @@ def wanted(
     Raises:
         ParameterError: no guarantee, or a key or label that is not one line.
         NotImplied: a guarantee about groups.
+        LedgerError: a guarantee that cannot be told from others.
     """
     required_guarantee(guarantee)
     require_single(guarantee, "a ledger")

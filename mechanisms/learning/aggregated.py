@@ -15,7 +15,7 @@ from accountant import arguments as check
 from accountant.arguments import Number
 from accountant.errors import ParameterError
 from accountant.guarantees.guarantee import Guarantee
-from accountant.relation import R
+from accountant.relation import R, require_relation
 from accountant.sensitivity import LInf
 from accountant.theorems.composition.post_process import post_process
 from mechanisms import parameters
@@ -81,7 +81,7 @@ class Aggregated(Mechanism[R]):
             if number > _MOST:
                 raise ParameterError(name, number, f"at most {_MOST}")
             object.__setattr__(self, name, number)
-        object.__setattr__(self, "relation", parameters.require_relation(self.relation))
+        object.__setattr__(self, "relation", require_relation(self.relation))
 
     def guarantee(self) -> Guarantee[R]:
         """State epsilon-bounded range, whatever votes."""

@@ -16,9 +16,8 @@ from accountant import arguments as check
 from accountant.arguments import Number
 from accountant.errors import ParameterError
 from accountant.guarantees.bounded_range import BoundedRange
-from accountant.relation import R, Relation, ReplaceOne
+from accountant.relation import R, Relation, ReplaceOne, require_relation
 from accountant.theorems.composition.post_process import post_process
-from mechanisms import parameters
 from mechanisms.learning.covers.cover import Cover
 from mechanisms.learning.covers.cover_union import CoverUnion
 from mechanisms.learning.covers.finite_cover import FiniteCover
@@ -116,7 +115,7 @@ class ExponentialHalfspaces(Mechanism[R]):
         records: int | None = None,
         progress: Progress | None = None,
     ) -> None:
-        neighbours = parameters.require_relation(relation)
+        neighbours = require_relation(relation)
         plan = checked_map(map, None)
         _check_widths(cover, plan)
         if (epsilon is None) == (factor is None):

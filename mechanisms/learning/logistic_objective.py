@@ -20,7 +20,7 @@ from accountant.guarantees.rounding import show
 from accountant.guarantees.theorem import Theorem
 from accountant.pairs.floored_gaussian import FlooredGaussianPair
 from accountant.pairs.product import Product
-from accountant.relation import AddRemove, R, Relation, ReplaceLabel, ReplaceOne
+from accountant.relation import AddRemove, R, Relation, ReplaceLabel, ReplaceOne, require_relation
 from accountant.sensitivity import L2
 from accountant.side_conditions import PERTURBED_MINIMUM, RANDOM_BITS
 from accountant.theorems.composition.compose import compose
@@ -131,7 +131,7 @@ class LogisticObjective(Mechanism[R]):
         object.__setattr__(self, "sigma", scale(sigma=sigma))
         object.__setattr__(self, "regulariser", scale(regulariser=regulariser))
         object.__setattr__(self, "norm", None if norm is None else scale(norm=norm))
-        object.__setattr__(self, "relation", parameters.require_relation(relation))
+        object.__setattr__(self, "relation", require_relation(relation))
         object.__setattr__(self, "features", width)
 
     @staticmethod

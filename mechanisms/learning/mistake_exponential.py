@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from accountant import arguments as check
 from accountant.guarantees.guarantee import Guarantee
-from accountant.relation import R
+from accountant.relation import R, require_relation
 from accountant.sensitivity import LInf
 from accountant.theorems.composition.post_process import post_process
-from mechanisms import parameters
 from mechanisms.learning.grid import PRODUCT_BITS
 from mechanisms.learning.halfspace import signs
 from mechanisms.learning.records import GridRecords, on_grid
@@ -115,5 +114,5 @@ def checked(
         "margin": check.non_negative(margin=margin),
         "epsilon": check.positive(epsilon=epsilon),
         "norm": None if norm is None else scale(norm=norm),
-        "relation": parameters.require_relation(relation),
+        "relation": require_relation(relation),
     }

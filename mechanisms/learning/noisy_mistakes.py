@@ -13,7 +13,7 @@ from accountant import arguments as check
 from accountant.arguments import Number
 from accountant.errors import ParameterError
 from accountant.guarantees.gdp import GDP
-from accountant.relation import AddRemove, R, Relation
+from accountant.relation import AddRemove, R, Relation, require_relation
 from accountant.sensitivity import L2
 from accountant.theorems.composition.gdp import compose_gdp
 from mechanisms import parameters
@@ -104,7 +104,7 @@ class NoisyMistakes(FollowUp[R]):
         object.__setattr__(self, "report_sigma", second)
         object.__setattr__(self, "margin", check.non_negative(margin=margin))
         object.__setattr__(self, "map", map)
-        object.__setattr__(self, "relation", parameters.require_relation(relation))
+        object.__setattr__(self, "relation", require_relation(relation))
 
     def guarantee(self) -> GDP[R]:
         """mu-GDP of the count or of both counts, whatever the weights are."""

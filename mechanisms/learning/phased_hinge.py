@@ -15,12 +15,11 @@ from accountant import arguments as check
 from accountant.arguments import Number
 from accountant.errors import ParameterError
 from accountant.guarantees.guarantee import Guarantee
-from accountant.relation import AddRemove, R, Relation, ReplaceOne
+from accountant.relation import AddRemove, R, Relation, ReplaceOne, require_relation
 from accountant.sensitivity import L2
 from accountant.theorems.composition.parallel_positions import parallel_positions
 from accountant.theorems.composition.post_process import post_process
 from accountant.theorems.subsampling.repeated_positions import repeated_positions
-from mechanisms import parameters
 from mechanisms.learning.bounded_updates import learned
 from mechanisms.learning.halfspace import signed
 from mechanisms.learning.maps.feature_map import FeatureMap, LinearMap
@@ -119,7 +118,7 @@ class PhasedHinge(Mechanism[R]):
         sampling: str = _PERMUTATION,
         features: int | None = None,
     ) -> None:
-        neighbours = parameters.require_relation(relation)
+        neighbours = require_relation(relation)
         if isinstance(neighbours, AddRemove):
             allowed = "ReplaceOne(), ReplaceLabel() or ZeroOut()"
             raise ParameterError("relation", relation, allowed, "records need positions")

@@ -17,12 +17,11 @@ from accountant.guarantees.provenance import applied
 from accountant.guarantees.pure_dp import PureDP
 from accountant.guarantees.rounding import show
 from accountant.guarantees.theorem import Theorem
-from accountant.relation import R, ReplaceLabel, ReplaceOne
+from accountant.relation import R, ReplaceLabel, ReplaceOne, require_relation
 from accountant.sensitivity import L1
 from accountant.side_conditions import RANDOM_BITS, SPHERICAL_MINIMUM
 from accountant.theorems.composition.compose import compose
 from accountant.theorems.composition.post_process import post_process
-from mechanisms import parameters
 from mechanisms.learning.bounded_updates import learned
 from mechanisms.learning.halfspace import signed, signs
 from mechanisms.learning.logistic_release import Release
@@ -85,7 +84,7 @@ class PureLogisticObjective(Mechanism[R]):
         object.__setattr__(self, "epsilon", scale(epsilon=self.epsilon))
         object.__setattr__(self, "regulariser", scale(regulariser=self.regulariser))
         object.__setattr__(self, "norm", None if self.norm is None else scale(norm=self.norm))
-        object.__setattr__(self, "relation", parameters.require_relation(self.relation))
+        object.__setattr__(self, "relation", require_relation(self.relation))
         if self.features is not None:
             object.__setattr__(self, "features", check.count(features=self.features))
         least = self._unit**2 / self._one_record

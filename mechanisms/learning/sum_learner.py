@@ -14,8 +14,7 @@ from accountant import arguments as check
 from accountant.arguments import Number
 from accountant.errors import ParameterError
 from accountant.guarantees.guarantee import Guarantee
-from accountant.relation import R
-from mechanisms import parameters
+from accountant.relation import R, require_relation
 from mechanisms.learning.batches import Batches, fixed_size
 from mechanisms.learning.bounded_updates import Contributions, NoisySums
 from mechanisms.learning.grid import WIDEST
@@ -126,7 +125,7 @@ def checked(
     width = None if features is None else check.count(features=features)
     if width is not None and width > WIDEST:
         raise ParameterError("features", features, f"at most {WIDEST}")
-    neighbours = parameters.require_relation(relation)
+    neighbours = require_relation(relation)
     return {
         "rate": check.rate(rate=rate),
         "batch": fixed_size(batch, rate=rate, relation=neighbours),

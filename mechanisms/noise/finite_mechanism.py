@@ -18,7 +18,7 @@ from accountant.guarantees.provenance import applied
 from accountant.guarantees.theorem import Theorem
 from accountant.pairs.finite_hull import smallest_pair_above
 from accountant.pairs.product import Product
-from accountant.relation import AddRemove, R, Relation
+from accountant.relation import AddRemove, R, Relation, require_relation
 from accountant.side_conditions import CATEGORIES, OUTPUT_ALONE, RANDOM_BITS
 from mechanisms import parameters
 from mechanisms.mechanism import QueryMechanism
@@ -101,7 +101,7 @@ class FiniteMechanism(QueryMechanism[R]):
         query: Query | None = None,
     ) -> None:
         exact = _table(table)
-        object.__setattr__(self, "relation", parameters.require_relation(relation))
+        object.__setattr__(self, "relation", require_relation(relation))
         object.__setattr__(self, "table", exact)
         listed = _neighbours(neighbours, len(exact), both=self.relation.symmetric)
         object.__setattr__(self, "neighbours", listed)

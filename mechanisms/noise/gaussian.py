@@ -13,7 +13,7 @@ from accountant.guarantees.gdp import GDP
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.rounding import show
 from accountant.guarantees.theorem import Theorem
-from accountant.relation import AddRemove, R, Relation
+from accountant.relation import AddRemove, R, Relation, require_relation
 from accountant.sampling.poisson import Poisson
 from accountant.sensitivity import L2, L2Contribution
 from accountant.side_conditions import SUM_OF_CONTRIBUTIONS
@@ -99,7 +99,7 @@ class Gaussian(QueryMechanism[R]):
         scale = noise_scale(sigma=sigma)
         grid = default_granularity(scale) if granularity is None else granularity
         object.__setattr__(self, "sigma", scale)
-        moved, neighbours = sensitivity, parameters.require_relation(relation)
+        moved, neighbours = sensitivity, require_relation(relation)
         contribution = sensitivity if isinstance(sensitivity, L2Contribution) else None
         if contribution is not None:
             moved = contribution.under(neighbours)

@@ -16,7 +16,7 @@ from accountant.arguments import Number
 from accountant.errors import ParameterError
 from accountant.guarantees.bounded_range import BoundedRange
 from accountant.guarantees.rounding import show
-from accountant.relation import AddRemove, R, Relation
+from accountant.relation import AddRemove, R, Relation, require_relation
 from accountant.sensitivity import LInf
 from accountant.theorems.composition.post_process import post_process
 from mechanisms import parameters
@@ -109,7 +109,7 @@ class GeneralisedExponential(Mechanism[R]):
             raise ParameterError("sensitivities", given, "one number above 0 for each candidate")
         moved = tuple(check.positive(sensitivities=one) for one in sensitivities)
         object.__setattr__(self, "sensitivities", moved)
-        object.__setattr__(self, "relation", parameters.require_relation(relation))
+        object.__setattr__(self, "relation", require_relation(relation))
         object.__setattr__(self, "epsilon", check.positive(epsilon=epsilon))
         object.__setattr__(self, "failure", check.open_probability(failure=failure))
         object.__setattr__(self, "monotone", require_monotone(monotone, self.relation))

@@ -22,7 +22,7 @@ from accountant.guarantees.rounding import show
 from accountant.guarantees.theorem import Theorem
 from accountant.pairs.finite_hull import smallest_pair_above
 from accountant.pairs.product import Factor, Product
-from accountant.relation import AddRemove, R, Relation
+from accountant.relation import AddRemove, R, Relation, require_relation
 from accountant.sensitivity import L1
 from accountant.side_conditions import FEW_CELLS
 from mechanisms import parameters
@@ -107,7 +107,7 @@ class PartitionSelection(QueryMechanism[R]):
         relation: Relation = parameters.DEFAULT_RELATION,
         query: Query | None = None,
     ) -> None:
-        object.__setattr__(self, "relation", parameters.require_relation(relation))
+        object.__setattr__(self, "relation", require_relation(relation))
         object.__setattr__(self, "epsilon", arguments.positive(epsilon=epsilon))
         object.__setattr__(self, "delta", arguments.positive(delta=delta))
         if self.delta >= 1:

@@ -15,7 +15,7 @@ from accountant import arguments
 from accountant.arguments import Number
 from accountant.errors import ParameterError
 from accountant.guarantees.bounded_range import BoundedRange
-from accountant.relation import AddRemove, R, Relation
+from accountant.relation import AddRemove, R, Relation, require_relation
 from accountant.sensitivity import LInf
 from mechanisms import parameters
 from mechanisms.mechanism import Mechanism
@@ -86,7 +86,7 @@ class Quantile(Mechanism[R]):
         candidates: Sequence[Number],
         relation: Relation = parameters.DEFAULT_RELATION,
     ) -> None:
-        object.__setattr__(self, "relation", parameters.require_relation(relation))
+        object.__setattr__(self, "relation", require_relation(relation))
         object.__setattr__(self, "epsilon", arguments.positive(epsilon=epsilon))
         object.__setattr__(self, "q", arguments.probability(q=q))
         object.__setattr__(self, "candidates", _increasing(candidates))

@@ -17,7 +17,7 @@ from accountant.guarantees.metric_dp import MetricDP
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.rounding import show
 from accountant.guarantees.theorem import Theorem
-from accountant.relation import R, Relation
+from accountant.relation import R, Relation, require_relation
 from accountant.sensitivity import LInf
 from accountant.side_conditions import MONOTONE, SAME_CANDIDATES
 from mechanisms import parameters
@@ -64,7 +64,7 @@ class ScoreMechanism(QueryMechanism[R], ABC):
         **fields: object,
     ) -> None:
         """Set the fields of the frozen instance, those of the scores checked."""
-        neighbours = parameters.require_relation(relation)
+        neighbours = require_relation(relation)
         fields["sensitivity"] = parameters.require_sensitivity(sensitivity, LInf)
         fields["monotone"] = require_monotone(monotone, neighbours)
         self._state(neighbours, query, **fields)

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from accountant import arguments
 from accountant.arguments import Number
 from accountant.errors import ParameterError
-from accountant.relation import R
+from accountant.relation import R, require_relation
 from accountant.sensitivity import L1, L2
-from mechanisms import parameters
 from mechanisms.learning.records import MOST_RECORDS
 from mechanisms.mechanism import Mechanism
 from mechanisms.noise.gaussian import Gaussian
@@ -127,7 +126,7 @@ class ClippedStatistic(Mechanism[R], ABC):
             lower=least,
             upper=most,
             noise=require_noise(noise),
-            relation=parameters.require_relation(relation),
+            relation=require_relation(relation),
         )
 
     @final

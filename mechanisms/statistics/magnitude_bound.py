@@ -13,7 +13,7 @@ from accountant import arguments
 from accountant.arguments import Number
 from accountant.errors import ParameterError
 from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.relation import AddRemove, R, Relation
+from accountant.relation import AddRemove, R, Relation, require_relation
 from mechanisms import parameters
 from mechanisms.mechanism import Mechanism
 from mechanisms.outputs import Outputs
@@ -95,7 +95,7 @@ class MagnitudeBound(Mechanism[R]):
             outside=arguments.whole(outside=outside),
             smallest=_exponent("smallest", smallest),
             largest=_exponent("largest", largest),
-            relation=parameters.require_relation(relation),
+            relation=require_relation(relation),
         )
         if self.largest < self.smallest:
             raise ParameterError("largest", largest, f"at least smallest, {smallest}")

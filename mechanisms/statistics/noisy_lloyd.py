@@ -14,7 +14,7 @@ from accountant import arguments
 from accountant.arguments import Number
 from accountant.errors import ParameterError
 from accountant.guarantees.guarantee import Guarantee
-from accountant.relation import AddRemove, R, Relation
+from accountant.relation import AddRemove, R, Relation, require_relation
 from accountant.theorems.composition.post_process import post_process
 from mechanisms import parameters
 from mechanisms.learning.class_means import ClassMeans
@@ -110,7 +110,7 @@ class NoisyLloyd(Mechanism[R]):
             sigma=noise,
             count_sigma=noise / unit if count_sigma is None else scale(count_sigma=count_sigma),
             norm=unit,
-            relation=parameters.require_relation(relation),
+            relation=require_relation(relation),
         )
         self._step()
 

@@ -12,7 +12,7 @@ from accountant import arguments
 from accountant.arguments import Number
 from accountant.errors import ParameterError
 from accountant.guarantees.guarantee import Guarantee
-from accountant.relation import AddRemove, R, Relation
+from accountant.relation import AddRemove, R, Relation, require_relation
 from accountant.sensitivity import JointSensitivity, LInf
 from mechanisms import parameters
 from mechanisms.combinators.chained import FollowUp
@@ -91,7 +91,7 @@ class NumericAnswers(FollowUp[R]):
             "scale": noise_scale(scale=scale),
             "sensitivity": parameters.require_sensitivity(sensitivity, LInf),
             "cutoff": arguments.count(cutoff=cutoff),
-            "relation": parameters.require_relation(relation),
+            "relation": require_relation(relation),
         }
         for name, value in fields.items():
             object.__setattr__(self, name, value)

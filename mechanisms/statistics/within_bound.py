@@ -11,7 +11,7 @@ import numpy as np
 from accountant.arguments import Number
 from accountant.errors import ParameterError
 from accountant.guarantees.guarantee import Guarantee
-from accountant.relation import AddRemove, R, Relation
+from accountant.relation import AddRemove, R, Relation, require_relation
 from mechanisms import parameters
 from mechanisms.combinators.chained import FollowUp
 from mechanisms.outputs import Outputs
@@ -88,7 +88,7 @@ class WithinBound(FollowUp[R]):
             raise ParameterError("noise_multiplier", noise_multiplier, "in [2^-50, 2^50]")
         object.__setattr__(self, "noise_multiplier", multiplier)
         object.__setattr__(self, "noise", require_noise(noise))
-        object.__setattr__(self, "relation", parameters.require_relation(relation))
+        object.__setattr__(self, "relation", require_relation(relation))
 
     def at(self, bound: Number) -> BoundedSum[R] | BoundedMean[R]:
         """The mechanism within one bound."""

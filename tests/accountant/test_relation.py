@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from accountant.errors import RelationMismatch
+from accountant.errors import ParameterError, RelationMismatch
+from accountant.guarantees.pure_dp import PureDP
+from accountant.guarantees.rdp import RDP
 from accountant.relation import (
     RELATIONS,
     AddRemove,
     Relation,
     ReplaceOne,
     ZeroOut,
+    require_relation,
     require_same_relation,
 )
 
@@ -38,3 +43,16 @@ def test_mixing_names_both_and_their_positions() -> None:
     mixed: list[Relation] = [AddRemove(), AddRemove(), ReplaceOne()]
     with pytest.raises(RelationMismatch, match="part 0 is AddRemove, part 2 is ReplaceOne"):
         require_same_relation(mixed, "compose")
+
+
+@pytest.mark.parametrize("wrong", ["add-remove", AddRemove, None])
+def test_a_relation_is_an_instance(wrong: Any) -> None:  # noqa: ANN401  # of any kind
+    """Strings and classes are refused, where a guarantee is stated too."""
+    assert require_relation(ReplaceOne()) == ReplaceOne()
+    for taken in (
+        lambda: require_relation(wrong),
+        lambda: PureDP(epsilon=1, relation=wrong),
+        lambda: RDP(points=((2, 1),), relation=wrong),
+    ):
+        with pytest.raises(ParameterError, match=r"AddRemove\(\)"):
+            taken()

@@ -8,7 +8,6 @@ from fractions import Fraction
 import pytest
 
 from accountant.errors import ParameterError
-from accountant.relation import AddRemove, ReplaceOne
 from accountant.sensitivity import L1, L2, LInf
 from mechanisms import parameters
 
@@ -22,14 +21,6 @@ def test_a_sensitivity_says_its_norm() -> None:
         parameters.require_sensitivity(LInf(1), L1)
     with pytest.raises(ParameterError, match="norm"):
         parameters.require_sensitivity(1.0, L1)
-
-
-def test_a_relation_is_an_instance() -> None:
-    """Strings and classes are refused."""
-    assert parameters.require_relation(ReplaceOne()) == ReplaceOne()
-    for wrong in ("add-remove", AddRemove, None):
-        with pytest.raises(ParameterError, match=r"AddRemove\(\)"):
-            parameters.require_relation(wrong)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from accountant.guarantees.approx_dp import ApproxDP
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.rounding import short_up, show
 from accountant.guarantees.theorem import Theorem
-from accountant.relation import AddRemove, R, Relation
+from accountant.relation import AddRemove, R, Relation, require_relation
 from accountant.side_conditions import AVERAGED_CHOICES, RANDOM_BITS
 from mechanisms import parameters
 from mechanisms.learning.separators.losses import Loss, ZeroOne, patterns
@@ -151,7 +151,7 @@ class AveragedPerturbation(Mechanism[R]):
         object.__setattr__(self, "rate", _moderate(rate=rate))
         object.__setattr__(self, "loss", charge)
         object.__setattr__(self, "oracle", solver)
-        object.__setattr__(self, "relation", parameters.require_relation(relation))
+        object.__setattr__(self, "relation", require_relation(relation))
 
     @property
     def share(self) -> float:

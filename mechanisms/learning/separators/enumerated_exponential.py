@@ -12,7 +12,7 @@ import numpy as np
 from accountant import arguments as check
 from accountant.arguments import Number
 from accountant.guarantees.guarantee import Guarantee
-from accountant.relation import AddRemove, R, Relation, ReplaceLabel, ReplaceOne
+from accountant.relation import AddRemove, R, Relation, ReplaceLabel, ReplaceOne, require_relation
 from accountant.sensitivity import LInf
 from accountant.theorems.composition.post_process import post_process
 from mechanisms import parameters
@@ -86,7 +86,7 @@ class EnumeratedExponential(Mechanism[R]):
         object.__setattr__(self, "epsilon", check.positive(epsilon=epsilon))
         object.__setattr__(self, "space", space)
         object.__setattr__(self, "loss", charge)
-        object.__setattr__(self, "relation", parameters.require_relation(relation))
+        object.__setattr__(self, "relation", require_relation(relation))
 
     def guarantee(self) -> Guarantee[R]:
         """State epsilon-bounded range of the candidate that is looked up."""

@@ -17,7 +17,7 @@ from accountant.guarantees.rounding import show
 from accountant.guarantees.theorem import Theorem
 from accountant.pairs.folded_gaussian import FoldedGaussianPair
 from accountant.pairs.product import Product
-from accountant.relation import AddRemove, R, Relation
+from accountant.relation import AddRemove, R, Relation, require_relation
 from accountant.side_conditions import PERTURBED_CHOICE, RANDOM_BITS
 from mechanisms import parameters
 from mechanisms.learning.separators.losses import Loss, ZeroOne, patterns
@@ -112,7 +112,7 @@ class GaussianSeparator(Mechanism[R]):
         object.__setattr__(self, "space", space)
         object.__setattr__(self, "loss", charge)
         object.__setattr__(self, "oracle", solver)
-        object.__setattr__(self, "relation", parameters.require_relation(relation))
+        object.__setattr__(self, "relation", require_relation(relation))
 
     @property
     def _shift(self) -> int:

@@ -19,7 +19,7 @@ from accountant.guarantees.provenance import applied
 from accountant.guarantees.pure_dp import PureDP
 from accountant.guarantees.rounding import MAX_EXPONENT, exp_up, show
 from accountant.guarantees.theorem import Theorem
-from accountant.relation import AddRemove, R, Relation, ReplaceLabel, ReplaceOne
+from accountant.relation import AddRemove, R, Relation, ReplaceLabel, ReplaceOne, require_relation
 from accountant.side_conditions import NEAR_MINIMUM, PERTURBED_CHOICE, RANDOM_BITS
 from mechanisms import parameters
 from mechanisms.learning.separators.losses import Loss, ZeroOne, patterns
@@ -130,7 +130,7 @@ class SeparatorPerturbation(Mechanism[R]):
         object.__setattr__(self, "noise", noise)
         object.__setattr__(self, "loss", charge)
         object.__setattr__(self, "oracle", solver)
-        object.__setattr__(self, "relation", parameters.require_relation(relation))
+        object.__setattr__(self, "relation", require_relation(relation))
 
     @property
     def _law(self) -> Law:

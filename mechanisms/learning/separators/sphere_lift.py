@@ -18,7 +18,7 @@ from accountant.guarantees.provenance import applied
 from accountant.guarantees.pure_dp import PureDP
 from accountant.guarantees.rounding import show, sqrt_up
 from accountant.guarantees.theorem import Theorem
-from accountant.relation import AddRemove, R, Relation
+from accountant.relation import AddRemove, R, Relation, require_relation
 from accountant.side_conditions import LIFTED_CHOICE, RANDOM_BITS
 from mechanisms import parameters
 from mechanisms.learning.separators.losses import Loss, ZeroOne, patterns
@@ -123,7 +123,7 @@ class SphereLift(Mechanism[R]):
         object.__setattr__(self, "space", space)
         object.__setattr__(self, "loss", charge)
         object.__setattr__(self, "oracle", solver)
-        object.__setattr__(self, "relation", parameters.require_relation(relation))
+        object.__setattr__(self, "relation", require_relation(relation))
 
     @property
     def radius(self) -> float:

@@ -151,6 +151,8 @@ def test_refusals_change_nothing(budget: Any) -> None:  # noqa: ANN401  # of any
     ):
         with pytest.raises(refusal):
             used.spend(wrong)
+    with pytest.raises(NotImplied, match="where a composed profile crosses a target"):
+        used.admits(PrivacyProfile(points=((0, 0.1), (1, 0.01))))
     assert used.remaining == before
     with pytest.raises(ParameterError):
         compose(used)
@@ -202,9 +204,21 @@ def _published(squares: float, delta: float) -> float:
     return math.sqrt(2 * math.log(1 / delta) * squares) + 0.5 * squares
 
 
+def test_reprs() -> None:
+    """What is left is read off a filter, on one line, and a refusal names what is short."""
+    budget = ApproxDPFilter(epsilon=1, delta=1e-6)
+    budget.spend(ApproxDP(epsilon=0, delta=1e-7))
+    assert repr(budget).startswith("<ApproxDPFilter: ρ = 0.0229374 of 0.0229374 and δ = 4e-07 of 5")
+    with pytest.raises(BudgetExceeded, match="costs ρ = 0 and δ = 1e-06, and ρ = "):
+        budget.spend(ApproxDP(epsilon=0, delta=1e-6))
+    assert repr(GDPFilter(mu=Fraction(10) ** 400)).endswith("left, add-remove>")
+
+
 def test_bad_budgets() -> None:
-    """Budgets that are no numbers of their kind are refused."""
+    """Budgets that are no numbers of their kind, or about no neighbours, are refused."""
     for make in (
+        lambda: ZCDPFilter(rho=1, relation="add-remove"),  # type: ignore[call-overload]
+        lambda: GDPFilter(mu=1, relation=ReplaceOne),  # type: ignore[call-overload]
         lambda: ZCDPFilter(rho=-1),
         lambda: GDPFilter(mu=float("nan")),
         lambda: RenyiFilter(order=1, epsilon=1),

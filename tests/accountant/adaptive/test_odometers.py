@@ -182,8 +182,11 @@ def test_refusals() -> None:
     for odometer in odometers:
         with pytest.raises(RelationMismatch):
             odometer.spend(ZCDP(rho=0.1, relation=ReplaceOne()))
-        with pytest.raises(NotImplied):
+        with pytest.raises(NotImplied, match="to=ApproxDP"):
             odometer.spend(PrivacyProfile(points=((0, 0.1), (1, 0.01))))
         for delta in (0, 1, math.nan):
             with pytest.raises(ParameterError):
                 odometer.spent(delta=delta)
+        assert repr(odometer).endswith("= 0 spent, add-remove>")
+    with pytest.raises(ParameterError, match="relation"):
+        ZCDPOdometer(relation="add-remove")  # type: ignore[call-overload]

@@ -5,8 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
+import pytest
+
 import dpproof as dp
+from accountant.arithmetic.atoms import Atoms
 from accountant.guarantees.provenance import rederived
+from accountant.pairs.lattice_finite import LatticePair
+from accountant.pairs.product import Factor, Product
+from dpproof.ledger.errors import LedgerError
 from dpproof.ledger.identity import identity
 
 SGD = dp.Gaussian(sigma=2, sensitivity=dp.L2(1)).subsample(dp.Poisson(sampling_rate=0.01))
@@ -28,3 +35,13 @@ def test_the_form_is_that_of_certificates() -> None:
         '[2,{"notion":"zcdp","relation":"add-remove","rho":"1/3","steps":1},'
         '[["state/zcdp",{},[],{"notion":"zcdp","relation":"add-remove","rho":"1/3","steps":1}]]]'
     )
+
+
+def test_what_has_no_lasting_form_is_refused() -> None:
+    """Long arrays are written with an ellipsis, and two that differ inside it would be one key."""
+    log_p = np.full(2000, -np.log(2000.0))
+    pair = LatticePair(Atoms(log_p, np.zeros(2000), 0.0, 0.0), np.arange(2000.0), 2.0**-10)
+    tabulated = dp.DominatingPair(forward=Product((Factor(pair, 1),)))
+
+    with pytest.raises(LedgerError, match="ndarray cannot be told from others"):
+        identity(tabulated)

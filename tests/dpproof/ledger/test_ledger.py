@@ -205,8 +205,11 @@ def test_refusals(ledger: Ledger, tmp_path: Path) -> None:
     (tmp_path / "text").write_text("no database" * 99, encoding="utf-8")
     with pytest.raises(LedgerError):
         Ledger.open(tmp_path / "text")
-    with pytest.raises(dp.ParameterError, match="notion"):
-        Ledger.create(tmp_path / "new", budget=dp.RDP(points=((2, 1), (4, 2))))
+    for budget in (dp.RDP(points=((2, 1), (4, 2))), 3):
+        with pytest.raises(dp.ParameterError, match="notion"):
+            Ledger.create(tmp_path / "new", budget=budget)  # type: ignore[arg-type]
+    with pytest.raises(dp.ParameterError, match="relation must be one of AddRemove"):
+        Ledger.create(tmp_path / "new", budget=THIRD, relation="add-remove")  # type: ignore[arg-type]
     used = dp.ZCDPFilter(rho=1)
     used.spend(THIRD)
     with pytest.raises(dp.ParameterError, match="nothing was spent"):

@@ -43,6 +43,11 @@ MAX_NODES = 1 << 20
 _MAX_WORK = 1 << 28  # Most nodes times terms in K at the last node. Heuristic.
 # Nodes and work if tau is needed all the same. Heuristic.
 _EASY_NODES, _EASY_WORK = 1 << 14, 1 << 24
+# What tau^2 c (c + 1) is multiplied by in the width that a small tau costs: 1/2 above, 9/4 below.
+_TENT_COST = 2.75
+_LOG_SHARE = (
+    -25.0
+)  # Log of a cut, relative to delta, that a shortened line need not beat. Heuristic.
 _FEW_NODES = 1 << 8  # Nodes times pairs for which the work is not estimated. Heuristic.
 _QUERIED = 16  # Of many pairs, approximately so many are queried for their work. Heuristic.
 _FEWEST = 16  # Fewest nodes to which a line is shortened. Heuristic.
@@ -272,9 +277,7 @@ def build(product: Product, saddle: Saddle, most: int = MAX_NODES) -> Contour:
     while True:
         nodes, tau = wanted, 0.0
         if nodes > limit:
-            nodes = limit
-            tau = rounded_short(math.sqrt(2 * max(needed, 1.0)) / (step * (nodes - 1)))
-            nodes = min(nodes, _length(parts, step, needed, tau))
+            nodes, tau = _shortened(parts, step, c, needed + saddle.log_tolerance, limit)
         s = c + 1j * step * np.arange(nodes)
         try:
             cgf, known = along(product, saddle, s)
@@ -310,6 +313,30 @@ def build(product: Product, saddle: Saddle, most: int = MAX_NODES) -> Contour:
     )
 
 
+def _shortened(
+    parts: list[tuple[Smoothness, int]], step: float, c: float, height: float, limit: int
+) -> tuple[int, float]:
+    """Return a number of nodes, at most the limit, and the tau that suits them.
+
+    Heuristic. Relative to delta, the cut is A e^{-(tau Y)^2 / 2} at Y, and the extra mechanism
+    costs B tau^2, as t^2 delta''(t) is approximately c (c + 1) delta; their sum is least if the cut
+    is 2 B / Y^2. Atoms of little mass need no tau: their cut falls to that mass.
+
+    Args:
+        parts: the smoothness of each factor, and its count.
+        step: distance of the nodes.
+        c: the tilt.
+        height: log of M(c) e^{-c eps} relative to delta.
+        limit: most nodes.
+    """
+    reach = step * (limit - 1)
+    log_cut = height + float(log_decay(parts, np.array([reach]))[0]) - math.log(math.pi * reach)
+    log_least = math.log(2.0 * _TENT_COST) + math.log(c) + math.log1p(c) - 2.0 * math.log(reach)
+    tau = rounded_short(math.sqrt(2.0 * max(log_cut - log_least, 0.0)) / reach)
+    log_left = max(min(log_cut, log_least), _LOG_SHARE) + math.log(2.0)
+    return min(limit, _length(parts, step, height - log_left, tau)), tau
+
+
 def _length(parts: list[tuple[Smoothness, int]], step: float, needed: float, tau: float) -> int:
     """Return the number of nodes until the cut tail is negligible, or the cap if it never is."""
     few, many = 8, 4 * MAX_NODES
@@ -329,8 +356,6 @@ def _node_limit(product: Product, c: float, step: float, wanted: int) -> int:
 
     Heuristic: fewer nodes take a tau, and then more nodes gain little. The work is estimated at the
     last node.
-
-    Falling short takes tau, and then more nodes gain little. Judged at the last node.
     """
 
     def work(nodes: int) -> int:

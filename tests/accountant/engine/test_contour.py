@@ -16,6 +16,7 @@ from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.laplace import LaplacePair
 from accountant.pairs.product import Factor, Product
 from accountant.pairs.randomized_response import RandomizedResponsePair
+from accountant.pairs.skellam import skellam_pair
 from tests.contracts.definition import ball
 from tests.contracts.pair_contract import gaussian_hockey_stick
 
@@ -160,6 +161,24 @@ def test_tent_with_kinks(c: float) -> None:
         low, high = made.log_profile(np.array([epsilon]))
         true = float((-((ball(epsilon) - 1) / 2).expm1()).log())
         assert low[0] <= true <= high[0]
+
+
+def test_atoms_take_no_tau_where_their_mass_is_small() -> None:
+    """The cut of 100 Laplace falls to the mass of their atoms: delta within 1e-8 without tau."""
+    product = Product((Factor(LaplacePair(epsilon=Fraction(1, 2)), 100),))
+    made = build(product, at(product, 30.4837))
+    low, high = made.log_profile(np.array([30.4837]))
+    assert made.tau == 0.0
+    assert high[0] - low[0] < 1e-8
+
+
+def test_a_tau_costs_as_much_as_the_cut() -> None:
+    """For loss atoms without decay the smoothing is no larger than the cut behind it asks for."""
+    product = Product((Factor(skellam_pair(variance=Fraction(9), shift=2), 100),))
+    made = build(product, at(product, 52.646))
+    low, high = made.log_profile(np.array([52.646]))
+    assert made.tau > 0.0
+    assert high[0] - low[0] < 3e-5
 
 
 def test_atoms_without_lattice() -> None:

@@ -144,7 +144,7 @@ def residues_value(terms: int, degree: int) -> int:
 
 def lattice_work(cells: int, factors: int) -> int:
     """Price adding up the law of losses on one lattice."""
-    return cells * (16 + factors // 4)
+    return cells * (56 + factors // 4)
 
 
 def finite_work(outcomes: int) -> int:
@@ -164,12 +164,23 @@ def law_work(probabilities: int) -> int:
 
 def blocks_work(blocks: int, masses: int, outcomes: int, law: int) -> int:
     """Price the bound of the best of some runs, ``law`` the work of one value of phi."""
-    return masses * (blocks * (2 * law + 16) + 4 * (blocks + outcomes))
+    each = blocks * (2 * law + 17) + 4 * (blocks + outcomes) + 32
+    return masses * each + 256 * blocks
 
 
 def rectangle_work(law: int) -> int:
     """Price the lines of one rectangle of masses, for runs that stop at a threshold."""
-    return 6 * law + 150
+    return 6 * law + 190
+
+
+def sum_of_rationals_work(terms: int, bits: int) -> int:
+    """Price adding up rationals, whose denominators have so many bits in all."""
+    return terms * (32 + min(bits, MAX_SUM_BITS) // 128)
+
+
+def minors_work(products: int, bits: int) -> int:
+    """Price minors of a matrix of rationals, which have so many bits."""
+    return products * (8 + bits // 256)
 
 
 def look_up_work(points: int, bits: int) -> int:

@@ -15,12 +15,12 @@ from accountant.certificates.hockey_stick.contour import quadratures
 from accountant.certificates.hockey_stick.lower_bound import lower_fact
 from accountant.certificates.hockey_stick.sampling_tables import subject_below
 from accountant.certificates.hockey_stick.table import Subject
-from accountant.certificates.single_number.renyi import ROOM
+from accountant.certificates.single_number.renyi import FINE, ROOM
 from accountant.engine.profile import deltas
 from accountant.engine.saddle_point import total_cgf
 from accountant.engine.trade_off import best_threshold
 from accountant.errors import NotCertified
-from accountant.pairs.product import Product
+from accountant.pairs.product import Factor, Product
 from accountant.subsampling.subsampled import SubsampledPair
 from proofs.certificate import Step, show_rational
 
@@ -36,6 +36,9 @@ _SLIP: Final = 1e-12
 _ULP: Final = 4e-16  # Rounding of numbers up to 1. Heuristic likewise.
 # Points of a table from below, and the mass it may leave out. Heuristic.
 _FINENESS, _NEGLIGIBLE = 1024, 1e-30
+_BLUR: Final = 2.0**-52  # Error of M of a table that is made of floats.
+_CLOSE: Final = 1e-6  # Largest share of K that such errors may be.
+_DIGITS: Final = 60.0  # Log of the accuracy of a quadrature, relative to K. Heuristic.
 
 
 @final
@@ -151,9 +154,8 @@ def renyi_fact(product: Product, order: Fraction) -> Step:
     used = Subject.plain(product)
     if any(isinstance(one.pair, SubsampledPair) for one in product.factors):
         used = subject_below(product, fine=_FINENESS, negligible=_NEGLIGIBLE)
-    found = total_cgf(used.used, np.array([float(excess) + 0j]))
-    moment = float(found.value.real[0] - found.radius[0])
-    value = Fraction(moment) / excess * (1 - ROOM) - ROOM**2
+    moment = _moment_below(used, float(excess))
+    value = Fraction(moment) / excess * (1 - ROOM)
     if not value > 0:
         raise NotCertified(
             f"the Renyi divergence of order {float(order):.6g} has no lower end above 0 that a "
@@ -165,5 +167,22 @@ def renyi_fact(product: Product, order: Fraction) -> Step:
         "order": show_rational(order),
         "value": show_rational(Fraction(float(value))),
     }
-    witness: Object = {"factors": quadratures(used, float(excess))}
+    accuracy = max(FINE, _DIGITS - math.log(moment))
+    witness: Object = {"factors": quadratures(used, float(excess), accuracy=accuracy)}
     return Step(rule="at-least/renyi", premises=(), witness=witness, conclusion=claim)
+
+
+def _moment_below(used: Subject, excess: float) -> float:
+    """Return K at an order less 1, or less; 0 if too little of it is known.
+
+    The checker makes tables itself: what a float says of one is known to an absolute error only.
+    """
+    both = zip(used.named.factors, used.tables, strict=True)
+    parts = [
+        Factor(one.pair.below(one.count) if table is None else table.finite_pair, one.count)
+        for one, table in both
+    ]
+    found = total_cgf(Product(tuple(parts)), np.array([excess + 0j]))
+    least = float(found.value.real[0] - found.radius[0])
+    blur = _BLUR * sum(one.count for one, table in zip(parts, used.tables, strict=True) if table)
+    return least - blur if blur < _CLOSE * least else 0.0

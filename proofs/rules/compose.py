@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 from proofs.balls.arithmetic import exact_sum, show
 from proofs.contents import openable, quoted
 from proofs.errors import RefusedError
-from proofs.limits import look_up_work
+from proofs.limits import look_up_work, sum_of_rationals_work
 from proofs.logic.read_pairs import merged
 from proofs.logic.rule import Application
 from proofs.logic.statement import (
@@ -55,6 +55,8 @@ def rdp(step: Application) -> tuple[str, ...]:
     parts, count = _parts(step, RDP)
     orders = [order for order, _ in step.concludes(RDP).points]
     step.budget.spend(len(orders) * sum(look_up(part.points) for part in parts))
+    bits = sum(longest(part.points) for part in parts)
+    step.budget.spend(len(orders) * sum_of_rationals_work(len(parts), bits))
     curves = [divergences(part.points) for part in parts]
     sums = [(a, count * exact_sum(curve(a) for curve in curves)) for a in orders]
     _at_least(step, tuple(sums))
@@ -172,6 +174,11 @@ def look_up(points: Points) -> int:
     """Return the approximate work of ``divergence``; long rationals count as several operations."""
     bits = sum(x.denominator.bit_length() + y.denominator.bit_length() for x, y in points)
     return look_up_work(len(points), bits)
+
+
+def longest(points: Points) -> int:
+    """Return the approximate bits of what two neighbours among some points imply between them."""
+    return 4 * max((x.denominator.bit_length() + y.denominator.bit_length() for x, y in points))
 
 
 def divergence(points: Points, order: Fraction) -> Fraction:

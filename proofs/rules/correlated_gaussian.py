@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from math import lcm
 from typing import Final, TypeAlias
+
+from flint import fmpq, fmpq_mat
 
 from proofs.balls.arithmetic import exact
 from proofs.contents import openable
 from proofs.errors import RefusedError
+from proofs.limits import minors_work
 from proofs.logic.rule import Application
 from proofs.logic.statement import GDP
 from proofs.rules.mechanisms import adds
@@ -16,7 +20,6 @@ from proofs.rules.mechanisms import adds
 Rows: TypeAlias = list[tuple[Fraction, ...]]
 
 MOST: Final = 32  # rows of a factor
-PER_PRODUCT: Final = 8  # units of one product of rationals of a few hundred bits
 
 
 def correlated_gaussian(step: Application) -> tuple[str, ...]:
@@ -38,8 +41,9 @@ def correlated_gaussian(step: Application) -> tuple[str, ...]:
         raise RefusedError("the factor must be triangular with ones on its diagonal")
     if bool(differences) == bool(radius) or radius < 0:
         raise RefusedError("the rule wants either differences or a radius above 0")
-    step.budget.spend(PER_PRODUCT * size**2 * (size + len(differences)))
     square = step.concludes(GDP).mu_squared
+    bits = _bits([*factor, *differences, sigmas, (square, radius)])
+    step.budget.spend(minors_work(size**2 * (size + len(differences)), 2 * size * bits))
     if differences:
         for change in differences:
             if _square(factor, sigmas, change) > square:
@@ -56,6 +60,13 @@ def correlated_gaussian(step: Application) -> tuple[str, ...]:
     return adds(step, noise, moved)
 
 
+def _bits(rows: Sequence[Sequence[Fraction]]) -> int:
+    """Return the bits of numerators and of the common denominator of some numbers."""
+    listed = [value for row in rows for value in row]
+    bits = max(value.numerator.bit_length() for value in listed)
+    return bits + lcm(*(value.denominator for value in listed)).bit_length()
+
+
 def _square(factor: Rows, sigmas: Sequence[Fraction], change: Sequence[Fraction]) -> Fraction:
     """Return |diag(s)^-1 A^-1 v|^2, A triangular with ones on its diagonal."""
     found: list[Fraction] = []
@@ -66,22 +77,18 @@ def _square(factor: Rows, sigmas: Sequence[Fraction], change: Sequence[Fraction]
 
 
 def _definite(factor: Rows, sigmas: Sequence[Fraction], square: Fraction, radius: Fraction) -> bool:
-    """Whether mu^2 A diag(s^2) A' - r^2 I is positive definite: all pivots of elimination > 0."""
-    rows = [[a * s for a, s in zip(row, sigmas, strict=True)] for row in factor]
-    left = [
-        [square * sum((a * b for a, b in zip(one, two, strict=True)), Fraction(0)) for two in rows]
-        for one in rows
-    ]
-    for i in range(len(left)):
-        left[i][i] -= radius**2
-    for i, pivot_row in enumerate(left):
-        if pivot_row[i] <= 0:
-            return False
-        for row in left[i + 1 :]:
-            share = row[i] / pivot_row[i]
-            for j in range(i, len(row)):
-                row[j] -= share * pivot_row[j]
-    return True
+    """Whether mu^2 A diag(s^2) A' - r^2 I is positive definite: all leading minors are above 0."""
+    rows = [[_exact(a * s) for a, s in zip(row, sigmas, strict=True)] for row in factor]
+    noise = fmpq_mat(rows)
+    left = noise * noise.transpose() * _exact(square)
+    size, shift = len(rows), _exact(radius**2)
+    entries = [[left[i, j] - shift * (i == j) for j in range(size)] for i in range(size)]
+    return all(fmpq_mat([row[:k] for row in entries[:k]]).det() > 0 for k in range(1, size + 1))
+
+
+def _exact(value: Fraction) -> fmpq:
+    """Return a rational in the type of matrices."""
+    return fmpq(value.numerator, value.denominator)
 
 
 def _listed(rows: Rows) -> str:

@@ -13,7 +13,7 @@ from proofs.limits import MAX_COMMON_BITS
 from proofs.logic.rule import Application
 from proofs.logic.statement import SYMMETRIC, Pairs
 from proofs.rules.finite_pair import alone
-from proofs.rules.prices import corners_work
+from proofs.rules.prices import common_bits, corners_work
 
 
 def finite(step: Application) -> tuple[str, ...]:
@@ -31,11 +31,12 @@ def finite(step: Application) -> tuple[str, ...]:
     ways = ((claim.forward, neighbours), (claim.backward, [(y, x) for x, y in neighbours]))
     for product, ordered in ways:
         pair = alone(product, "concludes")
-        bits = sum(one.denominator.bit_length() for one in table[0])
-        each = len(table[0]) * (4 + bits // (32 * len(table[0])))
+        bits = 2 * max(map(common_bits, table)) + common_bits(pair.p) + common_bits(pair.q)
+        each = len(table[0]) * (8 + bits // 128)
         step.budget.spend(corners_work(pair) + (len(pair.p) + 1) * len(ordered) * each)
+        corners = pair.corners()
         for x, y in ordered:
-            compare(table[x], table[y], pair.corners(), pair.infinite)
+            compare(table[x], table[y], corners, pair.infinite)
     return (_words(table, neighbours),)
 
 

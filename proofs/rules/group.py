@@ -12,7 +12,7 @@ from flint import arb
 
 from proofs.balls.arithmetic import ball, exact_sum, require_at_most, show
 from proofs.errors import RefusedError
-from proofs.limits import MAX_CHAIN
+from proofs.limits import MAX_CHAIN, sum_of_rationals_work
 from proofs.logic.rule import Application
 from proofs.logic.statement import (
     GDP,
@@ -32,7 +32,7 @@ from proofs.pairs.gaussian import GaussianPair
 from proofs.pairs.laplace import LaplacePair
 from proofs.pairs.logistic import LogisticPair
 from proofs.pairs.pair import Pair, Product
-from proofs.rules.compose import divergences, look_up
+from proofs.rules.compose import divergences, longest, look_up
 
 C = TypeVar("C")
 
@@ -102,6 +102,9 @@ def rdp(step: Application) -> tuple[str, ...]:
         raise RefusedError(f"the rule adds up at most {MAX_CHAIN} steps")
     found = step.concludes(RDP).points
     step.budget.spend(size * len(found) * look_up(claim.points))
+    for order, _ in found:
+        bits = size * (order.numerator.bit_length() + 2 * size.bit_length())
+        step.budget.spend(sum_of_rationals_work(size, bits + longest(claim.points)))
     curve = divergences(claim.points)
     known = tuple((order, _chain(curve, order, size)) for order, _ in found)
     step.budget.spend(len(found) * look_up(known))

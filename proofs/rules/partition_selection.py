@@ -36,10 +36,11 @@ def partition_selection(step: Application) -> tuple[str, ...]:
         pair = copied(product, cells)
         each = 16 + sum(one.denominator.bit_length() for one in kept) // (16 * len(kept))
         step.budget.spend(corners_work(pair) + 2 * (len(pair.p) + 1) * len(kept) * each)
+        corners = pair.corners()
         for low, high in pairwise((Fraction(0), *kept)):
             few, many = (low, 1 - low), (high, 1 - high)
-            compare(many, few, pair.corners(), pair.infinite)
-            compare(few, many, pair.corners(), pair.infinite)
+            compare(many, few, corners, pair.infinite)
+            compare(few, many, corners, pair.infinite)
     listed = openable(", ".join(map(str, kept)))
     query = (
         "computes from the data a list of whole numbers, as long for every dataset, "

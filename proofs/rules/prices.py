@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from math import lcm
 
 from proofs import limits
@@ -96,10 +97,14 @@ def profile_making(product: Product) -> int:
     return work
 
 
-def corners_work(pair: FinitePair) -> int:
-    """Return the work of the corners of a finite pair."""
-    bits = lcm(*(mass.denominator for mass in (*pair.p, *pair.q))).bit_length()
-    return limits.corners_work(len(pair.p), bits)
+def corners_work(pair: FinitePair, places: int = 0) -> int:
+    """Return the work of the corners of a finite pair, or of so many sums of its masses."""
+    return limits.corners_work(places or len(pair.p), common_bits((*pair.p, *pair.q)))
+
+
+def common_bits(masses: Iterable[Fraction]) -> int:
+    """Return the bits of the common denominator of some masses."""
+    return lcm(*(mass.denominator for mass in masses)).bit_length()
 
 
 def _table_making(pair: SampledPair, table: Hint) -> int:

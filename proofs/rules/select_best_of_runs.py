@@ -25,6 +25,7 @@ from proofs.fields import Fields
 from proofs.logic.rule import Application, Budget
 from proofs.logic.statement import Pairs
 from proofs.rules.finite_pair import alone, require_both_above
+from proofs.rules.prices import corners_work
 from proofs.rules.select import selects
 
 # Values are rounded outwards to multiples of 2^-BITS; soundness does not depend on the number.
@@ -62,6 +63,7 @@ def pair(step: Application) -> tuple[str, ...]:
         fields.close()
         sizes = len(blocks), len(masses), len(outcomes)
         step.budget.spend(limits.blocks_work(*sizes, runs.work))
+        step.budget.spend(corners_work(one, sum(sizes)))
         bounds.append(bound(runs, outcomes, blocks, masses, close))
     require_both_above(step, claim, [one.at for one in bounds])
     return selects(step, runs)

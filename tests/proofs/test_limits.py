@@ -10,7 +10,7 @@ import pytest
 from proofs import Rejected, Step, check
 from proofs.limits import MAX_WORK, PRECISIONS, at_precision
 from proofs.logic.rule import Budget
-from tests.proofs.support import Object, certificate, fact, factor, gaussian, pairs, stated
+from tests.proofs.support import Object, certificate, fact, factor, gaussian, pairs, said, stated
 
 HUGE = "1" + "0" * 1_000
 LINE = {"c": "3/2", "step": "1/100", "tau": "1/7", "factors": [None]}
@@ -39,6 +39,11 @@ TABLE: Object = {"span": "1", "level": "1/100", "forward": SIDE, "backward": SID
 LONG = {"runs": [{"stride": 1, "count": 4_000}], "lines": []}
 FINE: Object = {"span": "1/4000", "level": "1/100", "forward": LONG, "backward": LONG}
 BLURRED = factor("sampled", base=[MANY], sampling_rate="1/2", direction="removal")
+LONG_ORDERS = [[str(2**60 + 2 * k + 1), HUGE] for k in range(100)]
+THIRDS = [[str(Fraction(2**1_700, 3 * 2**1_700 + k)) for _ in range(2)] for k in (1, 2)]
+for row in THIRDS:
+    row.append(str(1 - sum(map(Fraction, row))))
+SHARES = [[str(Fraction(i * j + 1, 2**40 + 1)) for j in range(i)] for i in range(32)]
 HOSTILE: dict[str, tuple[Step, ...]] = {
     "undecided at every precision": (contour(gaussian(HUGE), 10_000),),
     "shifts and counts": (
@@ -70,6 +75,36 @@ HOSTILE: dict[str, tuple[Step, ...]] = {
                 "neighbours": [[x, y] for x in range(60) for y in range(60) if x != y],
             },
             conclusion=pairs([MANY]),
+        ),
+    ),
+    "the same neighbours of long masses": (
+        Step(
+            rule="mechanism/finite",
+            premises=(),
+            witness={"table": THIRDS, "neighbours": [[0, 1]] * 60_000},
+            conclusion=pairs([factor("finite", p=THIRDS[0], q=THIRDS[1])]),
+        ),
+    ),
+    "a long sum of long orders": (
+        stated(said("rdp", points=[["3/2", "1/7"], [HUGE, HUGE]])),
+        Step(
+            rule="group/rdp",
+            premises=(0,),
+            witness={"size": 1_000},
+            conclusion=said("rdp", steps=1_000, points=LONG_ORDERS),
+        ),
+    ),
+    "minors of a large matrix": (
+        Step(
+            rule="mechanism/correlated-gaussian",
+            premises=(),
+            witness={
+                "factor": [[*row, "1", *["0"] * (31 - k)] for k, row in enumerate(SHARES)],
+                "sigmas": [f"{2**40 + 1}/{k + 7}" for k in range(32)],
+                "differences": [],
+                "radius": "1",
+            },
+            conclusion=said("gdp", mu_squared=HUGE),
         ),
     ),
     "citing a long statement": (

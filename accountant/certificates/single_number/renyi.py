@@ -49,7 +49,7 @@ _POINTS = 512  # Points of a table for a typical loss.
 _NEGLIGIBLE, _LEFT_OUT = (1e-15, 1e-30, 1e-60, 1e-110), 1e-9
 _CERTAIN = 1e-13  # Relative room above the rounding with which an order excludes a power.
 # Accuracy of a quadrature: the engine knows M - 1 of a small sampling rate to 14 digits.
-_FINE = 90.0
+FINE: Final = 90.0
 
 
 def rdp_witness(pair: DominatingPair[Any], orders: list[Fraction]) -> Object:
@@ -68,7 +68,7 @@ def rdp_witness(pair: DominatingPair[Any], orders: list[Fraction]) -> Object:
 
 def moment_witness(used: Subject, excess: float) -> list[Json]:
     """Return the quadratures of M of each pair, and an order for tables that end early."""
-    listed = quadratures(used, excess, accuracy=_FINE)
+    listed = quadratures(used, excess, accuracy=FINE)
     for place, (factor, table) in enumerate(zip(used.named.factors, used.tables, strict=True)):
         if table is not None and _ends_early(factor.pair, table):
             order = Fraction(factor.pair.order_beyond(excess, table.finite_pair))

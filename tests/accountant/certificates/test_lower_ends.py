@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
@@ -19,7 +21,7 @@ from accountant import (
     TruncatedNegativeBinomial,
     select,
 )
-from mechanisms import Gaussian, Laplace
+from mechanisms import Gaussian, Laplace, RandomizedResponse
 from proofs import Certificate, Rejected, Verified
 from tests.accountant.certificates.hockey_stick.builders import KNOWN
 
@@ -112,6 +114,36 @@ def test_a_larger_claim_is_rejected(question: dict[str, float], field: str) -> N
     verdict = proofs.check_text(certificate.to_json().replace(f'"{old}"', f'"{new}"'))
 
     assert isinstance(verdict, Rejected)
+
+
+@pytest.mark.parametrize("rate", [Fraction(1, 500), Fraction(1, 10**8), Fraction(1, 10**15)])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda rate: Gaussian(sigma=Fraction(26, 5), sensitivity=L2(1)).subsample(rate),
+        lambda rate: RandomizedResponse(epsilon=0.1).subsample(rate),
+    ],
+    ids=["gaussian", "response"],
+)
+def test_small_divergences(make: Callable[[Poisson], Any], rate: Fraction) -> None:
+    """However little a rare sample tells, it is proved to a millionth of itself."""
+    sampled = make(Poisson(sampling_rate=rate)).guarantee()
+    bound = sampled.rdp(order=6)
+    found = verified(sampled.certify(order=6, lower=True), "renyi-at-least", "value")
+
+    assert bound.lower > 0
+    assert close(found, bound, 1e-6)
+
+
+def test_divergences_that_a_table_does_not_show() -> None:
+    """A table knows M - 1 to 2^-52 only: what is not much larger has no such proof."""
+    noise = Laplace(scale=2, sensitivity=L1(1))
+    common, rare = (noise.subsample(Poisson(sampling_rate=q)).guarantee() for q in (1e-2, 1e-6))
+    found = verified(common.certify(order=6, lower=True), "renyi-at-least", "value")
+
+    assert close(found, common.rdp(order=6), 1e-3)
+    with pytest.raises(NotCertified, match="larger order"):
+        rare.certify(order=6, lower=True)
 
 
 def test_an_understated_curve_is_refuted() -> None:

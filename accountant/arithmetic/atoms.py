@@ -126,7 +126,8 @@ class Atoms:
     def _plain(self, s: Complexes) -> Enclosure:
         """Enclose K(s) by the log of the sum, whose terms are divided by the largest."""
         known = 96.0 + 2.0 * summation_ulps(self.loss.size) + 8.0 * np.abs(self.log_p)
-        turning = 8.0 * (1.0 + np.abs(self.loss))
+        size = np.abs(self.loss)
+        turning = 8.0 * (min(float(size.max(initial=0.0)), 1.0) + size)
         columns = np.column_stack([known, turning, np.ones(self.loss.size)])
         total, sums, peak = exponential_sums(s, self.loss, self.log_p, columns)
         error = sums[:, 0] + 2.0 * np.abs(s) * sums[:, 1]

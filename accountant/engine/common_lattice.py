@@ -59,3 +59,8 @@ def common_lattice(product: Product, c: float) -> CommonLattice | None:
         size=math.fsum(count * abs(lattice.offset) for lattice, count in found),
         fewest=min(count for _, count in found),
     )
+
+
+def too_fine(lattice: CommonLattice) -> str:
+    """Return what is too much work, for refusals."""
+    return f"privacy losses that are multiples of {lattice.span:.3g} are too fine to be added up"

@@ -24,8 +24,9 @@ from accountant.pairs.product import Product
 CHUNK = 1 << 12  # Nodes evaluated at once, as they share work. Heuristic.
 # Log of what may be cut and aliased, relative to delta. Heuristic: it is bounded.
 _LOG_TOLERANCE = -28.0
-_SMALLEST, _LARGEST = 1e-9, 1e9  # Range of tilts tried. Heuristic.
-_ALL = np.geomspace(_SMALLEST, _LARGEST, 200)  # Tilts for a Gaussian guess. Heuristic.
+# Range of tilts tried, the largest where losses are of size 1 or more. Heuristic.
+_SMALLEST, _LARGEST = 1e-9, 1e9
+_ALL = np.geomspace(_SMALLEST, 1e18, 300)  # Tilts for a Gaussian guess. Heuristic.
 _START = np.exp(0.2 * np.arange(-8.0, 6.0))  # Tilts around a guess, relative to it. Heuristic.
 _CLOSE = 1.25  # Ratio of two neighbouring c around a crossing at which the search ends. Heuristic.
 _MOST_STEPS = 8  # Most extensions of a ridge. Heuristic.
@@ -228,7 +229,7 @@ def around(
         low, high = float(ridge.c[0]), float(ridge.c[-1])
         if gap[0] >= 0 and low > _SMALLEST:
             more = np.geomspace(low * math.exp(-stride), low, 9)[:-1]
-        elif gap[-1] < 0 and high < _LARGEST:
+        elif gap[-1] < 0 and high < _largest(ridge):
             more = np.geomspace(high, high * math.exp(stride), 9)[1:]
         else:
             break
@@ -251,6 +252,11 @@ def around(
         for one in (ridge.epsilon, ridge.log_delta)
     )
     return ridge, epsilon, log_delta
+
+
+def _largest(ridge: Ridge) -> float:
+    """Return how far up tilts are tried: the further the smaller the losses there are."""
+    return _LARGEST / min(max(abs(float(ridge.slope[-1])), _LARGEST / float(_ALL[-1])), 1.0)
 
 
 def _start(product: Product, guess: float) -> Ridge:

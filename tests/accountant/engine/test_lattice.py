@@ -8,13 +8,14 @@ from decimal import Context, Decimal
 from fractions import Fraction
 
 import flint
+import mpmath
 import numpy as np
 import pytest
 
 from accountant import answers
-from accountant.arithmetic.enclosure import Enclosure
-from accountant.engine.common_lattice import common_lattice
-from accountant.engine.lattice import _pull, build_lattice
+from accountant.engine.common_lattice import CommonLattice, common_lattice
+from accountant.engine.lattice import build_lattice
+from accountant.engine.lattice_nodes import LatticeNodes
 from accountant.engine.saddle_point import find_saddle, saddle_at
 from accountant.errors import NotCertified
 from accountant.pairs import isoperimetric
@@ -87,8 +88,9 @@ def test_common_lattice() -> None:
 
 def test_refuses_absurd_lattices() -> None:
     """A span far too fine for the count is refused with both numbers, not by a crash."""
-    product = Product((Factor(RandomizedResponsePair(epsilon=Fraction(1, 10**18)), 10**4),))
-    saddle = find_saddle(product, lambda one: one.epsilon - 1e-9)
+    losses = Fraction(1), Fraction(1, 10**18)
+    product = Product(tuple(Factor(RandomizedResponsePair(epsilon=one), 9) for one in losses))
+    saddle = find_saddle(product, lambda one: one.epsilon - 1.0)
     lattice = common_lattice(product, saddle.c)
     assert lattice is not None
     with pytest.raises(
@@ -117,8 +119,8 @@ def test_many_epsilons_by_one_transform(at: float) -> None:
     lattice = common_lattice(product, saddle.c)
     assert lattice is not None
     made = build_lattice(product, saddle, lattice)
-    assert made.s.size > 1 << 11
-    epsilon = np.linspace(0.8 * at, 1.2 * at, (1 << 19) // made.s.size + 1)
+    assert made.nodes.s.size > 1 << 11
+    epsilon = np.linspace(0.8 * at, 1.2 * at, (1 << 19) // made.nodes.s.size + 1)
     low, high = made.log_profile(epsilon)
     alone = [made.log_profile(epsilon[k : k + 1]) for k in range(0, epsilon.size, 7)]
 
@@ -135,8 +137,10 @@ def test_nodes_that_are_not_known_widen_the_transform() -> None:
     lattice = common_lattice(product, saddle.c)
     assert lattice is not None
     made = build_lattice(product, saddle, lattice)
-    far = replace(made, radius=np.where(made.s.imag > made.s.imag[1], np.inf, made.radius))
-    epsilon = np.linspace(1.9, 2.1, (1 << 19) // made.s.size + 1)
+    nodes = made.nodes
+    unknown = np.where(nodes.s.imag > nodes.s.imag[1], np.inf, nodes.radius)
+    far = replace(made, nodes=replace(nodes, radius=unknown))
+    epsilon = np.linspace(1.9, 2.1, (1 << 19) // made.nodes.s.size + 1)
     low, high = made.log_profile(epsilon)
     wide = far.log_profile(epsilon)
 
@@ -184,6 +188,7 @@ def test_moments_move_with_the_losses(count: int) -> None:
     Their tilted masses are 1/4, 1/2 and 1/4: M is 0 at the last node; seed 11.
     """
     rng, c = np.random.default_rng(11), 0.7
+    lattice = CommonLattice(offset=0.0, span=1.0, decay=0.0, size=1.0, fewest=count)
     s = c + 1j * np.linspace(0.0, math.pi, 9)
     loss = np.array([-1.0, 0.0, 1.0])
     mass = np.array([0.25, 0.5, 0.25]) * np.exp(-c * loss)
@@ -192,9 +197,31 @@ def test_moments_move_with_the_losses(count: int) -> None:
         moment = np.exp(np.outer(s, loss)) @ mass
         there = np.exp(np.outer(s, loss + blur / count * rng.choice([-1, 0, 1], 3))) @ mass
         log_size = count * np.log(np.maximum(np.abs(moment), 1e-300))
-        known = Enclosure(log_size.astype(complex), np.full(9, 1e-12))
-        pull = _pull(s, known, np.ones(9), count, blur)
+        known = log_size.astype(complex)
+        pull = LatticeNodes(s, known, np.full(9, 1e-12), np.ones(9), lattice, 18.0).pull(blur)
         moved = np.abs(there**count - moment**count) / np.abs(moment[0]) ** count
         assert (moved <= blur * pull * (1 + 1e-6) + 1e-15).all()
         most.append(moved[1:] / (blur * pull[1:]))
     assert np.max(most) > 0.5
+
+
+def test_spans_far_below_1_keep_their_digits() -> None:
+    """10^4 uses of 10^-15-DP at delta = 2e-181, against the binomial sum at 60 digits."""
+    uses, unit = 10_000, Fraction(1, 10**15)
+    product = Product((Factor(RandomizedResponsePair(epsilon=unit), uses),))
+    found = answers.epsilon(product, 2e-181)
+
+    def delta(epsilon: float) -> mpmath.mpf:
+        step = mpmath.mpf(1) / 10**15
+        kept, first = 1 / (1 + mpmath.exp(-step)), int((epsilon / float(unit) + uses) / 2) + 1
+        return mpmath.fsum(
+            mpmath.binomial(uses, k)
+            * kept**k
+            * (1 - kept) ** (uses - k)
+            * -mpmath.expm1(epsilon - (2 * k - uses) * step)
+            for k in range(first, first + 900)
+        )
+
+    with mpmath.workdps(60):
+        assert delta(found.lower) >= mpmath.mpf("2e-181") >= delta(found.upper)
+    assert found.relative_width < 1e-9

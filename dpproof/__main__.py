@@ -235,9 +235,9 @@ def import_(
     if as_json:
         _print_json(found)
         return HOLDS
-    low, high = found["epsilon"]
+    ends = interchange.bracket(found["epsilon"])
     click.echo(f"{found['statement']}, {found['relation']} neighbours")
-    click.echo(f"epsilon lies in [{low}, {high}] at delta = {found['delta']:g}")
+    click.echo(f"epsilon lies in {ends} at delta = {found['delta']:g}")
     for assumption in found["assumptions"]:
         click.echo(f"- {assumption}")
     return HOLDS

@@ -26,6 +26,7 @@ KNOWN = (
     'JSON with "class_name" (dp-accounting, jax-privacy), "history" (Opacus), '
     '"spent_budget" (diffprivlib) or "mechanism_specs" (PipelineDP)'
 )
+SILENT = ("class_name", "spent_budget", "mechanism_specs")  # of neighbours
 
 
 def document(text: str, file: str) -> Mapping[str, Any]:
@@ -60,12 +61,23 @@ def _guarantee(
 ) -> Guarantee[Relation]:
     """Return the guarantee that a document of another tool describes."""
     stated = next((one for one in RELATIONS if one.name == relation), None)
+    if stated is None and any(name in found for name in SILENT):
+        raise InputError(
+            f"{file}: it does not say which datasets are neighbours, and the answer depends on "
+            "it; say it with --relation, as --relation add-remove"
+        )
     with placed(file):
         if "class_name" in found:
             return from_dp_event(found, relation=stated)
         if "history" in found:
             if relation not in (None, "add-remove"):
                 raise InputError(f"{file}: a history of Opacus is about add-remove neighbours")
+            if not poisson:
+                raise InputError(
+                    f"{file}: it does not say how batches were drawn, and its numbers are true of "
+                    "Poisson samples alone; if that is what ran, poisson_sampling=True and no "
+                    "other sampler, say --poisson"
+                )
             guarantee: Guarantee[Any] = from_opacus_history(found, poisson=poisson)
             return guarantee
         if "spent_budget" in found:
@@ -142,14 +154,19 @@ def _event(
         return exported(whole), whole, at
 
 
+def bracket(ends: list[float | None]) -> str:
+    """Return both ends of a bracket in JSON, where an infinite one is None, as text."""
+    return f"[{', '.join('∞' if end is None else repr(end) for end in ends)}]"
+
+
 def _number(value: float) -> float | None:
     return value if abs(value) < float("inf") else None
 
 
 def lines(found: Mapping[str, Any]) -> list[str]:
     """Return a comparison as lines of text."""
-    low, high = found["epsilon"]
-    shown = [f"{_shown(high):>10}  ours   in [{low}, {high}] at δ = {found['delta']:g}"]
+    ends = found["epsilon"]
+    shown = [f"{_shown(ends[1]):>10}  ours   in {bracket(ends)} at δ = {found['delta']:g}"]
     for peer in found["peers"]:
         saved = peer["noise_saved"]
         more = f"; ours allows {100 * saved:.2g} % less noise" if saved and saved >= 1e-3 else ""

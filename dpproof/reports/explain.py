@@ -10,6 +10,7 @@ from itertools import zip_longest
 from accountant.errors import PrivacyError
 from dpproof.commands.budget import total
 from dpproof.pipeline.pipeline import Pipeline, Stage
+from dpproof.reports import words
 from dpproof.reports.rounding import above, exactly
 
 
@@ -72,7 +73,8 @@ def _stage_changes(old: Stage | None, new: Stage | None) -> Iterator[tuple[str, 
             yield f'stage "{present.name}" {"added" if old is None else "left out"}', new
         return
     if _form(old) != _form(new):
-        yield f'stage "{old.name}" becomes "{new.name}", which runs something else', new
+        name = f'"{old.name}"' if old.name == new.name else f'"{old.name}" becomes "{new.name}"'
+        yield f"stage {name}: {_runs(new)} instead of {_runs(old)}", new
         return
     at, numbers = old, old.numbers()
     for address, value in new.numbers().items():
@@ -89,6 +91,10 @@ def _form(stage: Stage) -> tuple[object, ...]:
     releases = tuple((one.mechanism, one.norm, tuple(one.values)) for one in stage.releases)
     inner = tuple(_form(one) for one in stage.stages)
     return (releases, inner, type(stage.sampling), tuple(stage.numbers()))
+
+
+def _runs(stage: Stage) -> str:
+    return "; ".join(words.stage(stage))
 
 
 def _number(value: Fraction) -> str:

@@ -48,6 +48,18 @@ def test_import(
     assert "epsilon lies in" in command.run("import", file, *options).out
     silent = command.run("import", file)
     assert (silent.status, silent.err.count("\n")) == (2, 1)
+    assert f"say {'--poisson' if '--poisson' in options else 'it with --relation'}" in silent.err
+
+
+def test_deltas_that_add_up_to_the_one_asked_are_no_bound(tmp_path: Path, command: Command) -> None:
+    """An end without a bound is shown as such, in words, and as null."""
+    file = _file(tmp_path, {"spent_budget": [[0.5, 0.0], [0.5, 2e-6]]})
+
+    assert command.run("import", file, "--relation", "add-remove").out.count("lies in [∞, ∞] at")
+    assert command.run("import", file, "--relation", "add-remove", "--json").json["epsilon"] == [
+        None,
+        None,
+    ]
 
 
 def test_a_pipeline_is_compared_by_its_own_bracket(command: Command) -> None:

@@ -167,6 +167,12 @@ def test_explain(command: Command, tmp_path: Path) -> None:
     assert lines[-1].split("  ")[0] == lines[-2].split("  ")[0]
     assert "nothing differs" in command.run("explain", after, after).out
 
+    laplace = (PIPELINE + GAUSSIAN).replace("gaussian", "laplace").replace("1e-6", "1e-5")
+    other = command.file(laplace.replace("noise_multiplier = 1.0", "scale = 3\nsensitivity = 1"))
+    assert (
+        'stage "training": Laplace noise, scale 3' in command.run("explain", str(before), other).out
+    )
+
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -83,10 +83,26 @@ class Selected(Rerun[R]):
         total = int(numbers_of_runs.sum())
         outputs = self.base.draw([data], max(total, 1), rng)[0]
         best = np.zeros((numbers_of_runs.size, *outputs.shape[1:]), dtype=outputs.dtype)
+        ran = numbers_of_runs > 0
+        if self.score is None and outputs.ndim == 1 and outputs.dtype.kind in "iuf":
+            best[ran] = _largest(outputs[:total], numbers_of_runs[ran])
+            return ran, best
         end = 0
         for i, runs in enumerate(numbers_of_runs):
             start, end = end, end + int(runs)
             if runs:
                 scores = [scored(self.score, unpack(output)) for output in outputs[start:end]]
                 best[i] = outputs[start + max(range(int(runs)), key=scores.__getitem__)]
-        return numbers_of_runs > 0, best
+        return ran, best
+
+
+def _largest(outputs: Outputs, runs: Outputs) -> Outputs:
+    """Return the largest of each number of runs, all above 0, of consecutive outputs.
+
+    Raises:
+        ParameterError: an output is not a number.
+    """
+    for wrong in outputs[np.isnan(outputs)][:1]:
+        scored(None, unpack(wrong))
+    starts = np.cumsum(runs) - runs
+    return np.maximum.reduceat(outputs, starts) if runs.size else outputs[:0]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -56,20 +57,22 @@ def draw_samples(
         [2, 2, 2, 2]
     """
     records = records_of(data)
-    size = len(records)
+    size, take = len(records), _taking(records)
     batch = max(1, _BATCH // max(1, size))
     for start in range(0, count, batch):
         rows = min(batch, count - start)
         match scheme:
             case Poisson():
-                coins = poisson_mask(rows * size, scheme.sampling_rate, rng)
-                chosen = [np.flatnonzero(row) for row in coins.reshape(rows, size)]
+                coins = poisson_mask(rows * size, scheme.sampling_rate, rng).reshape(rows, size)
+                ends = np.append(0, np.cumsum(np.count_nonzero(coins, axis=1))).tolist()
+                places = np.nonzero(coins)[1]
+                chosen = [places[first:end] for first, end in pairwise(ends)]
             case WithoutReplacement():
                 if size != scheme.population_size:
                     raise ParameterError("data", size, f"{scheme.population_size} records")
                 wanted = scheme.sample_size
                 chosen = [subset_without_replacement(size, wanted, rng) for _ in range(rows)]
-        yield [cut(records, indices) for indices in chosen]
+        yield list(map(take, chosen))
 
 
 def records_of(data: object) -> Sequence[object] | NDArray[Any] | Cuttable:
@@ -101,8 +104,15 @@ def cut(records: Sequence[object] | NDArray[Any] | Cuttable, indices: NDArray[np
         >>> cut("abc", np.array([2, 0]))
         ['c', 'a']
     """
+    return _taking(records)(indices)
+
+
+def _taking(
+    records: Sequence[object] | NDArray[Any] | Cuttable,
+) -> Callable[[NDArray[np.int64]], Any]:
+    """Return the function from indices to the records there."""
     if isinstance(records, Cuttable):
-        return records.cut(indices)
+        return records.cut
     if isinstance(records, np.ndarray):
-        return records[indices]
-    return [records[i] for i in indices]
+        return records.__getitem__
+    return lambda indices: [records[i] for i in indices]

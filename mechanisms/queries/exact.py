@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from accountant import arguments
 from accountant.arguments import Number
@@ -31,6 +31,10 @@ class Count:
     def __call__(self, records: Sized) -> int:
         """Return the number of records."""
         return len(records)
+
+    def on_each(self, samples: Sequence[Any]) -> NDArray[np.int64]:
+        """Return the number of records of each of many samples."""
+        return np.fromiter(map(len, samples), np.int64, len(samples))
 
 
 @final
@@ -80,13 +84,32 @@ class ClippedSum:
     def __call__(self, records: ArrayLike) -> float:
         """Return the sum of the clipped records, in their unit."""
         values = np.asarray(records, dtype=np.float64)
+        self._refuse_more(len(values))
+        return float(int(self._grains(values).sum()) * self.granularity)
+
+    def on_each(self, samples: Sequence[Any]) -> NDArray[np.float64]:
+        """Return the sum of each of many samples; of arrays they are computed together."""
+        if set(map(type, samples)) != {np.ndarray} or {one.ndim for one in samples} != {1}:
+            return np.array([self(one) for one in samples], dtype=np.float64)
+        sizes = np.fromiter(map(len, samples), np.int64, len(samples))
+        self._refuse_more(int(sizes.max()))
+        some, sums = sizes > 0, np.zeros(sizes.size, dtype=np.int64)
+        if some.any():
+            grains = self._grains(np.concatenate(samples).astype(np.float64))
+            sums[some] = np.add.reduceat(grains, (np.cumsum(sizes) - sizes)[some])
+        return np.asarray(sums * float(self.granularity), dtype=np.float64)
+
+    def _refuse_more(self, size: int) -> None:
+        """Raise ParameterError if sums of so many records may not be exact."""
         largest = max(abs(self.lower), abs(self.upper)) / self.granularity
-        if len(values) * largest > _EXACT:
-            raise ParameterError("records", len(values), "fewer, or granularity coarser")
+        if size * largest > _EXACT:
+            raise ParameterError("records", size, "fewer, or granularity coarser")
+
+    def _grains(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return each clipped record as an integer number of grains."""
         low, high = float(self.lower), float(self.upper)
         clipped = np.clip(np.where(np.isnan(values), 0.0, values), low, high)
-        total = int(np.rint(clipped / float(self.granularity)).astype(np.int64).sum())
-        return float(total * self.granularity)
+        return np.rint(clipped / float(self.granularity)).astype(np.int64)
 
 
 @final

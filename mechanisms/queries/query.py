@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accountant.errors import ParameterError
+from mechanisms.queries.exact import ClippedSum, Count
 
 # The query's author knows the type of the records; the mechanism never looks at them.
 Query: TypeAlias = Callable[[Any], object]
@@ -43,6 +44,8 @@ def real_values(query: Query | None, datasets: Sequence[object]) -> NDArray[np.f
         ParameterError: a value is not finite, not a number, or not exactly a binary64 number; or
             values differ in shape.
     """
+    if isinstance(query, Count | ClippedSum):
+        return _real(query.on_each(datasets))
     return _stacked([_real(value) for value in _values(query, datasets)])
 
 
@@ -55,6 +58,8 @@ def whole_values(query: Query | None, datasets: Sequence[object]) -> NDArray[np.
     Raises:
         ParameterError: a value is not an integer, or exceeds 2^62; or values differ in shape.
     """
+    if isinstance(query, Count):
+        return _whole(query.on_each(datasets))
     return _stacked([_whole(value) for value in _values(query, datasets)])
 
 

@@ -148,3 +148,12 @@ def test_selection_of_subsampled_training() -> None:
     assert overlap(bound, tuned.repeat(1).guarantee().epsilon(delta=1e-6))
     few = step.subsample(Poisson(sampling_rate=0.5)).repeat(5).select(GEOMETRIC, score=sum)
     assert len(few.release([0.1, 0.9, 0.4])) == 5
+
+
+def test_the_largest_of_each_output_is_that_of_its_score() -> None:
+    """Without a score, outputs that are numbers are compared together, from the same words."""
+    noise = Gaussian(sigma=1, sensitivity=L2(1))
+    runs = PoissonRuns(rate=2)
+    slowly = noise.select(runs, score=float).draw([0.0, 3.0], 200, ReplayRng(1))
+
+    assert (noise.select(runs).draw([0.0, 3.0], 200, ReplayRng(1)) == slowly).all()

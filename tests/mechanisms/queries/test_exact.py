@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from accountant.errors import ParameterError
 from mechanisms import ClippedSum, Count, Scores
@@ -81,3 +81,15 @@ def test_scores() -> None:
         Scores(candidates=[], score=lambda _, c: c)
     with pytest.raises(ParameterError, match="score"):
         Scores(candidates=[1], score=nothing)
+
+
+@given(samples=st.lists(st.lists(st.floats(), max_size=4), min_size=1, max_size=6))
+@settings(max_examples=50)
+def test_many_samples_together_are_each_by_itself(samples: list[list[float]]) -> None:
+    """Sums and counts of many samples, as arrays or as lists, are those of each; () sums to 0."""
+    total = ClippedSum(lower=-1, upper=2, granularity=2**-3)
+    arrays = [np.array(one, dtype=float) for one in samples]
+
+    assert total.on_each(arrays).tolist() == [total(one) for one in samples]
+    assert total.on_each(samples).tolist() == [total(one) for one in samples]
+    assert Count().on_each(arrays).tolist() == [len(one) for one in samples]

@@ -38,7 +38,12 @@ _ULP: Final = 4e-16  # Rounding of numbers up to 1. Heuristic likewise.
 _FINENESS, _NEGLIGIBLE = 1024, 1e-30
 _BLUR: Final = 2.0**-52  # Error of M of a table that is made of floats.
 _CLOSE: Final = 1e-6  # Largest share of K that such errors may be.
+# Three points leave a proof this share of the work: a third of it from above, all from below.
+_AMONG: Final = 5
 _DIGITS: Final = 60.0  # Log of the accuracy of a quadrature, relative to K. Heuristic.
+# Most of it that 512 bits carry, found by trials; what needs more is refused. Heuristic.
+_DEEPEST: Final = 295.0
+_LARGEST: Final = 700.0  # Largest epsilon whose e^epsilon is computed in floats.
 
 
 @final
@@ -62,8 +67,10 @@ class _Facts:
         """Return the power that these bounds prove at a false-positive rate.
 
         See conversions.md, section 12. It returns None if they do not prove between which ratios
-        H_t + rate t is least.
+        H_t + rate t is least, or these are beyond floats.
         """
+        if self.places[-1] > _LARGEST:
+            return None
         (t1, t2, t3), low, high = (math.exp(one) for one in self.places), self.low, self.high
         before, after = t2 - t1, t3 - t2
         if low[0] - high[1] < rate * before * (1 + _SLIP):
@@ -132,9 +139,9 @@ def _bounds_at(product: Product, places: list[float]) -> _Facts:
     for place in places:
         used, x, t = (product if place >= 0 else product.swapped()), abs(place), math.exp(place)
         least, most = (float(one[0]) for one in deltas(used, np.array([x])))
-        below = [lower_fact(used, x, least, moves=False)] if least > 0.0 else []
+        below = [lower_fact(used, x, least, moves=False, among=_AMONG)] if least > 0.0 else []
         shown = Fraction(str(below[0].conclusion["delta"])) if below else Fraction(0)
-        _, delta, above = prove([used], Point(x, most, moves=False))
+        _, delta, above = prove([used], Point(x, most, moves=False, among=_AMONG))
         for ends, height in ((found.low, float(shown)), (found.high, float(delta))):
             ends.append(height if place >= 0 else 1.0 - t + t * height)
         found.steps.extend([*below, *above])
@@ -156,7 +163,8 @@ def renyi_fact(product: Product, order: Fraction) -> Step:
         used = subject_below(product, fine=_FINENESS, negligible=_NEGLIGIBLE)
     moment = _moment_below(used, float(excess))
     value = Fraction(moment) / excess * (1 - ROOM)
-    if not value > 0:
+    accuracy = max(FINE, _DIGITS - math.log(moment)) if moment > 0 else math.inf
+    if accuracy > _DEEPEST:
         raise NotCertified(
             f"the Renyi divergence of order {float(order):.6g} has no lower end above 0 that a "
             "certificate can show; try a larger order"
@@ -167,7 +175,6 @@ def renyi_fact(product: Product, order: Fraction) -> Step:
         "order": show_rational(order),
         "value": show_rational(Fraction(float(value))),
     }
-    accuracy = max(FINE, _DIGITS - math.log(moment))
     witness: Object = {"factors": quadratures(used, float(excess), accuracy=accuracy)}
     return Step(rule="at-least/renyi", premises=(), witness=witness, conclusion=claim)
 

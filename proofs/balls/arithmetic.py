@@ -12,6 +12,8 @@ from proofs.contents import openable
 from proofs.errors import RefusedError, UndecidedError
 from proofs.limits import MAX_SUM_BITS, PRECISIONS
 
+_FAR = 1000  # from where the ends of a ball are taken for erfc; either way encloses it
+
 T = TypeVar("T")
 
 
@@ -91,5 +93,11 @@ def lower_units(value: arb, bits: int) -> int:
 
 
 def normal_tail(x: arb) -> arb:
-    """Return the probability that a standard normal variable exceeds x."""
-    return (x / arb(2).sqrt()).erfc() / 2
+    """Return the probability that a standard normal variable exceeds x.
+
+    It falls in x. Far out flint's erfc of a ball loses all digits, that of its ends none.
+    """
+    scaled = x / arb(2).sqrt()
+    if scaled > _FAR:
+        return scaled.lower().erfc().union(scaled.upper().erfc()) / 2
+    return scaled.erfc() / 2

@@ -29,6 +29,7 @@ from proofs.pairs.discrete_gaussian import DiscreteGaussianPair
 from proofs.pairs.discrete_laplace import DiscreteLaplacePair
 from proofs.pairs.finite import FinitePair
 from proofs.pairs.gaussian import GaussianPair
+from proofs.pairs.gaussian_above_floor import FlooredGaussianPair, FoldedGaussianPair
 from proofs.pairs.laplace import LaplacePair
 from proofs.pairs.logistic import LogisticPair
 from proofs.pairs.opposite_gaussians import OppositeGaussiansPair
@@ -50,6 +51,8 @@ EXACT: Final = (
     DiscreteGaussianPair,
     SubsampledGaussianPair,
     OppositeGaussiansPair,
+    FlooredGaussianPair,
+    FoldedGaussianPair,
 )
 """Pairs whose M, infinite mass and profile are enclosed, not bounded from above."""
 

@@ -93,7 +93,9 @@ def _exactly(value: Fraction) -> Callable[[], arb]:
 
 def _known(step: Application, product: Product, places: list[Fraction]) -> _Known:
     """The bounds among the premises at some places; those from below are 0 by default."""
-    swapped = merged(tuple((pair.swapped(), count) for pair, count in product))
+    swapped: Product = ()
+    if places[0] < 0:
+        swapped = merged(tuple((pair.swapped(), count) for pair, count in product))
     low: dict[bool, _Bounds] = {True: {}, False: {}}
     high: dict[bool, _Bounds] = {True: {}, False: {}}
     for premise in step.premises:

@@ -188,6 +188,12 @@ BREAKS: dict[str, tuple[str, str, str, Change]] = {
         "require_at_most",
         lambda _: lambda *_: None,
     ),
+    "the checker compares no lower end": (
+        "lower-certificates",
+        "proofs.rules.lower_bound",
+        "require_at_most",
+        lambda _: lambda *_: None,
+    ),
     "a certificate says that binomial runs cost half": (
         "selected-certificates",
         "accountant.run_counts.binomial:BinomialRuns",

@@ -57,11 +57,13 @@ class Point:
         epsilon: at or above 0.
         delta: in [0, 1].
         moves: whether epsilon may be raised a little; else delta may.
+        among: the certificate's other proofs leave this one a share of 1/among of the work.
     """
 
     epsilon: float
     delta: float
     moves: bool
+    among: int = 1
 
     def relaxed(self) -> tuple[Reals, Reals]:
         """Return epsilons and log deltas with growing slack."""
@@ -154,7 +156,7 @@ def _summed(used: Subject, point: Point) -> tuple[Maker, int]:
     if order is not None:
         return _chernoff(used, order), 0
     saddle = find_saddle(used.used, lambda one: one.epsilon - point.epsilon)
-    on_lattice = folded_sum(used, saddle)
+    on_lattice = folded_sum(used, saddle, point.among)
     if on_lattice is not None:
         return _smallest_slack(on_lattice, point)
     try:
@@ -174,7 +176,7 @@ def _moved(subject: Subject, saddle: Saddle, c: float) -> Saddle:
 
 def _along(subject: Subject, saddle: Saddle, point: Point) -> tuple[Maker, int]:
     """Prove a point by a contour, made longer as long as that gains enough."""
-    limit = most_nodes(subject, rounded_short(saddle.c), _SHARE)
+    limit = most_nodes(subject, rounded_short(saddle.c), _SHARE // point.among)
     most, found = min(EASY_NODES, limit), None
     while True:
         proof = contour_proof(subject, saddle, most)

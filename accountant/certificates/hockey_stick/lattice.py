@@ -89,8 +89,11 @@ class FoldedSum:
         )
 
 
-def folded_sum(subject: Subject, saddle: Saddle) -> FoldedSum | None:
-    """Return the sum that suits a saddle, or None if there is no lattice or it is too fine."""
+def folded_sum(subject: Subject, saddle: Saddle, among: int = 1) -> FoldedSum | None:
+    """Return the sum that suits a saddle, or None if there is no lattice or it is too fine.
+
+    It may take 1/among of the work that it may take alone.
+    """
     product = subject.used
     found = _common(product)
     if found is None:
@@ -100,7 +103,7 @@ def folded_sum(subject: Subject, saddle: Saddle) -> FoldedSum | None:
     known = real_bounds(product, saddle)
     period = 2 * math.pi / alias_step(saddle, known)
     half = max(math.ceil(period / float(span)) // 2, 1)
-    if half > limits.MAX_NODES or subject.work(half) > _SHARE:
+    if half > limits.MAX_NODES or subject.work(half) > _SHARE // among:
         return None
     turn = 2 * math.pi / ((2 * half + 1) * float(span))
     s = c + 1j * turn * np.arange(half + 1)

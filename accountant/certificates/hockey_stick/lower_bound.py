@@ -53,7 +53,9 @@ _NEGLIGIBLE = 1e-10  # Share of delta that the last losses of tables may have.
 _SHARE = limits.MAX_WORK // 2
 
 
-def lower_fact(product: Product, epsilon: float, delta: float, *, moves: bool) -> Step:
+def lower_fact(
+    product: Product, epsilon: float, delta: float, *, moves: bool, among: int = 1
+) -> Step:
     """The fact that a product's divergence near epsilon is at least delta, or near it.
 
     Args:
@@ -61,6 +63,7 @@ def lower_fact(product: Product, epsilon: float, delta: float, *, moves: bool) -
         epsilon: at or above 0.
         delta: what the engine finds at epsilon, from below.
         moves: whether epsilon may be lowered a little; else delta may.
+        among: the certificate's other proofs leave this one a share of 1/among of the work.
     Raises:
         NotCertified: no sum of the checker comes near it.
     """
@@ -69,7 +72,7 @@ def lower_fact(product: Product, epsilon: float, delta: float, *, moves: bool) -
     said = factors(product)
     epsilons = epsilon * (1.0 - _SLACKS) if moves else np.full(_SLACKS.shape, epsilon)
     deltas = np.full(_SLACKS.shape, delta) if moves else delta * (1.0 - _SLACKS)
-    slack, proof = _closest(_proofs(product, epsilon, delta), epsilons, np.log(deltas))
+    slack, proof = _closest(_proofs(product, epsilon, delta, among), epsilons, np.log(deltas))
     if proof is None:
         raise _rough(product, epsilon)
     near, least = float(epsilons[slack]), float(deltas[slack])
@@ -79,7 +82,7 @@ def lower_fact(product: Product, epsilon: float, delta: float, *, moves: bool) -
         "epsilon": show_rational(Fraction(near)),
         "delta": show_rational(Fraction(least)),
     }
-    rule, witness = _witness(proof, near, math.log(least))
+    rule, witness = _witness(proof, near, math.log(least), among)
     return Step(rule=f"at-least/{rule}", premises=(), witness=witness, conclusion=claim)
 
 
@@ -111,7 +114,7 @@ def _log_lower(proof: LowerProof, epsilon: Reals) -> Reals:
     return proof.log_upper(epsilon) - _MARGIN - margin
 
 
-def _proofs(product: Product, epsilon: float, delta: float) -> Iterator[LowerProof]:
+def _proofs(product: Product, epsilon: float, delta: float, among: int) -> Iterator[LowerProof]:
     """Yield ways to bound the divergence near epsilon, each closer than the one before."""
     sampled = [one.pair for one in product.factors if isinstance(one.pair, SubsampledPair)]
     bounded = any(one.direction is Direction.REPLACEMENT for one in sampled)
@@ -120,21 +123,21 @@ def _proofs(product: Product, epsilon: float, delta: float) -> Iterator[LowerPro
     elif not product.factors or epsilon >= max_loss(product):
         return
     elif not sampled:
-        yield from _sums(Subject.plain(product), epsilon)
+        yield from _sums(Subject.plain(product), epsilon, among)
     else:
         for fine in _FINENESS:
             used = subject_below(product, fine=fine, negligible=_NEGLIGIBLE * delta)
-            yield from _sums(used, epsilon)
+            yield from _sums(used, epsilon, among)
 
 
-def _sums(used: Subject, epsilon: float) -> Iterator[LowerProof]:
+def _sums(used: Subject, epsilon: float, among: int) -> Iterator[LowerProof]:
     """Yield a folded sum, or lines, longer and longer as long as they are smoothed."""
     saddle = find_saddle(used.used, lambda one: one.epsilon - epsilon)
-    on_lattice = folded_sum(used, saddle)
+    on_lattice = folded_sum(used, saddle, among)
     if on_lattice is not None:
         yield on_lattice
         return
-    limit = most_nodes(used, rounded_short(saddle.c), _SHARE)
+    limit = most_nodes(used, rounded_short(saddle.c), _SHARE // among)
     most = min(EASY_NODES, limit)
     while True:
         proof = contour_proof(used, saddle, most)
@@ -144,7 +147,7 @@ def _sums(used: Subject, epsilon: float) -> Iterator[LowerProof]:
         most = min(_LONGER * most, limit)
 
 
-def _witness(proof: LowerProof, epsilon: float, log_delta: float) -> tuple[str, Object]:
+def _witness(proof: LowerProof, epsilon: float, log_delta: float, among: int) -> tuple[str, Object]:
     """Return the rule and witness of the sum, with enough nodes to make aliases negligible."""
     if isinstance(proof, ClosedForm):
         return "closed", {}
@@ -173,7 +176,7 @@ def _witness(proof: LowerProof, epsilon: float, log_delta: float) -> tuple[str, 
             accuracy = _accuracy(proof.subject, c, epsilon, log_delta)
             own = _at(proof.subject, c, tails, accuracy)
             witness = {**witness, **own, **hints}
-            if _work(proof.subject, witness, tau) > limits.MAX_WORK:
+            if _work(proof.subject, witness, tau) > limits.MAX_WORK // among:
                 raise NotCertified(
                     f"a lower bound of a product of {len(proof.subject.named.factors)} pairs near "
                     f"epsilon = {epsilon:.6g} is more work than the checker accepts; ask at a "

@@ -14,6 +14,7 @@ import proofs
 from proofs.certificate import Certificate
 from tests.hunt.case import Case
 from tests.hunt.draw import Draw, text
+from tests.hunt.families import formulas
 from tests.hunt.families.data import rows
 from tests.hunt.families.products import composed
 from tests.hunt.families.samples import sampled
@@ -29,7 +30,9 @@ Claims = Callable[[dict[str, str]], bool]
 
 
 def draw(source: Draw) -> Case:
-    """A certificate of a composition, a sample, or a guarantee in some notion."""
+    """A certificate of a composition, a sample, a guarantee in some notion, or of noise."""
+    if source.rarely(3):
+        return _asked(source, source.choose((formulas.one, formulas.sample))(source))
     return _asked(source, source.choose((composed, _one, _stated))(source).pipeline())
 
 
@@ -84,7 +87,13 @@ def _number(claim: dict[str, str], name: str) -> Real:
     return real(Fraction(claim[name]))
 
 
-def _case(source: str, is_false: Claims) -> Case:
+def _case(source: str, false_where_known: Claims) -> Case:
+    def is_false(claim: dict[str, str]) -> bool:
+        try:
+            return false_where_known(claim)
+        except NotImplementedError:
+            return False
+
     def judge(answer: object) -> str:
         if not isinstance(answer, Certificate):
             return f"no certificate: {answer!r}"

@@ -43,9 +43,25 @@ def _range(draw: Draw) -> Pipeline:
     return Pipeline(f"BoundedRange(epsilon={text(epsilon)})", truth, attained=True)
 
 
-def draw(source: Draw) -> Case:
+def one(draw: Draw) -> Pipeline:
     """One of them."""
-    made = source.choose((_gaussian, _laplace, _gaussians, _range))(source)
+    return draw.choose((_gaussian, _laplace, _gaussians, _range))(draw)
+
+
+def sample(draw: Draw) -> Pipeline:
+    """A Poisson sample of one, at any rate."""
+    made = draw.choose((_gaussian, _laplace, _range))(draw)
+    rate = draw.fraction_below_one()
+    if draw.rarely(10):
+        rate = Fraction(1, 10 ** draw.integer(15, 320))
+    scheme = f"Poisson(sampling_rate={text(rate)})"
+    truth = PoissonSample(made.truth.delta, real(rate))
+    return Pipeline(f"subsample_poisson({made.source}, {scheme})", truth, attained=True)
+
+
+def draw(source: Draw) -> Case:
+    """A question about one."""
+    made = one(source)
     if isinstance(made.truth, Normal):
         return ask(source, made, (*MORE, "renyi", "power", "miss", "mu"), ("rho",))
     if isinstance(made.truth, Laplacian):
@@ -54,12 +70,5 @@ def draw(source: Draw) -> Case:
 
 
 def draw_sampled(source: Draw) -> Case:
-    """A Poisson sample of one, at any rate."""
-    made = source.choose((_gaussian, _laplace, _range))(source)
-    rate = source.fraction_below_one()
-    if source.rarely(10):
-        rate = Fraction(1, 10 ** source.integer(15, 320))
-    scheme = f"Poisson(sampling_rate={text(rate)})"
-    truth = PoissonSample(made.truth.delta, real(rate))
-    source_text = f"subsample_poisson({made.source}, {scheme})"
-    return ask(source, Pipeline(source_text, truth, attained=True), MORE)
+    """A question about a sample of one."""
+    return ask(source, sample(source), MORE)

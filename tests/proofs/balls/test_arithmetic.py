@@ -5,8 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+from flint import arb, ctx
 
-from proofs.balls.arithmetic import show
+from proofs.balls.arithmetic import ball, normal_tail, show
 
 LONG = Fraction(10**6000 + 1, 3 * 10**6000)
 
@@ -28,3 +29,12 @@ LONG = Fraction(10**6000 + 1, 3 * 10**6000)
 def test_numbers_are_shown_short(value: Fraction, shown: str) -> None:
     """Exactly where that is short, else by 17 digits, however long the rational is."""
     assert show(value) == shown
+
+
+@pytest.mark.parametrize("root", [10**3, 10**6, 10**12])
+def test_far_tails_keep_their_digits(root: int) -> None:
+    """The tail beyond a large x that is no exact float, times x e^(x^2/2), against its series."""
+    with ctx.workprec(256):
+        x = ball(Fraction(2 * root, 3))
+        scaled = normal_tail(x) * x * (x * x / 2).exp() * (2 * arb.pi()).sqrt()
+        assert abs(scaled - 1 + 1 / (x * x)) < 4 / x**4

@@ -177,24 +177,34 @@ def _tables(pair: SelectedPair) -> tuple[LatticePair, LatticePair]:
     near = [one for one in near if 0.0 < one < math.inf] or ends
     span = 2.0 ** math.floor(math.log2(max(near) / (2 * _FINE)))
     span = max(span, 2.0 ** math.ceil(math.log2(sum(ends) / _MOST)))
-    grids = [stretched(end, span, _FINE) for end in ends]
-    high, low = [], []
-    for one, grid in zip(pairs, grids, strict=True):
-        lower = _lower(one, grid * span, ends)
-        high.append(ProfileHalf(grid * span, np.zeros(grid.size), one.upper(grid * span)))
-        low.append(ProfileHalf(grid * span, lower * (1 - _ROUNDING), lower * (1 + _ROUNDING)))
+    known = [_half(one, end, span, max(ends)) for one, end in zip(pairs, ends, strict=True)]
+    high, low, grids = (list(one) for one in zip(*known, strict=True))
     return as_lattice_pair(convex_profile.above(*high), grids, span), as_lattice_pair(
         convex_profile.below(*low), grids, span
     )
 
 
-def _lower(pair: SelectedPair, loss: Reals, ends: list[float]) -> Reals:
+@lru_cache(maxsize=64)
+def _half(
+    pair: SelectedPair, end: float, span: float, reach: float
+) -> tuple[ProfileHalf, ProfileHalf, Reals]:
+    """Return the profile from above and below on multiples of a span, and which.
+
+    The swapped pair's tables have the same halves, in the other order.
+    """
+    places = stretched(end, span, _FINE)
+    loss, none = places * span, np.zeros(places.size)
+    lower = _lower(pair, loss, reach)
+    high = ProfileHalf(loss, none, pair.upper(loss))
+    return high, ProfileHalf(loss, lower * (1 - _ROUNDING), lower * (1 + _ROUNDING)), places
+
+
+def _lower(pair: SelectedPair, loss: Reals, reach: float) -> Reals:
     """Return a convex function of e^loss that is below the profile.
 
     It is the largest of those of orders of both directions.
     """
     forward, backward = (selection(one.base, one.runs) for one in (pair, pair.swapped()))
-    reach = max(ends)
     ahead = forward.lower(loss, forward.designs(reach))
     with np.errstate(over="ignore"):
         behind = np.exp(loss) * backward.lower(-loss, backward.designs(reach)) - np.expm1(loss)

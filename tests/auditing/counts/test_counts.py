@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from accountant.errors import ParameterError
-from auditing import PrefixCounts
+from auditing import EventCounts, PrefixCounts
 
 NUMBERS = st.lists(st.integers(-1, 6), min_size=1, max_size=3)
 
@@ -33,3 +33,14 @@ def test_hits_grow_by_no_more_than_the_events(inside: list[int], hits: list[int]
     else:
         with pytest.raises(ParameterError):
             PrefixCounts(tuple(inside), tuple(hits), 10, 10)
+
+
+@pytest.mark.parametrize(("hits", "other"), [(0, 0), (3, 4), (4, 0), (0, 5), (-1, 0), (0, -1)])
+def test_all_trials_may_hit(hits: int, other: int) -> None:
+    """Hits are from none to all of three and four trials."""
+    if 0 <= hits <= 3 and 0 <= other <= 4:
+        counts = EventCounts(hits=hits, trials=3, other_hits=other, other_trials=4)
+        assert counts.complement().complement() == counts
+    else:
+        with pytest.raises(ParameterError, match="hits"):
+            EventCounts(hits=hits, trials=3, other_hits=other, other_trials=4)

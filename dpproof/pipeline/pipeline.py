@@ -15,6 +15,7 @@ from accountant.sampling.scheme import SamplingScheme
 from accountant.sampling.without_replacement import WithoutReplacement
 from accountant.theorems.composition.compose import compose as compose_guarantees, self_compose
 from accountant.theorems.group.group import group
+from accountant.theorems.selection.select import select
 from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters, Rows
 from mechanisms import compose
 from mechanisms.mechanism import Mechanism
@@ -98,12 +99,19 @@ class Stage:
 
     def _guarantee(self, relation: Relation) -> Guarantee[Relation]:
         if self.protect == 1:
-            return self.build(relation).guarantee()
+            return self._named(relation) if self.stages else self.build(relation).guarantee()
         if self.sampling is not None or self.runs is not None:
             return group(self.build(relation).guarantee(), size=self.protect)
         alone = [group(one.build(relation).guarantee(), size=self.protect) for one in self.releases]
         inner = [stage.protecting(self.protect).guarantee(relation) for stage in self.stages]
         return self_compose(compose_guarantees(*alone, *inner), self.count)
+
+    def _named(self, relation: Relation) -> Guarantee[Relation]:
+        """Return the guarantee of ``build``, of inner stages that keep their names."""
+        parts = [stage.guarantee(relation) for stage in self.stages]
+        joint = parts[0] if len(parts) == 1 else compose_guarantees(*parts)
+        once = joint if self.count == 1 else self_compose(joint, self.count)
+        return once if self.runs is None else select(once, self.runs)
 
     def protecting(self, size: int) -> Stage:
         """Return the same stage with a guarantee about groups of so many records."""

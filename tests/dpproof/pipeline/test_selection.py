@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import proofs
 from accountant.relation import AddRemove
 from accountant.run_counts.binomial import BinomialRuns
 from accountant.run_counts.fixed import FixedRuns
@@ -132,3 +133,17 @@ def test_a_number_inside_is_found(command: Command, tmp_path: Path) -> None:
 
     assert outcome.status == 0
     assert 1.99 < outcome.json["epsilon"]["upper"] <= 2.0
+
+
+def test_stages_inside_keep_their_names() -> None:
+    """A certificate calls what is selected from by the names in the file; a single stage too."""
+    alone = PIPELINE + WRAPPED.partition('\n[[stage.stage]]\nname = "score"')[0]
+
+    for text, names in (
+        (PIPELINE + WRAPPED, ("run", "score", "tuning")),
+        (alone, ("run", "tuning")),
+    ):
+        pipeline = parse(tomllib.loads(text), "file")
+        verdict = proofs.check(pipeline.stages[0].guarantee(AddRemove()).certify(delta=1e-6))
+        assert isinstance(verdict, proofs.VerifiedUnder)
+        assert [label.split('"')[1] for label in verdict.labels] == list(names)

@@ -12,6 +12,13 @@ of what the suite notices. With pytest-cov installed,
 
 lists in ``.coverage`` the tests that run each line; ``--contexts .coverage`` asks those instead,
 the narrow ones first.
+
+Places that the source itself calls heuristic are not drawn: a module's constant with ``Heuristic``
+in its comment, or in a module whose docstring says "Heuristic: all constants", unless its comment
+speaks of soundness or error bounds; a function whose docstring has the sentence "Heuristic." or
+"Heuristic: used to"; a module that says "Heuristic: used only to". Other reasons after the word
+do not count, as such functions also build what they choose. ``--all`` draws these places too,
+``--count`` counts the changes. Messages, in ``raise`` and formatted strings, are never drawn.
 """
 
 from __future__ import annotations
@@ -41,6 +48,10 @@ MOST_TESTS = 3  # files
 MOST_CASES = 60  # tests of those that run the line
 LIKE_IT = 3  # tests of them that differ in their parameters only
 LONGEST = 60  # seconds of the processor for the tests of one mutant
+DECLARED = re.compile(r"\bHeuristic[.:]")
+ALL_CONSTANTS = re.compile(r"\bHeuristic: all constants")
+WHOLE = re.compile(r"\bHeuristic(\.$|: used (only )?to\b)", re.MULTILINE)
+BOUNDS = re.compile(r"soundness|error bound", re.IGNORECASE)  # said of what is never left out
 
 COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE,
@@ -122,13 +133,16 @@ def _with(node: ast.AST, **fields: object) -> ast.AST:
     return changed
 
 
-def mutants(text: str) -> list[tuple[int, int, int, str, str]]:
+def mutants(text: str, *, heuristics: bool = False) -> list[tuple[int, int, int, str, str]]:
     """Start, end and line of a piece of source, what it says and what it could say."""
     starts = [0]
     for row in text.splitlines(keepends=True):
         starts.append(starts[-1] + len(row.encode()))
-    found, source = [], text.encode()
-    for node in _code(ast.parse(text)):
+    tree, found, source = ast.parse(text), [], text.encode()
+    declared = set() if heuristics else _heuristic(tree, text)
+    for node in _code(tree):
+        if node in declared:
+            continue
         place = node.test if isinstance(node, ast.If | ast.IfExp | ast.While) else node
         begin = starts[place.lineno - 1] + place.col_offset
         end = starts[(place.end_lineno or place.lineno) - 1] + (place.end_col_offset or 0)
@@ -136,6 +150,32 @@ def mutants(text: str) -> list[tuple[int, int, int, str, str]]:
             new = f"({ast.unparse(changed)})"
             found.append((begin, end, node.lineno, source[begin:end].decode(), new))
     return found
+
+
+def _heuristic(tree: ast.Module, text: str) -> set[ast.AST]:
+    """Return every node of the places that the source itself calls heuristic."""
+    about, rows = ast.get_docstring(tree) or "", text.splitlines()
+    roots: list[ast.AST] = [tree] if WHOLE.search(about) else []
+    for one in tree.body:
+        if isinstance(one, ast.Assign | ast.AnnAssign):
+            said = _comment(rows, one)
+            if not BOUNDS.search(said) and (DECLARED.search(said) or ALL_CONSTANTS.search(about)):
+                roots.append(one)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            sentences, *_ = (ast.get_docstring(node) or "").partition("\nArgs:")
+            if WHOLE.search(sentences):
+                roots.append(node)
+    return {node for root in roots for node in ast.walk(root)}
+
+
+def _comment(rows: Sequence[str], node: ast.stmt) -> str:
+    """Return the comment directly above a statement, and the one beside its end."""
+    above = node.lineno - 1
+    while above and rows[above - 1].startswith("#"):
+        above -= 1
+    beside = rows[(node.end_lineno or node.lineno) - 1].partition("#")[2]
+    return " ".join([*rows[above : node.lineno - 1], beside])
 
 
 def _code(tree: ast.Module) -> Iterator[ast.expr | ast.stmt]:
@@ -259,6 +299,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--package", action="append", help="a folder; several may be given")
     parser.add_argument("--contexts", help="data of coverage: which tests run which lines")
+    parser.add_argument("--all", action="store_true", help="draw what is called heuristic too")
+    parser.add_argument("--count", action="store_true", help="count changes and end")
     arguments = parser.parse_args()
     contexts = Contexts(arguments.contexts)
     source = random.Random(arguments.seed)  # noqa: S311  # not secret
@@ -267,15 +309,22 @@ def main() -> None:
         shutil.copytree(ROOT, root, ignore=shutil.ignore_patterns(".git", ".mypy_cache", "*.pyc"))
         packages = arguments.package or PACKAGES
         files = [path for name in packages for path in sorted((root / name).rglob("*.py"))]
+        texts = {path: path.read_text(encoding="utf-8") for path in files}
         every = [
-            (path, mutant) for path in files for mutant in mutants(path.read_text(encoding="utf-8"))
+            (path, mutant)
+            for path, text in texts.items()
+            for mutant in mutants(text, heuristics=arguments.all)
         ]
+        if arguments.count:
+            total = sum(len(mutants(text, heuristics=True)) for text in texts.values())
+            _say(drawn_from=len(every), changes=total)
+            return
         for path, mutant in source.sample(every, arguments.mutants):
             _try(path, mutant, root, contexts)
 
 
 def _try(path: Path, mutant: tuple[int, int, int, str, str], root: Path, known: Contexts) -> None:
-    """Run the tests of one mutant; if they take too long, see how long they take without it."""
+    """Run the tests of one mutant; if they take too long or do not start, try them without it."""
     begin, end, line, old, new = mutant
     name, raw = str(path.relative_to(root)), path.read_bytes()
     tests: Sequence[Path | str] = known.tests(name, line) or tests_of(path, root)
@@ -284,7 +333,7 @@ def _try(path: Path, mutant: tuple[int, int, int, str, str], root: Path, known: 
         outcome, seconds = passes(root, tests, LONGEST)
     finally:
         path.write_bytes(raw)
-    if outcome == "too long" and passes(root, tests, LONGEST // 3)[0] == "passed":
+    if outcome not in {"passed", "failed"} and passes(root, tests, LONGEST // 3)[0] == "passed":
         outcome = "failed"
     outcome = {"passed": "survived", "failed": "killed"}.get(outcome, outcome)
     _say(

@@ -46,7 +46,7 @@ PACKAGES = ("accountant", "proofs", "auditing")
 FOLDERS = (*PACKAGES, "mechanisms", "dpproof")  # whose modules may import a mutated one
 MOST_TESTS = 3  # files
 MOST_CASES = 60  # tests of those that run the line
-LIKE_IT = 3  # tests of them that differ in their parameters only
+LIKE_IT = 3  # tests of them that differ in their parameters only, before all others
 LONGEST = 60  # seconds of the processor for the tests of one mutant
 DECLARED = re.compile(r"\bHeuristic[.:]")
 ALL_CONSTANTS = re.compile(r"\bHeuristic: all constants")
@@ -265,15 +265,15 @@ class Contexts:
             one for one, bits in rows if bits[line // 8 :][:1] and bits[line // 8] >> line % 8 & 1
         ]
         chosen: list[str] = []
+        others: list[str] = []
         alike: Counter[str] = Counter()
         for one in sorted(
             found or [one for one, _ in rows], key=lambda test: (self._width[test], test)
         ):
             name = one.removesuffix("|run")
             alike[name.partition("[")[0]] += 1
-            if alike[name.partition("[")[0]] <= LIKE_IT:
-                chosen.append(name)
-        return chosen[:MOST_CASES]
+            (chosen if alike[name.partition("[")[0]] <= LIKE_IT else others).append(name)
+        return [*chosen, *others][:MOST_CASES]
 
 
 def passes(root: Path, tests: Sequence[Path | str], limit: int) -> tuple[str, float]:

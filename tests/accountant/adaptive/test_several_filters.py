@@ -10,6 +10,7 @@ from scipy.stats import norm
 
 from accountant import GDP, ZCDP, AddRemove, ParameterError
 from accountant.adaptive.several_filters import SHARES, limits, several_filters
+from proofs import VerifiedUnder, check
 
 EPSILON, DELTA = Fraction(3), Fraction(1, 10**6)
 
@@ -72,3 +73,15 @@ def test_the_guarantee_is_the_budget() -> None:
     assert (found.stated_epsilon, found.stated_delta) == (EPSILON, DELTA)
     assert found.derivation.rule == "filter/several"
     assert len(found.derivation.all_assumptions()) == 1
+
+
+def test_a_certificate_proves_the_budget_of_every_way() -> None:
+    """Each filter is listed with its own parameters, and the checker accepts all together."""
+    delta = Fraction(1, 2**20)
+    small = (Fraction(1, 100),)
+    budgets = {"basic": (EPSILON, delta / 2), "zcdp": small, "gdp": small}
+    found = several_filters(epsilon=EPSILON, delta=delta, relation=AddRemove(), budgets=budgets)
+
+    certificate = found.certify(delta=delta)
+    assert isinstance(check(certificate), VerifiedUnder)
+    assert certificate.claim["epsilon"] == "3"

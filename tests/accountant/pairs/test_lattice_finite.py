@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
+import pytest
 
+from accountant.arithmetic.atoms import Atoms
+from accountant.arithmetic.enclosure import UNIT_ROUNDOFF
 from accountant.pairs.above_threshold import above_threshold_pair
 from accountant.pairs.lattice_finite import LatticePair
 from accountant.pairs.pair import Pair
@@ -64,6 +67,16 @@ class TestLadder(PairContract):
             width = np.where(known, fast.radius[index] + slow.radius + away, np.inf)
             assert (np.abs(ratio - 1) <= np.expm1(np.minimum(width, 700.0)))[known].all()
             assert known[0]
+
+
+@pytest.mark.parametrize("half", [1, 8, 1024])
+def test_the_radius_covers_the_transform_where_losses_are_small(half: int) -> None:
+    """No other rounding hides that of a transform of masses near 1/2: 8 u log2 of its length."""
+    masses, step = np.array([0.5, 0.5]), 2.0**-40
+    table = Atoms(np.log(masses), np.array([-step, step]), 0.0, 0.0)
+    pair = LatticePair(table, np.array([-1.0, 1.0]), step)
+    fast = pair.cgf_on_period(0.7, half, step)
+    assert (fast.radius >= 8 * UNIT_ROUNDOFF * np.log2(2 * half)).all()
 
 
 def test_an_offset_turns_the_transform() -> None:

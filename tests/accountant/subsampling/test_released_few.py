@@ -193,3 +193,13 @@ def test_three_rare_samples() -> None:
     assert pair.delta(found.upper).lower <= 1e-9
     even = pair.on(Grid(256, 128))
     assert even.profile(np.array([found.lower]))[0] <= pair.delta(found.lower).upper
+
+
+def test_the_parameters_of_the_parts_add_up() -> None:
+    """The bound of rho is the sum of the parts', and mu the root of the sum of their squares."""
+    parts = tuple(GaussianPair(mu_squared=Fraction(square)) for square in (9, 16))
+    pair = ReleasedFew(pairs=parts)
+    assert pair.gdp_bound == pytest.approx(5, rel=1e-13)
+    assert pair.zcdp_bound == pytest.approx(12.5, rel=1e-13)
+    assert pair.gdp_bound >= 5
+    assert pair.zcdp_bound >= 12.5

@@ -96,7 +96,12 @@ def _million(mechanism: Mechanism[Any], data: object) -> float:
     """Return the seconds that a million numbers take, at the rate of fewer if these are enough."""
     size, each = 1000, flatten(mechanism.release_many(data, 1)).size
     while True:
-        took = _took(lambda: mechanism.release_many(data, size))  # noqa: B023  # called here
+
+        def run(size: int = size) -> object:
+            return mechanism.release_many(data, size)
+
+        # The better of two, as the first exact comparison imports what it needs.
+        took = min(_took(run), _took(run))
         if took >= _ENOUGH or size >= samplers.DRAWS:
             return took * samplers.DRAWS / (size * each)
         size *= 10

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Required, Unpack, final, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from accountant import arguments as check
 from accountant.arguments import Number
@@ -124,29 +125,32 @@ class ClassMeans(Mechanism[R]):
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Release ``count`` times on each dataset: records of shape (len(datasets), count)."""
-        return self.released([self._read(data) for data in datasets], count, rng)
+        totals = [self._totals(self._read(data)) for data in datasets]
+        sums = repeated_values(np.stack([total for total, _ in totals]), count)
+        counts = repeated_values(np.stack([number for _, number in totals]), count)
+        means, noisy = self._released(sums, counts, rng)
+        fields = [("means", np.float64, means.shape[2:]), ("counts", np.float64, noisy.shape[2:])]
+        outputs = np.recarray(means.shape[:2], dtype=fields)
+        outputs["means"], outputs["counts"] = means, noisy
+        return np.asarray(outputs)
 
-    def released(self, datasets: Sequence[GridRecords], count: int, rng: Rng) -> Outputs:
-        """Release ``count`` times on each dataset, whose records are on the grid already.
+    def released(
+        self, vectors: Vectors, classes: NDArray[np.int64], rng: Rng
+    ) -> tuple[Vectors, Vectors]:
+        """Release means and counts once for each way in which the rows are put into classes.
 
         Args:
-            datasets: of records in units of the norm bound, of classes below ``classes``.
-            count: of each.
+            vectors: as of ``GridRecords``, rows in units of the norm bound.
+            classes: class numbers below ``classes``, shape (releases, rows).
             rng: source of words.
         """
-        totals = [self._totals(records) for records in datasets]
-        sums = np.stack([total for total, _ in totals]) * 2.0**-RECORD_BITS
-        counts = np.stack([number for _, number in totals])
-        noisy = _noisy(repeated_values(sums, count), self.sigma / self._unit, rng)
-        numbers = _noisy(repeated_values(counts, count), self.count_sigma, rng)
-        fields = [
-            ("means", np.float64, sums.shape[1:]),
-            ("counts", np.float64, counts.shape[1:]),
-        ]
-        outputs = np.recarray(noisy.shape[:2], dtype=fields)
-        outputs["means"] = noisy * float(self._unit) / np.maximum(numbers, 1.0)[..., np.newaxis]
-        outputs["counts"] = numbers
-        return np.asarray(outputs)
+        return self._released(*self._members(vectors, classes), rng)
+
+    def _released(self, sums: Vectors, counts: Vectors, rng: Rng) -> tuple[Vectors, Vectors]:
+        """Return noisy means and counts from exact sums and counts, each with fresh noise."""
+        noisy = _noisy(sums * 2.0**-RECORD_BITS, self.sigma / self._unit, rng)
+        numbers = _noisy(counts, self.count_sigma, rng)
+        return noisy * float(self._unit) / np.maximum(numbers, 1.0)[..., np.newaxis], numbers
 
     def totals(self, data: object) -> tuple[Vectors, Vectors]:
         """The exact sums on the grid, in units of norm 2^-24, and the exact counts.
@@ -168,8 +172,13 @@ class ClassMeans(Mechanism[R]):
 
     def _totals(self, records: GridRecords) -> tuple[Vectors, Vectors]:
         """Return the exact sums and counts of every class."""
-        member = (records.classes == np.arange(self.classes)[:, np.newaxis]).astype(np.float64)
-        return member @ records.vectors, member.sum(axis=1)
+        return self._members(records.vectors, records.classes)
+
+    def _members(self, vectors: Vectors, classes: NDArray[np.int64]) -> tuple[Vectors, Vectors]:
+        """Return the exact sums and counts of every class, for each of the leading axes."""
+        numbers = np.arange(self.classes)[:, np.newaxis]
+        member = (classes[..., np.newaxis, :] == numbers).astype(np.float64)
+        return member @ vectors, member.sum(axis=-1)
 
     @property
     def _unit(self) -> Fraction:

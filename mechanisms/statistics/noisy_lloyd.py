@@ -31,6 +31,7 @@ from mechanisms.statistics.rows import rows_on_grid
 # again, so far from the largest one in each coordinate, in units of the norm bound.
 _FEW: Final = 3.0
 _ASIDE: Final = 0.05
+_AT_ONCE: Final = 1 << 20  # Numbers in memory for the runs that are made together.
 
 
 class _Arguments(TypedDict, total=False):
@@ -126,25 +127,28 @@ class NoisyLloyd(Mechanism[R]):
         shape = (len(self.centres), features)
         fields = [("centres", np.float64, shape), ("counts", np.float64, shape[:1])]
         outputs = np.recarray((len(read), count), dtype=fields)
-        for i, j in np.ndindex(outputs.shape):
-            outputs["centres"][i, j], outputs["counts"][i, j] = self._run(read[i], rng)
+        for place, rows in enumerate(read):
+            size = max(1, _AT_ONCE // (len(self.centres) * max(features, len(rows))))
+            for start in range(0, count, size):
+                some = outputs[place, start : start + size]
+                some["centres"], some["counts"] = self._runs(rows, len(some), rng)
         return np.asarray(outputs)
 
-    def _run(self, rows: GridRecords, rng: Rng) -> tuple[Vectors, Vectors]:
-        """Make all steps; return the last centres and counts."""
-        step, unit = self._step(), float(self.norm)
-        centres = clipped_rows(np.array(self.centres), unit, STATE_BITS)
-        counts, public = np.zeros(len(centres)), np.random.default_rng(0)
+    def _runs(self, rows: GridRecords, runs: int, rng: Rng) -> tuple[Vectors, Vectors]:
+        """Make all steps of some runs, each with its own noise; return last centres and counts."""
+        step, unit, number = self._step(), float(self.norm), len(self.centres)
+        first = clipped_rows(np.array(self.centres), unit, STATE_BITS)
+        centres, counts = np.tile(first, (runs, 1, 1)), np.zeros((runs, number))
+        public = np.random.default_rng(0)
         for _ in range(self.steps):
-            clusters = nearest(rows.vectors, centres)
-            labelled = GridRecords(rows.vectors, clusters, rows.positions, rows.total)
-            found = step.released([labelled], 1, rng)[0, 0]
-            counts = found["counts"][: len(centres)]
+            means, counts = step.released(rows.vectors, nearest(rows.vectors, centres), rng)
+            means, counts = means[:, :number] / unit, counts[:, :number]
             many = counts >= _FEW * float(self.count_sigma)
-            means = found["means"][: len(centres)] / unit
-            beside = means[counts.argmax()] + _ASIDE * public.normal(size=means.shape)
-            moved = np.where(many[:, np.newaxis], means, beside)
-            centres = clipped_rows(moved, 1.0, STATE_BITS)
+            largest = means[np.arange(runs), counts.argmax(axis=1)][:, np.newaxis]
+            beside = largest + _ASIDE * public.normal(size=first.shape)
+            moved = np.where(many[..., np.newaxis], means, beside)
+            flat = clipped_rows(moved.reshape(-1, first.shape[1]), 1.0, STATE_BITS)
+            centres = flat.reshape(centres.shape)
         return centres * 2.0**-STATE_BITS * unit, counts
 
     def _step(self) -> ClassMeans[R]:
@@ -160,11 +164,14 @@ class NoisyLloyd(Mechanism[R]):
 
 
 def nearest(vectors: Vectors, centres: Vectors) -> NDArray[np.int64]:
-    """The nearest centre of every row, the first among equally near ones.
+    """The nearest centre of every row, the first among equally near ones, for each set of centres.
 
     Args:
         vectors: integers as float64, row norms at most 2^24: rows in units of 2^-24.
-        centres: integers as float64, row norms at most 2^28: centres in units of 2^-28.
+        centres: integers as float64, shape (..., k, features), row norms at most 2^28: centres in
+            units of 2^-28.
+    Returns:
+        shape (..., rows).
     Proof: |x - c|^2 / 2 = |x|^2 / 2 - (<x, c> - |c|^2 / 2). In units of 2^-52 the product is an
         integer of size at most 2^52; |c|^2 / 2, rounded to one of at most 2^51, is the same number
         for all rows. So the difference is exact, and depends on the row and the centres alone.
@@ -173,10 +180,10 @@ def nearest(vectors: Vectors, centres: Vectors) -> NDArray[np.int64]:
         >>> nearest(np.array([[2.0**24, 0.0]]), np.array([[0.0, 2.0**28], [2.0**27, 0.0]]))
         array([1])
     """
-    squares = np.square(centres.astype(np.int64)).sum(axis=1)
+    squares = np.square(centres.astype(np.int64)).sum(axis=-1)
     halved = np.floor(squares * 2.0 ** (PRODUCT_BITS - 2 * STATE_BITS - 1))
-    scores = vectors @ centres.T - halved
-    return np.asarray(scores.argmax(axis=1), dtype=np.int64)
+    scores = vectors @ centres.swapaxes(-1, -2) - halved[..., np.newaxis, :]
+    return np.asarray(scores.argmax(axis=-1), dtype=np.int64)
 
 
 def _start(centres: object) -> tuple[tuple[float, ...], ...]:

@@ -87,6 +87,6 @@ def test_weakened_copies_are_caught() -> None:
 
     assert_caught(ClassMeans(classes=3, sigma=0.5), claim, (row, row[:0]))
     assert_caught(precise, MeanHalfspace(sigma=2).guarantee(), (row, row[:0]))
-    assert_caught(
-        ClassMeans(classes=3, sigma=1), ClassMeans(classes=3, sigma=1).guarantee(), (row, moved)
-    )
+    plain = ClassMeans(classes=3, sigma=1)
+    # mu is 2 where the square root of 2 is claimed: 4,000 samples missed it in 4 of 82 runs.
+    assert_caught(plain, plain.guarantee(), (row, moved), samples=12_000)

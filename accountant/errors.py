@@ -62,6 +62,11 @@ class ParameterError(PrivacyError, ValueError):
 
 def _shown(value: object) -> str:
     """A value as its source has it, an exact rational as a person writes it."""
+    if type(value) is tuple or type(value) is list:
+        shown = ", ".join(map(_shown, value))
+        if isinstance(value, list):
+            return f"[{shown}]"
+        return f"({shown},)" if len(value) == 1 else f"({shown})"
     if not isinstance(value, Fraction):
         return repr(value)
     bits = value.numerator.bit_length() - value.denominator.bit_length()

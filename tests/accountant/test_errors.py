@@ -63,3 +63,10 @@ def test_parameter_error_survives_pickling() -> None:
 def test_parameter_error_is_short(value: object, shown: str) -> None:
     """An exact value of thousands of digits does not fill the line."""
     assert str(errors.ParameterError("scale", value, "> 0")) == f"scale must be > 0, got {shown}"
+
+
+def test_rationals_inside_lists_are_shown_as_typed() -> None:
+    """Rows of a matrix show 75 and 1/3, and other things as their source has them."""
+    rows = [(Fraction(75),), [Fraction(1, 3), "a", ()]]
+
+    assert str(errors.ParameterError("x", rows, "square")).endswith("got [(75,), [1/3, 'a', ()]]")

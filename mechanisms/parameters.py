@@ -42,7 +42,7 @@ def require_sensitivity(sensitivity: object, *kinds: type[S]) -> S:
         if isinstance(sensitivity, kind):
             return sensitivity
     names = " or ".join(kind.__name__ for kind in kinds)
-    hint = "a bare number does not say its norm"
+    hint = f"a number alone does not say its norm: {kinds[0].__name__}(1) does"
     if isinstance(sensitivity, L1) and L2 in kinds:
         hint = "L1(...).as_l2() converts it"
     elif isinstance(sensitivity, Sensitivity):

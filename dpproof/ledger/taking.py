@@ -142,8 +142,8 @@ def spent_at(execute: Execute, number: int) -> dict[str, Any]:
 def _other_spend(asked: Wanted, entry: Mapping[str, Any]) -> str:
     """Return why a key does not stand for what is asked, in one line."""
     told = (
-        f"the key {asked.key!r} stands for another spend, of {entry['guarantee']} on "
-        f"{entry['time'][:10]}; every release needs a key of its own"
+        f"the key {asked.key!r} stands for another spend, which was made on {entry['time'][:10]} "
+        f"and is {entry['guarantee']}; every release needs a key of its own"
     )
     if entry["guarantee"] == asked.guarantee.describe():
         told += (

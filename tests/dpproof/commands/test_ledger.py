@@ -89,7 +89,7 @@ def test_a_key_of_another_spend_says_which(tmp_path: Path, command: Command) -> 
 
     other = command.run("ledger", "spend", place, command.file(PIPELINE + BIG), "--key", "a")
     assert other.status == 2
-    assert "stands for another spend, of " in other.err
+    assert "stands for another spend, which was made on " in other.err
     file = command.file(PIPELINE + LAPLACE)
     alike = command.run("ledger", "spend", place, file, "--key", "a", "--dataset", "x")
     assert alike.status == 2

@@ -26,7 +26,8 @@ CHUNK = 1 << 12  # Nodes evaluated at once, as they share work. Heuristic.
 _LOG_TOLERANCE = -28.0
 # Range of tilts tried, the largest where losses are of size 1 or more. Heuristic.
 _SMALLEST, _LARGEST = 1e-9, 1e9
-_ALL = np.geomspace(_SMALLEST, 1e18, 300)  # Tilts for a Gaussian guess. Heuristic.
+_FURTHEST = 1e18  # Largest tilt tried where losses are tiny. Heuristic.
+_ALL = np.geomspace(_SMALLEST, _LARGEST, 200)  # Tilts for a Gaussian guess. Heuristic.
 _START = np.exp(0.2 * np.arange(-8.0, 6.0))  # Tilts around a guess, relative to it. Heuristic.
 _CLOSE = 1.25  # Ratio of two neighbouring c around a crossing at which the search ends. Heuristic.
 _MOST_STEPS = 8  # Most extensions of a ridge. Heuristic.
@@ -256,7 +257,7 @@ def around(
 
 def _largest(ridge: Ridge) -> float:
     """Return how far up tilts are tried: the further the smaller the losses there are."""
-    return _LARGEST / min(max(abs(float(ridge.slope[-1])), _LARGEST / float(_ALL[-1])), 1.0)
+    return min(_LARGEST / min(max(abs(float(ridge.slope[-1])), 1e-300), 1.0), _FURTHEST)
 
 
 def _start(product: Product, guess: float) -> Ridge:

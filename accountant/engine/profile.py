@@ -175,7 +175,7 @@ def _deltas(product: Product, epsilon: Reals) -> tuple[Reals, Reals]:
     exact = exponential_sum(product)
     if exact is not None and stop:
         logs = exact.log_profile(epsilon[:stop])
-        if (logs[1] - logs[0]).max() < _CLOSE * 100:
+        if (logs[1] <= logs[0] + _CLOSE * 100).all():  # both are -inf beyond the largest loss
             low[:stop] = np.maximum(mass.lower + np.exp(logs[0]) * (1 - 1e-14), 0.0)
             high[:stop] = total_delta_up(mass, logs[1])
             return low, high
@@ -213,17 +213,17 @@ def _log_profile(product: Product, point: Reals) -> tuple[Reals, Reals]:
     exact = exponential_sum(product)
     if exact is not None:
         low, high = exact.log_profile(point)
-        if high[0] - low[0] < _CLOSE:
+        if high[0] <= low[0] + _CLOSE:
             return low, high
     largest = largest_losses(product)
     if largest is not None:
         low, high = largest.log_profile(point)
-        if high[0] - low[0] < _CLOSE:
+        if high[0] <= low[0] + _CLOSE:
             return low, high
     saddle = find_saddle(product, lambda one: one.epsilon - float(point[0]))
     low, high = _reachable(product, saddle).log_profile(point)
     for _ in range(_AGAIN):
-        if high[0] - low[0] <= _LOOSE or high[0] < _HOPELESS:
+        if high[0] <= low[0] + _LOOSE or high[0] < _HOPELESS:
             break
         better = _aimed(product, saddle, float(point[0]), float(high[0]))
         if better is None:

@@ -191,3 +191,12 @@ def test_largest_loss_next_to_zero() -> None:
     )
     found = answers.epsilon(known.product, 1e-100)
     assert known.hockey_stick(found.upper).lower() <= ball(1e-100)
+
+
+def test_between_the_largest_loss_and_its_bound() -> None:
+    """There delta is 0, which the masses of the largest losses show without a warning."""
+    many = 10**12
+    p = (Fraction(many, 2 * many + 3), Fraction(many + 3, 2 * many + 3))
+    q = (Fraction(many, 2 * many + 4), Fraction(many + 4, 2 * many + 4))
+    product = Product.of(FinitePair(p=p, q=q)).times(2)
+    assert answers.delta(product, 0.999 * profile.max_loss(product)).upper <= 5e-324

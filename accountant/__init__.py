@@ -37,11 +37,14 @@ if TYPE_CHECKING:
         NoBracket as NoBracket,
         NotCertified as NotCertified,
         NotImplied as NotImplied,
+        NotShared as NotShared,
         ParameterError as ParameterError,
         PrivacyError as PrivacyError,
         RelationMismatch as RelationMismatch,
     )
+    from accountant.form import DataError as DataError
     from accountant.guarantees.approx_dp import ApproxDP as ApproxDP
+    from accountant.guarantees.attained import Attained as Attained
     from accountant.guarantees.bounded_range import BoundedRange as BoundedRange
     from accountant.guarantees.derivation import Derivation as Derivation
     from accountant.guarantees.dominating_pair import DominatingPair as DominatingPair

@@ -7,15 +7,20 @@ slowly; then a table of the pair's profile gives a second bracket, and both hold
 from __future__ import annotations
 
 import contextlib
+import math
+from collections import Counter
 from collections.abc import Callable
 
 from accountant.bound import Bound
-from accountant.engine import profile, smallest_mu as gaussian_dp, trade_off
+from accountant.engine import profile, renyi as divergence, smallest_mu as gaussian_dp, trade_off
 from accountant.engine.profile import deltas
 from accountant.engine.quick_bounds import certainly_below, epsilon_is_zero
-from accountant.engine.renyi import renyi, smallest_rho
 from accountant.errors import NotCertified
+from accountant.pairs.finite import FinitePair
 from accountant.pairs.product import Factor, Product
+from accountant.ranges import renyi as of_range
+from accountant.ranges.composed import ComposedRangePair
+from accountant.ranges.pair import composed_alone, ranges_apart
 from accountant.selection.selected_pair import SelectedPair
 from accountant.selection.thresholded_pair import ThresholdedPair
 from accountant.subsampling.mixture import MixturePair
@@ -29,6 +34,7 @@ __all__ = [
     "larger_epsilon",
     "larger_mu",
     "larger_power",
+    "of_orders",
     "renyi",
     "smallest_mu",
     "smallest_rho",
@@ -36,7 +42,10 @@ __all__ = [
 ]
 
 _WIDE = 1e-6
-Alone = SelectedPair | ThresholdedPair | SubsampledPair | MixturePair | ReleasedFew
+_ORDERS = (1.0 + 1e-6, 2.0, 16.0)  # At which rho is bounded from below. Heuristic.
+Alone = (
+    ComposedRangePair | SelectedPair | ThresholdedPair | SubsampledPair | MixturePair | ReleasedFew
+)
 
 
 def delta(product: Product, epsilon: float) -> Bound:
@@ -60,7 +69,40 @@ def epsilon(product: Product, delta: float | Bound) -> Bound:
     if alone is not None:
         with contextlib.suppress(NotCertified):
             return alone.epsilon(delta)
-    return _narrow(product, lambda one: profile.epsilon(one, delta))
+    found = _narrow(product, lambda one: profile.epsilon(one, delta))
+    if profile.has_infinite_loss(product):
+        return found
+    top = max(profile.max_loss(product), 0.0)  # pairs above may have larger losses
+    return Bound(min(found.lower, top), min(found.upper, top))
+
+
+def renyi(product: Product, order: float) -> Bound:
+    """Bracket the Rényi divergence of a real order > 1 of one direction."""
+    lengths, rest = ranges_apart(product)
+    found = [(1, divergence.renyi(rest, order))] if rest.factors or not lengths else []
+    return _summed(found + [(n, of_range.divergence(one, order)) for one, n in lengths])
+
+
+def smallest_rho(product: Product) -> Bound:
+    """Bracket the smallest rho such that every order a > 1 has divergence at most rho a."""
+    lengths, rest = ranges_apart(product)
+    found = [(1, divergence.smallest_rho(rest))] if rest.factors or not lengths else []
+    total = _summed(found + [(n, of_range.smallest_rho(one)) for one, n in lengths])
+    if len(found) + len(lengths) == 1:
+        return total
+    least = max(renyi(product, order).lower / order for order in _ORDERS) * (1 - 1e-15)
+    return Bound(min(least, total.upper), total.upper)
+
+
+def _summed(parts: list[tuple[int, Bound]]) -> Bound:
+    """Return the sum of brackets above 0, each so many times."""
+    if len(parts) == 1 and parts[0][0] == 1:
+        return parts[0][1]
+    slack = 1e-15 * (2 + len(parts))
+    return Bound(
+        sum(count * one.lower for count, one in parts) * (1 - slack),
+        sum(count * one.upper for count, one in parts) * (1 + slack),
+    )
 
 
 def _narrow(product: Product, question: Callable[[Product], Bound]) -> Bound:
@@ -103,14 +145,54 @@ def larger_epsilon(forward: Product, backward: Product, delta: float | Bound) ->
     return first.maximum(epsilon(backward, delta))
 
 
+def is_unbounded(product: Product) -> bool:
+    """Whether no largest loss is known, so that epsilon at delta = 0 has no upper end."""
+    return _alone(product) is None and math.isinf(profile.max_loss(product.above()))
+
+
 def true_positive_rate(product: Product, false_positive_rate: float) -> Bound:
     """Largest P(S) over tests S with Q(S) = the rate."""
     return trade_off.true_positive_rate(_paired(product), false_positive_rate)
 
 
 def larger_power(forward: Product, backward: Product, rate: float) -> Bound:
-    """The larger power of two directions."""
+    """The larger power of two directions, by both pairs where they are not each other's swap."""
+    if not _swapped(forward, backward):
+        return of_orders(forward, backward, lambda product: true_positive_rate(product, rate))
     return trade_off.larger_power(_paired(forward), _paired(backward), rate)
+
+
+def of_orders(forward: Product, backward: Product, question: Callable[[Product], Bound]) -> Bound:
+    """The larger answer of two orders of neighbours, each the smaller of what two pairs allow.
+
+    A pair that dominates (M(D), M(D')) at every real epsilon dominates the other order swapped, so
+    that each order is at or below both its own pair and the other one's swap.
+    """
+    orders = ((forward, backward.swapped()), (backward, forward.swapped()))
+    found = {product: question(product) for order in orders for product in order}
+    least = [
+        Bound(min(found[x].lower, found[y].lower), min(found[x].upper, found[y].upper))
+        for x, y in orders
+    ]
+    return least[0].maximum(least[1])
+
+
+def _swapped(forward: Product, backward: Product) -> bool:
+    """Whether one direction is the other one's swap, in whatever order finite pairs are listed."""
+    other = forward.swapped()
+    return backward == other or _laws(backward) == _laws(other)
+
+
+def _laws(product: Product) -> Counter[object]:
+    """The pairs with their counts, finite ones as what they are regardless of order."""
+    each: Counter[object] = Counter()
+    for factor in product.factors:
+        pair = factor.pair
+        if isinstance(pair, FinitePair):
+            each[frozenset(Counter(zip(pair.p, pair.q, strict=True)).items())] += factor.count
+        else:
+            each[pair] += factor.count
+    return each
 
 
 def smallest_mu(product: Product, smallest_delta: float = 0.0) -> Bound:
@@ -133,6 +215,9 @@ def _paired(product: Product) -> Product:
 
 def _alone(product: Product) -> Alone | None:
     """One selection, sample or mixture, or a few samples, which answer without sums over K."""
+    composed = composed_alone(product)
+    if composed is not None:
+        return composed
     pair = profile.closed_form(product)
     if isinstance(pair, SelectedPair | ThresholdedPair | SubsampledPair | MixturePair):
         return pair

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
-from typing import NoReturn, final
+from typing import Final, NoReturn, final
 
 from accountant.errors import NotCertified
+
+_DIGITS: Final = re.compile(r"(\.\d+|)([a-zA-Z]?)$")  # Of a format: its precision and its type.
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """The true value lies in ``[lower, upper]``.
+    """A number of the dominating pair lies in ``[lower, upper]``.
 
     Both ends are binary64 and include every truncation, aliasing, quadrature and rounding
-    error. ``upper`` is the number to state as a guarantee; ``lower`` says how far it could
-    still come down. A ``Bound`` refuses to be a plain float: choose an end. It compares with
-    numbers and other brackets where they decide, and refuses where they overlap; a format shows
-    the upper end, rounded up.
+    error. ``upper`` is the number to state as a guarantee: it holds for every mechanism that the
+    derivation describes. ``lower`` says how far it could still come down by computing the pair
+    more precisely. If ``attained``, some mechanism of the description has the number itself, and
+    ``lower`` says how far it could come down at all. (Of a trade-off the ends change places.)
+    A ``Bound`` refuses to be a plain float: choose an end. It compares with numbers and other
+    brackets where they decide, and refuses where they overlap; a format shows the upper end,
+    rounded up.
 
     Example:
         >>> Bound(1.0, 1.5).width
@@ -32,6 +38,7 @@ class Bound:
 
     lower: float
     upper: float
+    attained: bool = field(default=True, compare=False)
 
     def __post_init__(self) -> None:
         """Refuse an empty or undefined bracket: a failure never looks like privacy."""
@@ -40,6 +47,16 @@ class Bound:
                 f"a bracket needs lower <= upper, got [{self.lower!r}, {self.upper!r}]; "
                 "this is a numerical failure inside dpproof, please report it with its inputs"
             )
+
+    def __repr__(self) -> str:
+        """Return both ends, and of what they are if the mechanism may be better than its pair."""
+        whose = "" if self.attained else f",{self.whose}"
+        return f"Bound(lower={self.lower!r}, upper={self.upper!r}{whose})"
+
+    @property
+    def whose(self) -> str:
+        """What to say of the number: that it is the dominating pair's, unless it is attained."""
+        return "" if self.attained else " of the dominating pair"
 
     @property
     def width(self) -> float:
@@ -99,12 +116,14 @@ class Bound:
             return text
         if not shown.is_finite() or shown >= Decimal(self.upper):
             return text
-        step = Decimal((0, (1,), int(shown.as_tuple().exponent)))
+        digits = Decimal(format(self.upper, "#" + "".join(_DIGITS.findall(specification)[0])))
+        step = Decimal((0, (1,), int(digits.as_tuple().exponent)))
         return format(shown + step, specification)
 
     def _repr_html_(self) -> str:
         """Show a notebook the guarantee, rounded up, and the bracket below it."""
-        return f"<b>{self:.6g}</b> <small>(in [{self.lower!r}, {self.upper!r}])</small>"
+        ends = f"[{self.lower!r}, {self.upper!r}]{self.whose}"
+        return f"<b>{self:.6g}</b> <small>(in {ends})</small>"
 
     def __float__(self) -> NoReturn:
         """Refuse: an upper bound, a lower bound and an estimate are different things."""
@@ -122,15 +141,18 @@ class Bound:
 
     def maximum(self, other: Bound) -> Bound:
         """Bracket of the larger of two numbers, each known by its bracket."""
-        return Bound(max(self.lower, other.lower), max(self.upper, other.upper))
+        attained = self.attained and other.attained
+        return Bound(max(self.lower, other.lower), max(self.upper, other.upper), attained)
 
     def meet(self, other: Bound) -> Bound:
         """What two brackets of the same number leave possible."""
-        return Bound(max(self.lower, other.lower), min(self.upper, other.upper))
+        attained = self.attained and other.attained
+        return Bound(max(self.lower, other.lower), min(self.upper, other.upper), attained)
 
     def widened(self, relative: float) -> Bound:
         """Push both ends outwards by a relative margin."""
         return Bound(
             self.lower - relative * abs(self.lower) if math.isfinite(self.lower) else self.lower,
             self.upper + relative * abs(self.upper) if math.isfinite(self.upper) else self.upper,
+            self.attained,
         )

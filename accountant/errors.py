@@ -2,9 +2,11 @@
 
     PrivacyError
     ├─ ParameterError (ValueError)    a value outside its domain, caught where it enters
+    │  └─ DataError                   data that does not fit, told by its form (accountant.form)
     ├─ RelationMismatch (TypeError)   two parts speak of different neighbouring relations
     ├─ NotImplied                     no theorem leads from what is known to what was asked
     ├─ NotCertified                   the rigorous bracket could not be computed
+    ├─ NotShared (TypeError)          what is spent in one place is copied, pickled or forked
     ├─ BudgetExceeded                 a filter has less left than a guarantee costs
     └─ CalibrationError               no parameter value meets the target
        └─ NoBracket                   the search interval does not straddle the target
@@ -36,6 +38,7 @@ CONVERT: Final = "convert it to another notion first: PureDP, ZCDP, GDP or a Dom
 LARGER: Final = "ask for a larger margin, error or epsilon"
 """What to do where no plan within limits reaches its goal."""
 
+_MOST = 12  # items of a list that are shown
 _LONGEST = 24  # characters of a rational that is shown as it is
 _FLOAT_BITS = 1000
 
@@ -61,7 +64,15 @@ class ParameterError(PrivacyError, ValueError):
 
 
 def _shown(value: object) -> str:
-    """A value as its source has it, an exact rational as a person writes it."""
+    """A value as its source has it, an exact rational as a person writes it.
+
+    What is long is told by its type and size: it may be data in the place of a parameter.
+    """
+    shape = getattr(value, "shape", None)
+    if isinstance(shape, tuple) and shape:
+        return f"a {type(value).__name__} of shape {shape}"
+    if isinstance(value, list | tuple | dict | set) and len(value) > _MOST:
+        return f"a {type(value).__name__} of length {len(value)}"
     if type(value) is tuple or type(value) is list:
         shown = ", ".join(map(_shown, value))
         if isinstance(value, list):
@@ -86,6 +97,10 @@ class NotImplied(PrivacyError):
 
 class NotCertified(PrivacyError):
     """A rigorous bracket could not be computed for this question."""
+
+
+class NotShared(PrivacyError, TypeError):
+    """A filter or an odometer is spent in one process, and has no copies."""
 
 
 class BudgetExceeded(PrivacyError):

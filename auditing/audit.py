@@ -26,11 +26,12 @@ from auditing.planning.plan import CurvePlan, EpsilonPlan, plan_curve, plan_epsi
 from auditing.planning.power import detectable_epsilon, detectable_mu, largest_difference
 from auditing.planning.rare_event import sharpened, sharpened_curve
 from auditing.report import Finding, Outcome, Overview, Report
+from auditing.symptoms import REPLAYED, symptoms
 from auditing.trials.drawing import Drawing, OutOfTime
 from auditing.trials.encoding import FeatureMap
 from auditing.trials.fingerprint import identity
 from auditing.trials.pair import Pair
-from auditing.trials.sampler import Sampler
+from auditing.trials.sampler import Sampler, require_sampler
 from auditing.trials.training import Training
 from auditing.trials.trial_store import TrialStore
 from auditing.trials.trials import Trials
@@ -126,9 +127,10 @@ def audit(
         StoreRefused: the store is of another audit.
         Unidentified: the store cannot tell code or data by themselves.
     """
+    require_sampler(sampler)
     run = _Run(
         claim=Claim.of(claim, delta),
-        pair=Pair.of(pair),
+        pair=Pair.of(pair).different(),
         significance=significance_of(significance),
         planned=2 * _enough(samples),
         witnesses=tuple(witnesses),
@@ -139,8 +141,8 @@ def audit(
     budget = math.inf if seconds is None else float(arguments.positive(seconds=seconds))
     asked = None if seed is None else arguments.whole(seed=seed)
     with _opened(store, asked, version, run, (sampler, features, chunk, seconds)) as kept:
-        run.seed = _seed(asked) if kept is None else kept.seed
-        started = time.monotonic()
+        fresh = secrets.randbits(63) if asked is None else asked
+        run.seed, started = fresh if kept is None else kept.seed, time.monotonic()
         trials = Trials(
             sampler,
             run.pair,
@@ -159,11 +161,11 @@ def audit(
             if not report_interrupted:
                 raise
             run.end(INTERRUPTED)
-    return _report(run, trials.drawn, time.monotonic() - started)
-
-
-def _seed(asked: int | None) -> int:
-    return secrets.randbits(63) if asked is None else asked
+    taken = time.monotonic() - started
+    if run.violated and run.training is not None:
+        quick = 2 * REPLAYED * taken / trials.drawn < budget - taken
+        run.seen = symptoms(sampler if quick else None, run.pair, features, run.seed, run.training)
+    return _report(run, trials.drawn, taken)
 
 
 def _opened(
@@ -215,6 +217,8 @@ class _Run:
     log_evidence: float = 0.0
     out_of_time: bool = False
     overview: Overview | None = None
+    training: Training | None = None
+    seen: tuple[str, ...] = ()
 
     def end(self, why: str) -> None:
         """Note why the planned samples were not drawn; of those that are missing nobody bets."""
@@ -233,7 +237,7 @@ def _stages(run: _Run, trials: Trials, *, looks: bool) -> None:
     size = min(max(int(run.planned * run.pilot), few), _MOST_TRAINING)
     probe = trials.training(min(_PROBE, size))
     size = min(size, max(_LEAST_TRAINING, _MOST_NUMBERS // probe.features.shape[1]))
-    training = trials.training_after(probe, size)
+    training = run.training = trials.training_after(probe, size)
     left = run.planned - size
     test, level = _chosen(run, training, left), run.significance
     counts: list[PrefixCounts] | None = None
@@ -392,4 +396,5 @@ def _report(run: _Run, drawn: int, seconds: float) -> Report:
         seconds=seconds,
         overview=run.overview,
         needed=samples_needed(run.claim.guarantee, significance=run.significance),
+        seen=run.seen,
     )

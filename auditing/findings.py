@@ -24,6 +24,8 @@ def epsilon_finding(claim: Claim, plan: EpsilonPlan, counts: PrefixCounts, level
         refutes=lower > claim.epsilon,
         epsilon_lower=lower,
         meaning=meaning(plan.question.sides[0].score),
+        epsilon=claim.epsilon,
+        allowed=claim.delta_up,
     )
 
 
@@ -40,6 +42,8 @@ def curve_finding(plan: CurvePlan, counts: PrefixCounts, level: float) -> Findin
         refutes=p_value <= level,
         p_value=p_value,
         meaning=meaning(plan.question.score),
+        epsilon=tangent.epsilon,
+        allowed=tangent.delta,
     )
 
 

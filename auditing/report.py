@@ -6,10 +6,13 @@ import json
 import math
 from dataclasses import asdict, dataclass
 from enum import Enum
-from typing import Any, final
+from typing import Any, Final, final
 
+from auditing.causes import causes
 from auditing.counts.counts import Design, EventCounts, PrefixCounts
 from auditing.errors import ClaimRefuted
+
+_NOT_ALONE: Final = ", which does not refute it by itself"
 
 
 @final
@@ -35,7 +38,9 @@ class Finding:
         refutes: whether it contradicts the claim.
         epsilon_lower: the bound, where the test is one of epsilon.
         p_value: of the claim's tangent, where the test is one of the curve.
-        meaning: what the event looks at, and what to do about it, for people.
+        meaning: what the event looks at, for people.
+        epsilon: where the claim is tested.
+        allowed: the delta that the claim allows there.
     """
 
     what: str
@@ -47,9 +52,44 @@ class Finding:
     epsilon_lower: float | None = None
     p_value: float | None = None
     meaning: str = ""
+    epsilon: float = 0.0
+    allowed: float = 1.0
+
+    @property
+    def difference(self) -> float:
+        """What the plain frequencies say that delta is there; decides nothing."""
+        counts, odds = self.counts, math.exp(min(self.epsilon, 700.0))
+        if counts.design is Design.GUESSES:
+            return (counts.hits - odds * counts.other_hits) / counts.total
+        mine = counts.hits / max(counts.trials, 1)
+        return mine - odds * counts.other_hits / max(counts.other_trials, 1)
+
+    def headline(self) -> str:
+        """What the claim allows, and what was counted, in the numbers of both."""
+        (mine, other), counts = self._sides(), self.counts
+        if counts.design is Design.GUESSES:
+            counted = (
+                f"{counts.hits:,} right guesses of the dataset against {counts.other_hits:,} wrong "
+                f"ones in {counts.total:,} trials"
+            )
+        else:
+            counted = (
+                f"{counts.hits:,} of {counts.trials:,} on {mine} against {counts.other_hits:,} of "
+                f"{counts.other_trials:,} on {other}"
+            )
+        told = [f"delta about {self.difference:.3g}"] if self.difference > self.allowed else []
+        if self.p_value is not None:
+            told.append(f"p-value {self.p_value:.2g}")
+        if self.epsilon_lower is not None:
+            told.append(f"epsilon at least {self.epsilon_lower:.4g}, error {self.significance:.2g}")
+        allowed = f"At epsilon {self.epsilon:.4g} the claim allows delta {self.allowed:.3g}"
+        return f"{allowed}; counted {counted} ({', '.join(told)})"
+
+    def _sides(self) -> tuple[str, str]:
+        return ("D", "D'") if self.order == "data" else ("D'", "D")
 
     def __str__(self) -> str:
-        mine, other = ("D", "D'") if self.order == "data" else ("D'", "D")
+        mine, other = self._sides()
         counts, that_is = self.counts, f"\n    that is {self.meaning}" if self.meaning else ""
         if counts.design is Design.GUESSES:
             return (
@@ -107,6 +147,7 @@ class Report:
         overview: the score of the last test over all of its range, for ``TradeOffRegion``; it
             decides nothing.
         needed: fewest samples with which any test could refute the claim.
+        seen: where the claim is refuted, what the outputs show of the cause.
     """
 
     outcome: Outcome
@@ -127,23 +168,45 @@ class Report:
     seconds: float
     overview: Overview | None = None
     needed: float = 0
+    seen: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """Return the report as text."""
         at = f" at delta = {self.delta:.6g}" if self.delta else ""
-        name = self.outcome.name.replace("_", " ")
+        refuted = self.outcome is Outcome.VIOLATION
+        alone = refuted and self.epsilon_lower <= self.epsilon_claimed
         lines = [
-            f"{name}: claimed {self.claim}, epsilon = {self.epsilon_claimed:.6g}{at}",
-            f"  measured epsilon >= {self.epsilon_lower:.6g}{at}",
+            self.headline(),
+            f"  claim: {self.claim}: epsilon = {self.epsilon_claimed:.6g}{at}",
+            f"  measured: epsilon >= {self.epsilon_lower:.6g}{at}{_NOT_ALONE * alone}",
             f"  wrong about a claim that holds with probability at most {self.significance:.3g}",
             f"  pair {self.pair!r}: {self.trials} samples of {self.planned} planned",
             f"  refuting the claim takes at least {self.needed} samples",
             f"  seed {self.seed}, {self.seconds:.1f} s",
             *(f"  {'refuted by' if f.refutes else 'tested'}: {f}" for f in self.findings),
         ]
-        if self.outcome is not Outcome.VIOLATION:
+        if refuted:
+            lines += [f"  seen: {fact}" for fact in self.seen]
+            lines += ["  possible causes, which this audit does not tell apart:"]
+            lines += [f"    - {cause}" for cause in causes(self._refuting().meaning)]
+        else:
             lines.append(f"  {self.power()}")
         return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
+
+    def headline(self) -> str:
+        """The outcome in one line: of a violation, the fact that refutes the claim."""
+        if self.outcome is Outcome.VIOLATION:
+            return f"VIOLATION. {self._refuting().headline()}"
+        at = f" at delta = {self.delta:.4g}" if self.delta else ""
+        return (
+            f"{self.outcome.name.replace('_', ' ')}: measured epsilon >= {self.epsilon_lower:.4g} "
+            f"of {self.epsilon_claimed:.4g} claimed{at}"
+        )
+
+    def _refuting(self) -> Finding:
+        """The refuting test that says most: of the claim's curve, if there is one."""
+        refuting = [finding for finding in self.findings if finding.refutes]
+        return max(refuting, key=lambda finding: finding.p_value is not None)
 
     def power(self) -> str:
         """Return a sentence with the smallest violation that this audit would have found."""
@@ -167,7 +230,8 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values; infinities as null."""
-        return {key: _plain(value) for key, value in asdict(self).items()}
+        values = {"headline": self.headline(), **asdict(self)}
+        return {key: _plain(value) for key, value in values.items()}
 
     def to_json(self) -> str:
         """Return the report as JSON."""

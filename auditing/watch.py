@@ -29,7 +29,7 @@ from auditing.planning.plan import Method, best_event, clearness, plan_curve, qu
 from auditing.trials.drawing import Drawing
 from auditing.trials.encoding import FeatureMap
 from auditing.trials.pair import Pair
-from auditing.trials.sampler import Sampler
+from auditing.trials.sampler import Sampler, require_sampler
 from auditing.trials.training import Training
 from auditing.trials.trial_store import Labels
 from auditing.trials.trials import Trials
@@ -110,13 +110,14 @@ def watch(
         chunk: trials a task.
         progress: called with the trials so far and the most that there may be.
     """
+    require_sampler(sampler)
     level = significance_of(significance)
     chosen = secrets.randbits(63) if seed is None else arguments.whole(seed=seed)
     limit, block = 2 * arguments.count(samples=samples), _FIRST_BLOCK
     wealth = _Wealth.against(Claim.of(claim, delta), level)
     trials = Trials(
         sampler,
-        Pair.of(pair),
+        Pair.of(pair).different(),
         seed=chosen,
         features=features,
         drawing=Drawing(executor),

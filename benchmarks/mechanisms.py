@@ -19,8 +19,8 @@ from benchmarks.worker import Workers
 from mechanisms import Mechanism
 from mechanisms.outputs import flatten
 from mechanisms.samplers.rng import SystemRng
+from tests.contracts import every_mechanism
 from tests.contracts.mechanism_contract import MechanismContract
-from tests.mechanisms import test_self_audit
 
 DELTA = Fraction(1, 10**6)
 USES = (1, 100)
@@ -39,7 +39,7 @@ def mechanisms(_: Workers, repeats: int, progress: Progress) -> Section:
     )
     answers: list[Asked] = []
     rates: dict[str, float] = {}
-    for contract in sorted(test_self_audit.contracts(), key=lambda one: one.__name__):
+    for contract in sorted(every_mechanism.contracts(), key=lambda one: one.__name__):
         name = contract.__name__.removeprefix("Test")
         progress(name)
         asked = [_asked(name, contract, uses, repeats) for uses in USES]

@@ -20,10 +20,22 @@ if TYPE_CHECKING:  # some type checkers take the first of a name, some the last
     from auditing import *  # type: ignore[assignment]  # noqa: F403
     from proofs import *  # noqa: F403
     from mechanisms import *  # noqa: F403
+    from dpproof.ledger.errors import (
+        AlreadySpent as AlreadySpent,
+        KeyConflict as KeyConflict,
+        LedgerDamaged as LedgerDamaged,
+        LedgerError as LedgerError,
+    )
     from dpproof.ledger.ledger import Ledger as Ledger
 # isort: on
 
 # The first that has a name gives it; the numerical libraries are loaded last.
+_LEDGER = {
+    "Ledger": "dpproof.ledger.ledger",
+    **dict.fromkeys(
+        ("AlreadySpent", "KeyConflict", "LedgerDamaged", "LedgerError"), "dpproof.ledger.errors"
+    ),
+}
 _PACKAGES = ("mechanisms", "accountant", "proofs", "auditing")
 
 
@@ -39,9 +51,9 @@ def __getattr__(name: str) -> object:
         return importlib.import_module("importlib.metadata").version("dpproof")
     if name == "__all__":
         packages = map(importlib.import_module, _PACKAGES)
-        return sorted({"Ledger", *(public for package in packages for public in package.__all__)})
-    if name == "Ledger":
-        return importlib.import_module("dpproof.ledger.ledger").Ledger
+        return sorted({*_LEDGER, *(public for package in packages for public in package.__all__)})
+    if name in _LEDGER:
+        return getattr(importlib.import_module(_LEDGER[name]), name)
     public = not name.startswith("_")
     if public and importlib.util.find_spec(f"{__name__}.{name}"):  # as ``dpproof.learn``
         return importlib.import_module(f"{__name__}.{name}")

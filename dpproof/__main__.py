@@ -7,7 +7,6 @@ be answered, with one line on standard error.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import sys
 from collections.abc import Sequence
@@ -18,12 +17,13 @@ import click
 
 from accountant.errors import BudgetExceeded, PrivacyError
 from accountant.relation import RELATIONS
+from dpproof import streams
 from dpproof.commands.large_delta import warn
 from dpproof.commands.ledger import exact, ledger
+from dpproof.time_limit import seconds_of
 
 HOLDS, DOES_NOT_HOLD, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 OUT = click.Path(dir_okay=False, writable=True)
-POSITIVE = click.FloatRange(min=0.0, min_open=True)
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 
 
@@ -42,7 +42,7 @@ def commands(context: click.Context) -> None:
 @commands.command()
 @click.argument("file")
 @click.option("--certify", "out", type=OUT, help="Also write a certificate of the total.")
-@click.option("--seconds", type=POSITIVE, help="Then say what is known, and name what is not.")
+@click.option("--seconds", callback=seconds_of, help="Show what is known after N seconds.")
 @JSON
 def budget(file: str, *, out: str | None, seconds: float | None, as_json: bool) -> int:
     """What the pipeline in FILE costs, stage by stage and in total.
@@ -65,13 +65,11 @@ def budget(file: str, *, out: str | None, seconds: float | None, as_json: bool) 
 
         write(pipeline, out)
     if as_json:
-        _print_json(answers.budget(spent))
+        streams.say_json(answers.budget(spent))
     else:
-        from rich.console import Console  # noqa: PLC0415  # not needed for JSON
-
         from dpproof.reports.table import show  # noqa: PLC0415  # not needed for JSON
 
-        show(spent, Console())
+        show(spent, streams.console())
     if spent.interrupted:
         return INTERRUPTED
     return DOES_NOT_HOLD if spent.within_budget is False else HOLDS
@@ -99,23 +97,21 @@ def calibrate(file: str, stage: str, parameter: str, *, as_json: bool) -> int:
             solved = solve(number, step)
     except Unreachable as reason:
         if as_json:
-            _print_json({"value": None, "epsilon": None, "reason": str(reason)})
+            streams.say_json({"value": None, "epsilon": None, "reason": str(reason)})
         return _refuse(f"dpproof: {reason}", DOES_NOT_HOLD)
     if as_json:
-        _print_json(answers.solved(solved))
+        streams.say_json(answers.solved(solved))
     else:
-        from rich.console import Console  # noqa: PLC0415  # not needed for JSON
-
         from dpproof.reports.table import show_solved  # noqa: PLC0415  # not needed for JSON
 
-        show_solved(solved, Console())
+        show_solved(solved, streams.console())
     return HOLDS
 
 
 @commands.command()
 @click.argument("file")
 @click.option("-o", "--output", "out", type=OUT, required=True, help="Where to write it.")
-@click.option("--lower", is_flag=True, help="Certify the lower end: it is no better than that.")
+@click.option("--lower", is_flag=True, help="Certify the lower end of the dominating pair.")
 @click.option("--false-positive-rate", type=float, help="Certify what attacks detect at that rate.")
 @click.option("--advantage", is_flag=True, help="Certify the advantage of attacks.")
 def certify(file: str, *, out: str, **question: Any) -> int:  # noqa: ANN401  # as click gives it
@@ -131,17 +127,30 @@ def certify(file: str, *, out: str, **question: Any) -> int:  # noqa: ANN401  # 
     _require_other(out, file)
     pipeline = parse.load(file)
     warn(pipeline.delta)
-    click.echo("\n".join(lines(write(pipeline, out, **question))))
+    streams.say("\n".join(lines(write(pipeline, out, **question))))
     return HOLDS
 
 
 @commands.command()
 @click.argument("certificate")
-def check(certificate: str) -> int:
-    """Verify a CERTIFICATE, as ``python -m proofs`` does: 0 verified, 1 rejected."""
+@click.option("--rules", type=click.Choice(["core"]), help="Accept the plain rules only.")
+@click.option("--show", metavar="DIGEST", help="Print a content that the verdict names by it.")
+@click.option("--against", metavar="FILE", help="Say whether it speaks of this pipeline file.")
+def check(certificate: str, *, against: str | None, **options: str | None) -> int:
+    """Verify a CERTIFICATE: 0 verified, 1 rejected, or, with --against, of another file.
+
+    The checker is the one that came with dpproof, whatever lies in the working directory.
+    """
+    if against is not None:
+        from dpproof.commands.against import compare  # noqa: PLC0415  # as in budget
+
+        said, same = compare(certificate, against, **options)
+        streams.say("\n".join(said))
+        return HOLDS if same else DOES_NOT_HOLD
     from proofs.__main__ import main as check_file  # noqa: PLC0415  # as in budget
 
-    return check_file([certificate])
+    given = [word for name, one in options.items() if one for word in (f"--{name}", one)]
+    return check_file([certificate, *given])
 
 
 @commands.command()
@@ -197,9 +206,9 @@ def audit(target: str, *, picture: str | None, as_json: bool, **options: object)
     if picture is not None:
         plot.save(report, request.claim, picture)
     if as_json:
-        _print_json(report.to_dict())
+        streams.say_json(report.to_dict())
     else:
-        click.echo(str(report))
+        streams.say(str(report))
     if report.outcome is Outcome.VIOLATION:
         return DOES_NOT_HOLD
     return INTERRUPTED if audit_requests.interrupted(report) else HOLDS
@@ -233,13 +242,14 @@ def import_(
     guarantee = interchange.imported(file, relation, poisson=poisson)
     found = interchange.answer(guarantee, Fraction(1, 10**6) if delta is None else delta)
     if as_json:
-        _print_json(found)
+        streams.say_json(found)
         return HOLDS
     ends = interchange.bracket(found["epsilon"])
-    click.echo(f"{found['statement']}, {found['relation']} neighbours")
-    click.echo(f"epsilon lies in {ends} at delta = {found['delta']:g}")
+    streams.say(f"{found['statement']}, {found['relation']} neighbours")
+    whose = "" if found["attained"] else " of the dominating pair"
+    streams.say(f"epsilon{whose} lies in {ends} at delta = {found['delta']:g}")
     for assumption in found["assumptions"]:
-        click.echo(f"- {assumption}")
+        streams.say(f"- {assumption}")
     return HOLDS
 
 
@@ -258,9 +268,9 @@ def compare(
     warn(delta)
     found = interchange.comparison(file, relation, delta, poisson=poisson)
     if as_json:
-        _print_json(found)
+        streams.say_json(found)
     else:
-        click.echo("\n".join(interchange.lines(found)))
+        streams.say("\n".join(interchange.lines(found)))
     return HOLDS
 
 
@@ -280,7 +290,7 @@ def report(file: str, *, out: str, registry: str | None) -> int:
     pipeline = parse.load(file)
     warn(pipeline.delta)
     within = write(pipeline, out, registry)
-    click.echo("\n".join(one for one in (out, registry) if one))
+    streams.say("\n".join(one for one in (out, registry) if one))
     return DOES_NOT_HOLD if within is False else HOLDS
 
 
@@ -296,7 +306,7 @@ def plot_(file: str, *, out: str) -> int:
     pipeline = parse.load(file)
     warn(pipeline.delta)
     save(pipeline, out)
-    click.echo(out)
+    streams.say(out)
     return HOLDS
 
 
@@ -310,7 +320,7 @@ def explain(before: str, after: str) -> int:
 
     one, other = parse.load(before), parse.load(after)
     warn(max(one.delta, other.delta))
-    click.echo("\n".join(lines(one, other)))
+    streams.say("\n".join(lines(one, other)))
     return HOLDS
 
 
@@ -319,6 +329,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     if sys.stdout is None:
         return _refuse("dpproof: standard output is closed: nobody would see an answer", BAD_INPUT)
+    streams.prepare()
     try:
         status = commands.main(given or ["--help"], prog_name="dpproof", standalone_mode=False)
         sys.stdout.flush()
@@ -340,14 +351,12 @@ def _failed(error: Exception) -> int:
             reason = str(error)
         case click.ClickException():
             reason = error.format_message()
-        case UnicodeEncodeError():
-            reason = f"no character for some of the answer in {error.encoding}; set PYTHONUTF8=1"
         case OSError():
             reason = error.strerror or str(error)
         case _:
-            told = f"{_raised_in(error)} raised {type(error).__name__}: {error}"
-            reason = f"{told}; DPPROOF_TRACEBACK=1 shows where"
-    if isinstance(error, OSError | UnicodeEncodeError):
+            told = f"{_raised_in(error)} raised {type(error).__name__}"
+            reason = f"{told}, whose text may quote data; DPPROOF_TRACEBACK=1 shows it"
+    if isinstance(error, OSError):
         _discard_output()
     return (
         BAD_INPUT
@@ -380,16 +389,10 @@ def _require_other(out: str | None, file: str) -> None:
         require_other(out, file)
 
 
-def _print_json(answer: object) -> None:
-    click.echo(json.dumps(answer, indent=2, ensure_ascii=False, allow_nan=False))
-
-
 def _refuse(line: str, status: int) -> int:
     """Print one line on standard error, whatever it can show, and return the status."""
     with contextlib.suppress(OSError, ValueError):
-        encoding = getattr(sys.stderr, "encoding", None) or "ascii"
-        text = " ".join(line.split()).encode(encoding, "backslashreplace").decode(encoding)
-        click.echo(text, err=True)
+        click.echo(streams.shown(" ".join(line.split()), sys.stderr), err=True)
     return status
 
 

@@ -185,9 +185,8 @@ class _Session:
         terminalreporter.section(f"audits, wrong with probability at most {budget:g} together")
         for made in self.reports:
             terminalreporter.write_line(
-                f"{made['test']}: {made['outcome'].replace('_', ' ')}, epsilon >= "
-                f"{made['epsilon_lower']:.4g} of {made['epsilon_claimed']:.4g} claimed, "
-                f"{made['trials']} samples, --audit-seed={made['seed']}{_evidence(made)}"
+                f"{made['test']}: {made['headline']}, {made['trials']} samples, "
+                f"--audit-seed={made['seed']}{_evidence(made)}"
             )
 
 

@@ -5,8 +5,12 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import NoReturn, final
+from contextlib import contextmanager, suppress
+from typing import Final, NoReturn, final
+
+import click
+
+LONGEST: Final = 1e9  # seconds
 
 
 @final
@@ -29,6 +33,17 @@ def ended_in_time(seconds: float | None, work: Callable[[], None]) -> bool:
     except _TimeIsUp:
         return False
     return True
+
+
+def seconds_of(_: click.Context, parameter: click.Parameter, text: str | None) -> float | None:
+    """Return a time in seconds, which a timer can measure."""
+    if text is None:
+        return None
+    with suppress(ValueError):
+        if 0 < float(text) <= LONGEST:
+            return float(text)
+    expected = f"expected a number of seconds above 0, at most {LONGEST:g}, got {text!r}"
+    raise click.BadParameter(expected, param=parameter)
 
 
 @contextmanager

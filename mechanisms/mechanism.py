@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 import mechanisms
 from accountant import arguments
+from accountant.form import Withholding
 from accountant.guarantees.guarantee import Guarantee
 from accountant.readable import Readable
 from accountant.relation import R, require_relation
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from mechanisms.queries.score import Score
 
 
-class Mechanism(Readable, ABC, Generic[R]):
+class Mechanism(Withholding, Readable, ABC, Generic[R]):
     """A randomised computation on data, together with what it guarantees.
 
     A mechanism is abstract or final, frozen, and generic over its neighbouring relation. Final
@@ -80,9 +81,10 @@ class Mechanism(Readable, ABC, Generic[R]):
             rng: source of randomness; None is the operating system's cryptographic generator.
                 A seeded generator makes the noise predictable to whoever knows the seed.
         Raises:
-            ParameterError: the data does not fit the mechanism. Whether an error is raised
-                depends on the data and is covered by no guarantee: make the query total
-                (clip, replace nan) so that it cannot happen.
+            DataError: the data does not fit the mechanism, or the query raised an error. It says
+                types, shapes and positions, never a value. Whether it is raised depends on the
+                data and is covered by no guarantee: make the query total (clip, replace nan) so
+                that it cannot happen.
         """
         return unpack(self.draw([data], 1, as_rng(rng))[0, 0])
 

@@ -36,8 +36,10 @@ def join(parts: Sequence[Outputs], axes: int) -> Outputs:
     return joined
 
 
-def unpack(output: Outputs) -> Output:
+def unpack(output: Output) -> Output:
     """One output by itself: a number, an array, a tuple of outputs, or a record with its fields.
+
+    An element of an array of objects, such as an integer beyond 64 bits, is itself.
 
     Example:
         >>> unpack(np.array(2.5))
@@ -45,11 +47,14 @@ def unpack(output: Outputs) -> Output:
         >>> unpack(join([np.zeros(()), np.ones((), dtype=np.int64)], axes=0))
         (0.0, 1)
     """
-    if issubclass(output.dtype.type, np.record) and output.ndim == 0:
-        return output[()]
-    if output.dtype.names is not None and output.ndim == 0:
-        return tuple(unpack(np.asarray(output[name])) for name in output.dtype.names)
-    return output[()] if output.dtype == object else output.item() if output.ndim == 0 else output
+    if not isinstance(output, np.ndarray | np.generic):
+        return output
+    array = np.asarray(output)
+    if array.ndim or output.dtype == object or issubclass(output.dtype.type, np.record):
+        return array[()]  # an element by itself, or the array as it is
+    if array.dtype.names is not None:
+        return tuple(unpack(np.asarray(array[name])) for name in array.dtype.names)
+    return array.item()
 
 
 def flatten(outputs: Outputs) -> NDArray[np.float64]:

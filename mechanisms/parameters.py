@@ -53,16 +53,19 @@ def require_sensitivity(sensitivity: object, *kinds: type[S]) -> S:
 def whole_part(sensitivity: Fraction) -> int:
     """How far a whole-numbered quantity can move: the largest integer at most the sensitivity.
 
-    A value within a relative 2^-40 below an integer is taken as that integer: it is a rounded
-    square root or product, and counting one unit more is the safe side.
+    A value within a relative 2^-40 below the next integer is taken as that integer: it is a rounded
+    square root or product, and counting one unit more is the safe side. An integer is itself.
 
     Raises:
         ParameterError: below 1; such a query never moves.
     Example:
         >>> whole_part(Fraction(math.sqrt(3)) ** 2)
         3
+        >>> whole_part(Fraction(2**40)) == 2**40
+        True
     """
-    units = math.floor(sensitivity * (1 + _SLACK))
+    raised = min(sensitivity * (1 + _SLACK), Fraction(math.ceil(sensitivity)))
+    units = math.floor(raised)
     if units < 1:
         raise ParameterError(
             "sensitivity", float(sensitivity), "at least 1", "an integer query moves by integers"

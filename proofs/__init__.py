@@ -31,7 +31,11 @@ def check(certificate: Certificate, *, rules: str = "") -> Verdict:
     Args:
         certificate: what is to be verified.
         rules: "core" to accept the plain rules only (docs/CERTIFICATE.md); all by default.
+    Raises:
+        TypeError: what is given is no ``Certificate``.
+        ValueError: there are no such rules.
     """
+    _require("certificate", certificate, Certificate, "check_text takes its text")
     try:
         text = certificate.to_json()
     except CertificateError as error:
@@ -40,7 +44,22 @@ def check(certificate: Certificate, *, rules: str = "") -> Verdict:
 
 
 def check_text(text: str, *, rules: str = "") -> Verdict:
-    """Read a certificate and verify it; whatever is not a certificate is ``Rejected``."""
+    """Read a certificate and verify it; whatever text is not a certificate is ``Rejected``.
+
+    Raises:
+        TypeError: what is given is no text.
+        ValueError: there are no such rules.
+    """
+    _require("text", text, str, "decode bytes as UTF-8 first")
+    if rules not in ("", "core"):
+        raise ValueError(f'rules must be "core", or "" for all of them, got {rules!r:.80}')
     from proofs import kernel  # noqa: PLC0415  # writing a certificate does not need flint
 
     return kernel.check_text(text, (rules,)) if rules else kernel.check_text(text)
+
+
+def _require(name: str, value: object, kind: type, hint: str) -> None:
+    """Refuse an argument of another type."""
+    if not isinstance(value, kind):
+        found = type(value).__name__
+        raise TypeError(f"{name} must be of the type {kind.__name__}, got {found}; {hint}")

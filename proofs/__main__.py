@@ -1,4 +1,6 @@
-"""``python -m proofs CERTIFICATE.json``: needs the standard library and python-flint only.
+"""``python -P -m proofs CERTIFICATE.json``: needs the standard library and python-flint only.
+
+Without ``-P`` Python runs a ``proofs/`` of the working directory; ``dpproof check`` never does.
 
 ``--show DIGEST`` prints a long content that the verdict names by its digest, and nothing else;
 ``--rules core`` accepts the plain rules only (docs/CERTIFICATE.md).
@@ -23,7 +25,7 @@ from proofs.limits import MAX_CHARACTERS
 from proofs.verdict import Rejected, Verdict, VerifiedUnder
 
 _NAME: Final = re.compile("[a-z/-]+")
-USAGE: Final = "usage: python -m proofs CERTIFICATE.json [--rules core] [--show DIGEST]\n"
+USAGE: Final = "usage: python -P -m proofs CERTIFICATE.json [--rules core] [--show DIGEST]\n"
 OPTIONS: Final = {"--rules", "--show"}
 VERIFIED, REJECTED, UNREADABLE = 0, 1, 2
 
@@ -31,6 +33,9 @@ VERIFIED, REJECTED, UNREADABLE = 0, 1, 2
 def main(arguments: Sequence[str] | None = None) -> int:
     """Check one file and print the verdict, or one content that it names by its digest."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if {"-h", "--help"} & set(given):
+        sys.stdout.write(f"{USAGE}\n{__doc__}")
+        return VERIFIED
     options = dict(zip(given[1::2], given[2::2], strict=False))
     show, core = options.get("--show", ""), options.get("--rules", "")
     odd = len(given) % 2 and len(options) == len(given) // 2 and options.keys() <= OPTIONS
@@ -53,7 +58,7 @@ def _answer(path: str, core: str, show: str) -> int:
         content = _read(path)
     except (OSError, ValueError) as error:
         return _unanswered(f"{path}: {getattr(error, 'strerror', None) or error}")
-    text = content.decode("utf-8-sig", errors="replace")
+    text = content.decode("utf-8", errors="replace")
     verdict = check_text(text, (core,)) if core else check_text(text)
     if isinstance(verdict, Rejected):
         _write("\n".join(lines(verdict)) + "\n")

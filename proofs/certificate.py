@@ -103,11 +103,12 @@ class Certificate:
 
     @staticmethod
     def from_json(text: str) -> Certificate:
-        """Read a certificate; anything unusual is refused.
+        """Read a certificate; anything unusual but a byte-order mark before it is refused.
 
         Raises:
             CertificateError: not this format, or larger than it allows.
         """
+        text = text.removeprefix("\ufeff")
         if len(text) > MAX_CHARACTERS:
             raise CertificateError(f"longer than {MAX_CHARACTERS} characters")
         _refuse_depth(text)
@@ -164,7 +165,9 @@ def _certificate(found: object) -> Certificate:
     if not isinstance(listed, list) or not 1 <= len(listed) <= MAX_STEPS:
         raise CertificateError(f"steps must be a list of 1 to {MAX_STEPS} steps")
     certificate = Certificate(tuple(_step(item, place) for place, item in enumerate(listed)))
-    if json.dumps(certificate.claim) != json.dumps(document["claim"]):
+    claims = certificate.claim, document["claim"]  # true is no 1 in text, and order no matter
+    said, repeated = (json.dumps(one, sort_keys=True) for one in claims)
+    if said != repeated:
         raise CertificateError("the claim is not the conclusion of the last step")
     return certificate
 

@@ -12,7 +12,6 @@ from hashlib import sha256
 from typing import Final
 
 SHORT: Final = 240  # characters up to which a part stays in its sentence; readability alone
-DIGITS: Final = 32  # of a digest: nobody finds two contents of one digest of 128 bits
 _BEGIN, _END = "\x02", "\x03"
 _INNERMOST: Final = re.compile(f"{_BEGIN}([^{_BEGIN}{_END}]*){_END}")
 
@@ -35,7 +34,7 @@ def with_digests(sentence: str) -> tuple[str, dict[str, str]]:
         content = found[1]
         if len(content) <= SHORT:
             return content
-        digest = sha256(content.encode("utf-8")).hexdigest()[:DIGITS]
+        digest = sha256(content.encode("utf-8")).hexdigest()
         details[digest] = content
         return f"[{len(content)} characters, sha256 {digest}]"
 

@@ -74,6 +74,9 @@ def test_outcomes_budget_and_reports(tmp_path: Path) -> None:
     properties = [item.get("name") for item in junit.iter("property")]
 
     assert "ClaimRefuted" in result.stdout
+    summary = result.stdout.partition("wrong with probability at most")[2]
+    assert "test_false: VIOLATION. At epsilon 1 the claim allows delta 0; counted " in summary
+    assert "test_true: NO EVIDENCE: measured epsilon >= " in summary
     assert "1 failed" in result.stdout
     assert "1 skipped" in result.stdout or "skipped" in result.stdout.splitlines()[-1]
     assert shares[:2] == [1e-6 / 3 / 2, 1e-6 / 3 / 6]
@@ -141,7 +144,7 @@ def draw(value, size, rng):
     return value + rng.normal(size=size).round(3)
 
 def test_share(audit):
-    made = audit(draw, (0.0, 0.0), (1, 0), samples=50).significance
+    made = audit(draw, (0.0, 0.5), (1, 0), samples=50).significance
     with open("shares.txt", "a", encoding="utf-8") as file:
         print(made, file=file)
 """

@@ -13,6 +13,7 @@ from accountant.adaptive.privacy_filter import Costs, PrivacyFilter, require_wit
 from accountant.arguments import Number
 from accountant.errors import ParameterError
 from accountant.guarantees.approx_dp import ApproxDP
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.pure_dp import PureDP
@@ -38,6 +39,7 @@ class Budget:
 APPROX_DP_FILTER: Final = Theorem(
     rule="filter/approx-dp",
     source="proofs/theory/filters.md",
+    attained=Attained.NO,  # a run may spend less than the budget
     again=lambda premises, given: _whole(premises, Budget(**given), premises[0].relation),
 )
 

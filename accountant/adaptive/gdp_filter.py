@@ -9,6 +9,7 @@ from typing import Final, cast, final, overload
 from accountant import arguments
 from accountant.adaptive.privacy_filter import Costs, PrivacyFilter, require_within
 from accountant.arguments import Number
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.gdp import GDP
 from accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee
 from accountant.guarantees.provenance import applied
@@ -21,6 +22,7 @@ from accountant.theorems.conversion.convert import convert
 GDP_FILTER: Final = Theorem(
     rule="filter/gdp",
     source="Smith & Thakurta, arXiv:2210.17520; proofs/theory/filters.md",
+    attained=Attained.NO,  # a run may spend less than the budget
     again=lambda premises, given: _whole(premises, given["mu_squared"], premises[0].relation),
 )
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from accountant.arithmetic.crossing import bisect
 from accountant.guarantees.guarantee import Guarantee
 
-_MARGIN: Final = 1e-9  # Largest share of epsilon that is given away. Heuristic.
+MARGIN: Final = 1e-9  # Largest share of epsilon that is given away. Heuristic.
 _STEPS: Final = 12  # Most steps of the secant method. Heuristic: the result is checked.
 _HALVINGS: Final = 60  # of a bracket: how much of the budget is given away, not soundness
 
@@ -71,7 +71,7 @@ def _by_secants(
     if not (1e-100 < epsilon < 1e100 and delta > 1e-100):
         return None
     size, log = float(epsilon), -math.log(float(delta))
-    wanted = size * (1 - _MARGIN / 2)
+    wanted = size * (1 - MARGIN / 2)
 
     def excess(root: float) -> float:
         return notion(Fraction(root) ** 2).epsilon(delta=delta).upper - wanted
@@ -82,7 +82,7 @@ def _by_secants(
         if not (root > 0.0 and Fraction(root) ** 2 < start):
             return None
         value = excess(root)
-        if abs(value) <= 0.4 * _MARGIN * size:
+        if abs(value) <= 0.4 * MARGIN * size:
             return Fraction(root) ** 2
         if value == before or not math.isfinite(value):
             return None

@@ -38,8 +38,9 @@ def mixture_bound(rho: Fraction, log_inverse: float) -> float:
         2.0
     """
     size = float_up(rho)
-    # One term alone reaches 1/delta there; the sum does so before.
-    high = float(np.min((1.0 + _X) * size + (log_inverse + _LOG_INVERSE_WEIGHTS) / _X))
+    # One term alone reaches 1/delta there; the sum does so before. Infinite terms are no minimum.
+    with np.errstate(over="ignore"):
+        high = float(np.min((1.0 + _X) * size + (log_inverse + _LOG_INVERSE_WEIGHTS) / _X))
     high *= 1.0 + _ROUNDING
     if high > _LARGEST:
         return high

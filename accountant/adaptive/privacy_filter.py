@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from fractions import Fraction
-from typing import ClassVar, Final, Generic, Self, final
+from typing import ClassVar, Final, Generic, final
 
+from accountant.adaptive.undivided import Undivided
 from accountant.errors import BudgetExceeded, NotCertified, NotImplied, RelationMismatch
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.preconditions import require_single, required_guarantee
@@ -21,7 +22,7 @@ NO_COST: Final = (
 )
 
 
-class PrivacyFilter(ABC, Generic[R]):
+class PrivacyFilter(Undivided, ABC, Generic[R]):
     """A budget for mechanisms that are chosen one by one, each after looking at earlier outputs.
 
     Spend a guarantee before its mechanism runs, and run only what was spent. Whatever is run under
@@ -29,8 +30,9 @@ class PrivacyFilter(ABC, Generic[R]):
     That is more than ``compose`` says, which asks that everything be fixed in advance, and it is
     true only of notions whose costs add up along every path: there is no filter for dominating
     pairs and profiles, because to stop when a composed profile crosses the target is not private
-    (proofs/theory/filters.md has a counter-example). A filter may be spent from one thread only.
-    A certificate of ``guarantee()`` shows what was spent, and that it is within the budget.
+    (proofs/theory/filters.md has a counter-example). Threads may spend from one filter; it
+    is not copied, pickled or spent in a forked process. A certificate of ``guarantee()`` shows what
+    was spent, and that it is within the budget.
     """
 
     __slots__ = ("_admitted", "_budget", "_relation", "_spent")
@@ -41,16 +43,6 @@ class PrivacyFilter(ABC, Generic[R]):
     _budget: Costs
     _spent: Costs
     _admitted: list[Guarantee[R]]
-
-    def __copy__(self) -> Self:
-        """Return a filter of which as much is spent, and that is spent apart from this one."""
-        twin = object.__new__(type(self))
-        for kind in type(self).__mro__:
-            for name in getattr(kind, "__slots__", ()):
-                if hasattr(self, name):
-                    setattr(twin, name, getattr(self, name))
-        twin._admitted = list(self._admitted)
-        return twin
 
     @final
     def __repr__(self) -> str:
@@ -95,16 +87,18 @@ class PrivacyFilter(ABC, Generic[R]):
             BudgetExceeded: it costs more than is left; nothing changes.
             NotImplied: the guarantee says nothing in the filter's notion.
             RelationMismatch: it is about other neighbours.
+            NotShared: the filter was made by another process.
         """
         restated = self._accepted(guarantee)
         costs = self._costs(restated)
-        if any(cost > left for cost, left in zip(costs, self._left, strict=True)):
-            raise BudgetExceeded(
-                f"{guarantee.describe()} costs {self._shown(costs)}, and {self._rest()} is left; "
-                "run something cheaper, or nothing"
-            )
-        self._spent = tuple(one + cost for one, cost in zip(self._spent, costs, strict=True))
-        self._admitted.append(restated)
+        with self._alone():
+            if any(cost > left for cost, left in zip(costs, self._left, strict=True)):
+                raise BudgetExceeded(
+                    f"{guarantee.describe()} costs {self._shown(costs)}, and {self._rest()} is "
+                    "left; run something cheaper, or nothing"
+                )
+            self._spent = tuple(one + cost for one, cost in zip(self._spent, costs, strict=True))
+            self._admitted.append(restated)
 
     @property
     @final
@@ -114,6 +108,7 @@ class PrivacyFilter(ABC, Generic[R]):
     def _begin(self, relation: R, *budget: Fraction) -> None:
         """Keep the relation and the budget, with nothing spent."""
         require_relation(relation)
+        self._own()
         self._relation, self._budget = relation, budget
         self._spent = tuple(Fraction(0) for _ in budget)
         self._admitted = []

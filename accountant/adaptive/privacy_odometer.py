@@ -9,6 +9,7 @@ from typing import ClassVar, Generic, final
 
 from accountant import arguments
 from accountant.adaptive.privacy_filter import NO_COST, Costs
+from accountant.adaptive.undivided import Undivided
 from accountant.arguments import Number
 from accountant.arithmetic.enclosure import float_down, log_exact
 from accountant.errors import NotImplied, RelationMismatch
@@ -18,7 +19,7 @@ from accountant.guarantees.rounding import show
 from accountant.relation import R, require_relation
 
 
-class PrivacyOdometer(ABC, Generic[R]):
+class PrivacyOdometer(Undivided, ABC, Generic[R]):
     """A running total of mechanisms that are chosen one by one, without a budget.
 
     Spend a guarantee before its mechanism runs. Let delta be fixed in advance, and spent_t what
@@ -28,7 +29,8 @@ class PrivacyOdometer(ABC, Generic[R]):
     below epsilon has cost (epsilon, delta)-DP. Unless parts have a delta of their own, still more
     holds: with probability at least 1 - delta over the run on D, at all times t at once, the
     privacy loss L_t, the log of the outputs' density given D over that given D', is at most
-    spent_t. An odometer may be spent from one thread only.
+    spent_t. Threads may spend from one odometer; it is not copied, pickled or spent in a forked
+    process.
     """
 
     __slots__ = ("_relation", "_total")
@@ -71,6 +73,7 @@ class PrivacyOdometer(ABC, Generic[R]):
         Raises:
             NotImplied: the guarantee says nothing in the odometer's notion.
             RelationMismatch: it is about other neighbours.
+            NotShared: the odometer was made by another process.
         """
         required_guarantee(guarantee)
         require_single(guarantee, "an odometer")
@@ -83,7 +86,8 @@ class PrivacyOdometer(ABC, Generic[R]):
             costs = self._costs(guarantee)
         except NotImplied as refusal:
             raise NotImplied(f"{guarantee.describe()} {NO_COST}") from refusal
-        self._total = tuple(one + cost for one, cost in zip(self._total, costs, strict=True))
+        with self._alone():
+            self._total = tuple(one + cost for one, cost in zip(self._total, costs, strict=True))
 
     @final
     def spent(self, *, delta: Number) -> float:
@@ -98,6 +102,7 @@ class PrivacyOdometer(ABC, Generic[R]):
     def _begin(self, relation: R, parts: int = 1) -> None:
         """Keep the relation, with nothing spent."""
         require_relation(relation)
+        self._own()
         self._relation, self._total = relation, (Fraction(0),) * parts
 
 

@@ -10,6 +10,7 @@ from accountant import arguments
 from accountant.adaptive.divergence_cost import divergence_cost
 from accountant.adaptive.privacy_filter import Costs, PrivacyFilter, require_within
 from accountant.arguments import Number
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee, renyi_order
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.rdp import RDP
@@ -22,6 +23,7 @@ from accountant.theorems.conversion.notion_to_rdp import notion_to_rdp
 RENYI_FILTER: Final = Theorem(
     rule="filter/renyi",
     source="Feldman & Zrnic, arXiv:2008.11193; proofs/theory/filters.md",
+    attained=Attained.NO,  # a run may spend less than the budget
     again=lambda premises, given: _whole(
         premises, (given["order"], given["epsilon"]), premises[0].relation
     ),

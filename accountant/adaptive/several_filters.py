@@ -1,26 +1,43 @@
-"""Several filters at once: a budget of (epsilon, delta)-DP that is spent in any of three ways."""
+"""Several filters at once: a budget of (epsilon, delta)-DP that is spent in any of many ways."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final
 
+import numpy as np
+
 from accountant import arguments
-from accountant.adaptive.largest_parameter import implies, largest_parameter
+from accountant.adaptive.largest_parameter import MARGIN, largest_parameter
 from accountant.arguments import Number
+from accountant.arithmetic.enclosure import float_down, float_up, up
 from accountant.errors import ParameterError
 from accountant.guarantees.approx_dp import ApproxDP
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.gdp import GDP
+from accountant.guarantees.renyi_bounds import epsilon_terms, log_delta_terms
 from accountant.guarantees.rounding import show
 from accountant.guarantees.theorem import Theorem
 from accountant.guarantees.zcdp import ZCDP
 from accountant.relation import AddRemove, R
 from accountant.side_conditions import SPENT_BEFORE
 
-SEVERAL_FILTERS: Final = Theorem(rule="filter/several", source="proofs/theory/filters.md")
-SHARES: Final[Mapping[str, int]] = {"basic": 2, "zcdp": 1, "gdp": 1}
+SEVERAL_FILTERS: Final = Theorem(
+    rule="filter/several",
+    source="proofs/theory/filters.md",
+    attained=Attained.NO,  # a run may spend less than the budget
+)
+RENYI: Final = "renyi-"  # and an order: a way to spend
+# Of delta, in proportion. Heuristic: docs/LEDGER.md says what they admit.
+SHARES: Final[Mapping[str, int]] = {"basic": 12, "zcdp": 16, "gdp": 16}
+_SHARE_OF_AN_ORDER: Final = 5
+# Orders, as parts of the one at which a budget admits most Gaussians: sampled ones want less.
+_LADDER: Final = (0.62, 0.85, 1.2, 2.0)
+_LARGEST_ORDER: Final = 2000
 
 
 def several_filters(
@@ -62,6 +79,48 @@ def several_filters(
     return ApproxDP(epsilon=epsilon, delta=delta, relation=relation, derivation=derivation)
 
 
+def ways(*, epsilon: Fraction, delta: Fraction) -> tuple[str, ...]:
+    """Return the ways in which a budget may be spent.
+
+    They are "basic" for sums of epsilon and of delta, "zcdp" for rho, "gdp" for mu squared, and
+    "renyi-" with an order for divergences there. With L = log(1/share), R at order a implies
+    epsilon = R + L/(a - 1) and little else, so that a budget admits most at the a with
+    epsilon (a - 1)^2 = L (2a - 1) if divergences grow like a.
+
+    Example:
+        >>> ways(epsilon=Fraction(8), delta=Fraction(1, 10**6))
+        ('basic', 'zcdp', 'gdp', 'renyi-3', 'renyi-5', 'renyi-7', 'renyi-11')
+    """
+    if not delta:
+        return tuple(SHARES)
+    share = delta * _SHARE_OF_AN_ORDER / (sum(SHARES.values()) + len(_LADDER) * _SHARE_OF_AN_ORDER)
+    ratio = Fraction(math.log(share.denominator) - math.log(share.numerator)) / epsilon
+    if ratio > _LARGEST_ORDER:
+        return tuple(SHARES)
+    best = 1 + float(ratio) + math.sqrt(float(ratio) * (1 + float(ratio)))
+    orders = sorted({max(2, round(part * best)) for part in _LADDER})
+    return (*SHARES, *(f"{RENYI}{order}" for order in orders if order <= _LARGEST_ORDER))
+
+
+def order_of(way: str) -> int | None:
+    """Return the order of a way that spends divergences; None for the others.
+
+    Raises:
+        ParameterError: it is no way.
+    Example:
+        >>> order_of("renyi-5")
+        5
+    """
+    if way in SHARES:
+        return None
+    order = way.removeprefix(RENYI)
+    if (
+        way == order or not (order.isascii() and order.isdigit()) or not 2 <= int(order) < 2**53
+    ):  # floats are exact
+        raise ParameterError("ways", way, f"one of {', '.join(SHARES)}, or {RENYI} and an order")
+    return int(order)
+
+
 def limits(
     *, epsilon: Fraction, delta: Fraction, ways: Collection[str]
 ) -> dict[str, tuple[Fraction, ...]]:
@@ -70,7 +129,7 @@ def limits(
     Args:
         epsilon: of all of them, above 0.
         delta: divided among them in proportion to ``SHARES``; below 1.
-        ways: "basic" for sums of epsilon and of delta, "zcdp" for rho, "gdp" for mu squared.
+        ways: as the function of this name returns them, or some of these.
     Raises:
         ParameterError: an unknown way.
     Example:
@@ -78,28 +137,45 @@ def limits(
         ...     epsilon=Fraction(3), delta=Fraction(1, 10**6), ways=["basic", "gdp"]).items()}
         {'basic': 2, 'gdp': 1}
     """
-    for way in ways:
-        if way not in SHARES:
-            raise ParameterError("ways", way, f"one of {', '.join(SHARES)}")
-    return {way: _LIMITS[way](epsilon, share) for way, share in shares(delta, ways).items()}
+    parts = {way: _SHARE_OF_AN_ORDER if order_of(way) is not None else SHARES[way] for way in ways}
+    whole = sum(parts.values())
+    return {way: _limit(way, epsilon, delta * part / whole) for way, part in parts.items()}
 
 
-def shares(delta: Fraction, ways: Collection[str]) -> dict[str, Fraction]:
-    """Return the part of delta that each filter has, in proportion to ``SHARES``.
+def needed(way: str, limit: tuple[Fraction, ...], epsilon: Fraction) -> Fraction:
+    """Return a delta for which everything that one filter admits is (epsilon, delta)-DP.
 
+    Args:
+        way: of its budget.
+        limit: its budget, as ``limits`` returns it.
+        epsilon: of all filters, above 0.
+    Returns:
+        The delta, rounded up; 1 if nothing less is proved.
     Example:
-        >>> shares(Fraction(1, 4), ["gdp", "zcdp"])
-        {'zcdp': Fraction(1, 8), 'gdp': Fraction(1, 8)}
+        >>> needed("basic", (Fraction(3), Fraction(1, 100)), Fraction(3))
+        Fraction(1, 100)
     """
-    whole = sum(SHARES[way] for way in ways)
-    return {way: delta * share / whole for way, share in SHARES.items() if way in ways}
+    if min(limit) < 0:
+        return Fraction(1)
+    if way == "basic":
+        size, failures = limit
+        return failures if size <= epsilon else Fraction(1)
+    (parameter,) = limit
+    order = order_of(way)
+    if parameter == 0:
+        return Fraction(0)
+    if order is None:
+        return Fraction(_NOTIONS[way](parameter).delta(epsilon=epsilon).upper)
+    value = np.array([float_up(parameter)])
+    log_delta = float(log_delta_terms(np.array([float(order)]), value, float_down(epsilon))[0])
+    return Fraction(min(1.0, up(math.exp(min(log_delta, 0.0)) * (1 + 1e-14))))
 
 
 def within(limit: Mapping[str, tuple[Fraction, ...]], epsilon: Fraction, delta: Fraction) -> bool:
     """Return whether the budgets of filters are proved to be (epsilon, delta)-DP together.
 
-    It asks each filter about its share of delta, so that a budget which was divided by other
-    roundings, or below the largest, is accepted as well.
+    It asks each filter what delta it needs, so that a budget which was divided by other roundings
+    or into other shares, or below the largest, is accepted as well.
 
     Args:
         limit: budgets by way, as ``limits`` divides them.
@@ -107,52 +183,44 @@ def within(limit: Mapping[str, tuple[Fraction, ...]], epsilon: Fraction, delta: 
         delta: of all of them.
     Example:
         >>> goal = {"epsilon": Fraction(3), "delta": Fraction(1, 10**6)}
-        >>> within(limits(**goal, ways=["basic", "gdp"]), **goal)
+        >>> within(limits(**goal, ways=["basic", "gdp", "renyi-8"]), **goal)
         True
         >>> within({"gdp": (Fraction(1),)}, **goal)
         False
     """
-    if not limit or not set(limit) <= set(SHARES):
+    try:
+        told = [needed(way, one, epsilon) for way, one in limit.items()]
+    except ParameterError:  # an unknown way
         return False
-    parts = shares(delta, limit)
-    return all(_is_within(way, budget, epsilon, parts[way]) for way, budget in limit.items())
+    return bool(told) and sum(told) <= delta
 
 
-def _is_within(way: str, budget: tuple[Fraction, ...], epsilon: Fraction, delta: Fraction) -> bool:
-    """Return whether the budget of one filter is proved to be (epsilon, delta)-DP."""
+@lru_cache(maxsize=256)
+def _limit(way: str, epsilon: Fraction, delta: Fraction) -> tuple[Fraction, ...]:
+    """Return the budget of one filter."""
     if way == "basic":
-        size, failures = budget
-        return 0 <= size <= epsilon and 0 <= failures <= delta
-    (parameter,) = budget
-    if parameter <= 0 or delta == 0:
-        return parameter == 0
-    return implies(_NOTIONS[way](parameter), epsilon, delta)
-
-
-def _basic(epsilon: Fraction, delta: Fraction) -> tuple[Fraction, ...]:
-    return epsilon, delta
-
-
-def _zcdp(epsilon: Fraction, delta: Fraction) -> tuple[Fraction, ...]:
+        return epsilon, delta
+    if not delta:
+        return (Fraction(0),)
+    order = order_of(way)
+    if order is not None:
+        return (_divergence(order, epsilon, delta),)
     # A divergence of order 1 is at most epsilon + the rest: rho above epsilon + 1 never fits.
-    return (_largest("zcdp", epsilon, delta, epsilon + 1),)
-
-
-def _gdp(epsilon: Fraction, delta: Fraction) -> tuple[Fraction, ...]:
     # mu-GDP has delta(epsilon) >= 1/4 from mu^2 = 2 epsilon + 8 on; larger deltas are no budget.
-    return (_largest("gdp", epsilon, delta, 2 * epsilon + 8),)
+    start = epsilon + 1 if way == "zcdp" else 2 * epsilon + 8
+    return (largest_parameter(_NOTIONS[way], epsilon, delta, start),)
 
 
-def _largest(way: str, epsilon: Fraction, delta: Fraction, start: Fraction) -> Fraction:
-    return largest_parameter(_NOTIONS[way], epsilon, delta, start) if delta else Fraction(0)
+def _divergence(order: int, epsilon: Fraction, delta: Fraction) -> Fraction:
+    """Return nearly the largest divergence at an order that implies (epsilon, delta)-DP, or 0."""
+    share = float_down(delta)
+    if not share:
+        return Fraction(0)
+    beside = epsilon_terms(np.array([float(order)]), np.array([0.0]), share)[0]
+    return max(Fraction(0), epsilon * (1 - Fraction(MARGIN)) - Fraction(float(beside)))
 
 
 _NOTIONS: Final[Mapping[str, Callable[[Fraction], GDP[AddRemove] | ZCDP[AddRemove]]]] = {
     "zcdp": lambda rho: ZCDP(rho=rho),
     "gdp": lambda squared: GDP(mu_squared=squared),
-}
-_LIMITS: Final[Mapping[str, Callable[[Fraction, Fraction], tuple[Fraction, ...]]]] = {
-    "basic": _basic,
-    "zcdp": _zcdp,
-    "gdp": _gdp,
 }

@@ -9,6 +9,7 @@ from typing import Final, cast, final, overload
 from accountant import arguments
 from accountant.adaptive.privacy_filter import Costs, PrivacyFilter, require_within
 from accountant.arguments import Number
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.rounding import show
@@ -21,6 +22,7 @@ from accountant.theorems.conversion.convert import convert
 ZCDP_FILTER: Final = Theorem(
     rule="filter/zcdp",
     source="Whitehouse, Ramdas, Rogers & Wu, arXiv:2203.05481; proofs/theory/filters.md",
+    attained=Attained.NO,  # a run may spend less than the budget
     again=lambda premises, given: _whole(premises, given["rho"], premises[0].relation),
 )
 

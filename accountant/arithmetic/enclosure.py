@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -117,6 +118,8 @@ def log_up(difference: Reals) -> Reals:
 
 def float_up(value: Fraction) -> float:
     """Return the smallest float at or above an exact rational."""
+    if value > sys.float_info.max:
+        return math.inf
     nearest = float(value)
     return nearest if Fraction(nearest) >= value else up(nearest)
 

@@ -24,6 +24,7 @@ from proofs.certificate import show_rational
 
 # Relative room for the rounding of a true-positive rate. Heuristic: the checker decides.
 _ROOM: Final = Fraction(1, 2**40)
+_NEGLIGIBLE: Final = 1e-9  # Share of a rate below which a delta need not be proved. Heuristic.
 _ROUNDS: Final = 8  # Refinements of the search for an epsilon. Heuristic.
 _POINTS: Final = 25  # Points in each refinement. Heuristic.
 # Relative slacks of a power, tried in this order. Heuristic.
@@ -39,7 +40,11 @@ def prove_true_positive_rate(steps: Steps, guarantee: Guarantee[Any], rate: floa
     Raises:
         NotCertified: no epsilon leaves anything below 1, or no proof comes near the best one.
     """
-    most = guarantee.true_positive_rate(false_positive_rate=rate).upper
+    if isinstance(guarantee, PairGuarantee):  # its proof uses each pair in its own order alone
+        ways = distinct(guarantee.to_pair())
+        most = max(answers.true_positive_rate(product, rate).upper for product in ways)
+    else:
+        most = guarantee.true_positive_rate(false_positive_rate=rate).upper
     if isinstance(guarantee, RenyiGuarantee) and _by_order(steps, guarantee, rate, most):
         return
 
@@ -60,8 +65,8 @@ def prove_true_positive_rate(steps: Steps, guarantee: Guarantee[Any], rate: floa
             f"the true-positive rate at a false-positive rate of {rate:.6g} has no proved bound "
             "below 1, so there is nothing to certify; ask at a smaller rate"
         )
-    point = Point(epsilon, guarantee.delta(epsilon=epsilon).upper, moves=False)
-    delta = _proved_delta(steps, guarantee, point)
+    least = max(guarantee.delta(epsilon=epsilon).upper, bound * _NEGLIGIBLE)
+    delta = _proved_delta(steps, guarantee, Point(epsilon, least, moves=False))
     exact, other = Fraction(math.exp(epsilon)), Fraction(math.exp(-epsilon))
     found = min(exact * Fraction(rate) + delta, 1 - (1 - Fraction(rate) - delta) * other)
     shown = min(Fraction(float_up(found * (1 + _ROOM))), Fraction(1))

@@ -10,6 +10,7 @@ from accountant import answers, arguments
 from accountant.arguments import Number
 from accountant.arithmetic.enclosure import float_down, float_up
 from accountant.certificates.attacks import prove_advantage, prove_true_positive_rate
+from accountant.certificates.checked import checked
 from accountant.certificates.format.serialize import factors
 from accountant.certificates.hockey_stick.choose import Point, distinct
 from accountant.certificates.hockey_stick.lower_bound import lower_fact
@@ -21,6 +22,7 @@ from accountant.errors import NotCertified, ParameterError
 from accountant.guarantees.guarantee import Guarantee, renyi_order
 from accountant.guarantees.pair_guarantee import PairGuarantee
 from accountant.pairs.product import Product
+from accountant.ranges.pair import composes_ranges
 from proofs.certificate import Certificate, Step
 
 
@@ -37,7 +39,9 @@ def certify(
     """Prove one number of a guarantee, or the guarantee's own statement when none is asked for.
 
     The number is the guarantee's upper end, raised by a relative 1e-6 at most, where the losses
-    are smooth or on a lattice; rough losses may need more.
+    are smooth or on a lattice; rough losses, and attacks on few rare
+    samples, may need up to 2 % more, and a delta below 1e-300 is proved as one below 1e-30. The
+    checker has verified what is returned.
 
     Args:
         guarantee: what is to be certified.
@@ -48,12 +52,13 @@ def certify(
             rounded up.
         advantage: whether the total variation is asked for.
         lower: prove the lower end of the same number instead: a fact about the dominating pair,
-            that two outputs with these laws differ by at least so much. The rate of false
-            positives is then rounded down.
+            that two outputs with these laws differ by at least so much, and about the mechanism
+            only if it attains the pair (``guarantee.attained``). The rate of false positives is
+            then rounded down.
     Raises:
         ParameterError: several are given, or one is out of range.
         NotCertified: no rule of the checker covers a theorem in the derivation, or the number is
-            infinite, or no proof comes near it.
+            infinite, no proof comes near it, or the checker rejects what was written.
     """
     questions = (delta, epsilon, order, false_positive_rate, advantage or None)
     if sum(given is not None for given in questions) > 1:
@@ -62,8 +67,10 @@ def certify(
         raise ParameterError("lower", lower, "with a question", "give delta, epsilon or another")
     if lower:
         epsilon = 0 if advantage else epsilon  # the advantage is delta at epsilon = 0
-        return Certificate(
-            _lower(_products_with_rules(guarantee), delta, epsilon, order, false_positive_rate)
+        return checked(
+            Certificate(
+                _lower(_products_with_rules(guarantee), delta, epsilon, order, false_positive_rate)
+            )
         )
     guarantee, proofs = raise_numbers(guarantee)
     steps = Steps(proofs)
@@ -80,7 +87,7 @@ def certify(
         prove_point(steps, guarantee, _at_epsilon(guarantee, epsilon))
     else:
         steps.derive(guarantee.derivation)
-    return Certificate(_named(steps.listed, guarantee.derivation.label))
+    return checked(Certificate(_named(steps.listed, guarantee.derivation.label)))
 
 
 def _named(listed: list[Step], label: str) -> tuple[Step, ...]:
@@ -115,6 +122,11 @@ def _products_with_rules(guarantee: Guarantee[Any]) -> list[Product]:
         raise NotCertified(f"{guarantee.describe()} has no dominating pair to bound from below")
     products = distinct(guarantee.to_pair())
     for product in products:
+        if composes_ranges(product):
+            raise NotCertified(
+                "composed bounded ranges have no one pair that attains their profile, so that no "
+                "lower end is certified; certify one part, or ask for the bracket"
+            )
         factors(product)  # what no rule covers is refused before its number is computed
     return products
 

@@ -18,13 +18,19 @@ from accountant.certificates.hockey_stick.choose import Point, distinct, prove
 from accountant.certificates.hockey_stick.closed_form import ClosedForm, has_closed_profile
 from accountant.certificates.hockey_stick.curve import facts
 from accountant.certificates.proved_guarantee import ProvedGuarantee
+from accountant.certificates.selection.substitutes import with_logistic
 from accountant.certificates.single_number.gdp_from_profile import smallest_mu
-from accountant.certificates.single_number.gdp_zcdp import needs_points
+from accountant.certificates.single_number.gdp_zcdp import (
+    gdp_witness,
+    needs_points,
+    zcdp_witness,
+)
 from accountant.certificates.single_number.renyi import (
     has_tables,
     rdp_witness,
     renyi_point,
     tabulated_points,
+    with_room,
 )
 from accountant.errors import NotCertified
 from accountant.guarantees.approx_dp import ApproxDP
@@ -37,7 +43,10 @@ from accountant.guarantees.privacy_profile import PrivacyProfile
 from accountant.guarantees.rdp import RDP
 from accountant.guarantees.renyi_guarantee import RenyiGuarantee
 from accountant.guarantees.rounding import floats_around
+from accountant.guarantees.zcdp import ZCDP
 from accountant.pairs.product import Product
+from accountant.theorems.conversion.pair_to_gdp import pair_to_gdp
+from accountant.theorems.conversion.pair_to_zcdp import pair_to_zcdp
 from proofs.certificate import Step, show_rational
 
 # Relative slack of a line that serves many points. Heuristic.
@@ -106,7 +115,7 @@ def to_profile(node: Derivation, known: Guarantee[Any]) -> ProvedGuarantee | Non
 
 
 def to_rdp(node: Derivation, known: Guarantee[Any]) -> ProvedGuarantee | None:
-    """Prove Renyi points of a product with sampled pairs by the checker's tables.
+    """Prove Renyi points of samples by the checker's tables, of bounded ranges as logistic pairs.
 
     Points at orders that are too large for its quadratures are left out. It returns None if no
     number changes.
@@ -117,13 +126,19 @@ def to_rdp(node: Derivation, known: Guarantee[Any]) -> ProvedGuarantee | None:
     pair = known.to_pair()
     listed = [order for order, _ in stated.points]
     orders = listed[: bisect_left(listed, True, key=lambda order: not _is_short(pair, order))]
-    tables = any(map(has_tables, distinct(pair)))
-    if not orders or (orders == listed and not tables):
+    used = with_logistic(pair)
+    tables = any(map(has_tables, distinct(used)))
+    if not orders or (orders == listed and not tables and used == pair):
         return None
     derivation = replace(node, premises=(pair.derivation,))
-    points = tabulated_points(pair, orders) if tables else stated.points[: len(orders)]
+    if tables:
+        points = tabulated_points(used, orders)
+    elif used != pair:
+        points = [(a, with_room(used.rdp(order=a).upper)) for a in orders]
+    else:
+        points = list(stated.points[: len(orders)])
     claim = RDP(points=points, relation=stated.relation, derivation=derivation)
-    return _proved_conversion(claim, pair, "pair-rdp", rdp_witness(pair, orders))
+    return _proved_conversion(claim, pair, "pair-rdp", rdp_witness(used, orders))
 
 
 def _is_short(pair: DominatingPair[Any], order: Fraction) -> bool:
@@ -136,25 +151,50 @@ def _is_short(pair: DominatingPair[Any], order: Fraction) -> bool:
 
 
 def to_gdp(node: Derivation, known: Guarantee[Any]) -> ProvedGuarantee | None:
-    """Prove mu of a product without a closed profile by points of it; return None otherwise."""
+    """Prove mu of a product without a closed profile by points of it; return None otherwise.
+
+    Composed bounded ranges are logistic pairs to it, whose mu may be larger.
+    """
     stated = node.conclusion
     if not isinstance(stated, GDP) or not isinstance(known, PairGuarantee):
         return None
-    pair = known.to_pair()
-    if not needs_points(pair, stated.mu_squared):
-        return None
-    mu, points, facts = smallest_mu(pair, float(stated.mu))
-    derivation = replace(node, premises=(pair.derivation,))
+    own, wanted = known.to_pair(), stated
+    pair = with_logistic(own)
+    derivation = replace(node, premises=(own.derivation,))
+    if pair is not own:
+        wanted = pair_to_gdp(pair)
+    if not needs_points(pair, wanted.mu_squared):
+        if pair is own:
+            return None
+        claim = GDP(mu=wanted.mu, relation=stated.relation, derivation=derivation)
+        witness = gdp_witness(pair, float(wanted.mu), wanted.mu_squared)
+        return _proved_conversion(claim, own, "pair-gdp", witness)
+    mu, points, facts = smallest_mu(pair, float(wanted.mu))
     claim = GDP(mu=Fraction(mu), relation=stated.relation, derivation=derivation)
     profile = PrivacyProfile(points=points, relation=stated.relation)
-    shown = _proved_conversion(profile, pair, "pair-profile", {}, facts)
+    shown = _proved_conversion(profile, own, "pair-profile", {}, facts)
 
     def steps(apart: int) -> list[Step]:
         said, before = conclusion(claim, apart), (len(facts) + 1,)
         last = Step(rule="convert/profile-gdp", conclusion=said, premises=before, witness={})
         return [*shown.steps(apart), last]
 
-    return ProvedGuarantee(claim, pair, steps)
+    return ProvedGuarantee(claim, own, steps)
+
+
+def to_zcdp(node: Derivation, known: Guarantee[Any]) -> ProvedGuarantee | None:
+    """Prove rho of the logistic pairs in the place of composed bounded ranges, else None."""
+    stated = node.conclusion
+    if not isinstance(stated, ZCDP) or not isinstance(known, PairGuarantee):
+        return None
+    own = known.to_pair()
+    pair = with_logistic(own)
+    if pair is own:
+        return None
+    rho = pair_to_zcdp(pair).rho
+    derivation = replace(node, premises=(own.derivation,))
+    claim = ZCDP(rho=rho, relation=stated.relation, derivation=derivation)
+    return _proved_conversion(claim, own, "pair-zcdp", zcdp_witness(pair, float(rho)))
 
 
 RAISED_CONVERSIONS: Final[
@@ -164,6 +204,7 @@ RAISED_CONVERSIONS: Final[
     "convert/notion-profile": to_profile,
     "convert/notion-rdp": to_rdp,
     "convert/pair-gdp": to_gdp,
+    "convert/pair-zcdp": to_zcdp,
     "group/trade-off": to_group,
 }
 """Theorems whose numbers are raised, or None if the number is exact or no rule is known."""
@@ -198,12 +239,13 @@ def _curve(
     """
     points, steps, _ = facts(product, sorted(Fraction(x) for x in heights))
     found = {float(x): y for x, y in points if y <= heights[float(x)] * _CLOSE}
+    among = 2 * max(len(heights) - len(found), 1)  # both directions share what lines leave
     for x, y in heights.items():
         if x not in found and not y and has_closed_profile(product):  # x is the largest loss
             found[x] = _NOTHING
             steps.append(ClosedForm(product).fact(((Fraction(x), _NOTHING),)))
         elif x not in found:
-            point = Point(x, floats_around(y)[1], moves=False)
+            point = Point(x, floats_around(y)[1], moves=False, among=among)
             _, found[x], alone = prove([product], point)
             steps += alone
     return found, steps

@@ -9,7 +9,7 @@ from typing import Final, final
 
 import numpy as np
 
-from accountant.certificates.format.serialize import Object, factors
+from accountant.certificates.format.serialize import UNCERTIFIED, Object, factors
 from accountant.certificates.hockey_stick.choose import Point, prove
 from accountant.certificates.hockey_stick.contour import quadratures
 from accountant.certificates.hockey_stick.lower_bound import lower_fact
@@ -113,7 +113,7 @@ def power_facts(product: Product, rate: float, power: float) -> tuple[Step, ...]
         return (*known.steps, last)
     raise NotCertified(
         f"no lower bound of the true-positive rate at {rate:.6g} was found: the checker's sums are "
-        "not close enough to each other there; certify a lower end of delta instead"
+        f"not close enough to each other there; {UNCERTIFIED}"
     )
 
 

@@ -13,16 +13,19 @@ from accountant.certificates.format.serialize import (
     conclusion,
     factors,
     unsaid,
+    unwritten,
 )
 from accountant.certificates.hockey_stick.choose import Point, distinct, prove
+from accountant.certificates.rederive import raise_numbers
 from accountant.certificates.selection.connect_the_dots import Aim
 from accountant.certificates.selection.shifted_mixture import prove_by_shifted_mixture
+from accountant.certificates.selection.substitutes import with_logistic
 from accountant.certificates.single_number.renyi import (
-    ROOM,
     has_tables,
     rdp_witness,
     renyi_point,
     tabulated_points,
+    with_room,
 )
 from accountant.certificates.single_number.selection_by_renyi import as_renyi, has_selections
 from accountant.certificates.steps import Steps, law_of
@@ -70,7 +73,7 @@ def prove_point(steps: Steps, guarantee: Guarantee[Any], point: Point) -> None:
     elif isinstance(guarantee, RenyiGuarantee):
         _prove_renyi(steps, guarantee, point)
     else:
-        raise NotCertified(f"certificates are not written for {guarantee!r} yet; {UNCERTIFIED}")
+        raise NotCertified(unwritten(guarantee.describe()))
 
 
 def prove_divergence(steps: Steps, guarantee: Guarantee[Any], order: Fraction) -> None:
@@ -79,21 +82,25 @@ def prove_divergence(steps: Steps, guarantee: Guarantee[Any], order: Fraction) -
     Raises:
         NotCertified: it is infinite or unknown, or no rule covers some theorem.
     """
-    value = guarantee.rdp(order=order).upper
+    known = with_logistic(guarantee) if isinstance(guarantee, DominatingPair) else guarantee
+    value = known.rdp(order=order).upper
     if math.isinf(value):
         raise NotCertified(
-            f"{guarantee.describe()} has no finite Renyi divergence at order {float(order):g}; ask "
-            "at a smaller order, or for epsilon at a delta"
+            f"{guarantee.describe()} has no finite Renyi divergence at order "
+            f"{float(order):g}: there is nothing to certify; try a smaller order"
         )
     exact = guarantee.divergence_up(order) if isinstance(guarantee, RenyiGuarantee) else None
-    least = Fraction(value) * (1 + ROOM) + ROOM**2 if exact is None else exact
+    least = with_room(value) if exact is None else exact
     claim = RDP(points=((order, least),), relation=guarantee.relation)
     if isinstance(guarantee, RenyiGuarantee):
         rule = "convert/zcdp-rdp" if isinstance(guarantee, ZCDP) else "convert/rdp-rdp"
         place, apart = steps.derive(guarantee.derivation)
         steps.add(rule, conclusion(claim, apart), [place], {})
     elif isinstance(guarantee, FaithfulPairGuarantee) and has_selections(guarantee.derivation):
-        known = as_renyi(guarantee.derivation, [order])
+        known, shown = raise_numbers(as_renyi(guarantee.derivation, [order]))
+        if not isinstance(known, RDP):
+            raise NotCertified(unsaid(known.derivation.rule))
+        steps.raised = {**steps.raised, **shown}
         place, apart = steps.derive(known.derivation)
         claim = RDP(
             points=[one for one in known.points if one[0] == order], relation=guarantee.relation
@@ -102,6 +109,7 @@ def prove_divergence(steps: Steps, guarantee: Guarantee[Any], order: Fraction) -
     elif isinstance(guarantee, FaithfulPairGuarantee):
         pair = guarantee.to_pair()
         place, apart = steps.derive(pair.derivation)
+        pair = with_logistic(pair)
         if any(map(has_tables, distinct(pair))):
             ((_, enough),) = tabulated_points(pair, [order])
             claim = RDP(points=((order, max(least, enough)),), relation=guarantee.relation)
@@ -110,7 +118,7 @@ def prove_divergence(steps: Steps, guarantee: Guarantee[Any], order: Fraction) -
         place, apart = steps.derive(guarantee.derivation)
         steps.add("convert/bounded-range-rdp", conclusion(claim, apart), [place], {})
     else:
-        raise NotCertified(f"certificates are not written for {guarantee!r} yet; {UNCERTIFIED}")
+        raise NotCertified(unwritten(guarantee.describe()))
 
 
 def _prove_pair(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:
@@ -131,7 +139,7 @@ def _prove_product(steps: Steps, pair: DominatingPair[Any], point: Point) -> Non
         epsilon=point.epsilon if pair.derivation.theorem in _BY_FINITE_PAIRS else 0.0,
     )
     place, apart = steps.derive(pair.derivation)
-    used = steps.substitutes.of(pair)
+    used = with_logistic(steps.substitutes.of(pair))
     if used != pair:
         point = _moved_to_substitute(used, point)
     epsilon, delta, facts = prove(distinct(used), point)
@@ -147,8 +155,7 @@ def _moved_to_substitute(pair: DominatingPair[Any], point: Point) -> Point:
     found = pair.epsilon(delta=point.delta).upper
     if math.isinf(found):
         raise NotCertified(
-            f"no finite pair that the checker knows proves delta = {point.delta:.6g}; ask at a "
-            "larger delta"
+            f"no finite pair that the checker knows proves delta = {point.delta:.6g}; {UNCERTIFIED}"
         )
     return Point(found, point.delta, moves=True)
 

@@ -7,7 +7,13 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Final, TypeAlias, final
 
-from accountant.certificates.format.serialize import Object, conclusion, run_law, unsaid
+from accountant.certificates.format.serialize import (
+    UNCERTIFIED,
+    Object,
+    conclusion,
+    run_law,
+    unsaid,
+)
 from accountant.certificates.plain import PLAIN
 from accountant.certificates.proved_guarantee import ProvedGuarantee
 from accountant.certificates.selection.best_of_runs import pairs_above_best
@@ -33,6 +39,7 @@ from accountant.guarantees.point_lists import lower_hull
 from accountant.guarantees.rdp import RDP
 from accountant.guarantees.renyi_guarantee import RenyiGuarantee
 from accountant.guarantees.zcdp import ZCDP
+from accountant.ranges.pair import composes_ranges
 from accountant.run_counts.law import RunLaw
 from proofs.certificate import Json, Step, show_rational
 from proofs.limits import MAX_LABEL
@@ -109,7 +116,7 @@ class Steps:
         if produce is None:
             raise NotCertified(
                 f"certificates cannot prove yet that it is {node.statement} (by {node.rule}); "
-                "certify the parts that it is made of, or ask for a number without a certificate"
+                f"certify the parts that it is made of, or {UNCERTIFIED}"
             )
         premises = [self._places[id(one)] for one in _needed(node)]
         apart = {steps for _, steps in premises} or {1}
@@ -150,11 +157,11 @@ class Steps:
         """Return the base, the pair of the selection, and the law of the number of runs."""
         base = node.premises[0].conclusion
         if not isinstance(base, DominatingPair) or not isinstance(found, DominatingPair):
-            raise NotCertified(unsaid(f"a selection from {base}"))
+            raise NotCertified(unsaid("a selection from what is no pair"))
         if not (self.aim.tail and base.forward.factors and base.backward.factors):
             raise NotCertified(
-                f"of a selection ({node.statement}) certificates prove epsilon at a delta above 0, "
-                "or delta, where its runs reveal something; give such a delta= or an epsilon="
+                "of a selection beside something else, or from below, certificates prove epsilon "
+                f"at a delta above 0, or delta, where its runs reveal something; {UNCERTIFIED}"
             )
         return self.substitutes.of(base), found, law_of(dict(node.parameters))
 
@@ -198,8 +205,8 @@ class Steps:
         """Add bounds of the profiles of all parts, and a finite pair above their mixture."""
         if not isinstance(found, DominatingPair) or not self.aim.tail:
             raise NotCertified(
-                f"a choice among unequal parts ({node.rule}) is certified if epsilon or delta is "
-                "asked for; give delta= or epsilon="
+                f"a choice among unequal parts ({node.rule}) is certified for epsilon at a delta "
+                f"above 0, and for delta; {UNCERTIFIED}"
             )
         parts, shares = [], dict.fromkeys(places, Fraction(0))
         for place, one, weight in zip(places, node.premises, _weights(node), strict=True):
@@ -271,10 +278,9 @@ class Steps:
             )
         pair = known.to_pair()
         place, _ = self.derive(pair.derivation)
-        if self.substitutes.of(pair) != pair:
-            raise NotCertified(
-                f"{node.rule} of a selection is not certified; ask for epsilon or delta"
-            )
+        if self.substitutes.of(pair) != pair or composes_ranges(pair.forward):
+            what = "a selection, or of composed bounded ranges,"
+            raise NotCertified(f"{node.rule} of {what} is not certified; {UNCERTIFIED}")
         return pair, place
 
     def to_selected_rdp(
@@ -314,7 +320,7 @@ def law_of(parameters: Mapping[str, object]) -> RunLaw:
     """Return the law of the number of runs among a theorem's parameters."""
     runs = parameters["runs"]
     if not isinstance(runs, RunLaw):
-        raise NotCertified(unsaid(f"a selection among {runs!r} runs"))
+        raise NotCertified(unsaid("a selection among a number of runs without a law"))
     return runs
 
 

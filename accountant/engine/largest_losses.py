@@ -143,7 +143,7 @@ def largest_losses(product: Product) -> LargestLosses | None:
         masses = masses.times(_Scaled(each, 0, _UNDERFLOW * (near.size + 1)).power(count))
         top += count * int(index.max())
         depth += count * int(below.max())
-    if not masses.lost < 1.0:
+    if not (masses.lost < 1.0 and abs(top) <= _FARTHEST):  # or losses too many to tell apart
         return None
     losses = lattice.offset + lattice.span * (top - np.arange(masses.values.size))
     blur = _blur(lattice, losses)

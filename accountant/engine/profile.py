@@ -23,12 +23,8 @@ from accountant.engine.largest_losses import largest_losses
 from accountant.engine.lattice import LatticeContour
 from accountant.engine.overlap import delta_below
 from accountant.engine.residues import exponential_sum
-from accountant.engine.saddle_point import (
-    Saddle,
-    find_saddle,
-    saddle_at,
-)
-from accountant.engine.shared_contours import contour_at, shared_contours
+from accountant.engine.saddle_point import Saddle, find_saddle
+from accountant.engine.shared_contours import contour_at, reachable, shared_contours
 from accountant.errors import NotCertified
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.lattice_finite import LatticePair
@@ -43,7 +39,6 @@ _NEAR_ONE = 0.5  # Delta from which what is left to 1 is bounded too. Heuristic.
 _AGAIN = 2  # Most refinements. Heuristic.
 _SAME = 0.01  # Relative difference of tilts for which a second contour gains nothing. Heuristic.
 _HOPELESS = -690.0  # Log of a delta so small that it is not refined. Heuristic.
-_LEFTMOST, _LEFTWARDS = 1.0, 4.0  # Least c that is moved, and the factor by which it is. Heuristic.
 
 
 def infinite_mass(product: Product) -> Bound:
@@ -83,20 +78,6 @@ def closed_form(product: Product) -> Pair | None:
     if len(gaussians) == len(product.factors):
         return GaussianPair(mu_squared=sum((mu2 * n for mu2, n in gaussians), Fraction(0)))
     return None
-
-
-def _reachable(product: Product, saddle: Saddle) -> Contour | LatticeContour:
-    """Return the contour of a saddle, or of one further left if K is out of reach there.
-
-    Any contour gives a bracket: next to the largest loss its upper end has to be enough.
-    """
-    while True:
-        try:
-            return contour_at(product, saddle)
-        except NotCertified:
-            if saddle.c < _LEFTMOST:
-                raise
-        saddle = saddle_at(product, saddle.c / _LEFTWARDS)
 
 
 def delta(product: Product, epsilon: float) -> Bound:
@@ -171,7 +152,7 @@ def _deltas(product: Product, epsilon: Reals) -> tuple[Reals, Reals]:
     if found is not None:
         return found[0], np.minimum(found[1], 1.0)
     low, high = np.full(epsilon.shape, mass.lower), np.full(epsilon.shape, mass.upper)
-    start, stop = 0, int(np.searchsorted(epsilon, top))
+    stop = int(np.searchsorted(epsilon, top))
     exact = exponential_sum(product)
     if exact is not None and stop:
         logs = exact.log_profile(epsilon[:stop])
@@ -186,18 +167,14 @@ def _deltas(product: Product, epsilon: Reals) -> tuple[Reals, Reals]:
         low[first:stop] = np.maximum(mass.lower + np.exp(logs[0]) * (1 - 1e-14), 0.0)
         high[first:stop] = total_delta_up(mass, logs[1])
         stop = first
-    while start < stop:
-        contour, reach = shared_contours(product).near(float(epsilon[start]))
-        end = max(int(np.searchsorted(epsilon[:stop], reach)), start + 1)
-        part = slice(start, end)
-        logs = contour.log_profile(epsilon[part])
-        low[part] = np.maximum(mass.lower + np.exp(logs[0]) * (1 - 1e-14), 0.0)
-        high[part] = total_delta_up(mass, logs[1])
-        start = end
+    if stop:
+        logs = shared_contours(product).log_profile(epsilon[:stop])
+        low[:stop] = np.maximum(mass.lower + np.exp(logs[0]) * (1 - 1e-14), 0.0)
+        high[:stop] = total_delta_up(mass, logs[1])
     vague = (high > _NEAR_ONE) & (low < high - _LOOSE)
     if vague.any():
         low[vague] = np.maximum(low[vague], delta_below(product, epsilon[vague]))
-    return low, high
+    return np.maximum.accumulate(low[::-1])[::-1], np.minimum.accumulate(high)  # delta falls
 
 
 def epsilon(product: Product, delta: float | Bound) -> Bound:
@@ -221,7 +198,7 @@ def _log_profile(product: Product, point: Reals) -> tuple[Reals, Reals]:
         if high[0] <= low[0] + _CLOSE:
             return low, high
     saddle = find_saddle(product, lambda one: one.epsilon - float(point[0]))
-    low, high = _reachable(product, saddle).log_profile(point)
+    low, high = reachable(product, saddle).log_profile(point)
     for _ in range(_AGAIN):
         if high[0] <= low[0] + _LOOSE or high[0] < _HOPELESS:
             break
@@ -274,7 +251,7 @@ def _contour_epsilon(product: Product, target: tuple[float, float], top: float) 
     While the bracket is wide, contours aimed at the answer are intersected with it.
     """
     saddle = find_saddle(product, lambda one: target[0] - one.log_delta)
-    contour = _reachable(product, saddle)
+    contour = reachable(product, saddle)
     found = invert(contour.log_profile, target, max(saddle.epsilon, 0.0), 4.0 / saddle.c, top)
     for _ in range(_AGAIN):
         if found.relative_width <= _LOOSE or not 0 < found.upper < math.inf:

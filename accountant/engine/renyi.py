@@ -12,8 +12,12 @@ from accountant.bound import Bound
 from accountant.engine.profile import has_infinite_loss, max_loss
 from accountant.engine.saddle_point import total_cgf
 from accountant.errors import NotCertified
+from accountant.pairs.gaussian import GaussianPair
+from accountant.pairs.pair import Pair
 from accountant.pairs.product import Product
+from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 
+_SAME = 1e-12  # Relative width of a bracket from the tails that is not narrowed. Heuristic.
 _ROUNDS = 14  # Most refinements of the orders. Heuristic.
 
 
@@ -52,7 +56,9 @@ def smallest_rho(product: Product) -> Bound:
     tail = product.added(lambda pair: pair.zcdp_bound) * (1 + 1e-14)
     grid = np.concatenate([[0.0], np.geomspace(1e-7, _largest(above), 160)])
     top = max_loss(above)
-    best = 0.0
+    best = 0.5 * gaussian_tails(product)
+    if tail <= best * (1 + _SAME):
+        return Bound(best, tail)
     upper = math.inf
     for _ in range(_ROUNDS):
         low, high = _cgf(above, grid[1:])
@@ -71,6 +77,25 @@ def smallest_rho(product: Product) -> Bound:
     if has_infinite_loss(above):  # of a table, where the pair may have none
         upper = tail
     return Bound(best * (1 - 1e-14), max(upper, best))
+
+
+def gaussian_tails(product: Product) -> float:
+    """Return at most the mu^2 of the Gaussians that a product has in its tail, 0 if there are none.
+
+    The smallest mu^2 over all deltas is at least that, the smallest rho half of it, as to remove a
+    record from a sample costs as much as without sampling where delta is tiny enough
+    (proofs/theory/conversions.md, section 13).
+    """
+    return product.added(_tail) * (1 - 1e-14)
+
+
+def _tail(pair: Pair) -> float:
+    """Return the mu^2 of the Gaussian in the tail of one pair, 0 if there is none."""
+    if isinstance(pair, GaussianPair) or (
+        isinstance(pair, SubsampledGaussianPair) and pair.removal
+    ):
+        return float(pair.mu_squared)
+    return 0.0
 
 
 def _beyond_tables(product: Product, s: Reals) -> Reals:

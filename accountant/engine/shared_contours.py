@@ -9,18 +9,27 @@ from functools import lru_cache
 from typing import final
 
 import numpy as np
+from numpy.typing import NDArray
 
+from accountant.arithmetic.arrays import distinct
 from accountant.arithmetic.enclosure import Reals
 from accountant.engine.common_lattice import common_lattice
 from accountant.engine.contour import MAX_NODES, Contour, build
 from accountant.engine.lattice import LatticeContour, build_lattice
-from accountant.engine.saddle_point import Saddle, saddle_at, survey
+from accountant.engine.saddle_point import Saddle, find_saddle, saddle_at, survey
 from accountant.errors import EASIER, NotCertified
+from accountant.pairs.lattice_finite import LatticePair
 from accountant.pairs.product import Product
 
 _STEP = 0.12  # Rounding of log c. Heuristic.
 _BLOCK = 16  # Rounded log c that are evaluated at once. Heuristic.
 _BLOCKS = (-8, 9)  # The range of these blocks. Heuristic.
+_WIDE = 1e-6  # Width of the log of a bracket at which a contour is aimed. Heuristic.
+_ALIKE = 4.0  # Width, in units of that an aimed one left, at which another is. Heuristic.
+_HOPELESS = -690.0  # Log of a delta so small that it does not. Heuristic.
+_MOST_AIMED = 16  # Aimed contours that are kept. Heuristic.
+_MOST_KEPT = 1 << 18  # Nodes of those, to bound memory, unless one alone has more. Heuristic.
+_LEFTMOST, _LEFTWARDS = 1.0, 4.0  # Least c that is moved, and the factor by which it is. Heuristic.
 _BACK = 2  # Steps to a smaller c if K is out of reach. Heuristic.
 _MODERATE = 1 << 12  # Most nodes of a shared contour. Heuristic.
 # Standard deviations beyond its saddle that a contour serves. Heuristic: its terms are then larger
@@ -41,54 +50,155 @@ def contour_at(product: Product, saddle: Saddle, most: int = MAX_NODES) -> Conto
     return build(product, saddle, most)
 
 
+def reachable(product: Product, saddle: Saddle) -> Contour | LatticeContour:
+    """Return the contour of a saddle, or of one further left if K is out of reach there.
+
+    Any contour gives a bracket: next to the largest loss its upper end has to be enough.
+    """
+    while True:
+        try:
+            return contour_at(product, saddle)
+        except NotCertified:
+            if saddle.c < _LEFTMOST:
+                raise
+        saddle = saddle_at(product, saddle.c / _LEFTWARDS)
+
+
 @final
 class SharedContours:
-    """Contours of one product at rounded c, which questions about neighbouring epsilons share.
+    """Contours of one product, which questions about neighbouring epsilons share.
 
-    It is compared by identity, so that a cache does not hash the product's factors again.
+    Those at rounded c come first. Where epsilon jumps by more than they serve, and where they leave
+    a wide bracket, others are aimed at an epsilon. It is compared by identity, so that a cache does
+    not hash the product's factors again.
     """
 
-    __slots__ = ("_blocks", "_last", "product")
+    __slots__ = ("_aimed", "_blocks", "_last", "product")
 
     def __init__(self, product: Product) -> None:
         self.product = product
-        self._blocks: dict[int, Reals] = {}
+        self._aimed: list[tuple[float, Contour | LatticeContour]] = []
+        self._blocks: dict[int, tuple[Reals, Reals]] = {}
         self._last = 0
 
-    def near(self, epsilon: float) -> tuple[Contour | LatticeContour, float]:
-        """Return a contour for an epsilon and the largest epsilon that it suits.
+    def log_profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
+        """Bound log delta of the finite losses at increasing epsilons >= 0.
 
         Raises:
             NotCertified: K cannot be computed at any c that suits.
         """
-        return _contour_near(self, self._step_for(epsilon) + 1)
+        ends = np.full(epsilon.shape, -math.inf), np.full(epsilon.shape, math.inf)
+        with contextlib.suppress(NotCertified):  # those without a bracket are aimed at
+            self._fill(epsilon, ends)
+        self.narrow(epsilon, ends)
+        if any(isinstance(factor.pair, LatticePair) for factor in self.product.factors):
+            return ends  # its own errors exceed what is gained
+        finer = self.product.refined()
+        if finer != self.product:
+            shared_contours(finer).narrow(epsilon, ends)
+        return ends
+
+    def _fill(self, epsilon: Reals, ends: tuple[Reals, Reals]) -> None:
+        """Intersect brackets with those of contours at rounded c, where one of them serves."""
+        start = 0
+        while start < epsilon.size:
+            step = self._step_for(float(epsilon[start])) + 1
+            middle, spread = (float(one[step % _BLOCK]) for one in self._block(step // _BLOCK))
+            first = middle - _REACH * math.sqrt(spread)
+            if first > epsilon[start]:
+                start = int(np.searchsorted(epsilon, first))
+                continue
+            contour, reach = _contour_near(self, step)
+            end = max(int(np.searchsorted(epsilon, reach)), start + 1)
+            _intersect(ends, contour, epsilon, np.arange(start, end))
+            start = end
+
+    def narrow(self, epsilon: Reals, ends: tuple[Reals, Reals]) -> None:
+        """Intersect wide brackets with those of contours aimed at them.
+
+        Every contour serves all epsilons, so the wide ones ask that nearest to them first.
+
+        Raises:
+            NotCertified: there was no bracket and no contour is within reach.
+        """
+        wide = _wide(ends)
+        if wide.size and self._aimed:
+            places = np.array([place for place, _ in self._aimed])
+            nearest = np.abs(epsilon[wide, None] - places).argmin(axis=1)
+            for at in distinct(nearest):
+                _intersect(ends, self._aimed[at][1], epsilon, wide[nearest == at])
+        least = _WIDE
+        for at in wide.tolist():
+            if not ends[1][at] - ends[0][at] > least:
+                continue
+            try:
+                contour = self._aim(float(epsilon[at]), float(ends[1][at]))
+            except NotCertified:
+                if ends[1][at] == math.inf:
+                    raise
+                continue
+            _intersect(ends, contour, epsilon, wide)
+            least = max(least, _ALIKE * float(ends[1][at] - ends[0][at]))
+
+    def _aim(self, epsilon: float, log_delta: float) -> Contour | LatticeContour:
+        """Return a contour aimed at an epsilon, and keep it beside others that are not too long."""
+        known = (epsilon, log_delta) if log_delta < 0.0 else None
+        saddle = find_saddle(self.product, lambda one: one.epsilon - epsilon, known)
+        contour = reachable(self.product, saddle)
+        self._aimed = [*self._aimed[1 - _MOST_AIMED :], (epsilon, contour)]
+        while len(self._aimed) > 1 and sum(map(_nodes, self._aimed)) > _MOST_KEPT:
+            del self._aimed[0]
+        return contour
 
     def _step_for(self, epsilon: float) -> int:
         """Return the largest rounded c whose saddle's epsilon is at most the one given."""
         at, (first, last) = self._last, _BLOCKS
-        while at < last and self._block(at)[-1] <= epsilon:
+        while at < last and self._block(at)[0][-1] <= epsilon:
             at += 1
-        while at > first and self._block(at)[0] > epsilon:
+        while at > first and self._block(at)[0][0] > epsilon:
             at -= 1
         self._last = at
-        return _BLOCK * at + max(int((self._block(at) <= epsilon).sum()) - 1, 0)
+        return _BLOCK * at + max(int((self._block(at)[0] <= epsilon).sum()) - 1, 0)
 
-    def _block(self, at: int) -> Reals:
-        """Return the epsilons of the saddles at a block of rounded c.
+    def _block(self, at: int) -> tuple[Reals, Reals]:
+        """Return epsilon and spread of the saddles at a block of rounded c.
 
-        They are infinite if K is out of reach there.
+        Both are infinite if K is out of reach there.
         """
         if at not in self._blocks:
-            found = np.full(_BLOCK, math.inf)
+            epsilon, spread = np.full(_BLOCK, math.inf), np.full(_BLOCK, math.inf)
             with contextlib.suppress(NotCertified):
                 steps = np.arange(_BLOCK * at, _BLOCK * (at + 1))
-                known = survey(self.product, np.exp(_STEP * steps)).epsilon
-                found[: known.size] = known
-            self._blocks[at] = found
+                ridge = survey(self.product, np.exp(_STEP * steps))
+                epsilon[: ridge.c.size], spread[: ridge.c.size] = ridge.epsilon, ridge.spread
+            self._blocks[at] = epsilon, spread
         return self._blocks[at]
 
 
-shared_contours = lru_cache(maxsize=16)(SharedContours)
+def _nodes(aimed: tuple[float, Contour | LatticeContour]) -> int:
+    """Return the number of nodes of a contour on a line; those of a lattice are few."""
+    return aimed[1].s.size if isinstance(aimed[1], Contour) else 0
+
+
+def _wide(ends: tuple[Reals, Reals]) -> NDArray[np.intp]:
+    """Return the positions of wide brackets of a log delta that is not hopelessly small."""
+    low, high = ends
+    with np.errstate(invalid="ignore"):  # both are -inf where there are no losses
+        return np.flatnonzero((high - low > _WIDE) & (high > _HOPELESS))
+
+
+def _intersect(
+    ends: tuple[Reals, Reals],
+    contour: Contour | LatticeContour,
+    epsilon: Reals,
+    part: NDArray[np.intp],
+) -> None:
+    """Intersect some brackets with those of a contour, in place."""
+    low, high = contour.log_profile(epsilon[part])
+    ends[0][part], ends[1][part] = np.maximum(ends[0][part], low), np.minimum(ends[1][part], high)
+
+
+shared_contours = lru_cache(maxsize=8)(SharedContours)
 
 
 @lru_cache(maxsize=64)

@@ -28,6 +28,7 @@ from accountant.engine.profile import (
     infinite_mass,
     max_loss,
 )
+from accountant.engine.renyi import gaussian_tails
 from accountant.engine.saddle_point import find_saddle
 from accountant.errors import NotCertified
 from accountant.pairs.gaussian import (
@@ -45,6 +46,7 @@ _ROUNDS = 12  # Most rounds of a search. Heuristic.
 _CHECKS = 4  # Most grids on which one mu is checked. Heuristic.
 _STEPS = 44  # Candidates for mu above the guess, each twice as far. Heuristic.
 _NARROW = 18  # Step at which mu is close enough, 2**-22 above the guess. Heuristic.
+_SAME = 1e-12  # Relative width of a bracket from the tails that is not narrowed. Heuristic.
 _CLOSE = 1e-8  # Relative width at which a search ends. Heuristic.
 # Shares of the end, below which delta is above the smallest one. Heuristic.
 _SHORT = 1.0 - np.geomspace(1e-9, 0.1, 9)
@@ -120,6 +122,11 @@ def larger_mu(forward: Product, backward: Product, smallest_delta: float) -> Bou
 
     The second direction is left out if a proof shows that the first one's upper end covers it.
     """
+    if smallest_delta == 0.0:
+        for one, other in ((forward, backward), (backward, forward)):
+            whole = _by_tails(one)
+            if whole is not None and _general(other) <= _general(one):
+                return whole
     first = smallest_mu(forward, smallest_delta)
     if backward == forward or _certainly_covered(backward, first.upper, smallest_delta):
         return first
@@ -148,6 +155,17 @@ def _certainly_covered(product: Product, mu: float, smallest_delta: float) -> bo
     return False
 
 
+def _general(product: Product) -> float:
+    """Return the mu of a product from its pairs' own."""
+    return math.sqrt(product.added(lambda pair: pair.gdp_bound**2)) * (1 + 1e-14)
+
+
+def _by_tails(product: Product) -> Bound | None:
+    """Bracket the smallest mu over all deltas if the pairs' own are needed in the tails."""
+    least, general = math.sqrt(gaussian_tails(product)) * (1 - 1e-14), _general(product)
+    return Bound(least, general) if general <= least * (1 + _SAME) else None
+
+
 def smallest_mu(product: Product, smallest_delta: float = 0.0) -> Bound:
     """Bracket the smallest mu with delta(eps) <= max(delta_mu(eps), smallest_delta) for eps >= 0.
 
@@ -160,8 +178,10 @@ def smallest_mu(product: Product, smallest_delta: float = 0.0) -> Bound:
     endless_loss = infinite_mass(product.below()).lower > smallest_delta
     if endless_loss or (smallest_delta == 0.0 and has_infinite_loss(product.below())):
         return Bound.exactly(math.inf)
-    squares = product.added(lambda pair: pair.gdp_bound**2)
-    general = math.sqrt(squares) * (1 + 1e-14)
+    by_tails = _by_tails(product) if smallest_delta == 0.0 else None
+    if by_tails is not None:
+        return by_tails
+    general = _general(product)
     above, below = product.above().bundled(), product.below().bundled()
     mass, top = infinite_mass(above).upper, max_loss(above)
     needed, all_of_it = max(smallest_delta, LEAST_DELTA), smallest_delta < LEAST_DELTA
@@ -178,6 +198,8 @@ def smallest_mu(product: Product, smallest_delta: float = 0.0) -> Bound:
         verified, known = _verified(above, known, float(guess.max()), general)
     likely = known.grid[np.argsort(known.guess())[-_LIKELY:]]
     best = _mu_below(below, np.append(likely, end * _SHORT), smallest_delta)
+    if smallest_delta == 0.0:
+        best = max(best, math.sqrt(gaussian_tails(product)) * (1 - 1e-14))
     return Bound(min(best, verified), verified)
 
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TypeAlias, final
+from typing import Any, TypeAlias, final
 
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.theorem import Theorem
 from accountant.readable import shortened
 from accountant.run_counts.law import RunLaw
 
 Rows: TypeAlias = tuple[tuple[Fraction | int, ...], ...]
 Parameter: TypeAlias = Fraction | int | str | bool | RunLaw | Rows | tuple[Fraction | int, ...]
+
+_BY_PREMISES: Any = None  # stands for the level that follows from the theorem and the premises
 
 
 @final
@@ -30,6 +33,8 @@ class Derivation:
         conclusion: the guarantee that follows, set by its constructor; None before.
         apart: how many steps of the relation the datasets that it speaks of are apart.
         label: what its author calls the mechanism, which proves nothing.
+        attained: what of the conclusion some instance attains; by default what the theorem
+            keeps of its premises.
     """
 
     theorem: Theorem
@@ -40,13 +45,18 @@ class Derivation:
     conclusion: object = field(default=None, compare=False)
     apart: int = field(init=False, compare=False)
     label: str = field(default="", compare=False)
+    attained: Attained = field(default=_BY_PREMISES, compare=False)
 
     def __repr__(self) -> str:
         """Return the rule and the statement; ``explain`` has everything that it rests on."""
         return shortened(f"Derivation({self.rule}: {self.statement})")
 
     def __post_init__(self) -> None:
-        """Set ``apart`` to that of the premises, times the size of a group."""
+        """Set ``apart`` to that of the premises, times the size of a group, and ``attained``."""
+        if self.attained is _BY_PREMISES:
+            levels = [premise.attained for premise in self.premises]
+            level = self.theorem.attained.of_premises(levels, pointwise=self.theorem.pointwise)
+            object.__setattr__(self, "attained", level)
         apart = max((premise.apart for premise in self.premises), default=1)
         if self.rule.startswith("group/"):
             apart *= int(str(dict(self.parameters).get("size", 1)))

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import final, overload
 
 from accountant.errors import ParameterError
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee
 from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee
 from accountant.guarantees.provenance import applied, state
 from accountant.guarantees.theorem import Theorem
+from accountant.guarantees.words import in_words
 from accountant.pairs.finite import FinitePair
 from accountant.pairs.pair import Pair
 from accountant.pairs.product import Product
@@ -86,6 +88,7 @@ class DominatingPair(FaithfulPairGuarantee[R]):
             "dominating-pair",
             relation,
             derivation,
+            attained=Attained.WHOLE if backward == forward.swapped() else Attained.NO,
             forward=forward,
             backward=forward if alike else backward,
         )
@@ -97,9 +100,9 @@ class DominatingPair(FaithfulPairGuarantee[R]):
         if total == 1 and isinstance(factors[0].pair, FinitePair):
             return f"dominated by a pair of {len(factors[0].pair.p)} outcomes"
         if total == 1:
-            return f"dominated by {factors[0].pair!r}"
+            return f"dominated by {in_words(factors[0].pair)}"
         if len(factors) == 1:
-            return f"dominated by {factors[0].pair!r}, {total} times"
+            return f"dominated by {in_words(factors[0].pair)}, {total} times"
         return f"dominated by {total} pairs of {len(factors)} kinds"
 
     def to_pair(self) -> DominatingPair[R]:

@@ -15,6 +15,7 @@ from accountant.arguments import Number
 from accountant.arithmetic.enclosure import down, up
 from accountant.bound import Bound
 from accountant.errors import ParameterError
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.float_range import within_floats
 from accountant.guarantees.rounding import (
@@ -38,7 +39,8 @@ class Guarantee(Readable, ABC, Generic[R]):
 
     Every question is about the worst pair of neighbours in the worse direction, and every
     answer is a ``Bound`` of the largest value that the statement leaves possible: ``upper``
-    is what may be claimed (for ``type_ii_error`` the claim is ``lower``).
+    is what may be claimed (for ``type_ii_error`` the claim is ``lower``). The other end speaks of
+    the mechanism only where the bracket is ``attained``.
 
     Attributes:
         relation: which datasets are neighbours.
@@ -49,6 +51,12 @@ class Guarantee(Readable, ABC, Generic[R]):
 
     relation: R
     derivation: Derivation
+
+    @property
+    @final
+    def attained(self) -> Attained:
+        """What of the answers some instance of the described mechanism attains."""
+        return self.derivation.attained
 
     @abstractmethod
     def describe(self) -> str:
@@ -63,7 +71,7 @@ class Guarantee(Readable, ABC, Generic[R]):
         """
 
     @abstractmethod
-    def zcdp(self) -> Bound:
+    def _zcdp(self) -> Bound:
         """Return the smallest rho such that the mechanism is rho-zCDP, +inf if there is none."""
 
     @abstractmethod
@@ -95,7 +103,7 @@ class Guarantee(Readable, ABC, Generic[R]):
             return Bound.exactly(0.0)
         if above == 1.0:
             return Bound(0.0, self._epsilon_at(Bound.exactly(below)).upper)
-        return self._epsilon_at(Bound(below, above))
+        return self._marked(self._epsilon_at(Bound(below, above)))
 
     @final
     @within_floats
@@ -104,7 +112,9 @@ class Guarantee(Readable, ABC, Generic[R]):
 
         Any real epsilon, in nats; below 0 it is the hockey-stick divergence there.
         """
-        return ask_decreasing(self._delta_at, arguments.real(epsilon=epsilon))
+        exact = arguments.real(epsilon=epsilon)
+        level = Attained.POINTS if exact >= 0 else Attained.WHOLE
+        return self._marked(ask_decreasing(self._delta_at, exact), level)
 
     @final
     @within_floats
@@ -112,11 +122,17 @@ class Guarantee(Readable, ABC, Generic[R]):
         """Largest Renyi divergence, in nats, at a finite order above 1."""
         exact = renyi_order(order=order)
         answer = ask_increasing(self._rdp_above_one, exact)
-        return Bound(max(answer.lower, 0.0), answer.upper)
+        return self._marked(Bound(max(answer.lower, 0.0), answer.upper), Attained.WHOLE)
 
     def _rdp_above_one(self, order: float) -> Bound:
         """Return the Renyi divergence, and 0 at the order 1."""
         return self._rdp_at(order) if order > 1.0 else Bound.exactly(0.0)
+
+    @final
+    @within_floats
+    def zcdp(self) -> Bound:
+        """Smallest rho such that the mechanism is rho-zCDP, +inf if there is none."""
+        return self._marked(self._zcdp(), Attained.WHOLE)
 
     @final
     @within_floats
@@ -127,20 +143,25 @@ class Guarantee(Readable, ABC, Generic[R]):
             smallest_delta: compare the profiles only where delta is at least this; 0 compares
                 all of them, which is what mu-GDP means.
         """
-        return ask_decreasing(self._gdp_at, arguments.probability(smallest_delta=smallest_delta))
+        exact = arguments.probability(smallest_delta=smallest_delta)
+        return self._marked(ask_decreasing(self._gdp_at, exact))
 
     @final
     @within_floats
     def advantage(self) -> Bound:
         """Largest total variation distance: an attacker's accuracy is at most (1 + it)/2."""
-        return self._delta_at(0.0)
+        return self._marked(self._delta_at(0.0))
 
     @final
     @within_floats
     def true_positive_rate(self, *, false_positive_rate: Number) -> Bound:
         """Largest power of any attack with this false-positive rate."""
-        exact = arguments.probability(false_positive_rate=false_positive_rate)
-        return ask_power(self._true_positive_rate_below_one, exact)
+        return self._power(arguments.probability(false_positive_rate=false_positive_rate))
+
+    def _power(self, rate: Fraction) -> Bound:
+        """Return the largest power at an exact rate."""
+        power = ask_power(self._true_positive_rate_below_one, rate)
+        return self._marked(power, Attained.WHOLE)
 
     def _true_positive_rate_below_one(self, rate: float) -> Bound:
         """Return the largest power, and 1 at the rate 1."""
@@ -153,10 +174,13 @@ class Guarantee(Readable, ABC, Generic[R]):
 
         Here a small value is bad, so the claim is the ``lower`` end.
         """
-        power = ask_power(
-            self._true_positive_rate_below_one, arguments.probability(type_i_error=type_i_error)
-        )
-        return Bound(_one_minus(power.upper, down), _one_minus(power.lower, up))
+        power = self._power(arguments.probability(type_i_error=type_i_error))
+        ends = _one_minus(power.upper, down), _one_minus(power.lower, up)
+        return Bound(*ends, power.attained)
+
+    def _marked(self, answer: Bound, level: Attained = Attained.POINTS) -> Bound:
+        """Return an answer that says whether an instance attains it, from a level on."""
+        return replace(answer, attained=self.attained >= level or answer.lower <= 0.0)
 
     @final
     def labelled(self, label: str) -> Self:
@@ -202,7 +226,8 @@ class Guarantee(Readable, ABC, Generic[R]):
             advantage: whether that is asked for. What is proved is at most a relative 1e-6 above
                 the upper end that is asked for, unless the losses are non-smooth.
             lower: prove the lower end of the same number instead, as a fact about the dominating
-                pair: two outputs with exactly its laws differ by at least so much.
+                pair: two outputs with exactly its laws differ by at least so much. It is one
+                about the mechanism only where that is ``attained``.
         Raises:
             NotCertified: no rule of the checker covers a theorem in the derivation.
         """

@@ -8,6 +8,7 @@ from typing import Final, final, overload
 
 from accountant import arguments
 from accountant.arguments import Number
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.dominating_pair import DominatingPair, dominated
 from accountant.guarantees.guarantee import DEFAULT_RELATION
@@ -22,6 +23,8 @@ from accountant.relation import AddRemove, R, Relation
 DOMINATE_METRIC_DP: Final = Theorem(
     rule="dominate/metric-dp",
     source="proofs/theory/path.md, Theorem 1",
+    attained=Attained.WHOLE,  # the pair meets the statement
+    pointwise=True,
     again=dominate_again,
 )
 

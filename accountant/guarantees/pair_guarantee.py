@@ -44,6 +44,9 @@ class PairGuarantee(Guarantee[R], ABC):
         pair = self.to_pair()
         if epsilon == 0.0 and pair.backward == pair.forward.swapped():  # total variation distance
             answer = answers.delta(pair.forward, epsilon)
+        elif epsilon < 0.0:
+            ways = pair.forward, pair.backward
+            answer = answers.of_orders(*ways, lambda product: answers.delta(product, epsilon))
         else:
             answer = self._worse(lambda product: answers.delta(product, epsilon))
         exact = [y for x, y in self.stated_points() if floats_around(x)[1] <= epsilon]
@@ -75,7 +78,7 @@ class FaithfulPairGuarantee(PairGuarantee[R], ABC):
     __slots__ = ()
 
     @final
-    def zcdp(self) -> Bound:
+    def _zcdp(self) -> Bound:
         """The smallest rho such that the mechanism is rho-zCDP, +inf when there is none."""
         return self._worse(answers.smallest_rho)
 

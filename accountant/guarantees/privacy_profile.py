@@ -10,6 +10,7 @@ from typing import Final, final, overload
 from accountant import arguments
 from accountant.arguments import Number
 from accountant.errors import ParameterError
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.dominating_pair import DominatingPair, dominated
 from accountant.guarantees.guarantee import DEFAULT_RELATION
@@ -30,6 +31,8 @@ from accountant.relation import AddRemove, R, Relation
 DOMINATE_PRIVACY_PROFILE: Final = Theorem(
     rule="dominate/privacy-profile",
     source="Doroshenko et al., arXiv:2207.04380, Section 3; PrivacyProfile.vertices",
+    attained=Attained.WHOLE,  # the pair meets the statement
+    pointwise=True,
     again=dominate_again,
 )
 

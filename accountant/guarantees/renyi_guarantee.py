@@ -99,7 +99,7 @@ class RenyiGuarantee(Guarantee[R], ABC):
         return Bound(floats_around(self._gaussian_rho() * Fraction(order))[0], upper)
 
     @final
-    def zcdp(self) -> Bound:
+    def _zcdp(self) -> Bound:
         """Return the smallest rho such that the mechanism is rho-zCDP.
 
         Finitely many orders do not bound larger ones, so that the upper end of a list of points is

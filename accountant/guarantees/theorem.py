@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, final
 
+from accountant.guarantees.attained import Attained
+
 Premises: TypeAlias = Sequence[Any]
 """The guarantees that a theorem is applied to."""
 Parameters: TypeAlias = Mapping[str, Any]
@@ -21,22 +23,28 @@ class Theorem:
     Attributes:
         rule: the identifier, ``verb/notion`` ("compose/gdp").
         source: the numbered item that it comes from, or where its proof is.
+        attained: the most that its conclusion attains, whatever its premises do.
         again: applies it to other premises with the parameters that it had; None if it has
             no premises, or if certificates raise its conclusion by other means.
         lossless: whether the conclusion says as much as the premises.
+        pointwise: whether premises that are attained at points are attained at points still;
+            else the conclusion of such premises is not attained.
     """
 
     rule: str
     source: str
+    attained: Attained
     again: Callable[[Premises, Parameters], Any] | None = field(
         default=None, compare=False, repr=False
     )
     lossless: bool = True
+    pointwise: bool = False
 
     def __reduce__(self) -> tuple[Callable[..., Theorem], tuple[str, ...] | tuple[object, ...]]:
         """Pickle a theorem by its rule, if how it is applied again cannot be pickled itself."""
         if self.again is None or self.again.__name__ != "<lambda>":
-            return Theorem, (self.rule, self.source, self.again, self.lossless)
+            fields = (self.rule, self.source, self.attained, self.again)
+            return Theorem, (*fields, self.lossless, self.pointwise)
         return _declared_in, (self.again.__module__, self.rule)
 
 

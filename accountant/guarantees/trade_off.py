@@ -10,6 +10,7 @@ from typing import Final, final, overload
 
 from accountant import arguments
 from accountant.errors import ParameterError
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.dominating_pair import DominatingPair, dominated
 from accountant.guarantees.guarantee import DEFAULT_RELATION
@@ -30,6 +31,8 @@ from accountant.relation import AddRemove, R, Relation
 DOMINATE_TRADE_OFF: Final = Theorem(
     rule="dominate/trade-off",
     source="Dong, Roth & Su, arXiv:1905.02383, Proposition 2.2",
+    attained=Attained.WHOLE,  # the pair meets the statement
+    pointwise=True,
     again=dominate_again,
 )
 

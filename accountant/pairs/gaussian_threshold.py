@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Final, TypeAlias, final
@@ -16,7 +16,8 @@ Points: TypeAlias = tuple[Fraction, ...]
 
 _BITS: Final = 300  # Of the heights of tangents, rounded up.
 _RAISED: Final = 1 + Fraction(1, 10**9)  # Over errors of floats; soundness depends on it.
-_SMALLEST: Final = Fraction(1, 2**100)  # Masses below it are missed.
+# Log2 of masses below which events are missed, the smallest first. Heuristic.
+_MISSED: Final = (100, 90, 80, 70, 60)
 _LARGEST: Final = 16  # Nats, as of finite pairs above isoperimetric ones.
 _FINENESS: Final = 64
 _NEAR: Final = tuple(Fraction(3 * k, 8) for k in range(32))  # Up to the tail of 2^-100. Heuristic.
@@ -32,15 +33,19 @@ class Tangents:
         near: normal quantiles z, tangents of I at the mass of the tail beyond z.
         deep: for each of them, one for I at a share of that mass.
         levels: three for every line of mu, or of m.
+        missed: minus log2 of the mass below which events are missed.
     """
 
     near: Points
     deep: Points
     levels: Points
+    missed: int = _MISSED[0]
 
 
-def tangents(*, queries: int, cutoff: int, monotone: bool) -> Tangents:
-    """Return places where the tangents come close."""
+def tangents(
+    *, threshold: Fraction, query: Fraction, queries: int, cutoff: int, monotone: bool
+) -> Tangents:
+    """Return places where the tangents come close, and the least mass whose losses are in reach."""
     from scipy import special  # noqa: PLC0415 - its import takes longer than all of ours
 
     def beyond(mass: float) -> Fraction:
@@ -49,7 +54,11 @@ def tangents(*, queries: int, cutoff: int, monotone: bool) -> Tangents:
 
     near = [float(special.ndtr(-float(z))) for z in _NEAR]
     sums = [m for level in range(_LEVELS) for m in _sums(level, monotone=monotone)]
-    return Tangents(near=_NEAR, deep=tuple(map(beyond, near)), levels=tuple(map(beyond, sums)))
+    at = Tangents(near=_NEAR, deep=tuple(map(beyond, near)), levels=tuple(map(beyond, sums)))
+    lines = _lines(threshold, query, queries, cutoff, at, monotone=monotone)
+    lines += [line[::-1] for line in lines]  # as steep at one end as the other order is
+    reached = (missed for missed in _MISSED if max(_slopes(lines, missed)) <= _LARGEST)
+    return replace(at, missed=next(reached, _MISSED[0]))
 
 
 @lru_cache(maxsize=64)
@@ -69,7 +78,7 @@ def gaussian_threshold_pairs(
         the cut-off, I the Gaussian isoperimetric function and J(x) = n I(min(x/n, 1/2)), every
         event's mass p moves at a speed of at most min(2b J(c min(p, 1 - p)) + a I(p), b J(c mu(p)),
         b sqrt(n) I(p)); if queries move up, min(b J(c m(p)), b J(c(1 - p)) + a I(p), b sqrt(n)
-        I(p)). Tangents of these are lines above them; masses below 2^-100 are missed.
+        I(p)). Tangents of these are lines above them; masses below 2^-missed are missed.
     Source: proofs/theory/above_threshold.md, Theorems 5 and 6.
     Rounds: up.
 
@@ -80,7 +89,7 @@ def gaussian_threshold_pairs(
     down = [(right, left) for left, right in up]
     if not monotone:
         up = down = up + down
-    curves = [_floored(lines) for lines in (up, down)]
+    curves = [_floored(lines, at.missed) for lines in (up, down)]
     missed = max(one[1] for one in curves)
     if not monotone:
         pair = finite_pair_above([isoperimetric(curves[0][0])], missed)
@@ -143,16 +152,23 @@ def _sums(level: int, *, monotone: bool) -> list[float]:
     return [start + (end - start) * p for p in parts]
 
 
-def _floored(lines: list[Line]) -> tuple[list[Line], Fraction]:
-    """Return the lines with two through the ends, below the others beyond 2^-100, and the miss."""
-    starts = min(left + (right - left) * _SMALLEST for left, right in lines) / _SMALLEST
-    ends = min(right + (left - right) * _SMALLEST for left, right in lines) / _SMALLEST
+def _slopes(lines: list[Line], missed: int) -> tuple[Fraction, Fraction]:
+    """Return the slopes of lines through the ends that meet the least of the lines at a mass."""
+    smallest = Fraction(1, 1 << missed)
+    starts = min(left + (right - left) * smallest for left, right in lines) / smallest
+    ends = min(right + (left - right) * smallest for left, right in lines) / smallest
+    return starts, ends
+
+
+def _floored(lines: list[Line], missed: int) -> tuple[list[Line], Fraction]:
+    """Return the lines with two through the ends, below the others beyond a mass, and the miss."""
+    starts, ends = _slopes(lines, missed)
     steepest = max(starts, ends)
     if steepest > _LARGEST:
         shown = float(min(steepest, Fraction(2) ** 1000))
         raise ParameterError("scales", shown, f"such that losses are at most {_LARGEST} nats")
-    missed = _SMALLEST * 3 ** math.ceil(steepest)
-    return [*lines, (Fraction(0), starts), (ends, Fraction(0))], missed
+    lost = Fraction(3 ** math.ceil(steepest), 1 << missed)
+    return [*lines, (Fraction(0), starts), (ends, Fraction(0))], lost
 
 
 @lru_cache(maxsize=4096)

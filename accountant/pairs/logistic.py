@@ -1,8 +1,9 @@
-"""The logistic pair, which dominates every bounded-range mechanism."""
+"""The logistic pair, which dominates every bounded-range mechanism that runs once."""
 
 from __future__ import annotations
 
 import math
+from abc import ABC
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
@@ -28,9 +29,8 @@ _SMALL = 0.25
 _TERMS = 8  # Terms of that series; the next is below 2^-80 of the first. Error bounds depend on it.
 
 
-@final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogisticPair(Reflected, CommonSupport, PureLoss):
+class LogisticShift(Reflected, CommonSupport, PureLoss, ABC):
     """A pair of logistic distributions of scale 1 at distance epsilon.
 
     With a = e^epsilon and V uniform on [0, 1] under Q, dP/dQ = a / (1 + (a-1)V)^2. So under
@@ -116,3 +116,9 @@ class LogisticPair(Reflected, CommonSupport, PureLoss):
         e = float(self.epsilon)
         scale = 0.5 * math.exp(-0.5 * e) / -math.expm1(-e)
         return Exponentials(np.array([e, -e]), scale * np.array([[0.0, 1.0], [0.0, -1.0]]))
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogisticPair(LogisticShift):
+    """The pair by itself: its powers are products."""

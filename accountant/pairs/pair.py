@@ -11,7 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Self, final
+from typing import Self, TypeAlias, final
 
 import numpy as np
 
@@ -210,6 +210,24 @@ class Pair(Readable, ABC):
         """Return M as a finite sum of exponentials over powers of s + 1/2, or None."""
         return None
 
+    @property
+    def adapts(self) -> bool:
+        """Return whether the pair's worst case depends on what other parts of a product showed."""
+        return False
+
+    def powers_above(self, count: int) -> list[Power]:
+        """Return a product of pairs with an exact K that dominates this one, ``count`` times."""
+        return [(self.above(count), count)]
+
+    def powers_below(self, count: int, *, adapts: bool) -> list[Power]:
+        """Return a product of pairs with an exact K that this one, ``count`` times, dominates.
+
+        Args:
+            count: how often.
+            adapts: whether the other parts have one worst case, which may be looked at first.
+        """
+        return [(self.below(count), count)]
+
     @abstractmethod
     def above(self, count: int) -> Pair:
         """Return a pair with an exact K that dominates this one (itself if K is exact).
@@ -220,6 +238,10 @@ class Pair(Readable, ABC):
     @abstractmethod
     def below(self, count: int) -> Pair:
         """Return a pair with an exact K that this one dominates (itself if K is exact)."""
+
+
+Power: TypeAlias = tuple[Pair, int]
+"""A pair and how often it is there."""
 
 
 def differences(

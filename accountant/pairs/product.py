@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Final, final
 
 from accountant.pairs.gaussian import GaussianPair
-from accountant.pairs.pair import Pair
+from accountant.pairs.pair import Pair, Power
 from accountant.pairs.subsampled_gaussian_product import bundled
 from accountant.readable import shortened
 
@@ -87,11 +87,23 @@ class Product:
 
     def above(self) -> Product:
         """Return the product with every pair replaced by one with an exact K that dominates it."""
-        return self._replaced([f.pair.above(f.count) for f in self.factors])
+        return self._powers([f.pair.powers_above(f.count) for f in self.factors])
 
     def below(self) -> Product:
-        """Return the product with every pair replaced by one with an exact K that it dominates."""
-        return self._replaced([f.pair.below(f.count) for f in self.factors])
+        """Return the product with every pair replaced by one with an exact K that it dominates.
+
+        One of those that adapt may do so, as all others can be looked at before.
+        """
+        adapting = [f for f in self.factors if f.pair.adapts]
+        last = max(adapting, key=lambda f: f.count * f.pair.zcdp_bound, default=None)
+        return self._powers([f.pair.powers_below(f.count, adapts=f is last) for f in self.factors])
+
+    def _powers(self, powers: list[list[Power]]) -> Product:
+        """Return the product of powers in the place of the factors, or the product itself."""
+        parts = zip(powers, self.factors, strict=True)
+        if all(len(one) == 1 and one[0][0] is f.pair and one[0][1] == f.count for one, f in parts):
+            return self
+        return Product.merge([Factor(pair, count) for one in powers for pair, count in one])
 
     def _replaced(self, pairs: list[Pair]) -> Product:
         """Return the factors with other pairs, or the product itself if none is another."""

@@ -13,6 +13,7 @@ from accountant.arguments import Number
 from accountant.errors import NotCertified, NotImplied, ParameterError
 from accountant.guarantees.approx_dp import ApproxDP
 from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.in_words import in_words
 from accountant.guarantees.pure_dp import PureDP
 from accountant.guarantees.rounding import floats_around
 
@@ -95,8 +96,8 @@ class Claim:
         return _tangents(self.guarantee) if self.is_curve else ()
 
     def describe(self) -> str:
-        """The claim in words and numbers."""
-        return self.guarantee.describe()
+        """The claim's label or mechanism in words, or what is stated of it."""
+        return in_words(self.guarantee)
 
 
 @functools.lru_cache(maxsize=64)

@@ -21,7 +21,7 @@ from auditing.inspection.compare import Largest
 from auditing.inspection.distance import Distance, distance, identical
 from auditing.inspection.facts import Fact, FactKind, Inspection, nearest
 from auditing.inspection.neighbours import Dataset, crowded, neighbours, permuted
-from auditing.trials.guarded_call import Attempt
+from auditing.trials.guarded_call import Attempt, told_apart
 from auditing.trials.pair import Pair
 
 
@@ -81,7 +81,7 @@ def check_query(
 def _differences(
     pair: str, first: Attempt, other: Attempt, declared: Sensitivity, largest: Largest
 ) -> Iterator[Fact]:
-    texts = str(first), str(other)
+    texts = told_apart(first, other)
     if first.error is not None or other.error is not None:
         yield Fact(FactKind.RAISED, pair, "the query", *texts)
         return
@@ -108,7 +108,7 @@ def _by_order(query: Callable[[Any], Any], pair: Pair, first: Attempt) -> Iterat
         if not (identical(first.value, again.value) and again.error is None):
             measured = math.inf if moved is None else moved.nearest(None)
             name = f"{pair.name}, D {other.name}"
-            yield Fact(FactKind.ORDER, name, "the query", str(first), str(again), 0.0, measured)
+            yield Fact(FactKind.ORDER, name, "the query", *told_apart(first, again), 0.0, measured)
 
 
 def _finite(value: object) -> bool:

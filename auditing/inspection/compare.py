@@ -10,11 +10,11 @@ from accountant.sensitivity import Sensitivity
 from auditing.inspection.distance import Distance, distance, identical
 from auditing.inspection.facts import Fact, FactKind, Movement, nearest
 from auditing.inspection.tape import Call, Tape
-from auditing.trials.guarded_call import Attempt, short_text
+from auditing.trials.guarded_call import Attempt, told_apart
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Run:
     """One run: its calls, and the output or the error it ended with."""
 
@@ -85,12 +85,13 @@ def _between(pair: str, first: Run, other: Run, largest: Largest) -> Iterator[Fa
 
 def _parameters(pair: str, where: str, a: Call, b: Call) -> Iterator[Fact]:
     for name in dict.fromkeys([*a.parameters, *b.parameters]):
-        mine, theirs = (
-            short_text(c.parameters[name]) if name in c.parameters else "absent" for c in (a, b)
-        )
-        both = name in a.parameters and name in b.parameters
-        if not both or not identical(a.parameters[name], b.parameters[name]):
-            yield Fact(FactKind.PARAMETER, pair, f"{where}, {name}", mine, theirs)
+        where_read = f"{where}, {name}"
+        if not (name in a.parameters and name in b.parameters):
+            mine, theirs = ("there" if name in c.parameters else "absent" for c in (a, b))
+            yield Fact(FactKind.PARAMETER, pair, where_read, mine, theirs)
+        elif not identical(a.parameters[name], b.parameters[name]):
+            texts = told_apart(Attempt(a.parameters[name]), Attempt(b.parameters[name]))
+            yield Fact(FactKind.PARAMETER, pair, where_read, *texts)
 
 
 def _value(pair: str, where: str, a: Call, b: Call, largest: Largest) -> Iterator[Fact]:
@@ -100,11 +101,11 @@ def _value(pair: str, where: str, a: Call, b: Call, largest: Largest) -> Iterato
     moved = distance(one, other)
     if moved is None:
         if not identical(one, other):
-            yield Fact(FactKind.SHAPE, pair, where, short_text(one), short_text(other))
+            yield Fact(FactKind.SHAPE, pair, where, *told_apart(Attempt(one), Attempt(other)))
     elif not a.protected.together:
         largest.see(a.name, moved, declared, pair)
         if declared is not None and moved.exceeds(declared):
-            yield _excess(pair, where, (short_text(one), short_text(other)), moved, declared)
+            yield _excess(pair, where, told_apart(Attempt(one), Attempt(other)), moved, declared)
 
 
 def _gather(together: dict[str, tuple[Distance, Sensitivity | None]], a: Call, b: Call) -> None:
@@ -136,7 +137,7 @@ def _ends(pair: str, first: Run, other: Run, *, quiet: bool) -> Iterator[Fact]:
         mine, theirs = (_rest(run.tape.calls, place) for run in (first, other))
         yield Fact(FactKind.SEQUENCE, pair, f"call {place + 1}", mine, theirs)
     elif quiet and other.tape.faithful and not identical(first.end.value, other.end.value):
-        yield Fact(FactKind.OUTPUT, pair, "the output", str(first.end), str(other.end))
+        yield Fact(FactKind.OUTPUT, pair, "the output", *told_apart(first.end, other.end))
 
 
 def _rest(calls: Sequence[Call], place: int) -> str:

@@ -48,13 +48,16 @@ class Distance:
         raise ParameterError("sensitivity", declared, "L1(...), L2(...) or LInf(...)")
 
     def nearest(self, declared: Sensitivity | None) -> float:
-        """In the norm of a declared sensitivity, LInf without one, as a float for show."""
+        """In the norm of a declared sensitivity, LInf without one, as a float for show.
+
+        It is rounded up to two digits, as a movement may be what a record holds.
+        """
         match declared:
             case L1():
-                return _nearest(self.total)
+                return _rounded(_nearest(self.total))
             case L2():
-                return math.sqrt(_nearest(self.squares))
-        return _nearest(self.largest)
+                return _rounded(math.sqrt(_nearest(self.squares)))
+        return _rounded(_nearest(self.largest))
 
 
 NOWHERE = Distance(Fraction(0), Fraction(0), Fraction(0))
@@ -151,3 +154,12 @@ def _nearest(number: Fraction | float) -> float:
         return float(number)
     except OverflowError:
         return math.inf
+
+
+def _rounded(size: float) -> float:
+    """Return a size rounded up to two digits."""
+    if size == 0 or not math.isfinite(size):
+        return size
+    nearest = float(f"{size:.1e}")
+    step = 10.0 ** (math.floor(math.log10(size)) - 1)
+    return nearest if nearest >= size else float(f"{nearest + step:.1e}")

@@ -38,10 +38,10 @@ class Fact:
         kind: what is the matter.
         pair: the pair's name.
         where: the call, or the query.
-        on_data: what was seen on D.
+        on_data: what was seen on D: the form of a value, and not what it holds.
         on_neighbour: what was seen on D'.
         declared: the declared sensitivity, where it is one that is exceeded.
-        measured: how far the value moved, to the nearest float; the comparison was exact.
+        measured: how far the value moved, rounded up to two digits; the comparison was exact.
     """
 
     kind: FactKind
@@ -70,7 +70,7 @@ class Movement:
     Attributes:
         where: the primitive, or the query.
         norm: of the declared sensitivity; "LInf" where none was declared.
-        measured: the largest movement, to the nearest float.
+        measured: the largest movement, rounded up to two digits.
         pair: the pair it was seen on.
         declared: the declared sensitivity.
     """

@@ -20,6 +20,7 @@ NUMBERS: tuple[float, ...] = (0.0, -0.0, 1e6, -1e6, 1e308, math.nan, math.inf, -
 CROWDS: tuple[int, ...] = (127, 255, 32_767, 65_535)
 _SEVERAL = 4
 _WHOLE = (1, -1, 2**31 - 1, -(2**31), 2**63 - 1, -(2**63))
+_PUBLIC = frozenset(map(repr, (*NUMBERS, *_WHOLE)))  # What is tried whatever the data is.
 
 
 def neighbours(
@@ -45,16 +46,16 @@ def neighbours(
         Named pairs. With hypothesis: ``st.sampled_from(list(neighbours(...)))``.
     Example:
         >>> [p.name for p in neighbours([1.0], relation=AddRemove(), records=[math.nan])]
-        ['nan added', 'duplicate of 1.0 added', '1.0 added to nothing']
+        ['nan added', 'duplicate of the first added', 'the first added to nothing']
     """
     rest = list(data)
     make = _builder(relation, blank)
-    for record in records_like(data) if records is None else records:
-        yield from _typed(data, make(rest, record, _named(record)))
-    for record in rest[:1] + (rest[-1:] if len(rest) > 1 else []):
-        yield from _typed(data, make(rest, record, f"duplicate of {_named(record)}"))
+    for place, record in enumerate(records_like(data) if records is None else records):
+        yield from _typed(data, make(rest, record, _named(record, place)))
+    for end, name in [(0, "first"), (-1, "last")][: len(rest)]:
+        yield from _typed(data, make(rest, rest[end], f"duplicate of the {name}"))
     if isinstance(relation, AddRemove) and rest:
-        yield from _typed(data, iter([Pair(rest[:1], [], f"{_named(rest[0])} added to nothing")]))
+        yield from _typed(data, iter([Pair(rest[:1], [], "the first added to nothing")]))
 
 
 def records_like(data: Dataset) -> list[Any]:
@@ -105,9 +106,10 @@ def crowded(
     if not rest:
         raise ParameterError("data", data, "at least one record")
     make = _builder(relation, blank)
-    for record in records_like(data) if records is None else records:
+    for place, record in enumerate(records_like(data) if records is None else records):
+        name = _named(record, place)
         for times in range(1, _SEVERAL):
-            many = make([*rest, *[record] * times], record, f"{_named(record)} beside {times}")
+            many = make([*rest, *[record] * times], record, f"{name} beside {times}")
             yield from _typed(data, many)
     for size in sizes:
         grown = (rest * (size // len(rest) + 1))[:size]
@@ -132,9 +134,10 @@ def permuted(data: Dataset) -> Iterator[Pair]:
         yield from _typed(data, iter([Pair(records, other, name)]))
 
 
-def _named(record: object) -> str:
-    """Return a record as text for a pair's name; numpy's scalars like Python's."""
-    return repr(record.tolist() if isinstance(record, np.ndarray | np.generic) else record)
+def _named(record: object, place: int) -> str:
+    """Return the name of a record for a pair's: extreme numbers as they are, others by place."""
+    text = repr(record.item() if isinstance(record, np.generic) else record)
+    return text if text in _PUBLIC else f"record {place}"
 
 
 def _turn(position: int) -> int:
@@ -163,7 +166,7 @@ def _added(rest: Records, record: object, name: str) -> Iterator[Pair]:
 
 def _replaced(rest: Records, record: object, name: str) -> Iterator[Pair]:
     if rest:
-        yield Pair([record, *rest[1:]], rest, f"{name} in place of {_named(rest[0])}")
+        yield Pair([record, *rest[1:]], rest, f"{name} in place of the first")
 
 
 def _relabelled(rest: Records, record: Any, name: str) -> Iterator[Pair]:  # noqa: ANN401  # a row
@@ -206,6 +209,8 @@ def _as_array(data: NDArray[Any], records: Records) -> NDArray[Any] | None:
     if data.dtype.kind in "USO":
         return np.array(records, dtype=object if data.dtype.kind == "O" else None)
     exact = np.array(records)
+    if exact.dtype.kind not in "biuf":
+        return None
     with np.errstate(all="ignore"):
         cast = exact.astype(data.dtype)
     fits = exact.shape[1:] == data.shape[1:] and np.array_equal(cast, exact, equal_nan=True)

@@ -56,8 +56,8 @@ class Recorder:
         >>> seen = Recorder(sensitivity=L1(1)).inspect(mean, [([0.0, 1.0], [0.0])], seed=1)
         >>> print(seen.facts[0])
         pair 'pair', call 1, laplace, scale: a parameter is not the same
-            on D:  0.5
-            on D': 1.0
+            on D:  a float
+            on D': a float, another
     """
 
     def __init__(

@@ -12,7 +12,7 @@ from accountant.sensitivity import Sensitivity
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Protected:
     """What a primitive protects: the value that noise is added to, or that it chooses by.
 
@@ -28,7 +28,7 @@ class Protected:
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Call:
     """One thing that an implementation asked for.
 

@@ -9,10 +9,12 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
+from accountant.errors import ParameterError
+from accountant.form import withholding
 from auditing.trials.encoding import FeatureMap, Features, encode
 from auditing.trials.pair import Pair
 from auditing.trials.sampler import Sampler
@@ -24,7 +26,7 @@ class OutOfTime(Exception):
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Task:
     """One chunk of trials, on any process: everything it needs to be drawn again."""
 
@@ -46,7 +48,7 @@ def draw(task: Task) -> Chunk:
     coins, first, second = (np.random.default_rng(child) for child in root.spawn(3))
     on_data = int(coins.binomial(task.size, 0.5))
     parts = [
-        encode(task.sampler(data, count, rng), count, task.features)
+        encode(_outputs(task, data, count, rng), count, task.features)
         for data, count, rng in (
             (task.pair.data, on_data, first),
             (task.pair.neighbour, task.size - on_data, second),
@@ -57,6 +59,16 @@ def draw(task: Task) -> Chunk:
     features = np.concatenate([widened(part, width) for part in parts])
     order = coins.permutation(task.size)
     return features[order], (np.arange(task.size) < on_data)[order]
+
+
+def _outputs(task: Task, data: object, count: int, rng: np.random.Generator) -> Any:  # noqa: ANN401  # as a sampler
+    """Call the sampler; one that ends the program ends the audit with an error."""
+    try:
+        return withholding(task.sampler)(data, count, rng)
+    except SystemExit:
+        raise ParameterError(
+            "sampler", "SystemExit", "a function that returns outputs", "it called sys.exit"
+        ) from None
 
 
 def widened(part: Features, width: int) -> Features:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accountant.errors import ParameterError
+from accountant.form import DataError
 
 Features = NDArray[np.float64]
 Outputs = Sequence[object] | NDArray[Any]
@@ -48,8 +49,11 @@ def encode(outputs: Outputs, size: int, features: FeatureMap | None = None) -> F
         [1.5, nan, nan]
     """
     raw = outputs if features is None else features(outputs)
-    if isinstance(raw, str | bytes | Mapping | AbstractSet):
-        raise ParameterError("outputs", type(raw), "a list or an array of outputs")
+    scalar = not isinstance(raw, Sized) or (isinstance(raw, np.ndarray) and raw.ndim == 0)
+    if scalar or isinstance(raw, str | bytes | Mapping | AbstractSet):
+        raise ParameterError(
+            "outputs", f"one {type(raw).__name__}", f"a list or an array of {size} outputs"
+        )
     if len(raw) != size:
         raise ParameterError(
             "outputs", len(raw), f"{size} outputs", "a sampler returns `size` of them, first axis"
@@ -138,9 +142,7 @@ def stable_text(item: object) -> str:
         return f"{type(item).__qualname__} {sorted(map(stable_text, item))}"
     text = repr(item)
     if not isinstance(item, str | bytes) and _ADDRESS.search(text):
-        raise ParameterError(
-            "outputs", item, "told by their repr, not by an address", "give `features`"
-        )
+        raise DataError("outputs", item, "told by their repr, not by an address", "give `features`")
     return text
 
 

@@ -10,17 +10,18 @@ from typing import Any, final
 
 import numpy as np
 
-_LONGEST = 200
+from accountant.form import Form, origin
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Attempt:
     """The outcome of a call: its value, or the error it raised.
 
     Attributes:
         value: what it returned; None after an error.
-        error: the type and text of what it raised; None when it returned.
+        error: the type of what it raised, and where, as its text may quote the data; None when it
+            returned.
     """
 
     value: Any
@@ -34,14 +35,15 @@ class Attempt:
             try:
                 return Attempt(call(copy.deepcopy(data)))
             except Exception as error:  # noqa: BLE001  # whatever it raises is what it shows
-                return Attempt(None, f"{type(error).__name__}: {error}")
+                return Attempt(None, origin(error))
 
     def __str__(self) -> str:
-        return short_text(self.value) if self.error is None else self.error
+        return str(Form.of(self.value)) if self.error is None else self.error
 
 
-def short_text(item: object) -> str:
-    """Return the text of an item, cut to one line."""
-    plain = item.tolist() if isinstance(item, np.ndarray | np.generic) else item
-    text = " ".join((plain if isinstance(plain, str) else repr(plain)).split())
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+def told_apart(first: Attempt, other: Attempt) -> tuple[str, str]:
+    """Return two outcomes in words, of values their forms and where they differ first."""
+    if first.error is not None or other.error is not None:
+        return str(first), str(other)
+    one, two = Form.of_both(first.value, other.value)
+    return str(one), str(two)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, final
 
+import numpy as np
+
 from accountant.errors import ParameterError
+from auditing.errors import Unidentified
+from auditing.trials.fingerprint import identity
+
+_PLAIN = (type(None), bool, int, float, complex, str, bytes)
 
 
 @final
@@ -21,15 +27,56 @@ class Pair:
         name: what the report calls it.
     """
 
-    data: Any
-    neighbour: Any
+    data: Any = field(repr=False)
+    neighbour: Any = field(repr=False)
     name: str = "pair"
 
     @staticmethod
     def of(pair: Pair | tuple[Any, ...]) -> Pair:
-        """A pair from itself or from a tuple of two datasets."""
+        """A pair from itself or from a tuple of two datasets.
+
+        Raises:
+            ParameterError: neither.
+        """
         if isinstance(pair, Pair):
             return pair
-        if len(pair) != 2:
-            raise ParameterError("pair", pair, "a Pair or a tuple (data, neighbour)")
+        length = getattr(pair, "__len__", lambda: 1)()
+        if length != 2:
+            given = f"{type(pair).__name__} of length {length}"
+            raise ParameterError("pair", given, "a Pair or a tuple (data, neighbour)")
         return Pair(pair[0], pair[1])
+
+    def different(self) -> Pair:
+        """The pair itself, whose datasets an implementation can tell apart.
+
+        Raises:
+            ParameterError: they are equal in every part, so that nothing could be found.
+        """
+        if alike(self.data, self.neighbour):
+            raise ParameterError(
+                "pair", "two equal ones", "two neighbouring datasets", "change one record"
+            )
+        return self
+
+
+def alike(first: object, second: object) -> bool:
+    """Whether two datasets are equal in every part; False where that cannot be told.
+
+    Example:
+        >>> alike([1.0, "a"], [1.0, "a"]), alike([0.0], [-0.0]), alike(1, 1.0)
+        (True, False, False)
+    """
+    if first is second or type(first) is not type(second):
+        return first is second
+    if isinstance(first, _PLAIN):
+        return repr(first) == repr(second)
+    if isinstance(first, list | tuple) and isinstance(second, list | tuple):
+        return len(first) == len(second) and all(map(alike, first, second))
+    if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
+        form = (first.dtype, first.shape) == (second.dtype, second.shape)
+        if not form or first.dtype != object:
+            return form and first.tobytes() == second.tobytes()
+    try:
+        return identity(first, code=False) == identity(second, code=False)
+    except Unidentified:
+        return False

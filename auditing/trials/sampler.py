@@ -8,6 +8,8 @@ from typing import Any, Protocol, final
 
 import numpy as np
 
+from accountant.errors import ParameterError
+
 
 class Sampler(Protocol):
     """Any callable that draws independent outputs of an implementation.
@@ -20,6 +22,17 @@ class Sampler(Protocol):
     def __call__(self, data: Any, size: int, rng: np.random.Generator, /) -> Any:  # noqa: ANN401
         """``size`` outputs on ``data``, first axis = outputs; ``rng`` may be ignored."""
         ...
+
+
+def require_sampler(sampler: object) -> None:
+    """Refuse what cannot be called.
+
+    Raises:
+        ParameterError: it is no function.
+    """
+    if not callable(sampler):
+        kind = type(sampler).__name__
+        raise ParameterError("sampler", kind, "a function (data, size, rng) -> outputs")
 
 
 @final

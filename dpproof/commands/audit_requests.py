@@ -126,7 +126,7 @@ def from_table(section: Section, folder: Path) -> Request:
     return Request(
         sampler=imported(section, "sampler"),
         pair=_pair(section),
-        claim=_claim(section, folder),
+        claim=_claim(section, folder, options),
         options=options,
         workers=_workers(section),
     )
@@ -138,7 +138,8 @@ def _workers(section: Section) -> Callable[[], AbstractContextManager[Executor |
         if "workers" in section.values:
             raise section.refuse("workers", "expected either workers or an executor, not both")
         found = imported(section, "executor")
-        made = found() if callable(found) and not isinstance(found, Executor) else found
+        ready = isinstance(found, Executor) or not callable(found)
+        made = found if ready else called(section, "executor", found)
         if not isinstance(made, Executor):
             raise section.refuse("executor", f"expected {AN_EXECUTOR}, got {quoted(repr(made))}")
         return lambda: made
@@ -157,18 +158,35 @@ def _pair(section: Section) -> object:
             raise section.refuse("pair", f"expected two datasets, got {len(value)}")
         return value[0], value[1]
     found = imported(section, "pair")
-    return found() if callable(found) else found
+    return called(section, "pair", found) if callable(found) else found
 
 
-def _claim(section: Section, folder: Path) -> object:
-    """Return the claim: (epsilon, delta), or the total of a pipeline file."""
+def called(section: Section, key: str, function: Callable[[], Any]) -> Any:  # noqa: ANN401  # its
+    """What a function gives; its error is told by its type alone, as its text may be data.
+
+    Raises:
+        InputError: it raised an error, or ended the program.
+    """
+    try:
+        return function()
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # its text may be data
+        path, kind = section.text(key, AN_OBJECT), type(error).__name__
+        refusal = section.refuse(key, f"{quoted(path)} raised {kind} when it was called")
+    raise refusal  # outside of the clause, so that the error with its text is not its context
+
+
+def _claim(section: Section, folder: Path, options: dict[str, Any]) -> object:
+    """Return the claim: (epsilon, delta), or the total of a pipeline file, at its delta."""
     if "pipeline" in section.values:
         if "epsilon" in section.values:
             raise section.refuse("epsilon", "expected either a pipeline or epsilon, not both")
         named = section.text("pipeline", "the path of a pipeline file")
         pipeline = parse.load(str(folder / named))
         with placed(section.place):
-            return total([stage.guarantee(pipeline.relation) for stage in pipeline.stages])
+            guarantees = [stage.guarantee(pipeline.relation) for stage in pipeline.stages]
+            asked = section.number("delta", NUMBER) if "delta" in section.values else None
+            options["delta"] = pipeline.delta if asked is None else asked
+            return total(guarantees, options["delta"])
     epsilon = section.number("epsilon", NUMBER)
     delta = section.number("delta", NUMBER) if "delta" in section.values else Fraction(0)
     with placed(section.place):
@@ -187,6 +205,8 @@ def imported(section: Section, key: str) -> Any:  # noqa: ANN401  # whatever the
         found: Any = importlib.import_module(module)
         for part in name.split("."):
             found = getattr(found, part)
+    except SystemExit as error:
+        raise section.refuse(key, f"importing {quoted(path)} called sys.exit") from error
     except (ImportError, AttributeError) as error:
         raise section.refuse(key, f"cannot import {quoted(path)}: {error}") from error
     return found

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -11,7 +13,8 @@ from typing import Any, final
 
 from accountant.arithmetic.enclosure import float_down
 from accountant.bound import Bound
-from accountant.errors import NotCertified
+from accountant.errors import NotCertified, NotImplied
+from accountant.guarantees.approx_dp import ApproxDP
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.pair_guarantee import PairGuarantee
@@ -19,12 +22,15 @@ from accountant.guarantees.profile_places import profile_places
 from accountant.relation import Relation
 from accountant.theorems.composition.compose import compose
 from accountant.theorems.conversion.notion_to_profile import notion_to_profile
+from accountant.theorems.conversion.notion_to_rdp import notion_to_rdp
 from dpproof.errors import InputError, placed
 from dpproof.pipeline.pipeline import Pipeline, Stage
 from dpproof.time_limit import ended_in_time
 
 FALSE_POSITIVE_RATES = (Fraction(1, 100), Fraction(1, 1000))
 SHARE_ORDER = 2
+QUICK_ORDERS = (8, 16, 4, 32, 2, 64, 12, 24, 6, 3)  # the most useful first. Heuristic.
+EPSILON, ADVANTAGE = "exact ε of everything together", "advantage"
 
 Step = Callable[[str], None]
 
@@ -72,6 +78,8 @@ class Budget:
         true_positive_rates: largest power of any attack at some false-positive rates.
         derivation: what the total follows from.
         missing: names of what was not computed in time, whose brackets are the widest.
+        implied: names of the attack risks whose upper ends follow from epsilon and delta alone,
+            as nothing better is known.
         interrupted: whether that was because somebody interrupted it.
     """
 
@@ -83,6 +91,7 @@ class Budget:
     true_positive_rates: tuple[tuple[Fraction, Bound], ...]
     derivation: Derivation
     missing: tuple[str, ...] = ()
+    implied: tuple[str, ...] = ()
     interrupted: bool = False
 
     @property
@@ -99,14 +108,20 @@ def spend(pipeline: Pipeline, step: Step = lambda _: None, seconds: float | None
         pipeline: what runs.
         step: told what is being computed, before it is.
         seconds: after which, or when interrupted, what is not known yet is left open and named.
+            Epsilon is first bounded by Renyi divergences, which are quick.
     Raises:
         InputError: a stage or the whole is refused by the accountant, or epsilon is not known in
             time; one line.
     """
     found = _Found(pipeline, step)
-    interrupted = False
+    interrupted, started = False, time.monotonic()
     try:
-        ended_in_time(seconds, found.everything)
+        if seconds is not None:
+            ended_in_time(seconds / 2, found.quick)
+            seconds_left = max(seconds - (time.monotonic() - started), 1e-6)
+            ended_in_time(seconds_left, found.everything)
+        else:
+            found.everything()
     except KeyboardInterrupt:
         if found.epsilon is None:
             raise
@@ -133,28 +148,51 @@ class _Found:
         self._pipeline, self._step = pipeline, step
         self._guarantees: list[Guarantee[Relation]] = []
         self._rows: dict[str, Any] = {}
+        self._exact = False
+        self._whole: Guarantee[Relation]
         self.epsilon: Bound | None = None
+
+    def quick(self) -> None:
+        """Bound epsilon of the total by Renyi divergences, an order at a time."""
+        self._state()
+        delta = self._pipeline.delta
+        with placed(self._pipeline.file):
+            whole = total(self._guarantees)
+        for order in QUICK_ORDERS:
+            with suppress(NotCertified, NotImplied):
+                curve = notion_to_rdp(whole, orders=[order])
+                upper = curve.epsilon(delta=delta).upper
+                if upper < (math.inf if self.epsilon is None else self.epsilon.upper):
+                    self._whole, self.epsilon = curve, Bound(0.0, upper)
 
     def everything(self) -> None:
         """Compute epsilon of the total, and then the rest."""
-        for stage in self._pipeline.stages:
-            self._step(stage.name)
-            with placed(stage.place):
-                self._guarantees.append(stage.guarantee(self._pipeline.relation))
+        self._state()
         self._step("total")
         with placed(self._pipeline.file):
-            self._whole = total(self._guarantees, self._pipeline.delta)
-        self.epsilon = self._total()
+            whole = total(self._guarantees, self._pipeline.delta)
+        epsilon = self._total(whole)
+        self._whole, self.epsilon, self._exact = whole, epsilon, True
         cost = f"ε is at most {self.epsilon.upper!r}"
         for name, (place, question, _) in self._questions().items():
             self._step(f"{cost}; {name}")
             with placed(place):
                 self._rows[name] = question()
 
+    def _state(self) -> None:
+        """Make the guarantees of all stages that have none yet."""
+        for stage in self._pipeline.stages[len(self._guarantees) :]:
+            self._step(stage.name)
+            with placed(stage.place):
+                self._guarantees.append(stage.guarantee(self._pipeline.relation))
+
     def budget(self, *, interrupted: bool) -> Budget:
         """Return what is known, and the widest brackets of what is not."""
         questions = self._questions()
         rows = {name: self._rows.get(name, nothing) for name, (_, _, nothing) in questions.items()}
+        unknown = [name for name in questions if name not in self._rows]
+        implied = self._implied(rows)
+        rows |= implied
         stages = zip(self._pipeline.stages, self._guarantees, rows["shares"], strict=True)
         return Budget(
             pipeline=self._pipeline,
@@ -170,20 +208,41 @@ class _Found:
             ),
             epsilon=self._known(),
             mu=rows["μ"],
-            advantage=rows["advantage"],
+            advantage=rows[ADVANTAGE],
             true_positive_rates=tuple(
-                (rate, rows[_detected(rate)]) for rate in FALSE_POSITIVE_RATES
+                (rate, rows[detected(rate)]) for rate in FALSE_POSITIVE_RATES
             ),
             derivation=self._whole.derivation,
-            missing=tuple(name for name in questions if name not in self._rows),
+            missing=tuple(unknown if self._exact else [EPSILON, *unknown]),
+            implied=tuple(implied),
             interrupted=interrupted,
         )
 
-    def _total(self) -> Bound:
+    def _implied(self, rows: dict[str, Any]) -> dict[str, Bound]:
+        """Return the attack risks of which epsilon at delta says more than what is known of them.
+
+        The pair of (epsilon, delta)-DP is the worst of all: with e = e^epsilon its advantage is
+        (e - 1 + 2 delta)/(e + 1), its power min(e a + delta, 1 - (1 - a - delta)/e).
+        """
+        epsilon = self._known().upper
+        if math.isinf(epsilon):
+            return {}
+        worst = ApproxDP(epsilon=epsilon, delta=self._pipeline.delta)
+        ends = {ADVANTAGE: worst.advantage()} | {
+            detected(rate): worst.true_positive_rate(false_positive_rate=rate)
+            for rate in FALSE_POSITIVE_RATES
+        }
+        return {
+            name: rows[name].meet(Bound(-math.inf, end.upper))
+            for name, end in ends.items()
+            if end.upper < rows[name].upper
+        }
+
+    def _total(self, whole: Guarantee[Relation]) -> Bound:
         """Return epsilon of everything; what refuses it is the stage that is refused alone."""
         try:
             with placed(self._pipeline.file):
-                return self._whole.epsilon(delta=self._pipeline.delta)
+                return whole.epsilon(delta=self._pipeline.delta)
         except InputError:
             for stage, guarantee in zip(self._pipeline.stages, self._guarantees, strict=True):
                 with placed(stage.place):
@@ -210,10 +269,10 @@ class _Found:
         asked["shares"] = (pipeline.file, lambda: _shares(self._guarantees), nothing)
         chance = Bound(0.0, 1.0)
         advantage = partial(_or_nothing, whole.advantage, chance)
-        asked["advantage"] = (pipeline.file, advantage, chance)
+        asked[ADVANTAGE] = (pipeline.file, advantage, chance)
         for rate in FALSE_POSITIVE_RATES:
             missed = Bound(float_down(rate), 1.0)
-            asked[_detected(rate)] = (pipeline.file, partial(_power, whole, rate), missed)
+            asked[detected(rate)] = (pipeline.file, partial(_power, whole, rate), missed)
         mu, free = partial(whole.gdp, smallest_delta=delta), Bound(0.0, math.inf)
         asked["μ"] = (pipeline.file, partial(_or_nothing, mu, free), free)
         return asked
@@ -227,7 +286,8 @@ def _run(stage: Stage) -> str:
     return f"one run of {stage.name}"
 
 
-def _detected(rate: Fraction) -> str:
+def detected(rate: Fraction) -> str:
+    """Return the name of what attacks detect at a rate of false alarms."""
     return f"detection at {float(100 * rate):g} % false alarms"
 
 

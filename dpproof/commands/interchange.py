@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from accountant import Guarantee
+from accountant.guarantees.in_words import in_words
 from accountant.relation import RELATIONS, Relation
 from dpproof.errors import InputError, placed
 from dpproof.files import STANDARD_INPUT, content, shown_path
@@ -91,10 +92,11 @@ def answer(guarantee: Guarantee[Relation], delta: Fraction) -> dict[str, Any]:
     """Return what an imported guarantee costs, as JSON."""
     epsilon = guarantee.epsilon(delta=delta)
     return {
-        "statement": guarantee.describe(),
+        "statement": in_words(guarantee),
         "relation": str(guarantee.relation),
         "delta": float(delta),
         "epsilon": [_number(epsilon.lower), _number(epsilon.upper)],
+        "attained": epsilon.attained,
         "assumptions": list(guarantee.derivation.all_assumptions()),
     }
 
@@ -115,6 +117,7 @@ def comparison(
         "relation": str(stated),
         "delta": float(at),
         "epsilon": [_number(ours.lower), _number(ours.upper)],
+        "attained": ours.attained,
         "peers": [
             {
                 "name": peer.name,

@@ -12,15 +12,19 @@ import click
 from accountant.relation import RELATIONS, Relation
 from dpproof.commands.large_delta import warn
 from dpproof.errors import InputError
+from dpproof.streams import say_json
 
 if TYPE_CHECKING:
     from accountant import Guarantee
     from dpproof.ledger.ledger import Ledger
+    from dpproof.ledger.spend import Spend
 
-HOLDS, DOES_NOT_HOLD = 0, 1
-WAYS = ("basic", "zcdp", "gdp", "renyi")  # of spending a budget
-LONGEST_EXPONENT = 5  # characters
+HOLDS, DOES_NOT_HOLD, PAID_BEFORE = 0, 1, 3
+MOST_DIGITS, LARGEST_POWER = 100, 900  # of a number; certificates hold 1,100 characters
 KEY = click.option("--key", required=True, help="Names the spend; it is paid for once.")
+HEAD_FILE = click.option(
+    "--head-file", help="Holds the hash of an entry, which has to be there; a spend writes its own."
+)
 
 
 def exact(_: click.Context, parameter: click.Parameter, text: str | None) -> Fraction | None:
@@ -28,12 +32,15 @@ def exact(_: click.Context, parameter: click.Parameter, text: str | None) -> Fra
     if text is None:
         return None
     try:
-        if len(text.lower().partition("e")[2]) > LONGEST_EXPONENT:
-            raise ValueError  # noqa: TRY301  # a number of a billion digits
-        return Fraction(text)
-    except (ValueError, ZeroDivisionError):
+        power = text.lower().partition("e")[2]
+        if len(text) > MOST_DIGITS or (power and abs(int(power)) > LARGEST_POWER):
+            raise ValueError  # noqa: TRY301  # a number of thousands of digits
+        number = Fraction(text)
+        float(number)
+    except (ValueError, ZeroDivisionError, OverflowError):
         expected = f"expected a number such as 0.5, 1e-6 or 1/3, got {text!r}"
         raise click.BadParameter(expected, param=parameter) from None
+    return number
 
 
 def where(function: Any) -> Any:  # noqa: ANN401  # a decorator of commands
@@ -58,11 +65,17 @@ def ledger() -> None:
 @click.option("--mu", callback=exact, help="A budget of mu-GDP.")
 @click.option("--order", callback=exact, help="With --epsilon: a budget at one Renyi order.")
 @click.option("--relation", type=click.Choice([one.name for one in RELATIONS]), required=True)
+@click.option(
+    "--open-names", is_flag=True, help="Names without a limit spend where others have one."
+)
+@HEAD_FILE
 @where
 def init(
     file: str,
     *,
     relation: str,
+    head_file: str | None,
+    open_names: bool,
     dataset: str | None,
     principal: str | None,
     **given: Any,  # noqa: ANN401  # as click gives it
@@ -72,8 +85,16 @@ def init(
 
     warn(given["delta"])
     budget = _budget(relation, {name: one for name, one in given.items() if one is not None})
-    Ledger.create(file, budget=budget, dataset=dataset, principal=principal).close()
-    click.echo(f"{file}: {budget.describe()} for {relation} neighbours")
+    made = Ledger.create(
+        file,
+        budget=budget,
+        dataset=dataset,
+        principal=principal,
+        open_names=open_names,
+        head_file=head_file,
+    )
+    made.close()
+    click.echo(f"{made.place}: {budget.describe()} for {relation} neighbours")
     return HOLDS
 
 
@@ -83,9 +104,11 @@ def init(
 @KEY
 @click.option("--label", help="What it is for; by default the pipeline's file.")
 @click.option("--delta", callback=exact, help="Where it is charged in sums of epsilon and delta.")
+@HEAD_FILE
 @where
 def reserve(file: str, pipeline: str, **given: Any) -> int:  # noqa: ANN401  # as click gives it
     """Take the cost of PIPELINE out of the budget, before it runs; then commit or release."""
+    from accountant.guarantees.in_words import in_words  # noqa: PLC0415  # as in init
     from dpproof.ledger.errors import AlreadySpent  # noqa: PLC0415  # as in init
 
     opened, guarantee, options = _asked(file, pipeline, given)
@@ -93,7 +116,8 @@ def reserve(file: str, pipeline: str, **given: Any) -> int:  # noqa: ANN401  # a
     spend = opened.reserve(guarantee, **options, take_over=False)
     if spend.committed:
         raise AlreadySpent(f"the key {spend.key!r} was committed before: run nothing for it again")
-    click.echo(f"reserved {guarantee.describe()} for {spend.key!r}; {_left(opened)}")
+    told = f"reserved {in_words(guarantee)} for {spend.key!r}"
+    click.echo(f"{told}; {_left(opened)}{_closing(spend)}")
     return HOLDS
 
 
@@ -103,22 +127,34 @@ def reserve(file: str, pipeline: str, **given: Any) -> int:  # noqa: ANN401  # a
 @KEY
 @click.option("--label", help="What it is for; by default the pipeline's file.")
 @click.option("--delta", callback=exact, help="Where it is charged in sums of epsilon and delta.")
+@click.option("--idempotent", is_flag=True, help="Exit with 0 where the key was paid for before.")
+@HEAD_FILE
 @where
-def spend_(file: str, pipeline: str, **given: Any) -> int:  # noqa: ANN401  # as click gives it
-    """Reserve and commit at once: PIPELINE is paid for, whatever happens to its run."""
+def spend_(file: str, pipeline: str, *, idempotent: bool, **given: Any) -> int:  # noqa: ANN401  # as click gives it
+    """Reserve and commit at once: PIPELINE is paid for, whatever happens to its run.
+
+    The exit status is 3 where the key was paid for before: run nothing for it again.
+    """
+    from dpproof.ledger.errors import AlreadySpent  # noqa: PLC0415  # as in init
+
     opened, guarantee, options = _asked(file, pipeline, given)
-    fresh = opened.spend(guarantee, **options)
-    told = "spent" if fresh else "was spent before, and may not run again,"
-    click.echo(f"{told} for {options['key']!r}; {_left(opened)}")
+    try:
+        spend = opened.spend(guarantee, **options, idempotent=idempotent)
+    except AlreadySpent as refusal:
+        click.echo(f"dpproof: {refusal}", err=True)
+        return PAID_BEFORE
+    told = "spent" if spend.fresh else "was spent before, and may not run again,"
+    click.echo(f"{told} for {options['key']!r}; {_left(opened)}{_closing(spend)}")
     return HOLDS
 
 
 @ledger.command()
 @click.argument("file")
 @KEY
-def commit(file: str, *, key: str) -> int:
+@HEAD_FILE
+def commit(file: str, *, key: str, head_file: str | None) -> int:
     """Keep what a key has reserved, for good; its result may be published now."""
-    opened = _opened(file)
+    opened = _opened(file, head_file)
     opened.commit(key)
     click.echo(f"committed {key!r}; {_left(opened)}")
     return HOLDS
@@ -127,9 +163,10 @@ def commit(file: str, *, key: str) -> int:
 @ledger.command()
 @click.argument("file")
 @KEY
-def release(file: str, *, key: str) -> int:
+@HEAD_FILE
+def release(file: str, *, key: str, head_file: str | None) -> int:
     """Give back what a key has reserved: it did not run, or published nothing."""
-    opened = _opened(file)
+    opened = _opened(file, head_file)
     opened.release(key)
     click.echo(f"released {key!r}; {_left(opened)}")
     return HOLDS
@@ -138,14 +175,17 @@ def release(file: str, *, key: str) -> int:
 @ledger.command()
 @click.argument("file")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def status(file: str, *, as_json: bool) -> int:
+@HEAD_FILE
+def status(file: str, *, as_json: bool, head_file: str | None) -> int:
     """What is spent and what is left."""
-    opened = _opened(file)
+    opened = _opened(file, head_file)
     found = opened.status()
     if as_json:
-        click.echo(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
+        say_json(found.to_dict())
         return HOLDS
-    click.echo(f"{file}: {found.relation} neighbours, {found.entries} entries, head {found.head}")
+    click.echo(
+        f"{opened.place}: {found.relation} neighbours, {found.entries} entries, head {found.head}"
+    )
     for one in found.budgets:
         about = "".join(f", {text}" for text in (one.dataset, one.principal) if text is not None)
         click.echo(f"{one.guarantee.describe()}{about}: {_percent(one.remaining)} left")
@@ -154,7 +194,9 @@ def status(file: str, *, as_json: bool) -> int:
             told = " and ".join(
                 f"{float(used):.6g} of {float(limit):.6g}" for used, limit in numbers
             )
-            click.echo(f"  {name:6} {told}{'' if way.open else ' (closed)'}")
+            click.echo(f"  {name:9} {told}{'' if way.open else ' (closed)'}")
+        if one.composed is not None:
+            click.echo(f"  composed, as if all was planned before: ε at most {one.composed:.6g}")
     click.echo(f"{len(found.committed)} committed, {len(found.pending)} pending")
     for key in found.pending:
         click.echo(f"  pending: {key}")
@@ -164,18 +206,22 @@ def status(file: str, *, as_json: bool) -> int:
 @ledger.command()
 @click.argument("file")
 @click.option("--head", help="A hash written down earlier, which has to be in the chain.")
-def verify(file: str, *, head: str | None) -> int:
+@HEAD_FILE
+def verify(file: str, *, head: str | None, head_file: str | None) -> int:
     """Recompute every hash, sum and certificate: 0 all of it holds, 1 it does not."""
     from dpproof.ledger.errors import LedgerDamaged  # noqa: PLC0415  # as in init
 
     try:
-        found = _opened(file).verify(head=head)
+        found = _opened(file, head_file).verify(head=head)
     except LedgerDamaged as damage:
         click.echo(f"damaged: {damage}")
         return DOES_NOT_HOLD
     click.echo(f"verified {found.entries} entries and {found.certificates} certificates")
     for key, reason in found.uncertified:
         click.echo(f"  without a certificate: {key}: {reason}")
+    if found.uncovered:
+        keys = ", ".join(found.uncovered)
+        click.echo(f"  from before entries said what a key stands for: {keys}")
     click.echo(f"head {found.head}")
     return HOLDS
 
@@ -185,13 +231,24 @@ def verify(file: str, *, head: str | None) -> int:
 @click.option("-o", "--output", type=click.Path(dir_okay=False, writable=True))
 def export(file: str, *, output: str | None) -> int:
     """Write all entries and certificates as JSON."""
-    return _written(json.dumps(_opened(file).export(), indent=1, ensure_ascii=False) + "\n", output)
+    return _written(json.dumps(_opened(file).export(), indent=1) + "\n", output)
+
+
+@ledger.command()
+@click.argument("file")
+@click.argument("copy")
+def backup(file: str, copy: str) -> int:
+    """Write all of FILE to the new file COPY, also while others spend from it."""
+    opened = _opened(file)
+    opened.backup(copy)
+    click.echo(f"{copy}: a copy of {opened.place}")
+    return HOLDS
 
 
 @ledger.command()
 @click.argument("file")
 @KEY
-@click.option("--way", type=click.Choice([*WAYS]), help="In which it was charged, if in several.")
+@click.option("--way", help="In which it was charged, if in several; status lists them.")
 @click.option("-o", "--output", type=click.Path(dir_okay=False, writable=True))
 @where
 def certificate(
@@ -207,19 +264,19 @@ def certificate(
 
     --dataset and --principal say from which budget, if several were charged differently.
     """
-    from dpproof.ledger import taking  # noqa: PLC0415  # as in init
+    from dpproof.ledger import names  # noqa: PLC0415  # as in init
 
     found = {
         (label, name): text
         for (label, name), text in _opened(file).certificates(key).items()
-        if way in (None, name)
+        if way in (None, name, name.partition("-")[0])
         and all(
             asked in (None, said)
-            for asked, said in zip((dataset, principal), taking.where(label), strict=True)
+            for asked, said in zip((dataset, principal), names.where(label), strict=True)
         )
     }
     if len(set(found.values())) != 1:
-        ways = " or ".join(f"--way {name}" for name in WAYS if name in {one for _, one in found})
+        ways = " or ".join({f"--way {name.partition('-')[0]}": None for _, name in found})
         raise InputError(
             f"the spend {key!r} has {len(set(found.values()))} certificates there; choose one by "
             f"{ways or 'another --way'}, --dataset or --principal"
@@ -265,10 +322,10 @@ def _budget(relation: str, given: dict[str, Fraction]) -> Guarantee[Relation]:
     )
 
 
-def _opened(file: str) -> Ledger:
+def _opened(file: str, head_file: str | None = None) -> Ledger:
     from dpproof.ledger.ledger import Ledger  # noqa: PLC0415  # as in init
 
-    return Ledger.open(file)
+    return Ledger.open(file, head_file=head_file)
 
 
 def _asked(
@@ -279,7 +336,7 @@ def _asked(
     from dpproof.errors import placed  # noqa: PLC0415  # as in init
     from dpproof.pipeline import parse  # noqa: PLC0415  # as in init
 
-    opened = _opened(file)
+    opened = _opened(file, given.pop("head_file"))
     found = parse.load(pipeline)
     guarantees = []
     for stage in found.stages:
@@ -288,6 +345,11 @@ def _asked(
     with placed(found.file):
         whole = total(guarantees)
     return opened, whole, {**given, "label": given["label"] or found.file}
+
+
+def _closing(spend: Spend) -> str:
+    """Return which ways of spending a spend has closed, if any."""
+    return f"; it closes the ways {', '.join(spend.closed)}" if spend.closed else ""
 
 
 def _left(opened: Ledger) -> str:

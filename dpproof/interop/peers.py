@@ -32,7 +32,8 @@ class Peer:
         why: in a line, why it differs from the bracket, or why there is no number.
         saved: which part of the noise is spared at its epsilon, by the bracket's upper end; None
             if it is not above the bracket, or no noise can be scaled.
-        refuted: whether the lower end of the bracket contradicts it.
+        refuted: whether the lower end of the bracket contradicts it, as some instance of the
+            mechanism attains that.
     """
 
     name: str
@@ -43,7 +44,7 @@ class Peer:
 
 
 def compared(
-    event: Event, relation: Relation, delta: float, known: Guarantee[Relation] | None = None
+    event: Event, relation: Relation, delta: float, known: Guarantee[Any] | None = None
 ) -> tuple[Bound, tuple[Peer, ...]]:
     """Return our bracket of epsilon, and what the other accountants say.
 
@@ -75,6 +76,8 @@ def _judged(
     name: str, theirs: float, why: str, ours: Bound, asked: tuple[Event, Relation, float]
 ) -> Peer:
     if theirs < ours.lower - SHARED * abs(ours.lower):
+        if not ours.attained:
+            return Peer(name, theirs, "below the bracket, which is that of a pair nothing attains")
         told = "too small: the lower end of the bracket contradicts it"
         return Peer(name, theirs, told, refuted=True)
     if theirs <= ours.upper * (1 + SHARED):

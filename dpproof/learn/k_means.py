@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClusterMixin, TransformerMixin
 from sklearn.metrics import pairwise_distances
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from accountant import AddRemove, Guarantee, arguments as check
 from accountant.arguments import Number
 from accountant.errors import ParameterError
 from accountant.relation import Relation
 from dpproof.learn.private_estimator import PrivateEstimator
+from dpproof.learn.reading import read_rows
 from dpproof.learn.spending import LedgerPlace
 from mechanisms import Mechanism, NoisyLloyd
 
@@ -99,9 +100,7 @@ class KMeans(TransformerMixin, ClusterMixin, PrivateEstimator):  # type: ignore[
             BudgetExceeded, LedgerError: the ledger does not pay; nothing is released.
             ValueError: X is not a matrix.
         """
-        rows = np.asarray(
-            validate_data(self, X, ensure_all_finite=False, ensure_min_samples=0), dtype=np.float64
-        )
+        rows = read_rows(self, X, fitting=True)
         return self._released(lambda: rows)
 
     def adopt(self, released: Any, guarantee: Guarantee[Relation]) -> Self:  # noqa: ANN401
@@ -118,7 +117,7 @@ class KMeans(TransformerMixin, ClusterMixin, PrivateEstimator):  # type: ignore[
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
         """Distances to the centres, shape (rows, n_clusters)."""
         check_is_fitted(self)
-        rows = validate_data(self, X, reset=False)
+        rows = read_rows(self, X, fitting=False)
         return np.asarray(pairwise_distances(rows, self.cluster_centers_))
 
     def fit_predict(self, X: ArrayLike, y: object = None) -> NDArray[np.int64]:  # noqa: N803

@@ -9,10 +9,11 @@ from typing import Any, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from accountant.errors import ParameterError
 from dpproof.learn.private_estimator import PrivateEstimator
+from dpproof.learn.reading import read_labels, read_rows
 from mechanisms import Records
 
 
@@ -24,6 +25,11 @@ class LinearClassifier(ClassifierMixin, PrivateEstimator, ABC):  # type: ignore[
     def _extended(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the rows that the mechanism gets."""
         return rows
+
+    @property
+    def scales_rows(self) -> bool:
+        """Whether the rows are scaled before the mechanism gets them."""
+        return False
 
     @abstractmethod
     def _weighted(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -51,21 +57,15 @@ class LinearClassifier(ClassifierMixin, PrivateEstimator, ABC):  # type: ignore[
         Raises:
             ValueError: X and y are not a matrix and a vector of the same length.
         """
-        rows = validate_data(self, X, ensure_all_finite=False, ensure_min_samples=0)
-        if y is None:
-            raise ValueError("fit requires y to be passed, but the target y is None")
-        # A list is read label by label: as one array, a single text turns all its numbers to texts.
-        labels = column_or_1d(y, warn=True, dtype=None if hasattr(y, "dtype") else np.object_)
-        if labels.shape != (len(rows),):
-            raise ValueError(f"y has shape {labels.shape}, expected one label for {len(rows)} rows")
-        numbers = class_numbers(labels, self._classes())
+        rows = read_rows(self, X, fitting=True)
+        numbers = class_numbers(read_labels(y, len(rows)), self._classes())
         signed = np.array([-1, 1, 0])[numbers] if len(self._classes()) == 2 else numbers
         return Records(self._extended(rows), signed)
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
         """Scores: of the second class, shape (rows,), or of every class, shape (rows, classes)."""
         check_is_fitted(self)
-        rows = self._weighted(np.asarray(validate_data(self, X, reset=False), dtype=np.float64))
+        rows = self._weighted(read_rows(self, X, fitting=False))
         scores = np.asarray(rows @ self.coef_.T + self.intercept_, dtype=np.float64)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 

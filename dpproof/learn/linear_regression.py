@@ -9,7 +9,7 @@ from typing import Any, Final, Self, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from accountant import AddRemove, Guarantee, arguments as check
 from accountant.arguments import Number
@@ -17,6 +17,7 @@ from accountant.guarantees.rounding import sqrt_up
 from accountant.relation import Relation
 from dpproof.learn.clipping import clipped_to_norm
 from dpproof.learn.private_estimator import PrivateEstimator
+from dpproof.learn.reading import read_rows, read_targets
 from dpproof.learn.spending import LedgerPlace
 from mechanisms import SecondMoments
 
@@ -135,7 +136,7 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc] 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
         """The predicted targets, shape (rows,)."""
         check_is_fitted(self)
-        rows = np.asarray(validate_data(self, X, reset=False), dtype=np.float64)
+        rows = read_rows(self, X, fitting=False)
         return np.asarray(rows @ self.coef_ + self.intercept_)
 
     def _at(self, sigma: Number) -> SecondMoments[Relation]:
@@ -153,14 +154,8 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc] 
 
     def _rows(self, X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
         """Return the rows with a constant feature and their targets, each clipped by itself."""
-        rows = np.asarray(
-            validate_data(self, X, ensure_all_finite=False, ensure_min_samples=0), dtype=np.float64
-        )
-        if y is None:
-            raise ValueError("fit requires y to be passed, but the target y is None")
-        targets = np.asarray(column_or_1d(y, warn=True), dtype=np.float64)
-        if targets.shape != (len(rows),):
-            raise ValueError(f"y has shape {targets.shape}, expected one for {len(rows)} rows")
+        rows = read_rows(self, X, fitting=True)
+        targets = read_targets(y, len(rows))
         parts = [clipped_to_norm(rows, float(self.norm))]
         if self.fit_intercept:
             parts.append(np.full((len(rows), 1), float(self.norm) * math.sqrt(_INTERCEPT)))

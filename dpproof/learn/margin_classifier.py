@@ -20,6 +20,7 @@ from dpproof.learn.spending import LedgerPlace
 from mechanisms import FeatureMap, MarginDescent, Mechanism, OneVsRest, PhasedHinge
 from mechanisms.learning.grid import RECORD_BITS, unit_rows
 from mechanisms.learning.maps.feature_map import LinearMap
+from mechanisms.learning.margin_descent import public_size
 
 _SOLVERS: Final = ("descent", "phased")
 
@@ -137,7 +138,10 @@ class MarginClassifier(MappedClassifier):
             "radius": self.radius,
         }
         base: MarginDescent[Relation] | PhasedHinge[Relation]
+        if self.public_size is not None:
+            check.count(public_size=self.public_size)
         if self.solver == "descent":
+            public_size(relation, public_size=self.public_size)
             steps = check.count(steps=self.steps)
             mu = sqrt_up(moved**2 * steps / noise**2)
             base = MarginDescent(steps=steps, mu=mu, **shared)
@@ -157,10 +161,15 @@ class MarginClassifier(MappedClassifier):
         stated = self.map.output_norm if isinstance(self.map, FeatureMap) else None
         return Fraction(1) if stated is None else stated
 
+    @property
+    def scales_rows(self) -> bool:
+        """Whether rows are scaled to norm 1, as there is neither a norm nor a map."""
+        return self.norm is None and self.map is None
+
     def _extended(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """Append the constant feature, and scale rows to norm 1 if no norm is given."""
         extended = super()._extended(rows)
-        if self.norm is not None or self.map is not None:
+        if not self.scales_rows:
             return extended
         finite = np.asarray(np.isfinite(extended).all(axis=1))
         scaled = unit_rows(np.where(finite[:, np.newaxis], extended, 0.0), RECORD_BITS)

@@ -9,7 +9,7 @@ from typing import Any, Final, Self, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from accountant import AddRemove, Guarantee, arguments as check
 from accountant.arguments import Number
@@ -18,6 +18,7 @@ from accountant.guarantees.rounding import sqrt_up
 from accountant.relation import Relation
 from dpproof.learn.clipping import clipped_to_norm
 from dpproof.learn.private_estimator import PrivateEstimator
+from dpproof.learn.reading import matrix, read_rows
 from dpproof.learn.spending import LedgerPlace
 from mechanisms import SecondMoments
 
@@ -130,13 +131,13 @@ class PCA(TransformerMixin, PrivateEstimator):  # type: ignore[misc]  # untyped 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
         """Coordinates along the components, shape (rows, n_components)."""
         check_is_fitted(self)
-        rows = np.asarray(validate_data(self, X, reset=False), dtype=np.float64)
+        rows = read_rows(self, X, fitting=False)
         return np.asarray((rows - self.mean_) @ self.components_.T)
 
     def inverse_transform(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
         """The rows with these coordinates, shape (rows, features)."""
         check_is_fitted(self)
-        return np.asarray(np.asarray(X, dtype=np.float64) @ self.components_ + self.mean_)
+        return np.asarray(matrix(X) @ self.components_ + self.mean_)
 
     def _at(self, sigma: Number) -> SecondMoments[Relation]:
         norm = check.positive(norm=self.norm)
@@ -150,9 +151,7 @@ class PCA(TransformerMixin, PrivateEstimator):  # type: ignore[misc]  # untyped 
 
     def _rows(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
         """Return the clipped rows, with the constant feature."""
-        rows = np.asarray(
-            validate_data(self, X, ensure_all_finite=False, ensure_min_samples=0), dtype=np.float64
-        )
+        rows = read_rows(self, X, fitting=True)
         if rows.shape[1] < self.n_components:
             allowed = f"at most the number of features, {rows.shape[1]}"
             raise ParameterError("n_components", self.n_components, allowed)

@@ -17,6 +17,7 @@ from accountant.relation import Relation
 from dpproof.learn.refits import refuse_search
 from dpproof.learn.spending import LedgerPlace, paid
 from dpproof.learn.warnings import PredictableNoise, SecondRelease
+from dpproof.ledger.places import hidden
 from mechanisms import Mechanism
 from proofs.certificate import Certificate
 
@@ -33,6 +34,10 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # untyped lib
     random_state: int | None
     ledger: LedgerPlace | None
     ledger_key: str | None
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Keep an attribute, of a ledger's URL as one that does not show its password."""
+        super().__setattr__(name, hidden(value) if name == "ledger" else value)
 
     @abstractmethod
     def _at(self, sigma: Number) -> Mechanism[Relation]:
@@ -54,8 +59,13 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # untyped lib
             ParameterError: an argument outside its domain, or not one of a budget and sigma.
         """
         if (self.sigma is None) == (self.epsilon is None):
+            both = "neither" if self.sigma is None else "both"
+            name = type(self).__name__
             raise ParameterError(
-                "sigma", self.sigma, "given if and only if epsilon and delta are not"
+                "a budget or the noise",
+                both,
+                "given, and not both",
+                f"write {name}(epsilon=1, delta=1e-5, ...) or {name}(sigma=4, ...)",
             )
         if self.sigma is not None:
             return self._at(self.sigma)
@@ -72,7 +82,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # untyped lib
         return self.learner().guarantee()
 
     def certificate(self, *, delta: Number | None = None) -> Certificate:
-        """A certificate of the fit's (epsilon, delta), for ``python -m proofs``.
+        """A certificate of the fit's (epsilon, delta), for ``dpproof check``.
 
         After a fit it is about that fit, whatever arguments were set since; before, about the next.
 

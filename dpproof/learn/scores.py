@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from accountant.errors import ParameterError
+from accountant.form import withholding
 from dpproof.learn.linear_classifier import class_numbers
+from dpproof.learn.reading import matrix
 from mechanisms import (
     FeatureMap,
     FourierFeatures,
@@ -48,9 +50,9 @@ class LinearScores:
         Raises:
             ParameterError: not a matrix of the model's width.
         """
-        rows = np.asarray(X, dtype=np.float64)
+        rows = matrix(X)
         width = self.weights.shape[1] if self.map is None else self.map.features
-        if rows.ndim != 2 or rows.shape[1] != width:
+        if rows.shape[1] != width:
             raise ParameterError("X", rows.shape, f"a matrix {width} wide")
         return rows
 
@@ -94,7 +96,7 @@ def class_of(
     """
     if y is None:
         return np.asarray(scores_of(model)(rows).argmax(axis=1))
-    labels = np.asarray(y)
+    labels = withholding(np.asarray)(y)
     if labels.shape != (len(rows),):
         raise ParameterError("y", labels.shape, f"one label for each of {len(rows)} rows")
     return class_numbers(labels, list(model.classes_.tolist()))

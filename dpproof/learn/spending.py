@@ -29,7 +29,12 @@ def paid(
         LedgerError: the ledger is out of reach; the block does not run.
     """
     if (ledger is None) != (key is None):
-        raise ParameterError("ledger_key", key, "given if and only if there is a ledger")
+        raise ParameterError(
+            "ledger and ledger_key",
+            "one of them",
+            "given together, or neither",
+            "the key names this fit in the ledger, which pays for it once",
+        )
     if ledger is None or key is None:
         yield
         return

@@ -176,6 +176,9 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
                 raise ParameterError("grid", name, f"over {', '.join(_TUNED)}")
         if len(listed) < 2:
             raise ParameterError("grid", self.grid, "at least 2 candidates")
+        if len({self._clone(one).scales_rows for one in listed}) > 1:
+            hint = "rows are scaled for None and clipped for numbers: tune one of both"
+            raise ParameterError("norm", None, "None or a number for all candidates", hint)
         self._shares()
         return listed
 
@@ -236,7 +239,7 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         return self.learner().guarantee()
 
     def certificate(self, *, delta: Number | None = None) -> Certificate:
-        """A certificate of the (epsilon, delta) of the whole search, for ``python -m proofs``.
+        """A certificate of the (epsilon, delta) of the whole search, for ``dpproof check``.
 
         After a fit it is about that fit; before, about the next.
 
@@ -267,7 +270,7 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
                 SecondRelease,
                 stacklevel=2,
             )
-        reader = clone(self.estimator)
+        reader = self._clone(listed[0])  # as every candidate reads
         records, guarantee = reader.records(X, y), learner.guarantee()
         with paid(reader.ledger, reader.ledger_key, guarantee, type(self).__name__):
             index, (model, (_, wrong)) = learner.release(records, rng=reader.rng())

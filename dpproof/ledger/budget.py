@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any, Final, TypeAlias
 
 from accountant import GDP, RDP, ZCDP, ApproxDP, Guarantee, PrivacyFilter, PureDP
-from accountant.adaptive.several_filters import SHARES, limits, several_filters, within
+from accountant.adaptive import several_filters as filters
 from accountant.errors import ParameterError
 from accountant.relation import RELATIONS, Relation
 from proofs.certificate import read_rational, show_rational
@@ -75,7 +75,7 @@ def goal(state: State, relation: Relation) -> Guarantee[Relation]:
         case "approx-dp":
             known = state["limits"]
             budgets = known and {way: numbers(limit) for way, limit in known.items()}
-            return several_filters(**given, relation=relation, budgets=budgets)
+            return filters.several_filters(**given, relation=relation, budgets=budgets)
         case "zcdp":
             return ZCDP(rho=given["rho"], relation=relation)
         case "gdp":
@@ -85,17 +85,28 @@ def goal(state: State, relation: Relation) -> Guarantee[Relation]:
 
 
 def ways(state: State) -> tuple[str, ...]:
-    """Return the ways in which a budget may be spent."""
-    return tuple(SHARES) if state["limits"] is None else tuple(state["limits"])
+    """Return the ways in which a budget may be spent, Renyi orders last and in their order."""
+    if state["limits"] is not None:
+        return tuple(sorted(state["limits"], key=lambda way: order_of(state, way) or 0))
+    return filters.ways(**_stated(state))
+
+
+def _stated(state: State) -> dict[str, Fraction]:
+    """Return the epsilon and the delta of a budget that is divided among ways."""
+    return {name: read_rational(state["goal"][name]) for name in ("epsilon", "delta")}
+
+
+def order_of(state: State, way: str) -> Fraction | None:
+    """Return the Renyi order of a way of spending; None if it has none."""
+    if way == "renyi":
+        return read_rational(state["goal"]["order"])
+    order = filters.order_of(way)
+    return None if order is None else Fraction(order)
 
 
 def divided(state: State, chosen: tuple[str, ...]) -> State:
     """Return a budget of (epsilon, delta), from which nothing was spent, divided among ways."""
-    stated = state["goal"]
-    found = limits(
-        epsilon=read_rational(stated["epsilon"]), delta=read_rational(stated["delta"]), ways=chosen
-    )
-    return {**state, "limits": listed(found)}
+    return {**state, "limits": listed(filters.limits(**_stated(state), ways=chosen))}
 
 
 def divided_as(state: State, listing: Mapping[str, list[str]]) -> State:
@@ -104,8 +115,8 @@ def divided_as(state: State, listing: Mapping[str, list[str]]) -> State:
     Raises:
         ValueError: what the ways are given is not proved to be within (epsilon, delta).
     """
-    epsilon, delta = (read_rational(state["goal"][name]) for name in ("epsilon", "delta"))
-    if not within({way: numbers(limit) for way, limit in listing.items()}, epsilon, delta):
+    limits = {way: numbers(limit) for way, limit in listing.items()}
+    if not filters.within(limits, **_stated(state)):
         raise ValueError("the limits are more than the budget")
     return {**state, "limits": dict(listing)}
 
@@ -125,6 +136,15 @@ def spent(state: State, way: str) -> Costs:
 def alive(state: State, way: str) -> bool:
     """Whether one way has admitted everything that was spent."""
     return int(state["refused"].get(way, 0)) == 0
+
+
+def closed(before: State, after: State) -> tuple[str, ...]:
+    """Return the ways that a spend has closed: those that it divided no share to as well."""
+    return tuple(
+        way
+        for way in ways(before)
+        if alive(before, way) and not (way in after["limits"] and alive(after, way))
+    )
 
 
 def charged(state: State, costs: Mapping[str, Costs | None]) -> tuple[State, dict[str, Any]] | None:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, cast, final, overload
+from typing import Any, Final, cast, final, overload
 
 from accountant import GDP, ZCDP, ApproxDP, Guarantee, PureDP, convert
 from accountant.adaptive.divergence_cost import divergence_cost
 from accountant.errors import NotCertified, NotImplied, PrivacyError
+from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.theorems.conversion.notion_to_rdp import notion_to_rdp
 from dpproof.ledger import budget
 from dpproof.ledger.budget import BITS, Costs, State, rounded_up
-from proofs.certificate import read_rational
+from proofs.certificate import read_rational, show_rational
 from proofs.errors import CertificateError
+
+_LARGE: Final = 1024  # an order at which the divergence over the order is near rho
 
 
 @final
@@ -40,7 +45,7 @@ def charge(
     delta: Fraction | None,
     memory: dict[str, Any],
 ) -> Charge | None:
-    """Return what a guarantee costs in one way; None if it says nothing there.
+    """Return what a guarantee costs in one way; None if it says nothing or costs too much there.
 
     Args:
         state: the budget, divided among its ways.
@@ -59,6 +64,9 @@ def charge(
             return _basic(guarantee, delta, budget.left(state, way))
         except NotCertified:
             return None
+    order = budget.order_of(state, way)
+    if order is not None:
+        return _at_order(state, order, guarantee, memory)
     if way not in memory:
         memory[way] = _told(state, way, guarantee)
     found: Charge | None = memory[way]
@@ -66,17 +74,62 @@ def charge(
 
 
 def _told(state: State, way: str, guarantee: Guarantee[Any]) -> Charge | None:
-    """Return what a guarantee costs in a way in which it has one cost; None if it has none."""
+    """Return what a guarantee costs in rho or mu squared; None if it has no such cost."""
     try:
         if way == "zcdp":
-            found = convert(guarantee, to=ZCDP)
-            return _proved(found, {}, lambda: (found.rho,))
-        if way == "gdp":
-            return _gdp(state, guarantee)
-        order = read_rational(state["goal"]["order"])
-        return _proved(guarantee, {"order": order}, lambda: (divergence_cost(guarantee, order),))
+            return _zcdp(state, guarantee)
+        return _gdp(state, guarantee)
     except (NotImplied, NotCertified):
         return None
+
+
+def _zcdp(state: State, guarantee: Guarantee[Any]) -> Charge | None:
+    # A long training takes long to convert, and its divergence at one large order mostly tells
+    # that rho, which is no less than it over the order, is more than any share of delta allows.
+    if state["goal"]["notion"] == "approx-dp" and isinstance(guarantee, DominatingPair):
+        most = read_rational(state["goal"]["epsilon"]) + 1
+        if guarantee.rdp(order=_LARGE).lower > _LARGE * most:
+            return None
+    found = convert(guarantee, to=ZCDP)
+    return _proved(found, {}, lambda: (found.rho,))
+
+
+def _at_order(
+    state: State, order: Fraction, guarantee: Guarantee[Any], memory: dict[str, Any]
+) -> Charge | None:
+    """Return what a guarantee costs at one order; one certificate says it of all orders.
+
+    What costs more than epsilon is no cost: no budget of divergences is above it.
+    """
+    found: dict[Fraction, Charge | None] = memory.setdefault("renyi", {})
+    if order not in found:
+        listed = [budget.order_of(state, way) for way in budget.ways(state)]
+        orders = [one for one in listed if one is not None and one not in found]
+        found.update(dict.fromkeys(orders))
+        found.update(_divergences(guarantee, orders, read_rational(state["goal"]["epsilon"])))
+    return found[order]
+
+
+def _divergences(
+    guarantee: Guarantee[Any], orders: list[Fraction], most: Fraction
+) -> dict[Fraction, Charge]:
+    """Return costs at those orders at which they are at most what is said."""
+    values = {}
+    for order in orders:
+        with contextlib.suppress(NotImplied, NotCertified):
+            values[order] = divergence_cost(guarantee, order)
+    values = {order: value for order, value in values.items() if value <= most}
+    if not values:
+        return {}
+    try:
+        certificate = notion_to_rdp(guarantee, orders=[*values]).certify()
+        claim, text = certificate.claim, certificate.to_json()
+        return {
+            order: Charge(tuple(map(short, proved_costs(claim, order))), text) for order in values
+        }
+    except (PrivacyError, CertificateError) as refusal:
+        reason = " ".join(str(refusal).split())
+    return {order: Charge((short(value),), "", reason) for order, value in values.items()}
 
 
 def _pure(guarantee: Guarantee[Any]) -> Charge | None:
@@ -146,11 +199,18 @@ def _proved(
     return None if found is None else Charge(tuple(map(short, found)), "", reason)
 
 
-def proved_costs(claim: Mapping[str, Any]) -> Costs:
-    """Return the numbers of the claim of a certificate, in the order of a budget."""
+def proved_costs(claim: Mapping[str, Any], order: Fraction | None = None) -> Costs:
+    """Return the numbers of the claim of a certificate, in the order of a budget.
+
+    Raises:
+        CertificateError: there are none, or none at the Renyi order.
+    """
     match claim:
-        case {"notion": "rdp", "points": [[_, value]]}:
-            return (read_rational(value),)
+        case {"notion": "rdp", "points": points} if order is not None:
+            for at, value in points:
+                if read_rational(at) == order:
+                    return (read_rational(value),)
+            raise CertificateError(f"a claim about other orders than {show_rational(order)}")
         case {"notion": "pure-dp", "epsilon": epsilon}:
             return read_rational(epsilon), Fraction(0)
         case {"notion": "approx-dp", "epsilon": epsilon, "delta": delta}:

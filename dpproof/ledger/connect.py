@@ -17,7 +17,7 @@ def connect(place: str | os.PathLike[str], *, create: bool = False) -> Database:
     Raises:
         LedgerError: there is no such file, or there is one that should be created.
     """
-    text = os.fspath(place)
+    text = os.fspath(place)[:]  # of a URL that is shown without its password all of it
     if "://" in text:
         return ServerDatabase(text)
     if not text.strip() or Path(text).is_dir():

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Final, TypeAlias, final
+
+from dpproof.ledger.errors import LedgerError
 
 Rows: TypeAlias = list[tuple[Any, ...]]
 Statement: TypeAlias = tuple[str, dict[str, Any]]
@@ -59,13 +61,37 @@ class Database(ABC):
     """Where a ledger is kept."""
 
     @abstractmethod
-    def transaction(self, *, durable: bool = True) -> AbstractContextManager[Execute]:
+    def transaction(
+        self, *, durable: bool = True, reading: bool = False
+    ) -> AbstractContextManager[Execute]:
         """Run statements together: after the block all of them are kept, or none.
 
         Args:
             durable: whether they have to outlive a loss of power; at least if a later transaction
                 does. A process that is killed loses nothing either way.
+            reading: whether they only read, and all of them what was there at one time: nobody
+                waits for them.
+        Raises:
+            LedgerError: the database is out of reach, or another process has the lock too long.
+            TryAgain: the same block may be run again.
         """
+
+    def backup(self, copy: str) -> None:
+        """Write all of it to a new file.
+
+        Raises:
+            LedgerError: the file is there, or this is no file.
+        """
+        raise LedgerError(f"{copy}: a server is backed up by its own tools, as pg_dump")
+
+    @contextmanager
+    def closed_on_error(self) -> Iterator[None]:
+        """Close the connections of what cannot be used."""
+        try:
+            yield
+        except BaseException:
+            self.close()
+            raise
 
     @abstractmethod
     def close(self) -> None:

@@ -9,6 +9,10 @@ class LedgerError(PrivacyError):
     """The ledger cannot answer: no such file, no ledger, damaged, or out of reach."""
 
 
+class TryAgain(LedgerError):
+    """The server undid a transaction for another one; nothing was spent, and it may be repeated."""
+
+
 class LedgerDamaged(LedgerError):
     """What the ledger holds contradicts its own hashes; nothing may be spent from it."""
 

@@ -2,29 +2,54 @@
 
 from __future__ import annotations
 
-import json
+import functools
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, Final, Self, final
+from collections.abc import Callable
+from typing import Any, Concatenate, Final, ParamSpec, Self, TypeVar, final
 
-from accountant import Guarantee, PrivacyFilter
+from accountant import Guarantee
 from accountant.arguments import Number
-from accountant.errors import BudgetExceeded, RelationMismatch
-from accountant.relation import AddRemove, Relation, require_relation
-from dpproof.ledger import chain, taking
-from dpproof.ledger.budget import State, opened, relation_named, returned
+from accountant.errors import BudgetExceeded
+from accountant.relation import Relation
+from dpproof.ledger import chain, opening, taking
+from dpproof.ledger.budget import State, closed, returned
 from dpproof.ledger.connect import connect
-from dpproof.ledger.database import LOCK, SCHEMA, Database
-from dpproof.ledger.errors import AlreadySpent, KeyConflict, LedgerError
+from dpproof.ledger.database import Database
+from dpproof.ledger.errors import AlreadySpent, LedgerError, TryAgain
+from dpproof.ledger.head_file import HeadFile
+from dpproof.ledger.opening import Budget
+from dpproof.ledger.places import hidden, masked, refuse_secret
 from dpproof.ledger.plan import Plan, planned
 from dpproof.ledger.spend import Spend
-from dpproof.ledger.status import Status, budget_status
+from dpproof.ledger.status import Status, status
 from dpproof.ledger.taking import Wanted
-from dpproof.ledger.verify import Verification, verified
+from dpproof.ledger.verify import Verification, contents, exported, verified
 
 REMEMBERED: Final = 256  # costs of guarantees, so that the same one again costs no time
 ATTEMPTS: Final = 8  # how often a spend is planned anew because others changed what is left
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _written(method: Callable[Concatenate[Ledger, P], T]) -> Callable[Concatenate[Ledger, P], T]:
+    """Repeat what a server undid for others, and remember the last entry after it."""
+
+    @functools.wraps(method)
+    def repeated(self: Ledger, /, *given: P.args, **named: P.kwargs) -> T:
+        for left in reversed(range(ATTEMPTS)):
+            try:
+                done = method(self, *given, **named)
+            except TryAgain:
+                if not left:
+                    raise
+            else:
+                self._remember()  # its own
+                return done
+        raise AssertionError("unreachable")
+
+    return repeated
 
 
 @final
@@ -48,23 +73,39 @@ class Ledger:
         Fraction(3, 4)
     """
 
-    __slots__ = ("_database", "_last_states", "_memories", "place")
+    __slots__ = ("_database", "_head_file", "_last_states", "_memories", "_opens", "place")
 
-    def __init__(self, place: str | os.PathLike[str], database: Database) -> None:
-        self.place, self._database = os.fspath(place), database
+    def __init__(
+        self, place: str | os.PathLike[str], database: Database, head_file: HeadFile | None = None
+    ) -> None:
+        self._opens, self._database, self._head_file = hidden(os.fspath(place)), database, head_file
+        self.place = masked(os.fspath(place)[:])
         self._last_states: dict[str, State] = {}  # to plan with; what they say is checked again
         self._memories: dict[tuple[Guarantee[Any], str, str], dict[str, Any]] = {}
 
     @classmethod
-    def open(cls, place: str | os.PathLike[str]) -> Self:
+    def open(
+        cls, place: str | os.PathLike[str], *, head_file: str | os.PathLike[str] | None = None
+    ) -> Self:
         """Open the ledger at a path, or at a database URL of SQLAlchemy.
 
+        Args:
+            place: where it is.
+            head_file: the path of a file with the hash of an entry, which has to be in the ledger;
+                every spend writes its own there.
         Raises:
-            LedgerError: there is none, or it is damaged.
+            LedgerError: there is none, or there is no such file.
+            LedgerDamaged: it is damaged, or lost the entry.
         """
-        ledger = cls(place, connect(place))
-        with _closed_on_error(ledger), ledger._database.transaction() as execute:
+        remembered = None if head_file is None else HeadFile(head_file)
+        ledger = cls(place, connect(place), remembered)
+        with (
+            ledger._database.closed_on_error(),
+            ledger._database.transaction(reading=True) as execute,
+        ):
             chain.last(execute)
+            if remembered is not None:
+                remembered.require(execute)
         return ledger
 
     @classmethod
@@ -72,10 +113,12 @@ class Ledger:
         cls,
         place: str | os.PathLike[str],
         *,
-        budget: Guarantee[Any] | PrivacyFilter[Any],
+        budget: Budget,
         relation: Relation | None = None,
         dataset: str | None = None,
         principal: str | None = None,
+        open_names: bool = False,
+        head_file: str | os.PathLike[str] | None = None,
     ) -> Self:
         """Make a ledger with one budget.
 
@@ -85,33 +128,27 @@ class Ledger:
             relation: which datasets are neighbours; by default the budget's own.
             dataset: which data the budget is about; None for all that is spent here.
             principal: who spends it; None for everybody.
+            open_names: whether names without a limit of their own may spend where others have one.
+            head_file: the path of a new file for the hash of the last entry; as of ``open``.
         Raises:
-            ParameterError: a budget in another notion, or a relation that is none.
+            ParameterError: a budget in another notion, a relation that is none, or a bad name.
             RelationMismatch: a relation that is not the budget's.
             LedgerError: the place cannot be used.
         """
-        begun = opened(budget)
-        found = budget.relation
-        about = found if relation is None else require_relation(relation)
-        if about != found and found != AddRemove():
-            raise RelationMismatch(f"the budget is about {found} neighbours, not {about}")
-        state = {
-            "relation": str(about),
-            "budgets": {taking.name((dataset, principal)): begun},
-            "seen": [],
-        }
-        ledger = cls(place, connect(place, create=True))
-        with _closed_on_error(ledger), ledger._database.transaction() as execute:
-            for table in SCHEMA:
-                execute(table)
-            execute("INSERT INTO head (id, number, state) VALUES (1, 0, '')")
-            entry = {"kind": "create", "time": taking.now(), "opened": state["budgets"]}
-            chain.append(execute, number=1, previous=chain.START, state=state, entry=entry)
+        state = opening.begun(budget, relation, (dataset, principal), open_names=open_names)
+        remembered = None if head_file is None else HeadFile(head_file)
+        if remembered is not None:
+            remembered.require_new()
+        ledger = cls(place, connect(place, create=True), remembered)
+        with ledger._database.closed_on_error(), ledger._database.transaction() as execute:
+            opening.create(execute, state)
+        ledger._remember()
         return ledger
 
+    @_written
     def limit(
         self,
-        budget: Guarantee[Any] | PrivacyFilter[Any],
+        budget: Budget,
         *,
         dataset: str | None = None,
         principal: str | None = None,
@@ -119,30 +156,12 @@ class Ledger:
         """Add a budget that spends on a dataset, or of a principal, are charged to as well.
 
         Raises:
+            ParameterError: a budget in another notion, or a bad name.
             RelationMismatch: a budget about other neighbours than the ledger.
             KeyConflict: there is one already, or something was spent that it would have to count.
         """
-        where, begun = (dataset, principal), opened(budget)
         with self._database.transaction() as execute:
-            execute(LOCK)
-            number, previous, state = chain.last(execute)
-            if str(budget.relation) not in (state["relation"], str(AddRemove())):
-                raise RelationMismatch(
-                    f"the ledger is about {state['relation']} neighbours, not {budget.relation}"
-                )
-            if taking.name(where) in state["budgets"]:
-                raise KeyConflict("there is such a budget already; budgets are never changed")
-            if any(taking.covers(where, tuple(one)) for one in state["seen"]):
-                raise KeyConflict(
-                    "something was spent already that this budget would have to count"
-                )
-            state["budgets"][taking.name(where)] = begun
-            entry = {
-                "kind": "limit",
-                "time": taking.now(),
-                "opened": {taking.name(where): begun},
-            }
-            chain.append(execute, number=number + 1, previous=previous, state=state, entry=entry)
+            opening.limit(execute, budget, (dataset, principal))
 
     def reserve(
         self,
@@ -177,7 +196,7 @@ class Ledger:
             LedgerError: the ledger is out of reach or damaged; nothing may run.
         """
         wanted = taking.wanted(guarantee, key, label, delta, (dataset, principal))
-        return self._take(wanted, commit=False, take_over=take_over)[0]
+        return self._take(wanted, commit=False, take_over=take_over)
 
     def spend(
         self,
@@ -188,18 +207,34 @@ class Ledger:
         delta: Number | None = None,
         dataset: str | None = None,
         principal: str | None = None,
-    ) -> bool:
+        idempotent: bool = False,
+    ) -> Spend:
         """Reserve and commit at once; whatever happens to the run, it is paid for.
 
-        Returns:
-            Whether it was spent now; False if the key was committed before, so that its mechanism
-            may not run again.
+        Args:
+            guarantee: as of ``reserve``, and so are the key, label, delta, dataset and principal.
+            key: names the spend.
+            label: what it is for.
+            delta: where it is charged.
+            dataset: which data it reads.
+            principal: who runs it.
+            idempotent: whether a key that was committed before is returned, not ``fresh``, instead
+                of refused; its mechanism may not run again.
         Raises:
+            AlreadySpent: the key was committed before, so that nothing may run.
             BudgetExceeded, KeyConflict, LedgerError: as ``reserve``.
         """
         wanted = taking.wanted(guarantee, key, label, delta, (dataset, principal))
-        return self._take(wanted, commit=True, take_over=True)[1]
+        done = self._take(wanted, commit=True, take_over=True)
+        if not (done.fresh or idempotent):
+            raise AlreadySpent(
+                f"the key {key!r} was committed before: run nothing for it again, and reserve "
+                "another key for another release; idempotent=True, or --idempotent, is for those "
+                "who know that the release of this key was not made"
+            )
+        return done
 
+    @_written
     def commit(self, key: str, *, attempt: str | None = None) -> None:
         """Keep what a key has reserved, for good; to do it twice changes nothing.
 
@@ -216,6 +251,7 @@ class Ledger:
                     execute, number=number + 1, previous=previous, state=state, entry=entry
                 )
 
+    @_written
     def release(self, key: str, *, attempt: str | None = None) -> None:
         """Give back what a key has reserved: its mechanism did not run, or published nothing.
 
@@ -239,21 +275,8 @@ class Ledger:
         Raises:
             LedgerError: the ledger is out of reach or damaged.
         """
-        with self._database.transaction() as execute:
-            number, head, state = chain.last(execute)
-            rows = execute("SELECT name, status FROM spends ORDER BY number")
-        relation = relation_named(state["relation"])
-        return Status(
-            relation=relation,
-            budgets=tuple(
-                budget_status(taking.where(name), one, relation)
-                for name, one in state["budgets"].items()
-            ),
-            committed=tuple(name for name, status in rows if status == "committed"),
-            pending=tuple(name for name, status in rows if status == "pending"),
-            entries=number,
-            head=head,
-        )
+        with self._database.transaction(reading=True) as execute:
+            return status(execute)
 
     def verify(self, *, head: str | None = None) -> Verification:
         """Recompute every hash, every sum and every certificate.
@@ -263,8 +286,9 @@ class Ledger:
         Raises:
             LedgerDamaged: something does not fit; it says what.
         """
-        with self._database.transaction() as execute:
-            return verified(execute, head)
+        with self._database.transaction(reading=True) as execute:
+            found = contents(execute)
+        return verified(found, head)
 
     def export(self) -> dict[str, Any]:
         """Return all entries and certificates as JSON.
@@ -272,19 +296,18 @@ class Ledger:
         Raises:
             LedgerError: the ledger is out of reach or damaged.
         """
-        with self._database.transaction() as execute:
+        with self._database.transaction(reading=True) as execute:
             chain.last(execute)
-            entries = execute("SELECT number, body, hash FROM entries ORDER BY number")
-            certificates = execute("SELECT digest, body FROM certificates ORDER BY digest")
-        return {
-            "format": "dpproof-ledger",
-            "version": 1,
-            "entries": [
-                {"number": number, "hash": found, **json.loads(body)}
-                for number, body, found in entries
-            ],
-            "certificates": {name: json.loads(body) for name, body in certificates},
-        }
+            return exported(contents(execute))
+
+    def backup(self, copy: str | os.PathLike[str]) -> None:
+        """Write all of a file's ledger to a new file, while others may spend from it.
+
+        Raises:
+            LedgerError: the file is there, or this is no file; servers have backups of their own.
+        """
+        self._database.backup(os.fspath(copy))
+        Ledger.open(copy).close()
 
     def certificates(self, key: str) -> dict[tuple[str, str], str]:
         """Return the certificates of one spend, as text, by budget and way of spending.
@@ -293,7 +316,7 @@ class Ledger:
             KeyConflict: nothing was spent for the key.
             LedgerError: no rule covers any of its costs, or the ledger is out of reach or damaged.
         """
-        with self._database.transaction() as execute:
+        with self._database.transaction(reading=True) as execute:
             return taking.certificates(execute, key)
 
     def close(self) -> None:
@@ -304,16 +327,29 @@ class Ledger:
         """Show where it is."""
         return f"Ledger({self.place!r})"
 
+    def _remember(self) -> None:
+        """Write the hash of the last entry down, if it is asked to."""
+        if self._head_file is not None:
+            with self._database.transaction(reading=True) as execute:
+                self._head_file.write(chain.last(execute)[1])
+
     def __deepcopy__(self, _: dict[int, object]) -> Self:
         """Return this very ledger: a copy of an estimator spends the same budget."""
         return self
 
-    def __reduce__(self) -> tuple[Any, tuple[str]]:
-        """Pickle the place; the copy opens the same ledger."""
-        return type(self).open, (self.place,)
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+        """Pickle the place; the copy opens the same ledger.
 
-    def _take(self, wanted: Wanted, *, commit: bool, take_over: bool) -> tuple[Spend, bool]:
-        """Return a spend, and whether it was taken now; plan outside the lock, apply inside."""
+        Raises:
+            LedgerError: it is a URL with a password.
+        """
+        refuse_secret(self._opens[:])
+        file = None if self._head_file is None else self._head_file.path
+        return _opened, (self._opens, file)
+
+    @_written
+    def _take(self, wanted: Wanted, *, commit: bool, take_over: bool) -> Spend:
+        """Return a spend; plan outside the lock, apply inside."""
         plans: dict[str, Plan] = {}
         states = self._last_states
         for _ in range(ATTEMPTS):
@@ -325,22 +361,23 @@ class Ledger:
             # was published, and nothing is spent.
             with self._database.transaction(durable=commit) as execute:
                 read = taking.found_under_lock(execute, wanted, plans)
-                number, previous, state = read.last
+                state = read.last[2]
                 found = taking.existing(execute, read.key, wanted, take_over=take_over)
-                if found == "pending" and commit:
-                    taking.settle(execute, wanted.key)
-                    entry = {"kind": "commit", "time": taking.now(), "key": wanted.key}
-                    chain.append(
-                        execute, number=number + 1, previous=previous, state=state, entry=entry
-                    )
                 if found is not None:
-                    done = found == "committed" or commit
-                    return Spend(self, wanted, committed=done), found == "pending"
+                    pending = found == "pending"
+                    if pending:
+                        taking.taken_over(execute, read, wanted, commit=commit)
+                    return Spend(self, wanted, committed=commit or not pending, fresh=pending)
                 matching = taking.matching(state, wanted)
-                if plans.keys() == matching.keys():
+                if plans.keys() == matching.keys() and all(
+                    plan.speaks_of(matching[name]) for name, plan in plans.items()
+                ):
                     if taking.write(execute, read, wanted, plans, commit=commit):
-                        self._last_states = {name: state["budgets"][name] for name in matching}
-                        return Spend(self, wanted, committed=commit), True
+                        after = {name: state["budgets"][name] for name in matching}
+                        self._last_states = after
+                        ended = [closed(one, after[name]) for name, one in matching.items()]
+                        ways = tuple(dict.fromkeys(way for one in ended for way in one))
+                        return Spend(self, wanted, committed=commit, closed=ways)
                     if states == matching:
                         raise BudgetExceeded(taking.refusal(matching, wanted, plans))
             states = matching
@@ -353,11 +390,6 @@ class Ledger:
         return self._memories.setdefault((wanted.guarantee, wanted.digest, name), {})
 
 
-@contextmanager
-def _closed_on_error(ledger: Ledger) -> Iterator[None]:
-    """Close the connections of a ledger that cannot be used."""
-    try:
-        yield
-    except BaseException:
-        ledger.close()
-        raise
+def _opened(place: str, head_file: str | None) -> Ledger:
+    """Open a ledger again that was pickled."""
+    return Ledger.open(place, head_file=head_file)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, final
@@ -20,11 +20,16 @@ class Plan:
 
     Attributes:
         divided: the budget, divided among ways for its first spend; None where it was before.
-        charges: what the spend costs in each way; None where a way does not carry it.
+        charges: what the spend costs in each way that was open; None where it does not carry it.
     """
 
     divided: State | None
     charges: Mapping[str, Charge | None] = field(default_factory=dict)
+
+    def speaks_of(self, state: State) -> bool:
+        """Whether it has a cost, or none, for every way that is open: else it would close some."""
+        open_ = (way for way in state["limits"] or () if budget.alive(state, way))
+        return all(way in self.charges for way in open_)
 
     def apply(self, state: State) -> tuple[State, dict[str, Any]] | None:
         """Return the budget after the spend and what was taken by way; None if over the budget."""
@@ -55,14 +60,16 @@ def planned(
     """
     if state["limits"] is not None:
         return Plan(None, _charges(state, guarantee, delta, memory))
-    chosen, plan = budget.ways(state), Plan(None)
-    while chosen:
+    chosen, plan, late = budget.ways(state), Plan(None), {"basic"}
+    while chosen:  # sums of (epsilon, delta) cost a proof at each share, so they come last
         divided = budget.divided(state, chosen)
-        plan = Plan(divided, _charges(divided, guarantee, delta, memory))
-        admitted = _admitting(plan)
-        if admitted == chosen:
-            return plan
-        chosen = admitted
+        plan = Plan(divided, _charges(divided, guarantee, delta, memory, late))
+        admitted = late | _admitting(plan)
+        if admitted.issuperset(chosen):
+            if not late:
+                return plan
+            late = set()
+        chosen = tuple(way for way in chosen if way in admitted)
     for way in ALONE:
         divided = budget.divided(state, (way,))
         alone = Plan(divided, _charges(divided, guarantee, delta, memory))
@@ -72,15 +79,21 @@ def planned(
 
 
 def _charges(
-    state: State, guarantee: Guarantee[Any], delta: Fraction | None, memory: dict[str, Any]
+    state: State,
+    guarantee: Guarantee[Any],
+    delta: Fraction | None,
+    memory: dict[str, Any],
+    but: Collection[str] = (),
 ) -> dict[str, Charge | None]:
+    """Return costs in the ways that are open, but for some."""
     return {
-        way: charge(state, way, guarantee, delta, memory) if budget.alive(state, way) else None
+        way: charge(state, way, guarantee, delta, memory)
         for way in state["limits"]
+        if way not in but and budget.alive(state, way)
     }
 
 
-def _admitting(plan: Plan) -> tuple[str, ...]:
+def _admitting(plan: Plan) -> set[str]:
     """Return the ways that admit the first spend of a budget."""
     done = plan.apply(plan.divided) if plan.divided is not None else None
-    return () if done is None else tuple(way for way, cost in done[1].items() if cost is not None)
+    return set() if done is None else {way for way, cost in done[1].items() if cost is not None}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, Final, final
 
 from dpproof.ledger.database import Database, Execute, OneByOne, Rows, Statement
-from dpproof.ledger.errors import LedgerError
+from dpproof.ledger.errors import LedgerError, TryAgain
 
 _PIPELINED: Final = "psycopg"  # the driver that can send statements together
 # Writes to PostgreSQL's log, so that to commit it waits until everything before it is on the disk
@@ -18,6 +19,10 @@ _PIPELINED: Final = "psycopg"  # the driver that can send statements together
 _FLUSH: Final = (
     "SELECT CASE WHEN NOT pg_is_in_recovery() THEN pg_logical_emit_message(true, 'dpproof', '') END"
 )
+# What PostgreSQL waits for others, and then refuses; and how long a transaction may stall, as on a
+# sleeping client, before the server undoes it and gives the lock to the next. Bounds, nothing else.
+_LOCK_WAIT, _STALL, _CONNECT_WAIT = "60s", "30s", 10
+_AGAIN: Final = ("40001", "40P01")  # undone because of another transaction
 _MAY_FLUSH: Final = (
     "SELECT count(*) FROM pg_proc WHERE proname = 'pg_logical_emit_message' "
     "AND has_function_privilege(oid, 'execute')"
@@ -40,10 +45,17 @@ class ServerDatabase(Database):
             made = self._library.make_url(url)
             self._pipelined = made.get_driver_name() == _PIPELINED and _pipelines()
             # Each block ends its transaction; a pipeline begins it too, with its first statement.
-            begun = {"isolation_level": "AUTOCOMMIT"} if self._pipelined else {}
+            begun: dict[str, Any] = {"isolation_level": "AUTOCOMMIT"} if self._pipelined else {}
+            if made.get_driver_name() == _PIPELINED and "connect_timeout" not in made.query:
+                begun["connect_args"] = {"connect_timeout": _CONNECT_WAIT}
             self._engine = self._library.create_engine(made, pool_reset_on_return=None, **begun)
         except (self._library.exc.SQLAlchemyError, ImportError) as error:
             raise LedgerError(f"cannot use this database: {_line(error)}") from error
+        except ValueError:  # whose text may be part of a password
+            raise LedgerError(
+                "the database's URL has a port that is no number; in a user's name or password "
+                "write : as %3A, / as %2F and @ as %40"
+            ) from None
         self._place = self._engine.url.render_as_string(hide_password=True)
         self._process = os.getpid()
         self._texts: dict[str, Any] = {}
@@ -52,16 +64,31 @@ class ServerDatabase(Database):
         self._errors = (self._library.exc.SQLAlchemyError, driver)
 
     @contextmanager
-    def transaction(self, *, durable: bool = True) -> Iterator[Execute]:
+    def transaction(self, *, durable: bool = True, reading: bool = False) -> Iterator[Execute]:
         """Run statements together; ``LOCK`` makes other writers wait."""
         if self._process != os.getpid():
             self._engine.dispose(close=False)  # connections made before a fork are the parent's
             self._process = os.getpid()
-        try:
-            with self._piped(durable=durable) if self._pipelined else self._begun() as execute:
+        level = "REPEATABLE READ" if reading else "READ COMMITTED"
+        with self._refusing("nothing was spent"):
+            if not self._pipelined:
+                with self._begun(level) as execute:
+                    yield execute
+                return
+            begin = f"BEGIN ISOLATION LEVEL {level}{' READ ONLY' if reading else ''}"
+            with self._piped(begin, durable=durable and not reading) as execute:
                 yield execute
+
+    @contextmanager
+    def _refusing(self, outcome: str) -> Iterator[None]:
+        """Turn errors of libraries into refusals that say what came of it."""
+        try:
+            yield
         except self._errors as error:
-            raise LedgerError(f"{self._place}: {_line(error)}; nothing was spent") from error
+            again = getattr(getattr(error, "orig", error), "sqlstate", None) in _AGAIN
+            if again:
+                raise TryAgain(f"{self._place}: {_line(error)}; nothing was spent") from error
+            raise LedgerError(f"{self._place}: {_line(error)}; {outcome}") from error
 
     def close(self) -> None:
         """Close the pool of connections."""
@@ -69,31 +96,35 @@ class ServerDatabase(Database):
             self._engine.dispose()
 
     @contextmanager
-    def _begun(self) -> Iterator[Execute]:
-        """Run statements one after another."""
-        with self._engine.begin() as connection:
+    def _begun(self, level: str) -> Iterator[Execute]:
+        """Run statements one after another; other servers than PostgreSQL have their own level."""
+        told = {"isolation_level": level} if self._engine.dialect.name == "postgresql" else {}
+        with self._engine.connect().execution_options(**told) as connection, connection.begin():
             yield OneByOne(lambda sql, values: self._run(connection, sql, values))
 
     @contextmanager
-    def _piped(self, *, durable: bool) -> Iterator[Execute]:
+    def _piped(self, begin: str, *, durable: bool) -> Iterator[Execute]:
         """Run statements in few round trips, on a connection that is given back if it is whole."""
         lent = self._engine.raw_connection()
         driver = lent.driver_connection
         try:
             if self._may_flush is None:
                 self._may_flush = bool(driver.execute(_MAY_FLUSH).fetchone()[0])
-            pipe = _Pipeline(driver, self._compiled)
-            pipe.later([("BEGIN", {})])
-            if self._may_flush or not durable:
-                pipe.later([("SET LOCAL synchronous_commit = off", {})])
-            yield pipe
-            self._commit(pipe, flush=durable and self._may_flush)
+            with ExitStack() as stack:
+                sent = stack.enter_context(driver.pipeline())
+                pipe = _Pipeline(driver, self._compiled, sent.sync)
+                pipe.later([(begin, {}), (f"SET LOCAL lock_timeout = '{_LOCK_WAIT}'", {})])
+                pipe.later([(f"SET LOCAL idle_in_transaction_session_timeout = '{_STALL}'", {})])
+                if self._may_flush or not durable:
+                    pipe.later([("SET LOCAL synchronous_commit = off", {})])
+                yield pipe
+                self._commit(pipe, stack.close, flush=durable and self._may_flush)
         except BaseException:
             _end(lent, driver)
             raise
         lent.close()
 
-    def _commit(self, pipe: _Pipeline, *, flush: bool) -> None:
+    def _commit(self, pipe: _Pipeline, end: Callable[[], None], *, flush: bool) -> None:
         """Keep what a pipeline wrote, give the lock to the next, and wait for the disk.
 
         Statement: the next writer may read what is not on the disk yet, as nobody may publish
@@ -104,13 +135,11 @@ class ServerDatabase(Database):
             LedgerError: whether it was kept is not known.
         """
         ending: list[Statement] = [("COMMIT", {}), *([(_FLUSH, {})] if flush else [])]
-        try:
-            done = pipe.ended(ending)
-        except self._errors as error:
-            raise LedgerError(
-                f"{self._place}: {_line(error)}; whether this was kept is not known: publish "
-                "nothing, and ask again with the same key, which is never paid twice"
-            ) from error
+        with self._refusing(
+            "whether this was kept is not known: publish nothing, and ask again with the same "
+            "key, which is never paid twice"
+        ):
+            done = pipe.ended(ending, end)
         if done != "COMMIT":
             raise LedgerError(f"{self._place}: the server did not commit; nothing was spent")
 
@@ -131,13 +160,18 @@ class ServerDatabase(Database):
 class _Pipeline(Execute):
     """Statements that psycopg sends together, before it waits for their results."""
 
-    def __init__(self, connection: Any, text: Callable[[str], str]) -> None:  # noqa: ANN401  # untyped here
-        self._connection, self._text = connection, text
+    def __init__(
+        self,
+        connection: Any,  # noqa: ANN401  # untyped here
+        text: Callable[[str], str],
+        sync: Callable[[], None],
+    ) -> None:
+        self._connection, self._text, self._sync = connection, text, sync
         self._waiting: list[Statement] = []
 
     def together(self, statements: Sequence[Statement]) -> list[Rows]:
         """Run them, after those that wait."""
-        found = self._sent(statements)[len(self._waiting) :]
+        found = self._sent(statements, self._sync)[len(self._waiting) :]
         self._waiting = []
         return [one.fetchall() if one.description else [] for one in found]
 
@@ -145,17 +179,23 @@ class _Pipeline(Execute):
         """Let them wait for the next that are run."""
         self._waiting += statements
 
-    def ended(self, ending: Sequence[Statement]) -> str:
+    def ended(self, ending: Sequence[Statement], end: Callable[[], None]) -> str:
         """Run all that wait and what ends them, and return the server's word for the first end."""
-        found = self._sent(ending)
+        found = self._sent(ending, end)
         return str(found[len(self._waiting)].statusmessage)
 
-    def _sent(self, statements: Sequence[Statement]) -> list[Any]:
-        with self._connection.pipeline():
-            return [
-                self._connection.execute(self._text(sql), values)
-                for sql, values in (*self._waiting, *statements)
-            ]
+    def _sent(self, statements: Sequence[Statement], wait: Callable[[], None]) -> list[Any]:
+        """Send them, and wait for their results.
+
+        The pipeline stays open until the last: its end may send what a server takes for a sign of
+        life, so that a transaction that stalls after it would not be undone.
+        """
+        found = [
+            self._connection.execute(self._text(sql), values)
+            for sql, values in (*self._waiting, *statements)
+        ]
+        wait()
+        return found
 
 
 def _end(lent: Any, driver: Any) -> None:  # noqa: ANN401  # untyped here
@@ -170,6 +210,14 @@ def _end(lent: Any, driver: Any) -> None:  # noqa: ANN401  # untyped here
 def _pipelines() -> bool:
     """Whether the library of the driver can send statements together."""
     return bool(importlib.import_module("psycopg").Pipeline.is_supported())
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Whether psycopg says more than how it gave up a lost connection, which is refused here."""
+    return not record.getMessage().startswith("error ignored ")
+
+
+logging.getLogger("psycopg").addFilter(_is_news)
 
 
 def _line(error: BaseException) -> str:

@@ -30,13 +30,25 @@ class Spend:
     Attributes:
         key: names the spend; another process that reserves it takes this attempt over.
         label: what it is for.
+        committed: whether it stays spent.
+        fresh: whether it may run: its key was not committed before.
+        closed: the ways of spending that admit nothing any more because of it.
     """
 
-    __slots__ = ("_attempt", "_ledger", "committed", "key", "label")
+    __slots__ = ("_attempt", "_ledger", "closed", "committed", "fresh", "key", "label")
 
-    def __init__(self, ledger: Keeper, wanted: Wanted, *, committed: bool) -> None:
+    def __init__(
+        self,
+        ledger: Keeper,
+        wanted: Wanted,
+        *,
+        committed: bool,
+        fresh: bool = True,
+        closed: tuple[str, ...] = (),
+    ) -> None:
         self._ledger, self.key, self.label = ledger, wanted.key, wanted.label
         self._attempt, self.committed = wanted.attempt, committed
+        self.fresh, self.closed = fresh, closed
 
     def __repr__(self) -> str:
         """Show the key and whether it is committed."""

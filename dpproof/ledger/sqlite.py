@@ -26,13 +26,13 @@ class SQLiteDatabase(Database):
         self._process = os.getpid()
 
     @contextmanager
-    def transaction(self, *, durable: bool = True) -> Iterator[Execute]:
-        """Run statements together, while no other process writes."""
+    def transaction(self, *, durable: bool = True, reading: bool = False) -> Iterator[Execute]:
+        """Run statements together, while no other process writes if they do."""
         with self._lock:
             try:
                 connection = self._opened()
                 connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
-                connection.execute("BEGIN IMMEDIATE")
+                connection.execute("BEGIN" if reading else "BEGIN IMMEDIATE")
                 try:
                     yield OneByOne(lambda sql, values: connection.execute(sql, values).fetchall())
                     connection.execute("COMMIT")
@@ -42,6 +42,21 @@ class SQLiteDatabase(Database):
                     raise
             except sqlite3.Error as error:
                 raise LedgerError(f"{self._path}: {error}; nothing was spent") from error
+
+    def backup(self, copy: str) -> None:
+        """Write all of it, with what is only in its log, to a new file."""
+        with self._lock:
+            try:
+                Path(copy).open("x").close()
+                target = sqlite3.connect(copy)
+                try:
+                    self._opened().backup(target)
+                finally:
+                    target.close()
+            except FileExistsError:
+                raise LedgerError(f"{copy}: exists already; name another file") from None
+            except (sqlite3.Error, OSError) as error:
+                raise LedgerError(f"{copy}: {error}; the copy is no ledger") from error
 
     def close(self) -> None:
         """Close the file."""

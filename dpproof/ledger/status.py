@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, final
 
-from accountant import Guarantee
+from accountant import GDP, RDP, ZCDP, ApproxDP, Guarantee, PureDP
+from accountant.arithmetic.enclosure import float_up
 from accountant.relation import Relation
-from dpproof.ledger import budget
+from dpproof.ledger import budget, chain, names
 from dpproof.ledger.budget import Costs
+from dpproof.ledger.database import Execute
 
 
 @final
@@ -44,12 +47,16 @@ class BudgetStatus:
         principal: whose it is; None for everybody.
         guarantee: what everything spent from it satisfies together.
         ways: how it may be spent; before the first spend of (epsilon, delta) there is none.
+        composed: what all spends cost together at the budget's delta, an upper end of epsilon, as
+            if they had been fixed in advance; None of a budget without an epsilon. The guarantee
+            is that of the budget, whatever this is.
     """
 
     dataset: str | None
     principal: str | None
     guarantee: Guarantee[Relation]
     ways: Mapping[str, Part]
+    composed: float | None
 
     @property
     def remaining(self) -> Fraction:
@@ -103,6 +110,7 @@ class Status:
                     "principal": one.principal,
                     "guarantee": one.guarantee.describe(),
                     "remaining": str(one.remaining),
+                    "composed": one.composed,
                     "ways": {
                         name: {
                             "open": way.open,
@@ -122,16 +130,65 @@ class Status:
         }
 
 
+def status(execute: Execute) -> Status:
+    """Return what is spent and what is left of a ledger.
+
+    Raises:
+        LedgerError: there is none, or it is damaged.
+    """
+    number, head, state = chain.last(execute)
+    rows = execute("SELECT name, status FROM spends ORDER BY number")
+    relation = budget.relation_named(state["relation"])
+    return Status(
+        relation=relation,
+        budgets=tuple(
+            budget_status(names.where(name), one, relation)
+            for name, one in state["budgets"].items()
+        ),
+        committed=tuple(name for name, status in rows if status == "committed"),
+        pending=tuple(name for name, status in rows if status == "pending"),
+        entries=number,
+        head=head,
+    )
+
+
 def budget_status(
     where: tuple[str | None, str | None], state: budget.State, relation: Relation
 ) -> BudgetStatus:
     """Return what is spent from one budget."""
+    divided = budget.ways(state) if state["limits"] else ()
     ways = {
         way: Part(
             limit=budget.numbers(state["limits"][way]),
             spent=budget.spent(state, way),
             open=budget.alive(state, way),
         )
-        for way in state["limits"] or ()
+        for way in divided
     }
-    return BudgetStatus(*where, budget.goal(state, relation), ways)
+    guarantee = budget.goal(state, relation)
+    return BudgetStatus(*where, guarantee, ways, _composed(state, guarantee, ways))
+
+
+def _composed(
+    state: budget.State, goal: Guarantee[Relation], ways: Mapping[str, Part]
+) -> float | None:
+    """Return the least epsilon that some way, which counts every spend, shows of their sum."""
+    if not isinstance(goal, ApproxDP | PureDP):
+        return None
+    delta = goal.stated_delta if isinstance(goal, ApproxDP) else Fraction(0)
+    told, points = [0.0] if not ways else [], []
+    for way, part in ways.items():
+        order = budget.order_of(state, way)
+        if not part.open:
+            continue
+        if way == "basic":
+            told.append(float_up(part.spent[0]))
+        elif order is not None:
+            points.append((order, part.spent[0]))
+        else:
+            (size,) = part.spent
+            sums = ZCDP(rho=size) if way == "zcdp" else GDP(mu_squared=size)
+            told.append(sums.epsilon(delta=delta).upper)
+    if points:
+        told.append(RDP(points=points).epsilon(delta=delta).upper)
+    return min(told, default=math.inf)

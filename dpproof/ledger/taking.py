@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Any, Final, TypeAlias, final
+from typing import Any, Final, final
 
 from accountant import Guarantee, arguments
 from accountant.arguments import Number
-from accountant.errors import ParameterError, RelationMismatch
+from accountant.errors import RelationMismatch
 from accountant.guarantees.preconditions import require_single, required_guarantee
 from dpproof.ledger import budget, chain
 from dpproof.ledger.budget import State
@@ -20,13 +20,18 @@ from dpproof.ledger.chain import canonical, digest
 from dpproof.ledger.database import LOCK, Execute, Rows
 from dpproof.ledger.errors import AlreadySpent, KeyConflict, LedgerDamaged, LedgerError
 from dpproof.ledger.identity import identity
+from dpproof.ledger.names import (
+    KINDS,
+    Where,
+    covers,
+    require_limited,
+    require_line,
+    require_place,
+    where as named,
+)
 from dpproof.ledger.plan import Plan
 
 WITHOUT: Final = "none: "  # and why, in the place of a certificate's digest
-LONGEST: Final = 200  # characters of a key: what every database can index
-
-Where: TypeAlias = tuple[str | None, str | None]
-"""A dataset and a principal, None for any."""
 
 
 @final
@@ -59,15 +64,16 @@ def wanted(
     """Return a checked request to spend.
 
     Raises:
-        ParameterError: no guarantee, or a key or label that is not one line.
+        ParameterError: no guarantee, or a key, label, dataset or principal that is not one line.
         NotImplied: a guarantee about groups.
         LedgerError: a guarantee that cannot be told from others.
     """
     required_guarantee(guarantee)
     require_single(guarantee, "a ledger")
-    _line("key", key)
+    require_line("key", key)
     if label:
-        _line("label", label)
+        require_line("label", label)
+    require_place(where)
     at = None if delta is None else arguments.probability(delta=delta)
     stated = digest(canonical([identity(guarantee), *where]))
     return Wanted(guarantee, key, label, at, where, stated)
@@ -106,7 +112,7 @@ def found_under_lock(execute: Execute, asked: Wanted, plans: Mapping[str, Plan])
 
 
 def existing(execute: Execute, rows: Rows, asked: Wanted, *, take_over: bool) -> str | None:
-    """Return the status of a key that is there, taken over if it is pending; else None.
+    """Return the status of a key that is there, else None.
 
     Args:
         execute: in the transaction that has the lock.
@@ -115,21 +121,40 @@ def existing(execute: Execute, rows: Rows, asked: Wanted, *, take_over: bool) ->
         take_over: whether a pending key may be taken over.
     Raises:
         KeyConflict: it stands for something else, or is pending and not to be taken over.
+        LedgerDamaged: it is not what its entry says.
     """
     if not rows:
         return None
     found, status, number = rows[0]
+    entry = spent_at(execute, int(number))
+    if entry["key"] != asked.key or entry.get("request", found) != found:
+        raise LedgerDamaged(
+            f"the key {asked.key!r} does not stand for what its entry says: the ledger was changed "
+            "by something else; run dpproof ledger verify, and run nothing"
+        )
     if found != asked.digest:
-        raise KeyConflict(_other_spend(asked, spent_at(execute, int(number))))
-    if status == "pending":
-        if not take_over:
-            raise KeyConflict(
-                f"the key {asked.key!r} is reserved already, by a run that may still publish: "
-                "release it first if you know that nothing was or will be published"
-            )
-        taken_over = "UPDATE spends SET owner = :owner WHERE name = :name"
-        execute.later([(taken_over, {"owner": asked.attempt, "name": asked.key})])
+        raise KeyConflict(_other_spend(asked, entry))
+    if status == "pending" and not take_over:
+        raise KeyConflict(
+            f"the key {asked.key!r} is reserved already, by a run that may still publish: "
+            "release it first if you know that nothing was or will be published"
+        )
     return str(status)
+
+
+def taken_over(execute: Execute, found: Found, asked: Wanted, *, commit: bool) -> None:
+    """Write that an attempt has a key that is pending, and that it is committed if it is."""
+    number, previous, state = found.last
+    entry = {
+        "kind": "commit" if commit else "take over",
+        "time": now(),
+        "key": asked.key,
+        "owner": asked.attempt,
+    }
+    execute.later([(TAKEN_OVER, {"owner": asked.attempt, "name": asked.key})])
+    if commit:
+        settle(execute, asked.key)
+    chain.append(execute, number=number + 1, previous=previous, state=state, entry=entry)
 
 
 def spent_at(execute: Execute, number: int) -> dict[str, Any]:
@@ -215,15 +240,16 @@ def matching(state: Mapping[str, Any], asked: Wanted) -> dict[str, State]:
 
     Raises:
         RelationMismatch: they are about other neighbours.
-        LedgerError: there is none.
+        LedgerError: there is none, or the dataset or principal has no limit where others have.
     """
     if str(asked.guarantee.relation) != state["relation"]:
         raise RelationMismatch(
             f"the ledger is about {state['relation']} neighbours, the guarantee about "
             f"{asked.guarantee.relation}; state every sensitivity under one relation"
         )
+    require_limited(state, asked.where)
     found = {
-        label: one for label, one in state["budgets"].items() if covers(where(label), asked.where)
+        label: one for label, one in state["budgets"].items() if covers(named(label), asked.where)
     }
     if not found:
         raise LedgerError("no budget covers this dataset and principal; nothing may run")
@@ -258,6 +284,8 @@ def write(
         "dataset": asked.where[0],
         "principal": asked.where[1],
         "guarantee": asked.guarantee.describe(),
+        "request": asked.digest,
+        "owner": asked.attempt,
         "taken": taken,
         "limits": {label: one["limits"] for label, one in after.items()},
         "certificates": named,
@@ -285,6 +313,7 @@ def write(
 
 
 KEEP: Final = "INSERT INTO certificates (digest, body) VALUES (:digest, :body)"
+TAKEN_OVER: Final = "UPDATE spends SET owner = :owner WHERE name = :name"
 SPENT: Final = (
     "INSERT INTO spends (name, digest, status, owner, number) "
     "VALUES (:name, :digest, :status, :owner, :number)"
@@ -321,12 +350,8 @@ def refusal(states: Mapping[str, State], asked: Wanted, plans: Mapping[str, Plan
     reasons = []
     for label, plan in plans.items():
         if plan.apply(states[label]) is None:
-            dataset, principal = where(label)
-            about = "".join(
-                f" of {what} {one}"
-                for what, one in (("dataset", dataset), ("principal", principal))
-                if one is not None
-            )
+            pairs = zip(KINDS, named(label), strict=True)
+            about = "".join(f" of {what} {one}" for what, one in pairs if one is not None)
             reasons.append(f"the budget{about} ({_told(states[label], plan)})")
     return (
         f"the spend {asked.key!r} costs more than is left of {', and of '.join(reasons)}; "
@@ -343,48 +368,18 @@ def _told(state: State, plan: Plan) -> str:
             continue
         found = plan.charges.get(way)
         rest = " and ".join(f"{float(one):.4g}" for one in budget.left(divided, way))
-        cost = "not bounded"
+        cost = "not bounded or too large"
         if found is not None:
             cost = " and ".join(f"{float(one):.4g}" for one in found.costs)
-        told.append(f"{WORDS[way]} {cost}, left {rest}")
+        order = budget.order_of(divided, way)
+        unit = f"divergence at order {float(order):g}" if order is not None else _UNITS[way]
+        told.append(f"{unit} {cost}, left {rest}")
     return "; ".join(told)
 
 
-WORDS: Final[Mapping[str, str]] = {
-    "basic": "epsilon and delta",
-    "zcdp": "rho",
-    "gdp": "mu squared",
-    "renyi": "divergence",
-}
-
-
-def name(place: Where) -> str:
-    """Return the name of the budget of a dataset and a principal."""
-    return canonical(list(place))
-
-
-def where(label: str) -> Where:
-    """Return the dataset and the principal of a budget's name."""
-    dataset, principal = json.loads(label)
-    return dataset, principal
-
-
-def covers(place: Where, other: Where) -> bool:
-    """Whether a budget counts what is spent on a dataset by a principal.
-
-    What does not say its dataset may read any; what does not say its principal may be of any.
-    """
-    pairs = zip(place, other, strict=True)
-    return all(mine is None or theirs is None or mine == theirs for mine, theirs in pairs)
+_UNITS: Final = {"basic": "epsilon and delta", "zcdp": "rho", "gdp": "mu squared"}
 
 
 def now() -> str:
     """Return the time in UTC."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-def _line(what: str, text: object) -> None:
-    if not isinstance(text, str) or not text.strip() or not text.isprintable():
-        raise ParameterError(what, text, "a text on one line")
-    if len(text) > LONGEST:
-        raise ParameterError(what, text, f"at most {LONGEST} characters")

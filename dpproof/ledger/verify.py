@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, final
 
-from dpproof.ledger import budget, chain, taking
+from dpproof.ledger import budget, chain, names, taking
 from dpproof.ledger.budget import State
 from dpproof.ledger.chain import canonical, digest
 from dpproof.ledger.charge import proved_costs
-from dpproof.ledger.database import Execute
+from dpproof.ledger.database import Execute, Rows
 from dpproof.ledger.errors import LedgerDamaged
 from proofs import Rejected, check_text
-from proofs.certificate import Certificate, read_rational
+from proofs.certificate import Certificate
 from proofs.errors import CertificateError
 
 
@@ -28,33 +27,58 @@ class Verification:
         entries: how many, each with its hash.
         certificates: how many different ones, each accepted by the checker.
         uncertified: keys of spends that no certificate covers, with the reason.
+        uncovered: keys from before entries had the digest of what a key stands for, and who has
+            it: that these two were not changed is not known.
         head: the hash of the last entry.
     """
 
     entries: int
     certificates: int
     uncertified: tuple[tuple[str, str], ...]
+    uncovered: tuple[str, ...]
     head: str
 
 
-def verified(execute: Execute, head: str | None) -> Verification:
+@final
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """All that a ledger holds at one time."""
+
+    last: Rows
+    entries: Rows
+    certificates: Rows
+    spends: Rows
+
+
+def contents(execute: Execute) -> Contents:
+    """Read everything, so that it is verified while others go on."""
+    asked = (
+        chain.LAST,
+        "SELECT number, body, hash FROM entries ORDER BY number",
+        "SELECT digest, body FROM certificates ORDER BY digest",
+        "SELECT name, status, number, digest, owner FROM spends",
+    )
+    return Contents(*execute.together([(one, {}) for one in asked]))
+
+
+def verified(found: Contents, head: str | None) -> Verification:
     """Recompute everything.
 
     Raises:
         LedgerDamaged: something does not fit; it says what.
     """
-    number, last, state = chain.last(execute)
-    rows = execute("SELECT number, body, hash FROM entries ORDER BY number")
-    accepted = _accepted(execute)
+    number, last, state = chain.read_last(found.last)
+    rows = found.entries
+    accepted = _accepted(found.certificates)
     replay = _Replay(accepted, state["relation"])
     previous, seen = chain.START, set()
-    for expected, (place, body, found) in enumerate(rows, start=1):
+    for expected, (place, body, link) in enumerate(rows, start=1):
         if place != expected:
             raise LedgerDamaged(f"entry {expected} is missing")
-        if chain.linked(previous, body) != found:
+        if chain.linked(previous, body) != link:
             raise LedgerDamaged(f"entry {place} was changed: its hash is another one")
-        previous = found
-        seen.add(found)
+        previous = link
+        seen.add(link)
         try:
             read = json.loads(body)
             replay.apply(place, read["entry"])
@@ -66,18 +90,18 @@ def verified(execute: Execute, head: str | None) -> Verification:
         raise LedgerDamaged(f"there are {len(rows)} entries, and {number} were written")
     if canonical(replay.state()) != canonical(state):
         raise LedgerDamaged("what is left of the budgets is not what the entries say")
-    rows = execute("SELECT name, status, number FROM spends")
-    if {name: (status, at) for name, status, at in rows} != replay.keys:
+    if not replay.has_keys(found.spends):
         raise LedgerDamaged("the keys are not those of the entries")
     if head is not None and head not in seen:
         raise LedgerDamaged("the hash that was written down is none of the chain: entries are gone")
-    return Verification(number, len(accepted), tuple(replay.uncertified), last)
+    uncovered = tuple(key for key, (_, _, request) in replay.keys.items() if request is None)
+    return Verification(number, len(accepted), tuple(replay.uncertified), uncovered, last)
 
 
-def _accepted(execute: Execute) -> dict[str, Certificate]:
+def _accepted(rows: Rows) -> dict[str, Certificate]:
     """Return the certificates by digest, each checked."""
     accepted = {}
-    for name, text in execute("SELECT digest, body FROM certificates"):
+    for name, text in rows:
         if digest(text) != name:
             raise LedgerDamaged(f"certificate {name[:12]} was changed")
         verdict = check_text(text)
@@ -95,7 +119,10 @@ class _Replay:
         self.certificates, self.relation = certificates, relation
         self.seen: list[list[str | None]] = []
         self.budgets: dict[str, State] = {}
-        self.keys: dict[str, tuple[str, int]] = {}
+        # The status of a key, the entry that reserved it, and the digest of what it stands for.
+        self.keys: dict[str, tuple[str, int, str | None]] = {}
+        self.owners: dict[str, str | None] = {}
+        self.more: dict[str, Any] = {}
         self.taken: dict[int, dict[str, Any]] = {}
         self.uncertified: list[tuple[str, str]] = []
 
@@ -106,8 +133,12 @@ class _Replay:
             self._opened(place, entry)
         elif kind in ("reserve", "spend"):
             self._spend(place, entry)
-        elif kind == "commit":
-            self.keys[entry["key"]] = ("committed", self._pending(entry["key"]))
+        elif kind in ("commit", "take over"):
+            at = self._pending(entry["key"])
+            status = "committed" if kind == "commit" else "pending"
+            self.keys[entry["key"]] = (status, at, self.keys[entry["key"]][2])
+            if "owner" in entry:
+                self.owners[entry["key"]] = entry["owner"]
         elif kind == "release":
             at = self._pending(entry["key"])
             del self.keys[entry["key"]]
@@ -118,14 +149,25 @@ class _Replay:
 
     def state(self) -> dict[str, Any]:
         """Return what the ledger keeps after the entries so far."""
-        return {"relation": self.relation, "budgets": self.budgets, "seen": self.seen}
+        told = {"relation": self.relation, "budgets": self.budgets, "seen": self.seen}
+        return told | self.more
+
+    def has_keys(self, rows: Rows) -> bool:
+        """Whether the keys are those of the entries, with all that these say of them."""
+        return {row[0] for row in rows} == self.keys.keys() and all(
+            (self.keys[name] == (status, at, request) and self.owners[name] == owner)
+            or self.keys[name] == (status, at, None)
+            for name, status, at, request, owner in rows
+        )
 
     def _opened(self, place: int, entry: dict[str, Any]) -> None:
         if (entry["kind"] == "create") != (place == 1):
             raise ValueError("a ledger is made once, by its first entry")
+        if place == 1 and "open_names" in entry:
+            self.more = {"open_names": entry["open_names"]}
         for name, found in entry["opened"].items():
-            where = taking.where(name)
-            if name in self.budgets or any(taking.covers(where, (a, b)) for a, b in self.seen):
+            where = names.where(name)
+            if name in self.budgets or any(names.covers(where, (a, b)) for a, b in self.seen):
                 raise ValueError("a budget is added that was there, or after it was spent from")
             if found["spent"] or found["refused"]:
                 raise ValueError("a budget is added with something spent or refused")
@@ -133,7 +175,7 @@ class _Replay:
 
     def _pending(self, key: str) -> int:
         """Return the entry that reserved a key that is pending."""
-        status, at = self.keys[key]
+        status, at, _ = self.keys[key]
         if status != "pending":
             raise ValueError("the key was committed before")
         return at
@@ -143,7 +185,7 @@ class _Replay:
             raise ValueError("the key was spent before")
         where = (entry["dataset"], entry["principal"])
         if set(entry["taken"]) != {
-            name for name in self.budgets if taking.covers(taking.where(name), where)
+            name for name in self.budgets if names.covers(names.where(name), where)
         }:
             raise ValueError("it is not charged to the budgets that cover it")
         if list(where) not in self.seen:
@@ -166,7 +208,8 @@ class _Replay:
             self.budgets[name] = done[0]
             self._certified(entry, name, costs)
         status = "committed" if entry["kind"] == "spend" else "pending"
-        self.keys[entry["key"]] = (status, place)
+        self.keys[entry["key"]] = (status, place, entry.get("request"))
+        self.owners[entry["key"]] = entry.get("owner")
         self.taken[place] = entry["taken"]
 
     def _certified(
@@ -181,9 +224,12 @@ class _Replay:
                 self.uncertified.append((entry["key"], found.removeprefix(taking.WITHOUT)))
                 continue
             claim = self.certificates[found].claim
-            if not _answers(claim, self.relation, way, self.budgets[name]["goal"]):
+            order = budget.order_of(self.budgets[name], way)
+            notions = ("rdp",) if order is not None else _NOTIONS[way]
+            about = claim["relation"] == self.relation and claim["steps"] == 1
+            if not about or claim["notion"] not in notions:
                 raise ValueError("the certificate is about something else")
-            proved = proved_costs(claim)
+            proved = proved_costs(claim, order)
             if any(paid < shown for paid, shown in zip(cost, proved, strict=True)):
                 raise ValueError("it costs more than was taken")
 
@@ -192,13 +238,17 @@ _NOTIONS: Final = {
     "basic": ("pure-dp", "approx-dp"),
     "zcdp": ("zcdp",),
     "gdp": ("gdp",),
-    "renyi": ("rdp",),
 }
 
 
-def _answers(claim: Mapping[str, Any], relation: str, way: str, goal: Mapping[str, str]) -> bool:
-    """Whether a claim is about the neighbours, the notion and the order of a way of spending."""
-    about = claim["relation"] == relation and claim["steps"] == 1
-    if way == "renyi":
-        about = about and read_rational(claim["points"][0][0]) == read_rational(goal["order"])
-    return about and claim["notion"] in _NOTIONS[way]
+def exported(found: Contents) -> dict[str, Any]:
+    """Return all entries and certificates as JSON."""
+    return {
+        "format": "dpproof-ledger",
+        "version": 1,
+        "entries": [
+            {"number": number, "hash": link, **json.loads(body)}
+            for number, body, link in found.entries
+        ],
+        "certificates": {name: json.loads(body) for name, body in found.certificates},
+    }

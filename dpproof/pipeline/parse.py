@@ -6,7 +6,10 @@ import math
 import re
 import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
+from hashlib import sha256
+from typing import Final
 
 from accountant.relation import RELATIONS, Relation, ReplaceLabel
 from accountant.sampling.poisson import Poisson
@@ -29,6 +32,18 @@ BATCHES = ("batch", "population")
 NAME = "a name on one line"
 A_STAGE = "at least one [[stage]] table"
 A_SCHEME = 'a table such as { scheme = "poisson", rate = 0.01 }'
+
+_OTHER_SCHEME: Final = {
+    "poisson": (
+        "Poisson samples under relation = {relation} work for one gaussian release alone, which "
+        "states its clipping norm; write sigma = 1.0 and contribution = 1 instead of "
+        'noise_multiplier, scheme = "without-replacement", or relation = "add-remove"'
+    ),
+    "without-replacement": (
+        "samples of a fixed size do not work under relation = {relation}; write "
+        'scheme = "poisson" with a rate, or relation = "replace-one"'
+    ),
+}
 
 Document = Mapping[str, object]
 
@@ -108,7 +123,9 @@ def _delta(section: Section) -> Fraction:
 
 def load(path: str) -> Pipeline:
     """Read and parse one pipeline file."""
-    return parse(read(path), files.shown_path(path))
+    text, file = files.content(path, "a pipeline file"), files.shown_path(path)
+    digest = sha256(text.encode("utf-8")).hexdigest()
+    return replace(parse(from_text(text, file), file), digest=digest)
 
 
 def _stages(outer: Section, prefix: str, relation: Relation, *, depth: int) -> tuple[Stage, ...]:
@@ -290,10 +307,7 @@ def _sampling(
         raise section.refuse("sampling", f"expected it {problem}: what is public may be released")
     covered = "without-replacement" if relation.symmetric else "poisson"
     if scheme != covered and not (relation.symmetric and _is_gaussian_sum(releases)):
-        problem = f"expected {quoted(covered)} under {relation}: no theorem here covers the other"
-        if relation.symmetric:
-            problem += " but for one gaussian release with sigma and contribution"
-        raise table.refuse("scheme", f"{problem}, got {quoted(scheme)}")
+        raise table.refuse("scheme", _OTHER_SCHEME[scheme].format(relation=quoted(relation.name)))
     if keys == BATCHES:
         batch, total = (table.number(key, COUNT) for key in BATCHES)
         if batch > total:

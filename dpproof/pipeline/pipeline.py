@@ -190,6 +190,7 @@ class Pipeline:
         epsilon: the budget, None when the file states none.
         stages: at least one, with different names.
         protect: how many records are protected together.
+        digest: SHA-256 of the file's text, empty without a file.
     """
 
     file: str
@@ -198,3 +199,4 @@ class Pipeline:
     epsilon: Fraction | None
     stages: tuple[Stage, ...]
     protect: int = 1
+    digest: str = ""

@@ -17,7 +17,8 @@ Json = dict[str, object]
 
 def bound(value: Bound) -> Json:
     """Return both ends of a bracket as JSON."""
-    return {"lower": _end(value.lower), "upper": _end(value.upper)}
+    ends = {"lower": _end(value.lower), "upper": _end(value.upper)}
+    return {**ends, "attained": value.attained}
 
 
 def budget(spent: Budget) -> Json:
@@ -47,6 +48,7 @@ def budget(spent: Budget) -> Json:
             for rate, power in spent.true_positive_rates
         ],
         "missing": list(spent.missing),
+        "implied": list(spent.implied),
     }
 
 

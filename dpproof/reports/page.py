@@ -52,7 +52,7 @@ def _context(facts: Facts) -> dict[str, Any]:
         "neighbours": words.NEIGHBOURS[relation],
         "relation": str(pipeline.relation),
         "question": words.QUESTION[relation],
-        "risks": _risks(facts),
+        "risks": words.risks(budget),
         "figures": _figures(facts),
         "curve": [(f"{delta:.3g}", above(epsilon)) for delta, epsilon in facts.curve],
         "stages": [
@@ -72,6 +72,7 @@ def _context(facts: Facts) -> dict[str, Any]:
         "theorems": words.theorems(budget.derivation),
         "claim": facts.proof.claim,
         "digest": facts.proof.digest,
+        "whose": budget.epsilon.whose,
         "lower": repr(budget.epsilon.lower),
         "upper": repr(budget.epsilon.upper),
         "delta": exactly(pipeline.delta),
@@ -88,17 +89,6 @@ def _verdict(facts: Facts) -> tuple[str, str]:
     if budget.within_budget:
         return "good", f"✓ Within the budget: {cost}, {used}"
     return "bad", f"✗ Over the budget: {cost}, {used}"
-
-
-def _risks(facts: Facts) -> list[str]:
-    budget = facts.budget
-    right = percent_above((1 + budget.advantage.upper) / 2)
-    lines = [f"right at most {right} of the time; tossing a coin is right 50 % of the time"]
-    lines += [
-        f"with {exactly(100 * rate)} % false alarms, detects at most {percent_above(power.upper)}"
-        for rate, power in budget.true_positive_rates
-    ]
-    return lines
 
 
 def _figures(facts: Facts) -> list[dict[str, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from statistics import NormalDist
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,6 +33,7 @@ TITLES = {
 }
 TICKS = (1e-6, 1e-4, 0.01, 0.1, 0.5, 0.9, 0.99, 1 - 1e-4, 1 - 1e-6)
 POINTS = 301
+LONGEST_CLAIM = 70  # characters in the line below the title
 
 
 def library(path: str | Path) -> Any:  # noqa: ANN401  # matplotlib's class
@@ -209,8 +211,9 @@ def _words(figure: Figure, report: Report) -> None:
     """Write what the audit found and what the colours mean."""
     colour = CLASH if report.outcome is Outcome.VIOLATION else INK
     at = f" at δ = {report.delta:.4g}" if report.delta else ""
+    claim = shorten(report.claim, LONGEST_CLAIM, placeholder=" …")
     lines = (
-        f"claimed {report.claim}: ε = {report.epsilon_claimed:.4g}{at}   ·   "
+        f"claimed {claim}: ε = {report.epsilon_claimed:.4g}{at}   ·   "
         f"measured ε ≥ {report.epsilon_lower:.4g}{at}   ·   {report.trials:,} samples"
     )
     figure.text(0.07, 0.93, TITLES[report.outcome], fontsize=16, weight="bold", color=colour)

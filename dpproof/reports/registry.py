@@ -89,7 +89,8 @@ def record(facts: Facts) -> dict[str, Any]:
                 "privacy_unit": words.NEIGHBOURS[type(pipeline.relation)],
                 "privacy_unit_details": f"{pipeline.relation} neighbours",
                 "privacy_parameters": {"epsilon": epsilon, "delta": delta},
-                "privacy_parameters_details": f"epsilon lies in [{budget.epsilon.lower!r}, "
+                "privacy_parameters_details": f"epsilon{budget.epsilon.whose} lies in "
+                f"[{budget.epsilon.lower!r}, "
                 f"{epsilon!r}]; certificate SHA-256: {facts.proof.digest or 'none'}",
             },
             "accounting": {

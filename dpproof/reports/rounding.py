@@ -34,19 +34,28 @@ def below(value: float, digits: int = 5) -> str:
     return _rounded(value, digits, ROUND_FLOOR)
 
 
-def percent_above(share: float) -> str:
+def percent_above(share: float | Fraction) -> str:
     """A share as per cent, rounded up to one decimal, below 1 % to two significant digits.
+
+    What is below 100 % is shown with as many digits as that takes.
 
     Example:
         >>> percent_above(0.8634), percent_above(1.0), percent_above(0.00123)
         ('86.4 %', '100.0 %', '0.13 %')
+        >>> percent_above(0.999951)
+        '99.996 %'
     """
     if not math.isfinite(share):
         return f"{share} %"
     exact = 100 * Fraction(share)
     if exact < 1:
         return f"{_rounded(exact, 2, ROUND_CEILING)} %"
-    return f"{math.ceil(10 * exact) / 10:.1f} %"
+    whole, decimals = 100, 1
+    if exact < whole:
+        while math.ceil(exact * 10**decimals) >= whole * 10**decimals:
+            decimals += 1
+    before, after = divmod(math.ceil(exact * 10**decimals), 10**decimals)
+    return f"{before}.{after:0{decimals}} %"
 
 
 def exactly(value: Fraction) -> str:

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from dpproof.commands.budget import SHARE_ORDER, Budget, StageCost
+from dpproof.commands.budget import EPSILON, SHARE_ORDER, Budget, StageCost
 from dpproof.pipeline.parameters import PARAMETERS
 from dpproof.pipeline.section import quoted
 from dpproof.reports import words
 from dpproof.reports.rounding import above, below, exactly, percent_above
+from dpproof.streams import shown
 
 if TYPE_CHECKING:  # a budget does not wait for the search
     from dpproof.commands.calibrate import Solved
+
+
+MOST_NAMED: Final = 10  # numbers that are missing
 
 
 def show(budget: Budget, console: Console) -> None:
@@ -50,7 +55,9 @@ def _page(budget: Budget) -> Iterator[RenderableType]:
     yield _verdict(budget)
     if budget.missing:
         why = "interrupted" if budget.interrupted else "the time was up"
-        left = f"INCOMPLETE, {why}. What holds anyhow is shown for: {', '.join(budget.missing)}"
+        more = len(budget.missing) - MOST_NAMED
+        named = [*budget.missing[:MOST_NAMED], *([f"{more} others"] if more > 0 else [])]
+        left = f"INCOMPLETE, {why}. What holds anyhow is shown for: {', '.join(named)}"
         yield Text(left, style="bold yellow")
     yield Text()
     yield _facts(_meaning(budget))
@@ -62,7 +69,8 @@ def _costs(budget: Budget) -> Table:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_footer=True, footer_style="bold")
     table.add_column("stage", "together", style="bold", max_width=24, overflow="fold")
     table.add_column("what runs", ratio=1)
-    table.add_column("ε alone", above(budget.epsilon.upper), justify="right", no_wrap=True)
+    alone = shown("ε alone", sys.stdout)
+    table.add_column(alone, above(budget.epsilon.upper), justify="right", no_wrap=True)
     table.add_column("share", "100 %", justify="right", no_wrap=True)
     for cost in budget.stages:
         share = "–" if cost.share is None else f"{100 * cost.share:.1f} %"
@@ -89,21 +97,20 @@ def _verdict(budget: Budget) -> Text:
     share = f"{used} of the {exactly(allowed)} allowed"
     if budget.within_budget:
         return Text(f"Within the budget: {cost}, {share}", style="bold green")
+    if EPSILON in budget.missing:
+        return Text(f"NOT SHOWN TO BE WITHIN THE BUDGET: {cost}, {share}", style="bold red")
     return Text(f"OVER THE BUDGET: {cost}, {share}", style="bold red")
 
 
 def _meaning(budget: Budget) -> Iterator[tuple[str, str]]:
     """Return lines that say what the numbers mean for the person whose record it is."""
-    pipeline, advantage = budget.pipeline, budget.advantage.upper
+    pipeline = budget.pipeline
     often = f", up to {pipeline.protect} times" if pipeline.protect > 1 else ""
     changed = f"{words.NEIGHBOURS[type(pipeline.relation)]}{often}"
     yield "neighbours", f"{changed} ({pipeline.relation})"
     yield "attack risk", f"an attacker who must tell {words.QUESTION[type(pipeline.relation)]}"
-    right = percent_above((1 + advantage) / 2)
-    yield "", f"· right at most {right} of the time, a coin 50 % (advantage {above(advantage, 3)})"
-    for rate, power in budget.true_positive_rates:
-        caught = percent_above(power.upper)
-        yield "", f"· at {exactly(100 * rate)} % false alarms detects at most {caught}"
+    for line in words.risks(budget):
+        yield "", f"· {line}"
     mu = budget.mu.upper
     if math.isfinite(mu) and mu > 0:
         noise = f"noise {below(1 / mu, 3)} times its sensitivity"
@@ -119,7 +126,8 @@ def _grounds(budget: Budget) -> Iterator[tuple[str, str]]:
     for position, (rule, source) in enumerate(words.theorems(budget.derivation)):
         yield "carried by" if position == 0 else "", f"{rule}: {source}"
     yield "assumed", "sensitivities, sampling and counts as the file states them, fixed in advance"
-    yield "exactness", f"ε lies in [{budget.epsilon.lower!r}, {budget.epsilon.upper!r}]"
+    epsilon = budget.epsilon
+    yield "exactness", f"ε{epsilon.whose} lies in [{epsilon.lower!r}, {epsilon.upper!r}]"
 
 
 def _facts(lines: Iterable[tuple[str, str]]) -> Table:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from accountant.bound import Bound
 from accountant.guarantees.derivation import Derivation
 from accountant.relation import AddRemove, Relation, ReplaceLabel, ReplaceOne, ZeroOut
 from accountant.sampling.poisson import Poisson
 from accountant.sampling.scheme import SamplingScheme
 from accountant.sampling.without_replacement import WithoutReplacement
+from dpproof.commands.budget import ADVANTAGE, Budget, detected
 from dpproof.pipeline.kinds.kind import NORM_WORDS
 from dpproof.pipeline.parameters import PARAMETERS
 from dpproof.pipeline.pipeline import Release, Stage
-from dpproof.reports.rounding import grouped
+from dpproof.reports.rounding import above, exactly, grouped, percent_above
 
 NEIGHBOURS: dict[type[Relation], str] = {
     AddRemove: "one record is added or removed",
@@ -85,6 +87,28 @@ def _released(one: Stage) -> list[str]:
     if where or one.count > 1:
         lines.append(", ".join(part for part in (where, times(one.count)) if part))
     return lines
+
+
+def risks(budget: Budget) -> list[str]:
+    """What an attacker gains, each a line that begins small.
+
+    A bound that holds for everything is none, and is not shown.
+    """
+    right, share = budget.advantage, percent_above((1 + Fraction(budget.advantage.upper)) / 2)
+    line = f"right at most {share} of the time, a coin 50 % (advantage {above(right.upper, 3)})"
+    lines = [_known(budget, ADVANTAGE, right, line, "how often it is right")]
+    for rate, power in budget.true_positive_rates:
+        alarms = f"at {exactly(100 * rate)} % false alarms"
+        line = f"{alarms} detects at most {percent_above(power.upper)}"
+        lines.append(_known(budget, detected(rate), power, line, f"{alarms} what it detects"))
+    return lines
+
+
+def _known(budget: Budget, name: str, risk: Bound, line: str, subject: str) -> str:
+    """Return the line of a risk, and where its bound is from; or that there is no bound."""
+    if risk.upper >= 1 and risk.lower < 1:
+        return f"{subject} is not known"
+    return f"{line}, as ε and δ imply" if name in budget.implied else line
 
 
 def theorems(derivation: Derivation) -> list[tuple[str, str]]:

@@ -10,6 +10,7 @@ from typing import Generic, final
 import numpy as np
 
 from accountant.errors import ParameterError
+from accountant.form import Withholding
 from accountant.guarantees.guarantee import Guarantee
 from accountant.readable import Readable
 from accountant.relation import R, require_same_relation
@@ -19,7 +20,7 @@ from mechanisms.outputs import Outputs, join
 from mechanisms.samplers.rng import Rng
 
 
-class FollowUp(Readable, ABC, Generic[R]):
+class FollowUp(Withholding, Readable, ABC, Generic[R]):
     """A family of mechanisms on records, one for every output of another mechanism.
 
     Law: for every fixed output, ``guarantee`` is a statement about the distribution of what

@@ -53,10 +53,10 @@ class Clamped(Mechanism[R]):
 
     def __init__(self, noise: Mechanism[R], *, lower: Number, upper: Number) -> None:
         if not isinstance(noise, Mechanism):
-            raise ParameterError("noise", noise, "must be a mechanism that releases numbers")
+            raise ParameterError("noise", noise, "a mechanism that releases numbers")
         low, high = arguments.real(lower=lower), arguments.real(upper=upper)
         if not low <= high or Fraction(float(low)) != low or Fraction(float(high)) != high:
-            raise ParameterError("lower, upper", (lower, upper), "must be two floats in order")
+            raise ParameterError("lower, upper", (lower, upper), "two floats in order")
         self._set(noise=noise, lower=low, upper=high)
 
     @property
@@ -78,5 +78,7 @@ class Clamped(Mechanism[R]):
         """What the noise draws, clamped: float64."""
         drawn = self.noise.draw(datasets, count, rng)
         if drawn.dtype.names is not None:
-            raise ParameterError("noise", self.noise, "must release numbers, not several outputs")
+            raise ParameterError(
+                "noise", self.noise, "a mechanism that releases numbers, not several outputs"
+            )
         return np.clip(drawn.astype(np.float64), float(self.lower), float(self.upper))

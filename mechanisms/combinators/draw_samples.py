@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accountant.errors import ParameterError
+from accountant.form import DataError
 from accountant.sampling.poisson import Poisson
 from accountant.sampling.scheme import SamplingScheme
 from accountant.sampling.without_replacement import WithoutReplacement
@@ -69,7 +70,7 @@ def draw_samples(
                 chosen = [places[first:end] for first, end in pairwise(ends)]
             case WithoutReplacement():
                 if size != scheme.population_size:
-                    raise ParameterError("data", size, f"{scheme.population_size} records")
+                    raise DataError("data", data, f"{scheme.population_size} records")
                 wanted = scheme.sample_size
                 chosen = [subset_without_replacement(size, wanted, rng) for _ in range(rows)]
         yield list(map(take, chosen))
@@ -92,7 +93,7 @@ def records_of(data: object) -> Sequence[object] | NDArray[Any] | Cuttable:
         )
     if isinstance(data, Sequence) and not isinstance(data, str | bytes):
         return data
-    raise ParameterError(
+    raise DataError(
         "data", data, "a sequence of records, or an array whose first axis is the records"
     )
 

@@ -61,7 +61,7 @@ class Featured(Mechanism[R]):
             raise ParameterError("map", plan, "a feature map such as FourierFeatures(...)")
         if base.features not in (None, plan.output_features):
             allowed = f"None or {plan.output_features} in the base"
-            raise ParameterError("features", base.features, f"must be {allowed}")
+            raise ParameterError("features", base.features, allowed)
 
     @property
     def relation(self) -> R:

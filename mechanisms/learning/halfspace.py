@@ -51,7 +51,7 @@ def hinge_limits(threshold: float) -> Limits:
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class HalfspaceMistakes(Contributions):
     """Every record contributes y x if y <w / ||w||, x> is at most a limit that the state decides.
 

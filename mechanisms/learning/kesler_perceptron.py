@@ -146,7 +146,7 @@ class KeslerPerceptron(Perceptron[R]):
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _Mistakes(Contributions):
     """Records that a rival class wins, or nearly.
 

@@ -12,6 +12,7 @@ import numpy as np
 from accountant import arguments as check
 from accountant.arguments import Number
 from accountant.errors import ParameterError
+from accountant.form import withholding
 from accountant.guarantees.gdp import GDP
 from accountant.guarantees.guarantee import Guarantee
 from accountant.relation import R
@@ -79,6 +80,7 @@ class LeastHinges:
         """How far one record moves each loss: 1 + 1/margin."""
         return tuple(1 + 1 / margin for margin in self.margins)
 
+    @withholding
     def __call__(self, data: object) -> list[Fraction]:
         """The least sums, exactly; they are private.
 

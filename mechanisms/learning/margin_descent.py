@@ -133,7 +133,7 @@ class MarginDescent(SumLearner[R]):
             "norm_bound": noise_scale(norm_bound=norm_bound),
             "mu": strength,
             "map": checked_map(map, features),
-            "records": public_size(records, relation),
+            "records": public_size(relation, records=records),
             "radius": check.positive(radius=radius),
             **{name: shared[name] for name in ("steps", "relation", "average", "features")},
         }
@@ -266,17 +266,18 @@ def checked_map(plan: object, features: object) -> FeatureMap | None:
     return plan
 
 
-def public_size(records: object, relation: object) -> int | None:
-    """The stated number of records; None if the relation makes the true one public.
+def public_size(relation: object, **given: object) -> int | None:
+    """The one argument, a stated number of records; None if the relation makes the true one public.
 
     Raises:
         ParameterError: not a count, or None where the number of records is private.
     """
+    ((name, records),) = given.items()
     if records is not None:
-        return check.count(records=records)
+        return check.count(**given)
     if isinstance(relation, AddRemove | ZeroOut):
         raise ParameterError(
-            "records",
+            name,
             None,
             f"a public number under {relation}",
             "the number of records is private there, and the learner would show it",

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from accountant.errors import ParameterError
+from accountant.form import withholding
 from mechanisms.learning.grid import RECORD_BITS, WIDEST, Vectors, clipped_rows, unit_rows
 
 # Soundness: a sum of so many coordinates of size 2^24 stays below 2^53, exact in binary64.
@@ -26,7 +27,7 @@ Encoder = Callable[[NDArray[np.float64]], NDArray[np.int64]]
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Records:
     """Rows with labels, as one value that can be cut: sampling schemes and audits do that.
 
@@ -43,6 +44,7 @@ class Records:
     rows: Vectors
     labels: NDArray[np.float64]
 
+    @withholding
     def __init__(self, rows: ArrayLike, labels: ArrayLike) -> None:
         row_array, label_array = np.asarray(rows), np.asarray(labels)
         if row_array.dtype.kind not in "fiub" or row_array.ndim != 2:
@@ -54,6 +56,10 @@ class Records:
         with np.errstate(over="ignore"):
             object.__setattr__(self, "rows", row_array.astype(np.float64))
             object.__setattr__(self, "labels", label_array.astype(np.float64))
+
+    def __repr__(self) -> str:
+        """Return the number of records and of features."""
+        return f"<{len(self)} records of {self.rows.shape[1]} features>"
 
     def __len__(self) -> int:
         """How many records there are."""
@@ -71,7 +77,7 @@ class Records:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class GridRecords:
     """The records that contribute: on the grid of ``grid``, blank and malformed ones left out.
 

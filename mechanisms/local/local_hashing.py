@@ -13,6 +13,7 @@ import numpy as np
 from accountant import arguments
 from accountant.arguments import Number
 from accountant.errors import ParameterError
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.rounding import show
 from accountant.guarantees.theorem import Theorem
@@ -39,6 +40,7 @@ from mechanisms.samplers.rng import Rng
 MECHANISM_LOCAL_HASHING: Final = Theorem(
     rule="mechanism/local-report",
     source="proofs/theory/local.md",
+    attained=Attained.WHOLE,  # two categories of one record
 )
 
 

@@ -10,6 +10,7 @@ from typing import Final, Required, Unpack, final, overload
 from accountant import arguments
 from accountant.arguments import Number
 from accountant.errors import ParameterError
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.rounding import show
@@ -33,6 +34,7 @@ _MOST_CATEGORIES = 2**62
 MECHANISM_RANDOMIZED_RESPONSE: Final = Theorem(
     rule="mechanism/randomized-response",
     source="by definition, all pairs of categories being alike",
+    attained=Attained.WHOLE,  # two categories of one record
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Required, final
+from typing import Any, Final, Required, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,7 +101,7 @@ def report_guarantee(
     masses: tuple[Fraction, Fraction],
     categories: int,
     said: str,
-    **given: Fraction | int | str,
+    **given: Any,  # noqa: ANN401  # parameters of several types
 ) -> DominatingPair[R]:
     """Return the guarantee of a report that tells two categories apart by three outcomes.
 
@@ -114,8 +114,8 @@ def report_guarantee(
         said: the statement in words and numbers.
         given: the parameters that the checker computes the masses from.
     Example:
-        >>> from accountant.relation import AddRemove
-        >>> half, rule = Fraction(1, 2), Theorem(rule="mechanism/local-report", source="")
+        >>> from accountant import AddRemove, Attained
+        >>> half, rule = Fraction(1, 2), Theorem("mechanism/local-report", "", Attained.WHOLE)
         >>> pair = report_guarantee(rule, AddRemove(), (half, Fraction(0)), 2, "")
         >>> pair.delta(epsilon=0).upper < 0.51
         True

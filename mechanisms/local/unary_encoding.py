@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from accountant import arguments
 from accountant.arguments import Number
 from accountant.errors import ParameterError
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.rounding import show
 from accountant.guarantees.theorem import Theorem
@@ -41,6 +42,7 @@ _HALF: Final = Fraction(1, 2)
 MECHANISM_UNARY_ENCODING: Final = Theorem(
     rule="mechanism/local-report",
     source="proofs/theory/local.md",
+    attained=Attained.WHOLE,  # two categories of one record
 )
 
 

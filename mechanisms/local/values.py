@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.errors import ParameterError
+from accountant.form import DataError
 from mechanisms.queries.query import Query, whole_values
 
 
@@ -24,6 +24,5 @@ def one_category(
     """
     truth = whole_values(query, datasets)
     if truth.ndim != 1 or truth.min() < 0 or truth.max() >= categories:
-        shown = np.squeeze(truth).tolist()
-        raise ParameterError("value", shown, f"one category, 0 to {categories - 1}")
+        raise DataError("value", np.squeeze(truth), f"one category, 0 to {categories - 1}")
     return truth

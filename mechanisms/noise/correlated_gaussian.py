@@ -16,6 +16,7 @@ from accountant import arguments
 from accountant.arguments import Number
 from accountant.arithmetic.exact_matrices import solved, triangular_factors
 from accountant.errors import NotCertified, ParameterError
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.gdp import GDP
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.rounding import show, sqrt_up
@@ -39,6 +40,7 @@ Vectors = tuple[tuple[Fraction, ...], ...]
 MECHANISM_CORRELATED_GAUSSIAN: Final = Theorem(
     rule="mechanism/correlated-gaussian",
     source="proofs/theory/correlated_gaussian.md",
+    attained=Attained.WHOLE,  # a query that makes the worst change
 )
 
 _BITS: Final = 40  # Of factors and standard deviations, relative. Heuristic: both are exact then.
@@ -140,6 +142,7 @@ class CorrelatedGaussian(QueryMechanism[R]):
                 RANDOM_BITS(),
                 OUTPUT_ALONE(),
             ),
+            attained=Attained.NO if isinstance(moves, L2) else None,  # rounded up by 10^-7
             factor=self.factor,
             sigmas=self.sigmas,
             differences=differences,

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Final, Required, Unpack, final, overload
 
 from accountant.arguments import Number
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.rounding import show
@@ -31,6 +32,7 @@ _CANONNE = "Canonne, Kamath & Steinke 2020, arXiv:2004.00010"
 MECHANISM_DISCRETE_GAUSSIAN_ZCDP: Final = Theorem(
     rule="mechanism/discrete-gaussian-zcdp",
     source=f"{_CANONNE}, Theorem 14",
+    attained=Attained.NO,  # divergences below those of a Gaussian
 )
 
 
@@ -120,7 +122,11 @@ class DiscreteGaussian(QueryMechanism[R]):
     def _dominated(self, factor: Factor, how: str, item: str) -> DominatingPair[R]:
         norm = type(self.sensitivity).__name__
         derivation = applied(
-            Theorem(rule="mechanism/discrete-gaussian", source=f"docs/shift-lemma.md, {item}"),
+            Theorem(
+                rule="mechanism/discrete-gaussian",
+                source=f"docs/shift-lemma.md, {item}",
+                attained=Attained.WHOLE,  # a query that makes the largest change
+            ),
             f"discrete Gaussian noise of sigma {show(self.sigma)} on an integer query of "
             f"{norm} sensitivity {show(self.sensitivity.value)} is dominated {how} "
             f"({self.relation})",

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Final, Required, Unpack, final, overload
 
 from accountant.arguments import Number
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.rounding import show
@@ -28,6 +29,7 @@ from mechanisms.samplers.sampler_arguments import scale as noise_scale
 MECHANISM_DISCRETE_LAPLACE: Final = Theorem(
     rule="mechanism/discrete-laplace",
     source="docs/shift-lemma.md, Corollary 1",
+    attained=Attained.WHOLE,  # a query that moves by the sensitivity in one coordinate
 )
 
 

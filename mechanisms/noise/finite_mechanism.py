@@ -13,10 +13,13 @@ import numpy as np
 from accountant import arguments
 from accountant.arguments import Number
 from accountant.errors import ParameterError
+from accountant.form import DataError
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.theorem import Theorem
-from accountant.pairs.finite_hull import smallest_pair_above
+from accountant.pairs.finite import FinitePair
+from accountant.pairs.finite_hull import Law, smallest_pair_above
 from accountant.pairs.product import Product
 from accountant.relation import AddRemove, R, Relation, require_relation
 from accountant.side_conditions import CATEGORIES, OUTPUT_ALONE, RANDOM_BITS
@@ -36,6 +39,7 @@ _MOST_OUTPUTS: Final = 1_000
 MECHANISM_FINITE: Final = Theorem(
     rule="mechanism/finite",
     source="proofs/theory/finite.md",
+    attained=Attained.WHOLE,  # where one pair of neighbours is the worst: the table itself
 )
 
 
@@ -109,6 +113,9 @@ class FiniteMechanism(QueryMechanism[R]):
 
     def guarantee(self) -> DominatingPair[R]:
         """The smallest pair above all neighbours, for each order."""
+        laws = [(self.table[x], self.table[y]) for x, y in self.neighbours]
+        forward = smallest_pair_above(laws)
+        backward = smallest_pair_above((q, p) for p, q in laws)
         derivation = applied(
             MECHANISM_FINITE,
             f"{len(self.table[0])} outputs on {len(self.table)} datasets by a table, "
@@ -116,10 +123,10 @@ class FiniteMechanism(QueryMechanism[R]):
             assumptions=(CATEGORIES(categories=len(self.table)), RANDOM_BITS(), OUTPUT_ALONE()),
             table=self.table,
             neighbours=self.neighbours,
+            attained=min(
+                attained_by(laws, forward), attained_by([(q, p) for p, q in laws], backward)
+            ),
         )
-        laws = [(self.table[x], self.table[y]) for x, y in self.neighbours]
-        forward = smallest_pair_above(laws)
-        backward = smallest_pair_above((q, p) for p, q in laws)
         return DominatingPair(
             forward=Product.of(forward),
             backward=Product.of(backward),
@@ -131,10 +138,14 @@ class FiniteMechanism(QueryMechanism[R]):
         """Numbers of outputs, int64 of shape (datasets, count)."""
         truth = whole_values(self.query, datasets)
         if truth.ndim != 1 or truth.min() < 0 or truth.max() >= len(self.table):
-            raise ParameterError(
-                "value", np.squeeze(truth).tolist(), f"one dataset, 0 to {len(self.table) - 1}"
-            )
+            raise DataError("value", np.squeeze(truth), f"one dataset, 0 to {len(self.table) - 1}")
         return np.stack([from_law(self.table[int(x)], count, rng) for x in truth])
+
+
+def attained_by(laws: Sequence[tuple[Law, Law]], above: FinitePair) -> Attained:
+    """Return whether one of some pairs of laws has the whole profile of the smallest pair above."""
+    whole = any(smallest_pair_above([law]) == above for law in laws)
+    return Attained.WHOLE if whole else Attained.POINTS
 
 
 def _table(table: object) -> Table:

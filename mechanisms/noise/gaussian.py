@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Final, Required, Unpack, final, overload
 
 from accountant.arguments import Number
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.gdp import GDP
 from accountant.guarantees.provenance import applied
@@ -31,6 +32,7 @@ from mechanisms.samplers.sampler_arguments import granularity as power_of_two, s
 MECHANISM_GAUSSIAN: Final = Theorem(
     rule="mechanism/gaussian",
     source="Dong, Roth & Su 2019, arXiv:1905.02383, Theorem 2.7",
+    attained=Attained.WHOLE,  # a query that moves by the sensitivity
 )
 
 

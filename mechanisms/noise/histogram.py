@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, Required, TypeAlias, Unpack, final, over
 from accountant import arguments
 from accountant.arguments import Number
 from accountant.errors import ParameterError
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.rounding import show
@@ -34,6 +35,7 @@ Noise: TypeAlias = Literal["gaussian", "laplace"]
 MECHANISM_HISTOGRAM: Final = Theorem(
     rule="mechanism/histogram",
     source="docs/shift-lemma.md, Corollary 4",
+    attained=Attained.WHOLE,  # all counts that may move do
 )
 
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Final, Required, Unpack, final, overload
 
 from accountant.arguments import Number
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.rounding import show
@@ -29,10 +30,12 @@ from mechanisms.samplers.sampler_arguments import granularity as power_of_two, s
 MECHANISM_LAPLACE: Final = Theorem(
     rule="mechanism/laplace",
     source="docs/shift-lemma.md, Corollary 1",
+    attained=Attained.WHOLE,  # a query that moves by the sensitivity in one coordinate
 )
 MECHANISM_LAPLACE_JOINT: Final = Theorem(
     rule="mechanism/laplace-joint",
     source="proofs/theory/joint_sensitivity.md",
+    attained=Attained.WHOLE,  # a query that makes the largest change
 )
 
 

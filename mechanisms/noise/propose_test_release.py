@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from accountant import arguments
 from accountant.arguments import Number
 from accountant.errors import ParameterError
+from accountant.form import DataError
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.rounding import show
@@ -35,6 +37,7 @@ from mechanisms.samplers.rng import Rng
 MECHANISM_PROPOSE_TEST_RELEASE: Final = Theorem(
     rule="mechanism/propose-test-release",
     source="proofs/theory/propose_test_release.md",
+    attained=Attained.NO,  # both costs at once
 )
 _LEAST: Final = Fraction(1, 2**200)
 _GUARD: Final = 256
@@ -150,7 +153,7 @@ class ProposeTestRelease(Mechanism[R]):
         """1 and the noisy values, or zeros: float64 of shape (datasets, count, 1 + values)."""
         far = whole_values(self.distance, datasets)
         if far.ndim != 1 or far.min() < 0:
-            raise ParameterError("distance", far.tolist(), "one whole number from 0")
+            raise DataError("distance", far, "one whole number from 0")
         values = np.asarray(self.proposed.draw(datasets, count, rng), dtype=np.float64)
         passed = np.stack([self._passes(int(one), count, rng) for one in far])
         flat = values.reshape(len(datasets), count, -1)

@@ -9,6 +9,7 @@ from typing import Final, Required, Unpack, final, overload
 
 from accountant.arguments import Number
 from accountant.errors import ParameterError
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.rounding import show
@@ -28,6 +29,7 @@ from mechanisms.samplers.skellam import require_variance, skellam
 MECHANISM_SKELLAM: Final = Theorem(
     rule="mechanism/skellam",
     source="docs/shift-lemma.md, Corollaries 1 and 2",
+    attained=Attained.NO,  # a finite pair above the shifts
 )
 _MOST_UNITS: Final = 2**14
 

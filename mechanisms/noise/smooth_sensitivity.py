@@ -13,6 +13,8 @@ import numpy as np
 from accountant import arguments
 from accountant.arguments import Number
 from accountant.errors import ParameterError
+from accountant.form import DataError, withholding
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.pure_dp import PureDP
 from accountant.guarantees.rounding import show
@@ -33,6 +35,7 @@ from mechanisms.samplers.sampler_arguments import granularity as power_of_two, s
 MECHANISM_SMOOTH_SENSITIVITY: Final = Theorem(
     rule="mechanism/smooth-sensitivity",
     source="proofs/theory/smooth_sensitivity.md, Theorem 1",
+    attained=Attained.NO,  # the largest loss alone is near
 )
 _ROOM: Final = 1 + Fraction(1, 2**40)  # Above the rounding of epsilon in floats.
 _BITS: Final = 40
@@ -103,6 +106,7 @@ class SmoothMedian:
             object.__setattr__(self, name, value)
         object.__setattr__(self, "beta", arguments.positive(beta=beta))
 
+    @withholding
     def __call__(self, records: Sequence[float]) -> float:
         """Return the median of the clipped values."""
         return float(self._sorted(records)[len(records) // 2])
@@ -111,6 +115,7 @@ class SmoothMedian:
         """The smooth bound, as an oracle."""
         return SmoothBound(beta=self.beta, bound=_BoundOf(self))
 
+    @withholding
     def bound(self, records: Sequence[float]) -> Fraction:
         """Return the smooth bound on how far the median moves if one value is replaced."""
         values, width = self._sorted(records), self.upper - self.lower
@@ -127,7 +132,7 @@ class SmoothMedian:
     def _sorted(self, records: Sequence[float]) -> list[Fraction]:
         """Return the clipped values, sorted; nan counts as the lower end."""
         if len(records) % 2 == 0:
-            raise ParameterError("records", len(records), "an odd number")
+            raise DataError("records", records, "an odd number")
         low, high = float(self.lower), float(self.upper)
         return sorted(Fraction(min(max(low, float(one)), high)) for one in records)
 
@@ -248,7 +253,7 @@ class SmoothSensitivity(QueryMechanism[R]):
         """Value plus noise, rounded to the grid: float64 of shape (datasets, count)."""
         values = real_values(self.query, datasets)
         if values.ndim != 1:
-            raise ParameterError("value", values[0].tolist(), "one number, not an array")
+            raise DataError("value", values[0], "one number, not an array")
         found = []
         for data, value in zip(datasets, values, strict=True):
             known = arguments.non_negative(bound=self.bound.bound(data))

@@ -21,7 +21,7 @@ from accountant.sensitivity import L1
 from mechanisms import parameters
 from mechanisms.mechanism import QueryArguments, QueryMechanism
 from mechanisms.noise.broadcast import add_whole, repeated_values
-from mechanisms.noise.finite_mechanism import MECHANISM_FINITE
+from mechanisms.noise.finite_mechanism import MECHANISM_FINITE, attained_by
 from mechanisms.outputs import Outputs
 from mechanisms.queries.query import Query, one_integer
 from mechanisms.samplers.law import from_law
@@ -131,6 +131,8 @@ class TruncatedLaplace(QueryMechanism[R]):
         neighbours = tuple(
             order for shift in range(1, units + 1) for order in ((0, shift), (shift, 0))
         )
+        laws = [(table[x], table[y]) for x, y in neighbours]
+        pair = smallest_pair_above(laws)
         derivation = applied(
             MECHANISM_FINITE,
             f"discrete Laplace noise of size at most {len(masses) // 2} on one integer that moves "
@@ -139,10 +141,11 @@ class TruncatedLaplace(QueryMechanism[R]):
             assumptions=parameters.assumptions(self.sensitivity, self.relation),
             table=table,
             neighbours=neighbours,
+            attained=attained_by(laws, pair),
         )
-        pair = Product.of(smallest_pair_above((table[x], table[y]) for x, y in neighbours))
+        both = Product.of(pair)
         return DominatingPair(
-            forward=pair, backward=pair, relation=self.relation, derivation=derivation
+            forward=both, backward=both, relation=self.relation, derivation=derivation
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:

@@ -9,7 +9,7 @@ from numbers import Real
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.errors import ParameterError
+from accountant.form import DataError
 
 
 def real_column(data: object) -> NDArray[np.float64]:
@@ -28,11 +28,11 @@ def real_column(data: object) -> NDArray[np.float64]:
     try:
         array = np.asarray(data)
     except ValueError:
-        raise ParameterError("data", f"a ragged {type(data).__name__}", *allowed) from None
+        raise DataError("data", data, *allowed) from None
     if array.ndim == 1 and array.dtype.kind == "O" and all(isinstance(one, Real) for one in array):
         return np.array([_nearest(one) for one in array], dtype=np.float64)
     if array.ndim != 1 or (array.dtype.kind not in "fiu" and array.size):
-        raise ParameterError("data", f"{array.ndim} dimensions of {array.dtype}", *allowed)
+        raise DataError("data", array, *allowed)
     return array.astype(np.float64)
 
 

@@ -7,10 +7,12 @@ from collections.abc import Hashable, Iterable
 from typing import TypeVar
 
 from accountant import arguments
+from accountant.form import withholding
 
 Record = TypeVar("Record")
 
 
+@withholding
 def bound_contributions(
     records: Iterable[tuple[Hashable, Record]], most: int, *, once: bool = False
 ) -> list[Record]:

@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from accountant import arguments
 from accountant.arguments import Number
 from accountant.errors import ParameterError
+from accountant.form import withholding
+from mechanisms.queries.column import real_column
 
 _MOST_GRAINS = 2**32
 _EXACT = 2**53
@@ -28,10 +30,12 @@ class Count:
         2
     """
 
+    @withholding
     def __call__(self, records: Sized) -> int:
         """Return the number of records."""
         return len(records)
 
+    @withholding
     def on_each(self, samples: Sequence[Any]) -> NDArray[np.int64]:
         """Return the number of records of each of many samples."""
         return np.fromiter(map(len, samples), np.int64, len(samples))
@@ -45,8 +49,9 @@ class ClippedSum:
     Each clipped record is rounded to the nearest multiple of ``granularity`` and the whole
     multiples are added as integers, so the order of the records does not matter and the
     sensitivity is exact: max(|lower|, |upper|) under add-remove and zero-out, upper - lower under
-    replace-one. A nan record counts as the number of [lower, upper] nearest to 0, which is what a
-    blank record may be.
+    replace-one. A nan record counts as the number of [lower, upper] nearest to 0. Under zero-out
+    that may be the blank record, on samples only if 0 is in [lower, upper]: a blank adds nothing
+    there.
 
     Args:
         lower, upper: in the records' unit, lower < upper, multiples of granularity.
@@ -81,12 +86,14 @@ class ClippedSum:
         object.__setattr__(self, "upper", high)
         object.__setattr__(self, "granularity", grain)
 
+    @withholding
     def __call__(self, records: ArrayLike) -> float:
         """Return the sum of the clipped records, in their unit."""
-        values = np.asarray(records, dtype=np.float64)
+        values = real_column(records)
         self._refuse_more(len(values))
         return float(int(self._grains(values).sum()) * self.granularity)
 
+    @withholding
     def on_each(self, samples: Sequence[Any]) -> NDArray[np.float64]:
         """Return the sum of each of many samples; of arrays they are computed together."""
         if set(map(type, samples)) != {np.ndarray} or {one.ndim for one in samples} != {1}:
@@ -95,7 +102,7 @@ class ClippedSum:
         self._refuse_more(int(sizes.max()))
         some, sums = sizes > 0, np.zeros(sizes.size, dtype=np.int64)
         if some.any():
-            grains = self._grains(np.concatenate(samples).astype(np.float64))
+            grains = self._grains(real_column(np.concatenate(samples)))
             sums[some] = np.add.reduceat(grains, (np.cumsum(sizes) - sizes)[some])
         return np.asarray(sums * float(self.granularity), dtype=np.float64)
 
@@ -136,6 +143,7 @@ class Scores:
         object.__setattr__(self, "candidates", tuple(candidates))
         object.__setattr__(self, "score", score)
 
+    @withholding
     def __call__(self, records: object) -> list[float]:
         """Return one score per candidate, in order."""
         return [self.score(records, candidate) for candidate in self.candidates]

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accountant.errors import ParameterError
+from accountant.form import DataError
 from mechanisms.queries.exact import ClippedSum, Count
 
 # The query's author knows the type of the records; the mechanism never looks at them.
@@ -71,9 +72,9 @@ def _stacked(values: list[NDArray[Any]]) -> NDArray[Any]:
     shape = values[0].shape
     for value in values:
         if value.shape != shape:
-            raise ParameterError(
+            raise DataError(
                 "query",
-                value.shape,
+                value,
                 f"of one shape on every sample, here {shape}",
                 "a shape that depends on the records is itself an unprotected output",
             )
@@ -88,12 +89,12 @@ def _array(value: object, allowed: str) -> NDArray[Any]:
         try:
             array = np.array(value, dtype=np.object_)
         except ValueError:
-            raise ParameterError("value", value, allowed, "it must be rectangular") from None
+            raise DataError("value", value, allowed, "it must be rectangular") from None
     if array.dtype.kind in "fiu":
         return array
     if array.dtype == np.object_ and all(_is_number(x) for x in array.flat):
         return array
-    raise ParameterError(
+    raise DataError(
         "value", value, allowed, "a mechanism on records needs query=, a function to a number"
     )
 
@@ -110,7 +111,7 @@ def one_integer(query: Query | None, datasets: Sequence[object]) -> NDArray[np.i
     """
     truth = whole_values(query, datasets)
     if truth.ndim != 1:
-        raise ParameterError("value", truth[0].tolist(), "one integer, not an array")
+        raise DataError("value", truth[0], "one integer, not an array")
     return truth
 
 
@@ -120,15 +121,15 @@ def _real(value: object) -> NDArray[np.float64]:
     try:
         result = array.astype(np.float64)
     except OverflowError:
-        raise ParameterError("value", value, allowed) from None
+        raise DataError("value", value, allowed) from None
     if not np.isfinite(result).all():
-        raise ParameterError("value", value, allowed, "clip it or replace nan inside the query")
+        raise DataError("value", value, allowed, "clip it or replace nan inside the query")
     if array.dtype.kind == "f" and array.dtype.itemsize <= result.dtype.itemsize:
         return result
     if array.dtype.kind in "iu" and array.size and np.abs(result).max() < _EXACT:
         return result
     if any(x != Fraction(float(y)) for x, y in zip(array.flat, result.flat, strict=True)):
-        raise ParameterError("value", value, allowed, "round it inside the query")
+        raise DataError("value", value, allowed, "round it inside the query")
     return result
 
 
@@ -139,7 +140,7 @@ def _whole(value: object) -> NDArray[np.int64]:
         array.dtype == np.object_ and all(isinstance(x, numbers.Integral) for x in array.flat)
     )
     if not whole:
-        raise ParameterError("value", value, allowed, "round it to an integer inside the query")
+        raise DataError("value", value, allowed, "round it to an integer inside the query")
     if array.size and max(abs(int(array.max())), abs(int(array.min()))) > _LARGEST:
-        raise ParameterError("value", value, allowed)
+        raise DataError("value", value, allowed)
     return array.astype(np.int64)

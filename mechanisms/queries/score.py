@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from accountant.errors import ParameterError
+from accountant.form import DataError
 
 # The output's type belongs to the mechanism, so its score's argument does too.
 Score: TypeAlias = Callable[[Any], float]
@@ -31,7 +32,7 @@ def scored(score: Score | None, output: object) -> float:
     value = output if score is None else score(output)
     if isinstance(value, numbers.Real) and not math.isnan(value):
         return value  # type: ignore[return-value]  # comparable, whatever kind of number
-    raise ParameterError(
+    raise DataError(
         "score",
         value,
         "a number, for every output",

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from accountant import arguments
 from accountant.errors import ParameterError
+from accountant.form import DataError
 from mechanisms.samplers.coins import bernoulli_enclosed
 from mechanisms.samplers.enclosure import keep_probability
 from mechanisms.samplers.integers import uniform_below
@@ -47,7 +48,7 @@ def randomized_response(
         raise ParameterError("categories", categories, "from 2 to 2^62")
     truth = np.asarray(values)
     if truth.dtype.kind not in "iu" or (truth < 0).any() or (truth >= total).any():
-        raise ParameterError("values", values, f"whole numbers from 0 to {total - 1}")
+        raise DataError("values", values, f"whole numbers from 0 to {total - 1}")
     flat = truth.astype(np.int64).ravel()
     keep = bernoulli_enclosed(keep_probability(exact, total), len(flat), rng)
     other = uniform_below(total - 1, len(flat), rng).astype(np.int64)

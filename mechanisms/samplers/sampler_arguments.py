@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from accountant import arguments
 from accountant.errors import ParameterError
+from accountant.form import DataError
 
 # Scales far outside any data's units are refused, so that squares stay inside binary64.
 WIDEST: Final = 2**300
@@ -52,10 +53,10 @@ def reals(**argument: ArrayLike) -> NDArray[np.float64]:
     array = np.asarray(value)
     if array.dtype.kind in "iu":
         if np.any(array > _EXACT_INTEGER) or np.any(array < -_EXACT_INTEGER):
-            raise ParameterError(name, value, "integers of size at most 2^53, or float64")
+            raise DataError(name, value, "integers of size at most 2^53, or float64")
     elif array.dtype.kind != "f" or array.dtype.itemsize > 8:
-        raise ParameterError(name, value, "an array of float64 or of integers")
+        raise DataError(name, value, "an array of float64 or of integers")
     result = array.astype(np.float64)
     if not np.isfinite(result).all():
-        raise ParameterError(name, value, "finite", "nan and infinity cannot be released")
+        raise DataError(name, value, "finite", "nan and infinity cannot be released")
     return result

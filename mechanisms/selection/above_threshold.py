@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Required, Unpack, final, overload
+from typing import Any, Final, Required, Unpack, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from accountant import arguments
 from accountant.arguments import Number
 from accountant.errors import ParameterError
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.rounding import show
@@ -36,6 +37,7 @@ from mechanisms.selection.scores import UNIT, ScoreMechanism, in_parts, read_sco
 MECHANISM_ABOVE_THRESHOLD: Final = Theorem(
     rule="mechanism/above-threshold",
     source="proofs/theory/above_threshold.md, Theorems 1 to 4",
+    attained=Attained.NO,  # an isoperimetric bound
 )
 
 
@@ -135,7 +137,7 @@ class AboveThreshold(ScoreMechanism[R]):
     ) -> None:
         for name, value in {"rising": rising, "gap": gap}.items():
             if not isinstance(value, bool):
-                raise ParameterError(name, value, "must be True or False")
+                raise ParameterError(name, value, "True or False")
         exact = noise_scale(query_scale=query_scale)
         grid = default_granularity(exact) if granularity is None else granularity
         self._state_scores(
@@ -156,6 +158,7 @@ class AboveThreshold(ScoreMechanism[R]):
     def guarantee(self) -> DominatingPair[R]:
         """The pair of the isoperimetric bound, the same in both directions unless rising."""
         values = show(self.threshold_scale), show(self.query_scale)
+        flags: dict[str, Any] = {one: True for one in ("rising", "gap") if getattr(self, one)}
         derivation = applied(
             MECHANISM_ABOVE_THRESHOLD,
             f"the first {self.cutoff} above a threshold, with Laplace noise of scale "
@@ -167,7 +170,7 @@ class AboveThreshold(ScoreMechanism[R]):
             sensitivity=self.sensitivity.value,
             cutoff=self.cutoff,
             monotone=self.monotone,
-            **{name: True for name in ("rising", "gap") if getattr(self, name)},
+            **flags,
         )
         forward, backward = self._pairs()
         return DominatingPair(

@@ -11,6 +11,7 @@ import numpy as np
 
 from accountant import arguments
 from accountant.arguments import Number
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.bounded_range import BoundedRange
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.rounding import show
@@ -27,6 +28,7 @@ from mechanisms.selection.scores import ScoreArguments, ScoreMechanism, read_sco
 MECHANISM_EXPONENTIAL: Final = Theorem(
     rule="mechanism/exponential",
     source="Dong, Durfee & Rogers 2020, arXiv:1909.13830, and the class's docstring",
+    attained=Attained.POINTS,  # two candidates, whose odds are where the epsilon asks for them
 )
 
 

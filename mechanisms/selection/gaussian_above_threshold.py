@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,7 +14,9 @@ from numpy.typing import NDArray
 from accountant import arguments
 from accountant.arguments import Number
 from accountant.errors import ParameterError
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.gdp import GDP
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.rounding import show
 from accountant.guarantees.theorem import Theorem
@@ -34,7 +37,8 @@ from mechanisms.selection.scores import UNIT, ScoreMechanism, in_parts, read_sco
 
 MECHANISM_GAUSSIAN_ABOVE_THRESHOLD: Final = Theorem(
     rule="mechanism/gaussian-above-threshold",
-    source="proofs/theory/above_threshold.md, Theorems 5 and 6",
+    source="proofs/theory/above_threshold.md, Theorems 5 to 7",
+    attained=Attained.POINTS,  # of one query, as far from the threshold as the epsilon asks for
 )
 _MOST: Final = 10**12
 
@@ -60,10 +64,11 @@ class GaussianAboveThreshold(ScoreMechanism[R]):
 
     Statement: if no query moves by more than Delta between neighbours, both orders are dominated by
         a finite pair above the isoperimetric bound of ``gaussian_threshold_pairs`` with a =
-        Delta/threshold_sigma and b = Delta/query_sigma.
+        Delta/threshold_sigma and b = Delta/query_sigma. One query alone is mu-GDP with mu^2 =
+        Delta^2/(threshold_sigma^2 + query_sigma^2), and its answer attains each delta.
     Assumes: sensitivity; one shape; random bits; output alone; monotone scores (if monotone);
         rising queries (if rising).
-    Source: proofs/theory/above_threshold.md, Theorems 5 and 6; the mechanism is that of Zhu & Wang
+    Source: proofs/theory/above_threshold.md, Theorems 5 to 7; the mechanism is that of Zhu & Wang
         (NeurIPS 2020), Algorithm 2.
 
     Args:
@@ -81,7 +86,7 @@ class GaussianAboveThreshold(ScoreMechanism[R]):
         query: data -> the values of all queries; None when the data is already the values.
     Raises:
         ParameterError: a parameter outside its domain, or so little noise that the largest loss of
-            the pair, far in its tails, is above 16 nats; on release, values that are not a
+            the pair, at events of mass 2^-60, is above 16 nats; on release, values that are not a
             sequence of finite numbers, or more of them than ``queries``.
     Example:
         >>> alarm = GaussianAboveThreshold(
@@ -122,7 +127,7 @@ class GaussianAboveThreshold(ScoreMechanism[R]):
         query: Query | None = None,
     ) -> None:
         if not isinstance(rising, bool):
-            raise ParameterError("rising", rising, "must be True or False")
+            raise ParameterError("rising", rising, "True or False")
         most, stop = arguments.count(queries=queries), arguments.count(cutoff=cutoff)
         if not stop <= most <= _MOST:
             raise ParameterError("queries", queries, f"at least the cut-off and at most {_MOST}")
@@ -138,11 +143,16 @@ class GaussianAboveThreshold(ScoreMechanism[R]):
             cutoff=stop,
             threshold=binary64(threshold),
         )
-        self._pairs()
+        if most > 1:
+            self._pairs()
 
-    def guarantee(self) -> DominatingPair[R]:
-        """The pair of the isoperimetric bound, the same in both directions unless rising."""
-        at = self._tangents()
+    def guarantee(self) -> DominatingPair[R] | GDP[R]:
+        """The pair of the isoperimetric bound, the same in both directions unless rising.
+
+        Of one query it is GDP, exactly.
+        """
+        at = None if self.queries == 1 else self._tangents()
+        witness = {} if at is None else dataclasses.asdict(at)
         derivation = applied(
             MECHANISM_GAUSSIAN_ABOVE_THRESHOLD,
             f"the first {self.cutoff} of at most {self.queries} queries above a threshold, with "
@@ -157,10 +167,13 @@ class GaussianAboveThreshold(ScoreMechanism[R]):
             cutoff=self.cutoff,
             monotone=self.monotone,
             rising=self.rising,
-            near=at.near,
-            deep=at.deep,
-            levels=at.levels,
+            attained=None if at is None else Attained.NO,
+            **witness,
         )
+        if at is None:
+            noise = self.threshold_sigma**2 + self.query_sigma**2
+            square = self.sensitivity.value**2 / noise
+            return GDP(mu_squared=square, relation=self.relation, derivation=derivation)
         forward, backward = self._pairs()
         return DominatingPair(
             forward=forward, backward=backward, relation=self.relation, derivation=derivation
@@ -193,7 +206,13 @@ class GaussianAboveThreshold(ScoreMechanism[R]):
 
     def _tangents(self) -> Tangents:
         """Return where the bound is replaced by tangents."""
-        return tangents(queries=self.queries, cutoff=self.cutoff, monotone=self.monotone)
+        return tangents(
+            threshold=self.sensitivity.value / self.threshold_sigma,
+            query=self.sensitivity.value / self.query_sigma,
+            queries=self.queries,
+            cutoff=self.cutoff,
+            monotone=self.monotone,
+        )
 
     def _pairs(self) -> tuple[Product, Product]:
         """Return the dominating pairs; refuse scales whose losses are out of reach."""

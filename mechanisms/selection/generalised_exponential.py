@@ -14,6 +14,7 @@ import numpy as np
 from accountant import arguments as check
 from accountant.arguments import Number
 from accountant.errors import ParameterError
+from accountant.form import DataError
 from accountant.guarantees.bounded_range import BoundedRange
 from accountant.guarantees.rounding import show
 from accountant.relation import AddRemove, R, Relation, require_relation
@@ -195,12 +196,12 @@ class GeneralisedExponential(Mechanism[R]):
         number = len(self.sensitivities)
         allowed = f"{number} finite numbers, one for each candidate"
         if not isinstance(given, Sequence | np.ndarray) or len(given) != number:
-            raise ParameterError("losses", type(given).__name__, allowed)
+            raise DataError("losses", given, allowed)
         found = []
         for one in given:
             value = one.item() if isinstance(one, np.generic) else one
             if not isinstance(value, numbers.Rational | float) or not math.isfinite(value):
-                raise ParameterError("losses", value, allowed)
+                raise DataError("losses", value, allowed)
             found.append(Fraction(value))
         return found
 

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from accountant import arguments
 from accountant.arguments import Number
 from accountant.errors import ParameterError
+from accountant.form import DataError
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.rounding import show
@@ -33,15 +35,15 @@ from mechanisms.samplers.enclosure import exp_minus
 from mechanisms.samplers.integers import uniform_below
 from mechanisms.samplers.rng import Rng
 
-_BITS: Final = 128  # Of the probabilities.
+_WORD: Final = 64  # The probabilities have so many bits beyond the first of delta, or more.
 _LONGEST: Final = 2_000
-_BELOW: Final = 1 - Fraction(
-    1, 2**30
-)  # So that delta's rounding in floats stays below what is asked.
+# So that the rounding in floats of epsilon and of delta stays below what is asked.
+_BELOW: Final = 1 - Fraction(1, 2**30)
 
 MECHANISM_PARTITION_SELECTION: Final = Theorem(
     rule="mechanism/partition-selection",
     source="proofs/theory/partition_selection.md",
+    attained=Attained.POINTS,  # of one count: that of the worst size
 )
 
 
@@ -57,9 +59,9 @@ class PartitionSelection(QueryMechanism[R]):
     """Say of each partition if it may be published: with probability pi(n) if n records have it.
 
     pi(0) = 0, so that partitions nobody has are never published and need not be listed, and
-    pi(n + 1) = min(e^E pi(n) + D, 1 - e^-E (1 - pi(n) - D), 1), rounded down to 128 bits: the most
-    that (E, D)-DP of one partition allows. E = epsilon/K and D = delta/K (1 - 2^-30), K =
-    contributions, or 2 contributions under replace-one.
+    pi(n + 1) = min(e^E pi(n) + D, 1 - e^-E (1 - pi(n) - D), 1), rounded down to 64 bits
+    beyond those of D: the most that (E, D)-DP of one partition allows. E = epsilon/K (1 - 2^-30)
+    and D = delta/K (1 - 2^-30), K = contributions, or 2 contributions under replace-one.
 
     Statement: neighbours differ in K counts at most, each by 1, and are dominated in both orders by
         K independent copies of the smallest finite pair above all (Bernoulli(pi(n + 1)),
@@ -111,11 +113,11 @@ class PartitionSelection(QueryMechanism[R]):
         object.__setattr__(self, "epsilon", arguments.positive(epsilon=epsilon))
         object.__setattr__(self, "delta", arguments.positive(delta=delta))
         if self.delta >= 1:
-            raise ParameterError("delta", delta, "must be above 0 and below 1")
+            raise ParameterError("delta", delta, "above 0 and below 1")
         object.__setattr__(self, "contributions", arguments.count(contributions=contributions))
         object.__setattr__(self, "query", require_query(query))
-        kept = _kept(self.epsilon / self.cells, self.delta * _BELOW / self.cells)
-        object.__setattr__(self, "kept", kept)
+        share = _BELOW / self.cells
+        object.__setattr__(self, "kept", _kept(self.epsilon * share, self.delta * share))
 
     @property
     def cells(self) -> int:
@@ -132,6 +134,7 @@ class PartitionSelection(QueryMechanism[R]):
                 FEW_CELLS(cells=self.cells, largest=1, relation=self.relation),
                 *parameters.assumptions(L1(1), self.relation)[1:],
             ),
+            attained=None if self.cells == 1 else Attained.NO,
             kept=self.kept,
             cells=self.cells,
         )
@@ -146,9 +149,7 @@ class PartitionSelection(QueryMechanism[R]):
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """1 where a partition may be published: int64 of shape (datasets, count, partitions)."""
-        counts = whole_values(self.query, datasets)
-        if counts.ndim != 2 or (counts < 0).any():
-            raise ParameterError("counts", counts.tolist(), "a list of integers, each at least 0")
+        counts = read_counts(self.query, datasets)
         return np.stack([self._coins(row, count, rng) for row in counts])
 
     def keys(self, records: Iterable[Iterable[str]], *, rng: Rng | None = None) -> tuple[str, ...]:
@@ -175,9 +176,27 @@ class PartitionSelection(QueryMechanism[R]):
     def _coins(self, counts: NDArray[np.int64], count: int, rng: Rng) -> NDArray[np.int64]:
         """Throw the coins of all partitions."""
         levels = np.minimum(counts, len(self.kept))
-        steps = np.array([0, *(int(one * 2**_BITS) for one in self.kept)], dtype=np.object_)
-        uniform = np.asarray(uniform_below(2**_BITS, count * len(levels), rng), dtype=np.object_)
+        unit = max(one.denominator for one in self.kept)
+        steps = np.array([0, *(int(one * unit) for one in self.kept)], dtype=np.object_)
+        uniform = np.asarray(uniform_below(unit, count * len(levels), rng), dtype=np.object_)
         return (uniform.reshape(count, len(levels)) < steps[levels]).astype(np.int64)
+
+
+def read_counts(query: Query | None, datasets: Sequence[object]) -> NDArray[np.int64]:
+    """Return one row of counts for each dataset.
+
+    Raises:
+        DataError: not a list of integers, or one of them is negative; it says where.
+    Example:
+        >>> read_counts(None, [[2, 0]])
+        array([[2, 0]])
+    """
+    counts, allowed = whole_values(query, datasets), "a list of integers, each at least 0"
+    if counts.ndim != 2:
+        raise DataError("counts", counts[0], allowed)
+    if (counts < 0).any():
+        raise DataError("counts", counts[0], allowed, at=int(np.argwhere(counts < 0)[0, 1]))
+    return counts
 
 
 def counted(records: Iterable[Iterable[str]], most: int) -> tuple[list[str], list[int]]:
@@ -197,21 +216,21 @@ def counted(records: Iterable[Iterable[str]], most: int) -> tuple[list[str], lis
 
 def _kept(epsilon: Fraction, delta: Fraction) -> tuple[Fraction, ...]:
     """Return pi(1), pi(2), ... up to the first that is 1, each rounded down."""
-    unit = 2 ** (2 * _BITS)
-    falling = Fraction(exp_minus(epsilon)(2 * _BITS)[1], unit)  # At or above e^-epsilon.
+    bits = _WORD * (2 + floor(1 / delta).bit_length() // _WORD)
+    falling = Fraction(exp_minus(epsilon)(2 * bits)[1], 2 ** (2 * bits))  # At or above e^-epsilon.
     found: list[Fraction] = []
     last = Fraction(0)
     while last < 1 and len(found) < _LONGEST:
         most = min(last / falling + delta, 1 - falling * (1 - last - delta), Fraction(1))
-        if floor(most * 2**_BITS) <= last * 2**_BITS:
+        if floor(most * 2**bits) <= last * 2**bits:
             break
-        last = Fraction(floor(most * 2**_BITS), 2**_BITS)
+        last = Fraction(floor(most * 2**bits), 2**bits)
         found.append(last)
     if last < 1:
         raise ParameterError(
             "epsilon",
             float(epsilon),
-            f"must be larger, or delta: even {_LONGEST} records would not surely be enough",
+            f"larger, or delta: even {_LONGEST} records would not surely be enough",
             "the budget of one partition is what was given over contributions",
         )
     return tuple(found)

@@ -9,6 +9,7 @@ from typing import Final, Unpack, final, overload
 
 from accountant import arguments
 from accountant.arguments import Number
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.metric_dp import MetricDP
 from accountant.guarantees.theorem import Theorem
 from accountant.relation import AddRemove, R, Relation
@@ -23,6 +24,7 @@ from mechanisms.selection.scores import UNIT, PathArguments, PathMechanism
 MECHANISM_PERMUTE_AND_FLIP: Final = Theorem(
     rule="mechanism/permute-and-flip",
     source="proofs/theory/path.md, Theorem 2",
+    attained=Attained.POINTS,  # two candidates, further apart for larger epsilons
 )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Final, Required, Unpack, final, overload
@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 from accountant import arguments
 from accountant.arguments import Number
 from accountant.errors import ParameterError
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.bounded_range import BoundedRange
+from accountant.guarantees.provenance import rederived
 from accountant.relation import AddRemove, R, Relation, require_relation
 from accountant.sensitivity import LInf
 from mechanisms import parameters
@@ -97,8 +99,9 @@ class Quantile(Mechanism[R]):
         return LInf(1 if self.relation.symmetric else max(self.q, 1 - self.q))
 
     def guarantee(self) -> BoundedRange[R]:
-        """State epsilon-bounded range."""
-        return self._choice().guarantee()
+        """State epsilon-bounded-range; counts are whole and do not reach each of its odds."""
+        found = self._choice().guarantee()
+        return rederived(found, replace(found.derivation, attained=Attained.NO))
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Candidates: float64 of shape (datasets, count)."""

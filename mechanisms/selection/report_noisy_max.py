@@ -10,6 +10,7 @@ from typing import Final, Literal, TypeAlias, Unpack, final, overload
 from accountant import arguments
 from accountant.arguments import Number
 from accountant.errors import ParameterError
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.bounded_range import BoundedRange
 from accountant.guarantees.metric_dp import MetricDP
 from accountant.guarantees.theorem import Theorem
@@ -30,6 +31,7 @@ NOISES: Final = ("exponential", "laplace", "gumbel")
 MECHANISM_REPORT_NOISY_MAX: Final = Theorem(
     rule="mechanism/report-noisy-max",
     source="proofs/theory/path.md, Theorem 2",
+    attained=Attained.POINTS,  # exponential noise is permute-and-flip
 )
 
 
@@ -108,7 +110,8 @@ class ReportNoisyMax(PathMechanism[R]):
         if self.noise == "gumbel":
             return self._gumbel().guarantee()
         said = f"the largest score with {self.noise} noise"
-        return self._along_paths(MECHANISM_REPORT_NOISY_MAX, said, noise=self.noise)
+        level = Attained.NO if self.noise == "laplace" else None
+        return self._along_paths(MECHANISM_REPORT_NOISY_MAX, said, level, noise=self.noise)
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Indices of candidates, int64 of shape (datasets, count)."""

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from accountant.arguments import Number
 from accountant.errors import ParameterError
+from accountant.form import DataError
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.derivation import Parameter
 from accountant.guarantees.metric_dp import MetricDP
 from accountant.guarantees.provenance import applied
@@ -89,7 +91,9 @@ class PathMechanism(ScoreMechanism[R], ABC):
         return self.sensitivity.value * (1 if self.monotone else 2) / self.epsilon
 
     @final
-    def _along_paths(self, theorem: Theorem, said: str, **given: Parameter) -> MetricDP[R]:
+    def _along_paths(
+        self, theorem: Theorem, said: str, attained: Attained | None = None, **given: Parameter
+    ) -> MetricDP[R]:
         """State metric-DP along paths of what is said to choose."""
         derivation = applied(
             theorem,
@@ -97,6 +101,7 @@ class PathMechanism(ScoreMechanism[R], ABC):
             f"{show(self.sensitivity.value)} is {show(self.epsilon)}-metric-DP along paths "
             f"({self.relation})",
             assumptions=self._assumptions(),
+            attained=attained,
             **given,
             scale=self.scale,
             sensitivity=self.sensitivity.value,
@@ -149,7 +154,7 @@ def read_scores(query: Query | None, datasets: Sequence[object]) -> NDArray[np.f
     """
     scores = real_values(query, datasets)
     if scores.ndim != 2 or scores.shape[1] == 0:
-        raise ParameterError("scores", scores.tolist(), "one number per candidate, at least 1")
+        raise DataError("scores", scores[0], "one number per candidate, at least 1")
     return scores
 
 

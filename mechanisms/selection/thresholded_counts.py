@@ -13,6 +13,7 @@ import numpy as np
 from accountant import arguments
 from accountant.arguments import Number
 from accountant.errors import ParameterError
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.rounding import show
@@ -24,16 +25,17 @@ from mechanisms import parameters
 from mechanisms.mechanism import QueryArguments, QueryMechanism
 from mechanisms.noise.histogram import Histogram, Noise
 from mechanisms.outputs import Outputs
-from mechanisms.queries.query import Query, whole_values
+from mechanisms.queries.query import Query
 from mechanisms.samplers.enclosure import exp_minus, normal_two_tails
 from mechanisms.samplers.rng import Rng
 from mechanisms.samplers.sampler_arguments import scale as noise_scale
 from mechanisms.samplers.search import largest
-from mechanisms.selection.partition_selection import counted
+from mechanisms.selection.partition_selection import counted, read_counts
 
 MECHANISM_THRESHOLDED_COUNTS: Final = Theorem(
     rule="mechanism/thresholded-counts",
     source="proofs/theory/partition_selection.md, Theorem 3",
+    attained=Attained.NO,  # all counts move and are missed at once
 )
 _LEAST: Final = Fraction(1, 2**200)
 _BITS: Final = 512
@@ -147,9 +149,7 @@ class ThresholdedCounts(QueryMechanism[R]):
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Noisy counts, 0 if not published: integers of shape (datasets, count, partitions)."""
-        counts = whole_values(self.query, datasets)
-        if counts.ndim != 2 or (counts < 0).any():
-            raise ParameterError("counts", counts.tolist(), "a list of integers, each at least 0")
+        counts = read_counts(self.query, datasets)
         noisy = self._noisy().draw(list(counts), count, rng)
         return np.where((counts[:, np.newaxis] > 0) & (noisy >= self.threshold), noisy, 0)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from accountant import arguments
 from accountant.errors import ParameterError
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.guarantee import Guarantee
+from accountant.guarantees.provenance import rederived
 from accountant.relation import R
 from accountant.theorems.composition.compose import self_compose
 from mechanisms.mechanism import Mechanism
@@ -58,7 +60,7 @@ class TopK(Mechanism[R]):
         pick: object = self.pick
         if not isinstance(pick, ExponentialMechanism | ReportNoisyMax | PermuteAndFlip):
             allowed = "ExponentialMechanism, ReportNoisyMax or PermuteAndFlip"
-            raise ParameterError("pick", pick, f"must be {allowed}")
+            raise ParameterError("pick", pick, allowed)
         arguments.count(k=self.k)
 
     @property
@@ -72,9 +74,12 @@ class TopK(Mechanism[R]):
         return self.pick.acts_on_records
 
     def guarantee(self) -> Guarantee[R]:
-        """The composition of as many picks."""
+        """The composition of as many picks, of which no peeling is known to attain the worst."""
         once = self.pick.guarantee()
-        return once if self.k == 1 else self_compose(once, self.k)
+        if self.k == 1:
+            return once
+        picks = self_compose(once, self.k)
+        return rederived(picks, replace(picks.derivation, attained=Attained.NO))
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Positions of candidates, int64 of shape (datasets, count, k)."""

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Unpack, final, overload
 
+import numpy as np
+
 from accountant.arguments import Number
 from accountant.guarantees.guarantee import Guarantee
 from accountant.relation import AddRemove, R, Relation
@@ -29,8 +31,8 @@ class BoundedSum(ClippedStatistic[R]):
     """Clip one number a record to public bounds, add the numbers up exactly, and add noise.
 
     Numbers are rounded to a grid of 2^-24 of the larger bound before they are added, so that the
-    sum is exact. A nan counts as a blank record: it adds the number between the bounds that is
-    nearest to 0.
+    sum is exact. A nan counts as a blank record: it adds nothing, so that a blank is as good as no
+    record, and where a record is replaced the number between the bounds that is nearest to 0.
 
     Statement: a record moves the sum by at most max(|lower|, |upper|), and by upper - lower where
         it is replaced; the noise has that sensitivity.
@@ -91,7 +93,10 @@ class BoundedSum(ClippedStatistic[R]):
         Raises:
             ParameterError: not a sequence of real numbers.
         """
-        return self._query()(values_of(data))
+        values = values_of(data)
+        if not self.relation.symmetric:
+            values = values[~np.isnan(values)]
+        return self._query()(values)
 
     def _query(self) -> ClippedSum:
         """Return the sum on the grid, its bounds rounded inwards; refuse bounds of one step."""

@@ -85,7 +85,7 @@ class NumericAnswers(FollowUp[R]):
         relation: Relation = parameters.DEFAULT_RELATION,
     ) -> None:
         if not callable(query):
-            raise ParameterError("query", query, "must be a function of the data")
+            raise ParameterError("query", query, "a function of the data")
         fields = {
             "query": query,
             "scale": noise_scale(scale=scale),

@@ -173,8 +173,11 @@ class Pairs:
         """The claim in words and numbers."""
         forward, backward = product_words(self.forward), product_words(self.backward)
         if self.forward == self.backward:
-            return f"dominated, forward and backward, by {forward}"
-        return f"dominated forward by {forward}, and backward by {backward}"
+            return f"dominated, whichever of two datasets comes first, by {forward}"
+        return (
+            "dominated forward (the first dataset has the record that the other lacks, or has "
+            f"blank) by {forward}, and backward (the second dataset has it) by {backward}"
+        )
 
 
 @final

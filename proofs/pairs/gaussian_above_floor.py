@@ -10,7 +10,6 @@ from typing import final
 from flint import acb, arb
 
 from proofs.balls.arithmetic import ball, exact, normal_tail
-from proofs.errors import RefusedError
 from proofs.pairs.pair import Formula, Moments, Pair, no_witness, unbounded
 
 
@@ -64,16 +63,21 @@ class GaussianAboveFloor(Pair, ABC):
         mu = square.sqrt()
         atom = self._atom()
 
-        def moment(s: acb) -> acb:
-            z = s * mu + mu / 2 - floor / mu
-            share = (-z / arb(2).sqrt()).erfc() / 2
-            return (s * floor).exp() * atom + weight * (s * (s + 1) * square / 2).exp() * share
-
         def decay(c: arb, y: arb) -> arb:
             top = weight * (c * (c + 1) * square / 2).exp() / (mu * (2 * arb.pi()).sqrt())
             return (c * floor).exp() * atom + 2 * top / y
 
-        return Formula(moment, decay)
+        return Formula(self.moment, decay)
+
+    @final
+    def moment(self, s: acb) -> acb:
+        """Return M at any s."""
+        square, floor = ball(self.mu_squared), ball(self.lowest)
+        mu = square.sqrt()
+        z = s * mu + mu / 2 - floor / mu
+        share = (-z / arb(2).sqrt()).erfc() / 2
+        exponential = (s * (s + 1) * square / 2).exp()
+        return (s * floor).exp() * self._atom() + self.weight * exponential * share
 
     @final
     def profile(self, epsilon: arb) -> arb:
@@ -101,8 +105,47 @@ class GaussianAboveFloor(Pair, ABC):
 
     @final
     def swapped(self) -> Pair:
-        """Refuse: the swapped pair has infinite losses, and no rule needs it."""
-        raise RefusedError(f"the checker does not know the swap of {self.describe()}")
+        """Return (Q, P), which no certificate names: tables of samples need its profile."""
+        return SwappedAboveFloor(self)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SwappedAboveFloor(Pair):
+    """(Q, P) of a pair above a floor f >= 0, whose finite losses are all at or below -f.
+
+    So H_eps is Q's mass off P at every eps >= 0. With P's loss L, M(s) = E_Q[(Q/P)^s; P > 0] is
+    E_P[e^{-(s+1)L}], and Q's mass off P is 1 - E_P[e^{-L}]: both are M of (P, Q), whose formula is
+    entire in s.
+    """
+
+    pair: GaussianAboveFloor
+
+    @property
+    def infinite(self) -> Fraction:
+        """Return 1, as the mass is no rational."""
+        return Fraction(1)
+
+    def exact_infinite_mass(self) -> arb:
+        """Return Q's mass off P."""
+        return 1 - self.pair.moment(acb(-1)).real
+
+    def moments(self, witness: object) -> Moments:
+        """Return M by the formula of (P, Q), at -(s+1)."""
+        no_witness(witness)
+        return Formula(lambda s: self.pair.moment(-1 - s), None, self.exact_infinite_mass())
+
+    def profile(self, epsilon: arb) -> arb:  # noqa: ARG002  # the same for all
+        """Return Q's mass off P, as no loss is above 0."""
+        return self.exact_infinite_mass()
+
+    def swapped(self) -> Pair:
+        """Return (P, Q)."""
+        return self.pair
+
+    def describe(self) -> str:
+        """Name (P, Q)."""
+        return f"the swap of {self.pair.describe()}"
 
 
 @final

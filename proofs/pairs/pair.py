@@ -52,6 +52,10 @@ class Pair(ABC):
     def infinite(self) -> Fraction:
         """Return at least P(L = inf)."""
 
+    def exact_infinite_mass(self) -> arb:
+        """Return an enclosure of P(L = inf)."""
+        return ball(self.infinite)
+
     @property
     def lattice(self) -> tuple[Fraction, Fraction] | None:
         """Return an offset and span: every finite loss is offset + k span, k an integer.

@@ -30,9 +30,15 @@ from proofs.logic.statement import (
 
 C = TypeVar("C")
 FIXED: Final = (
-    "what runs being fixed before any output is seen and the same for all "
-    "datasets, each with randomness of its own, and releases a function of their outputs alone "
-    "that is the same for all datasets, and nothing else"
+    "where (a) what runs is fixed before any output is seen and is the same for all datasets, "
+    "(b) every run goes with randomness of its own, and (c) what is released is a function of "
+    "the outputs alone that is the same for all datasets, and nothing else"
+)
+AHEAD: Final = "which are fixed before any output is seen"
+CHOSEN: Final = (
+    "looking at no data and independently of everything else, runs it with randomness of its own, "
+    "and releases a function of the draw and of its output alone that is the same for all "
+    "datasets, and nothing else"
 )
 
 
@@ -117,10 +123,7 @@ def choice(step: Application) -> tuple[str, ...]:
         raise RefusedError("a choice is known of pure-dp, gdp, zcdp and dominating-pair only")
     step.expect(_worst(step))
     names = openable(" and ".join(step.mechanisms))
-    draw = "the draw looking at no data and being independent of everything else"
-    return (
-        f"runs one of {names}, drawn by a law that is the same for all datasets, {draw}, {FIXED}",
-    )
+    return (f"draws one of {names}, {AHEAD}, by a law that is the same for all datasets, {CHOSEN}",)
 
 
 def parallel_positions(step: Application) -> tuple[str, ...]:

@@ -106,7 +106,7 @@ def approx_dp(step: Application) -> tuple[str, ...]:
         require_at_most(partial(_tanh_sum, known, epsilons), partial(ball, rho), "the sum of rho")
     else:
         _within(known, rho, "rho")
-    _concentrated(rho, order, claim.epsilon, claim.delta - failures)
+    _divergent(rho * order, order, claim.epsilon, claim.delta - failures)
     return _assumed(
         step,
         "is rho-zCDP, or (e, d)-DP with rho = e tanh(e/2), for numbers that are fixed by that",
@@ -152,7 +152,8 @@ def _one_of_several(one: Fields, epsilon: Fraction, share: Fraction) -> str:
         return f"sums of e at most {exact(size)} and of d at most {exact(share)} of (e, d)-DP"
     if way == "zcdp":
         rho = one.rational("rho", least=0)
-        _concentrated(rho, one.rational("order"), epsilon, share)
+        order = one.rational("order")
+        _divergent(rho * order, order, epsilon, share)
         return f"a sum of rho at most {exact(rho)} of rho-zCDP"
     if way == "gdp":
         squared = one.rational("mu_squared", least=0)
@@ -160,7 +161,12 @@ def _one_of_several(one: Fields, epsilon: Fraction, share: Fraction) -> str:
             value = partial(_gaussian_delta, squared, epsilon)
             require_at_most(value, partial(ball, share), "delta of the sum of mu^2")
         return f"a sum of mu^2 at most {exact(squared)} of mu-GDP"
-    raise RefusedError("a filter is basic, zcdp or gdp")
+    if way == "renyi":
+        order, divergence = one.rational("order"), one.rational("divergence", least=0)
+        _divergent(divergence, order, epsilon, share)
+        told = f"at order {exact(order)}, which is fixed in advance"
+        return f"a sum of Renyi divergences {told}, at most {exact(divergence)}"
+    raise RefusedError("a filter is basic, zcdp, gdp or renyi")
 
 
 def _gaussian_delta(squared: Fraction, epsilon: Fraction) -> arb:
@@ -171,17 +177,17 @@ def _tanh_sum(known: Fraction, epsilons: list[Fraction]) -> arb:
     return sum((ball(e) * ball(e / 2).tanh() for e in epsilons), ball(known))
 
 
-def _concentrated(rho: Fraction, order: Fraction, epsilon: Fraction, delta: Fraction) -> None:
-    """Accept if rho-zCDP implies (epsilon, delta)-DP at an order above 1."""
+def _divergent(divergence: Fraction, order: Fraction, epsilon: Fraction, delta: Fraction) -> None:
+    """Accept if a Renyi divergence at an order above 1 implies (epsilon, delta)-DP."""
     if order <= 1:
         raise RefusedError("a Renyi order must be above 1")
-    if rho:
-        value = partial(_delta_of_rho, rho, order, epsilon)
-        require_at_most(value, partial(ball, delta), "delta of the sum of rho")
+    if divergence:
+        value = partial(_delta, divergence, order, epsilon)
+        require_at_most(value, partial(ball, delta), "delta of the sum of divergences")
 
 
-def _delta_of_rho(rho: Fraction, order: Fraction, epsilon: Fraction) -> arb:
-    return delta_at(ball(rho * order), order, ball(epsilon))
+def _delta(divergence: Fraction, order: Fraction, epsilon: Fraction) -> arb:
+    return delta_at(ball(divergence), order, ball(epsilon))
 
 
 def _within(total: Fraction, most: Fraction, what: str) -> None:

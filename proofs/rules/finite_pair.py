@@ -29,7 +29,7 @@ from proofs.rules.base_profile import (
     profile_bounds,
     required_facts,
 )
-from proofs.rules.compose import FIXED
+from proofs.rules.compose import AHEAD, CHOSEN
 from proofs.rules.prices import corners_work
 
 Heights: TypeAlias = Callable[[list[Fraction]], dict[Fraction, Fraction]]
@@ -83,9 +83,8 @@ def mixture(step: Application) -> tuple[str, ...]:
             require_at_most(partial(_mean, bounds, t), partial(ball, allowed), what)
     names = openable(" and ".join(name for name in step.mechanisms if name))
     shares = openable(", ".join(map(show, weights)))
-    law = "drawn by a law that is the same for all datasets"
-    draw = f"the draw looking at no data, with probabilities {shares}, in this order"
-    return (f"runs one of {names}, {law}, {draw}, and independent of everything else, {FIXED}",)
+    law = f"with probabilities {shares}, in this order, the same for all datasets"
+    return (f"draws one of {names}, {AHEAD}, {law}, {CHOSEN}",)
 
 
 def _mean(bounds: list[tuple[arb, Callable[[Fraction], arb]]], t: Fraction) -> arb:
@@ -102,6 +101,8 @@ def _chords(points: Points) -> Callable[[Fraction], arb]:
 def require_above(step: Application, pair: FinitePair, ahead: Heights, behind: Heights) -> None:
     """Accept a pair above bounds, for t < 1 by H_t(P || Q) = 1 - t + t H_{1/t}(Q || P).
 
+    A bound above 1 stands for 1.
+
     Args:
         step: whose conclusion the pair is.
         pair: P and Q.
@@ -109,12 +110,12 @@ def require_above(step: Application, pair: FinitePair, ahead: Heights, behind: H
         behind: bounds of H_t(Q || P).
     """
     step.budget.spend(corners_work(pair))
-    corners = pair.corners()
+    corners, one = pair.corners(), Fraction(1)
     ratios = sorted({max(t, 1 / t) for t, _ in corners})
     above = ahead(ratios)
     below = above if behind == ahead else behind(ratios)
     for t, allowed in corners:
-        found = above[t] if t >= 1 else 1 - t + t * below[1 / t]
+        found = min(above[t], one) if t >= 1 else one - t + t * min(below[1 / t], one)
         if found > allowed:
             raise RefusedError(
                 f"the profile at ratio {show(t)} may be {show(found)}, above {show(allowed)}"

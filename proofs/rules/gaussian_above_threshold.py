@@ -13,19 +13,22 @@ from proofs.balls.isoperimetric import Line
 from proofs.errors import RefusedError
 from proofs.limits import VALUE
 from proofs.logic.rule import Application
-from proofs.logic.statement import SYMMETRIC
+from proofs.logic.statement import GDP, SYMMETRIC
 from proofs.rules.above_threshold import compare
 
 _BITS: Final = 300  # of the tangents' heights, rounded up
 _PRECISION: Final = 512
-_SMALLEST: Final = Fraction(1, 1 << 100)  # smaller masses are missed
+_MISSED: Final = range(60, 101)  # minus log2 of masses below which events are missed
 _STEEPEST: Final = 17
 _POINTS: Final = 400  # at most, of each list
 _WIDEST: Final = 20  # of a point
 
 
 def gaussian_above_threshold(step: Application) -> tuple[str, ...]:
-    """Finite pairs above the bound. Proof: proofs/theory/above_threshold.md, Theorems 5 and 6."""
+    """Finite pairs above the bound, of one query GDP.
+
+    Proof: proofs/theory/above_threshold.md, Theorems 5 to 7.
+    """
     step.axiom()
     names = ("threshold_sigma", "query_sigma", "sensitivity")
     first, second, moved = (step.witness.positive(name) for name in names)
@@ -37,6 +40,18 @@ def gaussian_above_threshold(step: Application) -> tuple[str, ...]:
         raise RefusedError("queries that rise together are monotone")
     if monotone and step.conclusion.relation in SYMMETRIC:
         raise RefusedError("queries are not monotone under a symmetric relation")
+    between = f"{exact(moved)} between {step.conclusion.relation} neighbours"
+    words = _words((first, second), (queries, cutoff), between, monotone=monotone, rising=rising)
+    if queries == 1 and not step.witness.has("near"):
+        if step.concludes(GDP).mu_squared * (first**2 + second**2) < moved**2:
+            raise RefusedError(
+                "mu is smaller than that of the noise of threshold and query together"
+            )
+        return words
+    missed_bits = step.witness.whole("missed") if step.witness.has("missed") else _MISSED[-1]
+    if missed_bits not in _MISSED:
+        raise RefusedError(f"missed must be {_MISSED[0]} to {_MISSED[-1]}")
+    smallest = Fraction(1, 1 << missed_bits)
     near, deep, levels = (_points(step, name) for name in ("near", "deep", "levels"))
     if len(near) != len(deep):
         raise RefusedError("as many points near as deep")
@@ -51,10 +66,9 @@ def gaussian_above_threshold(step: Application) -> tuple[str, ...]:
         lines.append((low + slope * start, low + slope * end))
     back = [(right, left) for left, right in lines]
     curves = [lines, back] if monotone else [lines + back]
-    missed = max(_floor(one) for one in curves)
+    missed = max(_floor(one, smallest) for one in curves)
     compare(step, curves, both_orders=not rising, missed=missed)
-    between = f"{exact(moved)} between {step.conclusion.relation} neighbours"
-    return _words((first, second), (queries, cutoff), between, monotone=monotone, rising=rising)
+    return words
 
 
 def _points(step: Application, name: str) -> tuple[Fraction, ...]:
@@ -101,14 +115,14 @@ def _level(level: int, *, monotone: bool) -> Line:
     return low + level - 1, low
 
 
-def _floor(lines: list[Line]) -> Fraction:
+def _floor(lines: list[Line], smallest: Fraction) -> Fraction:
     """Add a line through either end to the lines, and return the mass that is missed below them."""
-    starts = min(left + (right - left) * _SMALLEST for left, right in lines) / _SMALLEST
-    ends = min(right + (left - right) * _SMALLEST for left, right in lines) / _SMALLEST
+    starts = min(left + (right - left) * smallest for left, right in lines) / smallest
+    ends = min(right + (left - right) * smallest for left, right in lines) / smallest
     if max(starts, ends) > _STEEPEST:
         raise RefusedError(f"losses above {_STEEPEST}")
     lines += [(Fraction(0), starts), (ends, Fraction(0))]
-    return _SMALLEST * Fraction(3) ** ceil(max(starts, ends))
+    return smallest * Fraction(3) ** ceil(max(starts, ends))
 
 
 def _tail(z: Fraction) -> Fraction:

@@ -35,8 +35,8 @@ def local_report(step: Application) -> tuple[str, ...]:
 def _bits(step: Application, keep: Fraction, categories: int) -> tuple[Fraction, Fraction, str]:
     flip = step.witness.rational("flip", least=0, most=1)
     how = (
-        f"{categories} bits, that of the category 1 with probability proportional to {exact(keep)} "
-        f"of 1, each other with probability {exact(flip)}"
+        f"{categories} bits, that of the category 1 with probability {exact(keep)}, each other 1 "
+        f"with probability {exact(flip)}, every bit drawn on its own"
     )
     return keep * (1 - flip), flip * (1 - keep), how
 
@@ -45,8 +45,8 @@ def _hash(step: Application, keep: Fraction) -> tuple[Fraction, Fraction, str]:
     cells = step.witness.whole("cells", least=2)
     how = (
         f"a function into {cells} cells, drawn so that any two categories share a cell with "
-        f"probability 1/{cells}, and the category's cell with probability proportional to "
-        f"{exact(keep)} of 1, else one of the others, all equally likely"
+        f"probability 1/{cells}, and the category's cell with probability {exact(keep)}, else one "
+        "of the others, all equally likely"
     )
     apart = 1 - Fraction(1, cells)
     return apart * keep, apart * (1 - keep) / (cells - 1), how
@@ -57,8 +57,8 @@ def _subset(step: Application, keep: Fraction, categories: int) -> tuple[Fractio
     if size >= categories:
         raise RefusedError("a set holds fewer than all categories")
     how = (
-        f"a set of {size} of them that holds the category with probability proportional to "
-        f"{exact(keep)} of 1, all such sets equally likely, and all others"
+        f"a set of {size} of them that holds the category with probability {exact(keep)}, all sets "
+        "of this size that hold it equally likely, and all that do not"
     )
     others = categories - 1
     return keep * (categories - size) / others, (1 - keep) * size / others, how

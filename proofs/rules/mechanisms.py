@@ -197,7 +197,7 @@ def permute_and_flip(step: Application) -> tuple[str, ...]:
     """
     scale, scores, together = _noisy_scores(step)
     goes = (
-        f"goes through candidates in an order drawn with probability proportional to 1, {scores}, "
+        f"goes through candidates {scores}, in an order of which all are equally likely, "
         "until a coin is heads that for a candidate of score u has probability "
         f"e^((u - the largest score)/{exact(scale)}), a coin of its own for every candidate, order "
         "and coins independent of each other, of the data and of all other randomness, and "

@@ -19,7 +19,9 @@ _LAWS: Final = {
     "linf": "of mass proportional to e^(-max |k_i|/scale)",
     "sphere": "that is the rounding of a vector of density proportional to e^(-||x||_2/scale)",
 }
-_DRAWN: Final = "drawn anew for every coordinate and independent of the data and all other noise"
+_APART: Final = "independent of the data and all other noise"
+_DRAWN: Final = f"drawn anew for every coordinate and {_APART}"
+_TOGETHER: Final = f"one vector drawn anew, its coordinates together, and {_APART}"
 
 
 def logistic(step: Application) -> tuple[str, ...]:
@@ -75,11 +77,10 @@ def logistic_pure(step: Application) -> tuple[str, ...]:
         "the sum over the records of log(1 + e^(-<a, w>)), a vector a of L2 norm at most "
         f"{exact(norm)} that depends on its record alone and is 0 for a blank one"
     )
-    law = f"of density proportional to e^(-||b||_2/{exact(scale)})"
+    law = f"of density proportional to e^(-||b||_2/{exact(scale)}), {_TOGETHER}"
     released = (
         f"computes the exact minimum over all w of {losses}, plus {exact(regulariser)} ||w||^2/2 "
-        f"plus <b, w>, b ideal spherical noise {law}, drawn anew for every coordinate and "
-        "independent of the data and all other noise, and releases a function of that minimum that "
+        f"plus <b, w>, b ideal spherical noise {law}, and releases a function of that minimum that "
         "is the same for all datasets, and nothing else"
     )
     return (released,)
@@ -106,7 +107,8 @@ def separator(step: Application) -> tuple[str, ...]:
             raise RefusedError("the conclusion is not the one that follows")
     elif epsilon * scale != (places * shift if noise == "laplace" else shift):
         raise RefusedError("the conclusion is not the one that follows")
-    law = f"integer noise {_LAWS[noise]}, scale {exact(scale)}"
+    drawn = _DRAWN if noise == "laplace" else _TOGETHER
+    law = f"integer noise {_LAWS[noise]}, scale {exact(scale)}, {drawn}"
     moved = _moved(step, places, shift, law)
     if not tolerant:
         ties = (
@@ -120,7 +122,10 @@ def separator(step: Application) -> tuple[str, ...]:
         require_at_most(
             lambda: (1 + ball(epsilon).exp()) * ball(chance), lambda: ball(delta), "delta"
         )
-    missed = f"misses the minimum by at most {units} units, whatever the data and the noise"
+    missed = (
+        f"misses the minimum of that sum, the noise in it, by at most {units}, whatever the data "
+        "and the noise"
+    )
     return moved, missed
 
 
@@ -129,9 +134,10 @@ def _moved(step: Application, places: int, shift: int, law: str) -> str:
     return (
         "releases a candidate w of a list that is the same for all datasets, which minimises an "
         "integer objective of the data plus the sum over i of k_i e_i(w), e(w) being a pattern of "
-        f"{places} zeros and ones; between {step.conclusion.relation} neighbours the difference of "
-        f"the objectives of two candidates moves by at most {shift} times the number of places in "
-        f"which their patterns differ; k is {law}, {_DRAWN}; and it releases nothing else"
+        f"{places} zeros and ones, no two candidates of one pattern; between "
+        f"{step.conclusion.relation} neighbours the difference of the objectives of two candidates "
+        f"moves by at most {shift} times the number of places in which their patterns differ; k is "
+        f"{law}; and it releases nothing else"
     )
 
 
@@ -148,7 +154,7 @@ def gaussian_separator(step: Application) -> tuple[str, ...]:
     step.expect(Pairs(product, product))
     ties = "of several minimal candidates it takes the first, in an order that never changes"
     law = f"the rounding to integers of Gaussian noise of mean 0, standard deviation {exact(sigma)}"
-    return _moved(step, places, shift, law), ties
+    return _moved(step, places, shift, f"{law}, {_DRAWN}"), ties
 
 
 def sphere_lift(step: Application) -> tuple[str, ...]:
@@ -167,8 +173,8 @@ def sphere_lift(step: Application) -> tuple[str, ...]:
         "integer objective of the data minus <k, psi(w)>, psi(w) being a vector of integers of "
         f"squared length at most {length}; between {step.conclusion.relation} neighbours the "
         f"difference of the objectives of w and u moves by at most {shift} <psi(w), psi(w) - "
-        f"psi(u)>; k is integer noise {_LAWS['sphere']}, scale {exact(scale)}, {_DRAWN}; and it "
-        "releases nothing else"
+        f"psi(u)>; k is integer noise {_LAWS['sphere']}, scale {exact(scale)}, {_TOGETHER}; and "
+        "it releases nothing else"
     )
     ties = "of several minimal candidates it takes the first, in an order that never changes"
     return chooses, ties
@@ -206,15 +212,15 @@ def averaged_perturbation(step: Application) -> tuple[str, ...]:
         require_at_most(moved, lambda: ball(share), "the mean share")
         require_at_most(lambda: -ball(claim.delta).log(), enough, "log 1/delta")
     minima = (
-        f"releases a function that is the same for all datasets of the sum of {calls} vectors of "
-        f"{coordinates} integers from a box "
-        f"whose sides add up to {box}, each of which minimises an integer objective of the data "
-        "minus <k, w>, the first in an order that never changes; between "
+        f"adds up {calls} vectors of {coordinates} integers from a box whose sides add up to "
+        f"{box}, each of which minimises an integer objective of the data minus <k, w>, the first "
+        f"in an order that never changes, and adds discrete Laplace noise of scale {exact(scale)}, "
+        f"of mass proportional to e^(-|x|/scale) at every whole number x, {_DRAWN}; between "
         f"{step.conclusion.relation} neighbours the difference of the objectives of w and u moves "
-        f"by at most {exact(slope)} ||w - u||_1; k is geometric noise of scale {exact(noise)}, one "
-        f"k for each of the vectors, {_DRAWN}; the sum has discrete Laplace "
-        f"noise of scale {exact(scale)}, {_DRAWN}; and it "
-        "releases nothing else"
+        f"by at most {exact(slope)} ||w - u||_1; k is geometric noise of scale {exact(noise)}, of "
+        "mass proportional to e^(-x/scale) at x = 0, 1, 2, ..., one k for each of the vectors, "
+        f"{_DRAWN}; and it releases a function of the noisy sum that is the same for all "
+        "datasets, and nothing else"
     )
     return (minima,)
 

@@ -14,7 +14,11 @@ from proofs.pairs.discrete_gaussian import DiscreteGaussianPair, reach
 from proofs.pairs.discrete_laplace import DiscreteLaplacePair
 from proofs.pairs.finite import FinitePair
 from proofs.pairs.gaussian import GaussianPair
-from proofs.pairs.gaussian_above_floor import FlooredGaussianPair, FoldedGaussianPair
+from proofs.pairs.gaussian_above_floor import (
+    FlooredGaussianPair,
+    FoldedGaussianPair,
+    SwappedAboveFloor,
+)
 from proofs.pairs.laplace import LaplacePair
 from proofs.pairs.logistic import LogisticPair
 from proofs.pairs.opposite_gaussians import OppositeGaussiansPair
@@ -35,6 +39,7 @@ KINDS: dict[type[Pair], str] = {
     DiscreteGaussianPair: "discrete-gaussian",
     FlooredGaussianPair: "floored-gaussian",
     FoldedGaussianPair: "folded-gaussian",
+    SwappedAboveFloor: "floored-gaussian",
 }
 
 

@@ -29,7 +29,8 @@ from proofs.rules.prices import corners_work
 from proofs.rules.select import selects
 
 # Values are rounded outwards to multiples of 2^-BITS; soundness does not depend on the number.
-BITS: Final = 96
+BITS: Final = 128
+FINER: Final = 512  # further bits of costs: those at losses up to 400 nats are above 0
 ONE: Final = 1 << BITS
 LARGEST: Final = 1 << 4096  # of a value that becomes an integer; larger ones are refused
 Line: TypeAlias = list[int]
@@ -138,14 +139,15 @@ class Bound:
 
         Each term counts up to the last ratio at which it is not certainly below 0.
         """
+        fine = BITS + FINER
         known = [(t.numerator << BITS) // t.denominator for t in ratios]
         gains, costs = [0] * (len(known) + 1), [0] * (len(known) + 1)
         for end in self.ends:
             for weight, ratio in end.weights:
                 above, below = weight * ratio.numerator, ratio.denominator
                 for step, price in end.steps:
-                    gain, cost = weight * step, above * price // below
-                    place = bisect(known, (gain << BITS) // cost) if cost else len(known)
+                    gain, cost = weight * step, (above * price << FINER) // below
+                    place = bisect(known, (gain << fine) // cost) if cost else len(known)
                     gains[place] += gain
                     costs[place] += cost
         found, gain, cost = {}, 0, 0
@@ -153,8 +155,9 @@ class Bound:
             gain += gains[place + 1]
             cost += costs[place + 1]
             slip = -(-cost >> BITS)  # of terms below 0 that were counted
+            least = (gain << FINER) + slip
             found[t] = Fraction(
-                (gain + slip) * t.denominator - cost * t.numerator, t.denominator << 2 * BITS
+                least * t.denominator - cost * t.numerator, t.denominator << BITS + fine
             )
         return found
 

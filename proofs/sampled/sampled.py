@@ -239,11 +239,7 @@ class SampledPair(Pair):
 
 def _alone(base: Product) -> arb:
     """Return P(L = inf) of a product, 1 - prod (1 - p_i)^{n_i}."""
-    masses = (
-        (one.exact_infinite_mass() if isinstance(one, SampledPair) else ball(one.infinite), count)
-        for one, count in base
-    )
-    return some_infinite((1 - mass, count) for mass, count in masses)
+    return some_infinite((1 - one.exact_infinite_mass(), count) for one, count in base)
 
 
 @lru_cache(maxsize=TABLES)

@@ -112,6 +112,26 @@ def test_larger_epsilon() -> None:
             assert both.lower <= found.upper
 
 
+def test_two_orders_of_neighbours_that_are_not_swaps() -> None:
+    """Each order obeys both pairs: tests and losses below 0 are those of the smaller one."""
+    weak, strong = (Product.of(GaussianPair(mu_squared=Fraction(x))) for x in (1, 4))
+    less = answers.true_positive_rate(weak, 0.1)
+    found = answers.larger_power(strong, weak, 0.1)
+    assert found.lower <= less.upper
+    assert less.lower <= found.upper < answers.true_positive_rate(strong, 0.1).lower
+    at = answers.of_orders(strong, weak, lambda product: answers.delta(product, -1.0))
+    assert at == answers.delta(weak, -1.0)
+
+
+def test_a_listed_pair_is_its_swap_in_another_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A finite pair that is symmetric is asked once, in whatever order its outcomes stand."""
+    half = (Fraction(1, 2), Fraction(3, 8), Fraction(1, 8))
+    product = Product.of(FinitePair(p=half, q=half[::-1]))
+    monkeypatch.delattr(answers, "of_orders")
+    found = answers.larger_power(product, product, 0.1)
+    assert found == answers.true_positive_rate(product, 0.1)
+
+
 def test_infinite_losses() -> None:
     """Disjoint supports: delta is 1, epsilon infinite, alone and in company."""
     for product in (

@@ -109,6 +109,24 @@ def test_formats_are_rounded_up(value: float, specification: str) -> None:
     assert f"{Bound(1.0, math.inf):.2f}" == "inf"
 
 
+@pytest.mark.parametrize(
+    ("value", "specification", "shown"),
+    [
+        (50000001.0, ".4g", "5.001e+7"),
+        (50000001.0, ".4", "5.001E+7"),
+        (3.0000001, "g", "3.00001"),
+        (99999999.0, ".4g", "1e+08"),
+        (2.5e-7, ".0f", "1"),
+        (1.2341, " >9.4g", "    1.235"),
+    ],
+)
+def test_formats_are_raised_by_the_last_digit_that_was_asked_for(
+    value: float, specification: str, shown: str
+) -> None:
+    """Zeros that a general format leaves out count as digits."""
+    assert format(Bound(0.0, value), specification) == shown
+
+
 def test_notebooks_show_the_guarantee_first() -> None:
     """The upper end rounded up in bold, and both ends in full."""
     assert (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from accountant import errors
@@ -70,3 +71,13 @@ def test_rationals_inside_lists_are_shown_as_typed() -> None:
     rows = [(Fraction(75),), [Fraction(1, 3), "a", ()]]
 
     assert str(errors.ParameterError("x", rows, "square")).endswith("got [(75,), [1/3, 'a', ()]]")
+
+
+@pytest.mark.parametrize("value", [list(range(13)), np.full((2, 2), 5.0), dict.fromkeys(range(20))])
+def test_what_is_long_is_told_by_its_size(value: object) -> None:
+    """A list, an array or a table in the place of a parameter is not printed: it may be data."""
+    message = str(errors.ParameterError("scale", value, "a number"))
+
+    assert "length" in message or "shape" in message
+    assert "5" not in message.replace("(2, 2)", "")
+    assert len(message) < 80

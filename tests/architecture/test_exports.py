@@ -74,6 +74,9 @@ def test_facade_has_everything_public() -> None:
         module = importlib.import_module(package)
         expected |= {name: getattr(module, name) for name in module.__all__}
     expected["Ledger"] = importlib.import_module("dpproof.ledger.ledger").Ledger
+    errors = importlib.import_module("dpproof.ledger.errors")
+    for name in ("AlreadySpent", "KeyConflict", "LedgerDamaged", "LedgerError"):
+        expected[name] = getattr(errors, name)
 
     assert list(facade.__all__) == sorted(facade.__all__)
     assert set(facade.__all__) <= set(dir(facade))  # what interactive shells complete

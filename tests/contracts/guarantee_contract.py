@@ -17,6 +17,7 @@ import pytest
 from accountant.bound import Bound
 from accountant.errors import NotImplied, ParameterError, RelationMismatch
 from accountant.guarantees.approx_dp import ApproxDP
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.privacy_profile import PrivacyProfile
@@ -107,7 +108,7 @@ class GuaranteeContract(ABC):
     def test_is_a_frozen_value(self) -> None:
         """Equal to its copies, hashable, picklable, immutable; its derivation does not count."""
         for instance in self.instances():
-            other = Derivation(theorem=Theorem(rule="x", source="z"), statement="y")
+            other = Derivation(theorem=Theorem("x", "z", Attained.NO), statement="y")
             assert rederived(instance, other) == instance
             assert copy.deepcopy(instance) == instance
             assert pickle.loads(pickle.dumps(instance)) == instance  # noqa: S301

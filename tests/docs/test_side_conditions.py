@@ -91,8 +91,8 @@ RENAMED = {theorem: rules[0] for theorem, rules in PAGE.APPLIED.items() if len(r
 
 VERDICTS: Final = {
     "fixed in advance": r"fixed before any output is seen",
-    "own randomness": r"each with randomness of its own",
-    "public draw": r"drawn by a law that is the same for all datasets, the draw looking at no data",
+    "own randomness": r"with randomness of its own",
+    "public draw": r"draws one of .* the same for all datasets, looking at no data",
     "split by record": r"a part that depends on that record alone(?! or)",
     "split by position": r"disjoint sets of positions, split by a law that looks at no record",
     "split kept by blanking": r"on nothing of it that blanking it changes",
@@ -116,8 +116,8 @@ VERDICTS: Final = {
     "few cells": r"at most \d+ of which move, each by at most \d+, between",
     "one shape": r"numbers, as long for every dataset|a number, as one for every dataset|"
     r"the same for all datasets, each score",
-    "random bits": r"noise .*, drawn anew for every coordinate|"
-    r"with probability (e\^|proportional|0 if)",
+    "random bits": r"noise .*, (one vector )?drawn anew|with probability (e\^|proportional|0 if)|"
+    r"all are equally likely|categor(y|y 1|y's cell) with probability",
     "output alone": r"of the .*sum alone .* and nothing else|"
     r"(drew|randomness,|largest|that was|were above) and nothing else",
     "monotone scores": r"no two (scores|queries) that move in opposite directions",
@@ -125,8 +125,8 @@ VERDICTS: Final = {
     "same candidates": r"candidates that is the same for all datasets",
     "perturbed choice": r"releases a candidate w .* an integer objective of the data plus",
     "lifted choice": r"minimises an integer objective of the data minus <k, psi\(w\)>",
-    "averaged choices": r"the sum of \d+ vectors of \d+ integers from a box",
-    "near minimum": r"misses the minimum by at most \d+ units, whatever the data",
+    "averaged choices": r"adds up \d+ vectors of \d+ integers from a box",
+    "near minimum": r"misses the minimum of that sum, .*, by at most \d+, whatever the data",
     "spherical minimum": r"exact minimum over all w .* ideal spherical noise",
     "perturbed minimum": r"exact minimum over all w .* ideal Gaussian noise .*nothing else",
     "spent before": r"chosen after looking at .* before (each|it)|true of it given that",

@@ -218,7 +218,7 @@ CASES: dict[str, tuple[str, str]] = {
     ),
     "Poisson sampling under replace-one": (
         PIPELINE.replace("add-remove", "replace-one") + GAUSSIAN + POISSON,
-        f'{TRAINING}: sampling.scheme: expected "without-replacement" under replace-one: ',
+        f'{TRAINING}: sampling.scheme: Poisson samples under relation = "replace-one" ',
     ),
     "two Gaussian sums on one sample under replace-one": (
         PIPELINE.replace("add-remove", "replace-one")
@@ -226,15 +226,20 @@ CASES: dict[str, tuple[str, str]] = {
         + POISSON
         + 2 * '[[stage.release]]\nmechanism = "gaussian"\nsigma = 1\ncontribution = 1\n',
         (
-            f'{TRAINING}: sampling.scheme: expected "without-replacement" under replace-one: no '
-            "theorem here covers the other but for one gaussian release with sigma and contribution"
+            f'{TRAINING}: sampling.scheme: Poisson samples under relation = "replace-one" work for '
+            "one gaussian release alone, which states its clipping norm; write sigma = 1.0 and "
+            'contribution = 1 instead of noise_multiplier, scheme = "without-replacement", or '
+            'relation = "add-remove"'
         ),
     ),
     "fixed size under add-remove": (
         PIPELINE
         + GAUSSIAN
         + 'sampling = { scheme = "without-replacement", sample_size = 1, population_size = 2 }',
-        f'{TRAINING}: sampling.scheme: expected "poisson" under add-remove: ',
+        (
+            f"{TRAINING}: sampling.scheme: samples of a fixed size do not work under relation = "
+            '"add-remove"; write scheme = "poisson" with a rate, or relation = "replace-one"'
+        ),
     ),
     "noise beyond all that samplers have": (
         _number("noise_multiplier", "1e300"),
@@ -359,6 +364,17 @@ def test_a_name_on_two_lines(capsys: pytest.CaptureFixture[str]) -> None:
         (["budget", "--jsno", "a"], "No such option"),
         (["calibrate", "a"], "Missing option '--stage'."),
         (["calibrate", "a", "--stage", "s"], "Missing option '--parameter'."),
+        *(
+            (["budget", "a", "--seconds", text], "Invalid value for '--seconds': expected a number")
+            for text in ("nan", "inf", "-inf", "1e400", "0", "-1", "1e10", "soon")
+        ),
+        *(
+            (
+                ["ledger", "init", "l", "--epsilon", text, "--relation", "add-remove"],
+                "Invalid value for '--epsilon': expected a number such as",
+            )
+            for text in ("1e99999", "1e-99999", "1e901", "1e309", "1" * 101, "1e0.5", "1e", "nan")
+        ),
     ],
 )
 def test_bad_command_lines(

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from dpproof import streams
 from dpproof.__main__ import main
 from tests.architecture.tree import ROOT
 from tests.dpproof.command import Command
@@ -84,24 +85,56 @@ def test_a_closed_standard_error_changes_no_answer(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])
-def test_a_narrow_output_is_no_answer(
-    encoding: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_a_narrow_output_gets_words_for_letters(
+    encoding: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What cannot be printed is status 2, and one line says what to do; JSON goes through."""
-    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding=encoding))
+    """Every command answers: Greek letters by their names, and JSON that reads back the same."""
+    Path("é.toml").write_text(TEXT.replace("training", "μ"), encoding="utf-8")
+    event = '{"class_name": "GaussianDpEvent", "noise_multiplier": 2.0}'
+    Path("event.json").write_text(event, encoding="utf-8")
+    for arguments, printed in (
+        (("budget", "x.toml"), "eps = "),
+        (("explain", "x.toml", "é.toml"), "eps = "),
+        (("import", "event.json", "--relation", "add-remove"), "epsilon lies in"),
+        (COMMANDS["calibrate"], "eps = "),
+        (COMMANDS["certify"], "Verified"),
+        (("budget", "é.toml", "--json"), '"name": "\\u03bc"'),
+    ):
+        content = io.BytesIO()
+        stream = io.TextIOWrapper(content, encoding=encoding)
+        monkeypatch.setattr(sys, "stdout", stream)
+        assert main(arguments) == 0
+        assert printed in content.getvalue().decode(encoding)
 
-    assert main(("budget", "x.toml")) == 2
-    assert "PYTHONUTF8=1" in capsys.readouterr().err
-    assert main(("budget", "x.toml", "--json")) == 0
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("columns", ["0", "1", "19"])
+def test_a_width_that_nobody_can_read_is_none(
+    columns: str, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The verdict is printed 80 columns wide."""
+    usual = command.run("budget", "x.toml").out
+    monkeypatch.setenv("COLUMNS", columns)
+
+    assert "Within the budget: ε = " in usual
+    assert command.run("budget", "x.toml").out == usual
+
+
+def test_letters_without_a_name_are_escaped() -> None:
+    """Accents go, Greek letters are named, the rest is escaped."""
+    narrow = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+
+    assert streams.shown("Rényi ε … \u4e2d", narrow) == "Renyi eps ... \\u4e2d"
 
 
 @pytest.mark.usefixtures("folder")
 def test_a_sampler_that_raises_is_no_refutation(command: Command) -> None:
-    """Its error on one line, and status 2."""
+    """Its kind and place on one line, status 2, and nothing of its message."""
     found = command.run(*AUDIT)
 
     assert (found.status, found.err.count("\n")) == (2, 1)
-    assert "RuntimeError: two lines" in found.err
+    assert "got RuntimeError at broken.py:3" in found.err
+    assert "two" not in found.err
 
 
 @pytest.mark.usefixtures("folder")
@@ -208,26 +241,25 @@ def test_a_large_delta_warns(command: Command) -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(
-    ("command", "environment", "told"),
+    ("command", "told"),
     [
-        ("$D budget x.toml > /dev/full", {}, "No space left"),
-        ("$D certify x.toml -o c.json && $C c.json > /dev/full", {}, "No space left"),
-        ("$D budget x.toml >&-", {}, "standard output is closed"),
-        ("$C x.toml >&-", {}, "standard output is closed"),
-        ("$D budget - <&-", {}, "closed; give the path"),
-        ("$C - <&-", {}, "closed; give the path"),
-        ("$D budget x.toml", {"PYTHONIOENCODING": "ascii"}, "PYTHONUTF8=1"),
-        ("$D " + " ".join(AUDIT), {}, "RuntimeError: two lines"),
+        ("$D budget x.toml > /dev/full", "No space left"),
+        ("$D certify x.toml -o c.json && $C c.json > /dev/full", "No space left"),
+        ("$D budget x.toml >&-", "standard output is closed"),
+        ("$C x.toml >&-", "standard output is closed"),
+        ("$D budget - <&-", "closed; give the path"),
+        ("$C - <&-", "closed; give the path"),
+        ("$D " + " ".join(AUDIT), "RuntimeError at broken.py:3"),
     ],
 )
-def test_real_streams(command: str, environment: dict[str, str], told: str) -> None:
+def test_real_streams(command: str, told: str) -> None:
     """In processes of their own, as a shell runs them: status 2 and one line."""
     if "/dev/full" in command and not FULL.exists():
         pytest.skip("the system has no /dev/full")
     paths = {**os.environ, "PYTHONPATH": str(ROOT), "D": f"{sys.executable} -m dpproof"}
     done = subprocess.run(
         ["bash", "-c", command],
-        env={**paths, "C": f"{sys.executable} -m proofs", **environment},
+        env={**paths, "C": f"{sys.executable} -m proofs"},
         capture_output=True,
         text=True,
         check=False,
@@ -235,3 +267,32 @@ def test_real_streams(command: str, environment: dict[str, str], told: str) -> N
 
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
     assert told in done.stderr
+
+
+def test_check_is_ours_wherever_it_runs(folder: Path, command: Command) -> None:
+    """A folder with packages of our names does not get its own checker run."""
+    command.run("certify", "x.toml", "-o", "c.json")
+    for name in ("proofs", "dpproof"):
+        (folder / name).mkdir()
+        for file in ("__init__.py", "__main__.py", "kernel.py"):
+            (folder / name / file).write_text("print('HIJACKED')\n", encoding="utf-8")
+    for name in ("accountant", "mechanisms", "auditing", "flint"):
+        (folder / f"{name}.py").write_text("print('HIJACKED')\n", encoding="utf-8")
+    script = folder / "bin" / "dpproof"  # as an installation writes it
+    script.parent.mkdir()
+    script.write_text("from dpproof.__main__ import main\nraise SystemExit(main())\n")
+    claims = []
+    for options in ([], ["--rules", "core"]):
+        done = subprocess.run(
+            [sys.executable, str(script), "check", "c.json", *options],
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        claims.append(done.stdout)
+
+    assert claims[0] == claims[1]
+    assert claims[0].startswith("Verified: ")

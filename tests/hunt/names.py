@@ -22,6 +22,7 @@ from accountant.pairs.product import Product
 from accountant.public_names import homes_of
 from accountant.theorems.subsampling.poisson import subsample_poisson
 from accountant.theorems.subsampling.without_replacement import subsample_without_replacement
+from tests.hunt.ways import by_ways
 
 
 def admitted(
@@ -68,5 +69,6 @@ NAMES: dict[str, Any] = {
     "Product": Product,
     "subsample_poisson": subsample_poisson,
     "subsample_without_replacement": subsample_without_replacement,
+    "by_ways": by_ways,
     "totals": totals,
 }

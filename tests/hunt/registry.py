@@ -22,6 +22,7 @@ from tests.hunt.families import (
     run_laws,
     samples,
     selections,
+    two_ways,
 )
 
 
@@ -62,4 +63,5 @@ FAMILIES: dict[str, Family] = {
     "selections": Family(selections.draw, 2),
     "renyi-selections": Family(selections.draw_renyi, 30),
     "thresholds": Family(selections.draw_threshold, 1),
+    "two-ways": Family(two_ways.draw, 100),
 }

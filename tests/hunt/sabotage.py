@@ -218,6 +218,18 @@ BREAKS: dict[str, tuple[str, str, str, Change]] = {
         "delta",
         lambda function: lambda pair, epsilon: function(pair, epsilon + 0.1),
     ),
+    "every lower end is said to be attained": (
+        "two-ways",
+        "accountant.guarantees.attained:Attained",
+        "of_premises",
+        lambda _: lambda level, *_, **__: type(level).WHOLE,
+    ),
+    "epsilon of a Renyi curve is a tenth too small": (
+        "two-ways",
+        "accountant.guarantees.renyi_bounds",
+        "epsilon_terms",
+        _scaled(0.9),
+    ),
     "an epsilon of pure DP that is large divides by zero": (
         "extremes",
         "accountant.pairs.randomized_response:RandomizedResponsePair",

@@ -130,8 +130,8 @@ def test_poisson_samples_toss_a_coin_a_record(monkeypatch: pytest.MonkeyPatch) -
 
     assert (fact.where, fact.on_data, fact.on_neighbour) == (
         "call 1, poisson_mask, population",
-        "3",
-        "2",
+        "an int",
+        "an int, another",
     )
 
 

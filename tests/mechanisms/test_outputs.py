@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+from accountant.relation import AddRemove
+from accountant.run_counts.fixed import FixedRuns
+from accountant.sensitivity import L1
+from mechanisms import DiscreteGaussian, DiscreteLaplace, Histogram, Mechanism, ReplayRng
 from mechanisms.outputs import flatten, join, unpack
 
 
@@ -37,3 +42,25 @@ def test_flatten_is_a_matrix_of_floats() -> None:
 
     assert flatten(repeated).tolist() == [[0, 10, 0, 10], [1, 11, 1, 11]]
     assert flatten(join([repeated, np.ones((2, 1, 2))], axes=1)).shape == (2, 6)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        DiscreteGaussian(sigma=1e20, sensitivity=L1(1)),
+        DiscreteLaplace(scale=1e20, sensitivity=L1(1)),
+        Histogram(scale=1e20),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_integers_beyond_64_bits_are_released_and_chosen(mechanism: Mechanism[AddRemove]) -> None:
+    """A release of one number, the best of runs and the first good run are plain integers."""
+    best = mechanism.select(FixedRuns(count=3))
+    first = mechanism.select_above(FixedRuns(count=3), threshold=-1e30)
+    for seed in range(20):
+        values = [one.release(5, rng=ReplayRng(seed)) for one in (mechanism, best)]
+        found, value = first.release(5, rng=ReplayRng(seed))
+
+        assert found
+        assert {type(number) for number in (*values, value)} == {int}
+        assert max(map(abs, (*values, value))) > 2**63

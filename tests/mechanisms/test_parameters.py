@@ -32,6 +32,9 @@ def test_a_sensitivity_says_its_norm() -> None:
         (Fraction(math.sqrt(7)) ** 2, 7),
         (Fraction(0.1) * 30, 3),
         (3 - Fraction(1, 2**20), 2),
+        (Fraction(2**40), 2**40),
+        (Fraction(2**60), 2**60),
+        (2**41 + Fraction(1, 2), 2**41 + 1),
     ],
 )
 def test_whole_part_rounds_to_the_safe_side(sensitivity: Fraction, units: int) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -18,16 +17,8 @@ from accountant.relation import AddRemove
 from accountant.sensitivity import L1
 from mechanisms import Laplace, Mechanism
 from mechanisms.samplers.rng import Rng
-from tests.architecture.tree import ROOT
+from tests.contracts.every_mechanism import contracts
 from tests.contracts.mechanism_contract import MechanismContract
-
-
-def contracts() -> Iterator[type[MechanismContract]]:
-    """Every test class of a mechanism that pytest collects here."""
-    for path in sorted((ROOT / "tests" / "mechanisms").rglob("test_*.py")):
-        module = importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
-        tests = [item for name, item in vars(module).items() if name.startswith("Test")]
-        yield from (test for test in tests if issubclass(test, MechanismContract))
 
 
 def test_every_mechanism_has_the_contract() -> None:

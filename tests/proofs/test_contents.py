@@ -11,7 +11,7 @@ import pytest
 from proofs import VerifiedUnder, check
 from proofs.__main__ import main
 from proofs.balls.arithmetic import exact
-from proofs.contents import DIGITS, SHORT, openable, quoted, with_digests
+from proofs.contents import SHORT, openable, quoted, with_digests
 from tests.proofs.support import Case, Object, certificate, factor, gaussian, pairs, said, stated
 
 MANY = [[f"{k}", f"1/{10 * k}"] for k in range(1, 400)]
@@ -27,10 +27,10 @@ def test_long_contents_are_named_by_their_digest() -> None:
     inside, around = "a" * (SHORT + 1), "b" * SHORT
     sentence, details = with_digests(f"of {openable(around + openable(inside))}")
 
-    assert set(details) == {sha256(one.encode()).hexdigest()[:DIGITS] for one in details.values()}
+    assert set(details) == {sha256(one.encode()).hexdigest() for one in details.values()}
     assert inside in details.values()
     assert len(details) == 2
-    assert all(len(digest) == DIGITS for digest in details)
+    assert all(len(digest) == 64 for digest in details)
     assert sum(digest in sentence for digest in details) == 1
 
 
@@ -71,9 +71,18 @@ def test_directions_are_named() -> None:
     """Two products are told apart."""
     (text,) = _assumed(pairs([gaussian("1")], [gaussian("4")])).assumptions
 
-    forward, backward = text.split("backward by ")
-    assert "forward by 1 x Gaussians with mu^2 = 1" in forward
+    forward, backward = text.split("backward (the second dataset has it) by ")
+    assert "forward (the first dataset has the record that the other lacks, or has " in forward
+    assert "1 x Gaussians with mu^2 = 1" in forward
     assert "1 x Gaussians with mu^2 = 4" in backward
+
+
+def test_equal_directions_need_no_names() -> None:
+    """One product for both orders of two datasets is said without forward and backward."""
+    (text,) = _assumed(pairs([gaussian("1")])).assumptions
+
+    assert "dominated, whichever of two datasets comes first, by 1 x Gaussians" in text
+    assert "forward" not in text
 
 
 def test_long_contents_can_be_opened(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import proofs
 from proofs.__main__ import main
 from tests.architecture.tree import ROOT
 from tests.proofs.corpus import FOLDER
@@ -54,6 +55,27 @@ def test_rubbish_is_rejected(
     assert main([str(path)]) == 1
     (line,) = capsys.readouterr().out.splitlines()
     assert line.startswith("Rejected: format")
+
+
+def test_a_byte_order_mark(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A mark before the text changes nothing, in a file and in a text alike."""
+    marked = "\ufeff" + GOOD.read_text(encoding="utf-8")
+    path = tmp_path / "marked.json"
+    path.write_text(marked, encoding="utf-8")
+
+    assert main([str(path)]) == 0
+    assert capsys.readouterr().out.startswith("Verified")
+    assert proofs.check_text(marked) == proofs.check_text(marked[1:])
+    assert not proofs.check_text(f"\ufeff{marked}").ok
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["-h"], [str(GOOD), "--help"]])
+def test_help(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Help is no file: usage and exit statuses on standard output, status 0."""
+    assert main(arguments) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("usage: python -P -m proofs")
+    assert "Exit status: 0 verified" in shown
 
 
 @pytest.mark.parametrize("arguments", [[], ["a", "b"], ["/no/such/file"]])

@@ -18,6 +18,7 @@ from accountant.guarantees.privacy_profile import PrivacyProfile
 from accountant.guarantees.pure_dp import PureDP
 from accountant.guarantees.rdp import RDP
 from accountant.guarantees.trade_off import TradeOff
+from accountant.guarantees.words import in_words
 from accountant.guarantees.zcdp import ZCDP
 from accountant.pairs.discrete_gaussian import DiscreteGaussianPair
 from accountant.pairs.discrete_laplace import DiscreteLaplacePair
@@ -32,6 +33,7 @@ from accountant.pairs.pair import Pair
 from accountant.pairs.product import Product
 from accountant.pairs.randomized_response import RandomizedResponsePair
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
+from accountant.ranges.pair import BoundedRangePair
 from accountant.run_counts.binomial import BinomialRuns
 from accountant.run_counts.finite import FiniteRuns
 from accountant.run_counts.fixed import FixedRuns
@@ -42,8 +44,8 @@ from accountant.subsampling.subsampled import Direction, SubsampledPair
 from proofs import limits
 from proofs.certificate import Json, show_rational
 
-UNCERTIFIED: Final = "the number itself is there: epsilon(delta=...), or dpproof budget"
-"""What to do without a certificate."""
+UNCERTIFIED: Final = "ask for the number without a certificate"
+"""What to do without a certificate, whatever was asked."""
 
 Object: TypeAlias = dict[str, Json]
 
@@ -54,6 +56,11 @@ def unsaid(what: str) -> str:
         f"the derivation does not record what follows from {what}; make guarantees by the "
         "functions of accountant, which record it"
     )
+
+
+def unwritten(what: str) -> str:
+    """Return why something that certificates do not name has none."""
+    return f"certificates are not written for {what} yet; {UNCERTIFIED}"
 
 
 def conclusion(guarantee: Guarantee[Any], steps: int) -> Object:
@@ -103,13 +110,13 @@ def run_law(runs: RunLaw) -> Object:
                 "probabilities": [show_rational(p) for p in runs.probabilities],
             }
         case _:
-            raise NotCertified(f"certificates are not written for {runs!r} yet; {UNCERTIFIED}")
+            raise NotCertified(unwritten(in_words(runs)))
 
 
 def _claim(guarantee: Guarantee[Any]) -> Object:
     """Return the guarantee without its relation."""
     if type(guarantee) not in _NOTIONS:
-        raise NotCertified(f"certificates are not written for {guarantee!r} yet; {UNCERTIFIED}")
+        raise NotCertified(unwritten(guarantee.describe()))
     notion, fields = _NOTIONS[type(guarantee)]
     return {"notion": notion, **_written(guarantee, fields)}
 
@@ -121,9 +128,7 @@ def pair(one: Pair) -> Object:
         NotCertified: certificates do not know this kind of pair.
     """
     if type(one) not in _PAIRS or getattr(one, "reverse", False):
-        raise NotCertified(
-            f"certificates are not written for the losses of {one!r} yet; {UNCERTIFIED}"
-        )
+        raise NotCertified(unwritten(f"the losses of {in_words(one)}"))
     kind, names = _PAIRS[type(one)]
     return {"kind": kind, **_written(one, {name: name for name in names.split()})}
 
@@ -146,7 +151,7 @@ def _json(value: object) -> Json:
         case tuple():
             return [_json(one) for one in value]
         case _:
-            raise NotCertified(f"certificates are not written for {value!r:.80} yet; {UNCERTIFIED}")
+            raise NotCertified(unwritten(f"a {type(value).__name__}"))
 
 
 _NOTIONS: Final[Mapping[type, tuple[str, Mapping[str, str]]]] = {
@@ -168,6 +173,7 @@ _PAIRS: Final[Mapping[type, tuple[str, str]]] = {
     GaussianPair: ("gaussian", "mu_squared"),
     LaplacePair: ("laplace", "epsilon"),
     LogisticPair: ("logistic", "epsilon"),
+    BoundedRangePair: ("logistic", "epsilon"),
     SubsampledGaussianPair: ("subsampled-gaussian", "mu_squared sampling_rate removal"),
     OppositeGaussiansPair: ("opposite-gaussians", "mu_squared sampling_rate"),
     FlooredGaussianPair: ("floored-gaussian", "mu_squared floor"),

@@ -15,7 +15,7 @@ from typing import Any, final
 import numpy as np
 
 from accountant.arithmetic.enclosure import Reals, rounded_short
-from accountant.certificates.format.serialize import Object
+from accountant.certificates.format.serialize import UNCERTIFIED, Object
 from accountant.certificates.hockey_stick.closed_form import ClosedForm, has_closed_profile
 from accountant.certificates.hockey_stick.contour import (
     EASY_NODES,
@@ -23,12 +23,12 @@ from accountant.certificates.hockey_stick.contour import (
     most_nodes,
     quadratures,
 )
-from accountant.certificates.hockey_stick.largest_loss import LargestLoss
+from accountant.certificates.hockey_stick.largest_loss import LargestLoss, largest_loss
 from accountant.certificates.hockey_stick.lattice import folded_sum
 from accountant.certificates.hockey_stick.proof import Proof, fact_step
 from accountant.certificates.hockey_stick.sampling_tables import single_sample, subject
 from accountant.certificates.hockey_stick.table import Subject
-from accountant.engine.profile import closed_form, infinite_mass, max_loss
+from accountant.engine.profile import closed_form, infinite_mass
 from accountant.engine.quick_bounds import chernoff
 from accountant.engine.saddle_point import Saddle, find_saddle, saddle_at, total_cgf
 from accountant.errors import NotCertified
@@ -44,7 +44,16 @@ _WIDEST_SLACK = 2.0**-20  # Slack of a proof before a longer one is tried.
 _SMALL_EPSILON = 1e-3  # Least epsilon that a relative slack counts from.
 _FINENESS = (256, 1024)  # Points of a table for a typical loss, tried in this order.
 _NEGLIGIBLE = 1e-10  # Share of delta that infinite losses of tables may add.
-_LEFTWARDS = (0.7, 0.5)  # Shares of the saddle's tilt, tried if that needs too many nodes.
+_FAINT = 1e-300  # A delta below which any that is small will do.
+_SHARES = (1.0, 0.25, 0.1)  # Of its log, tried in this order.
+# Orders of Chernoff's bound, as shares of -log(delta)/epsilon.
+_ORDERS = np.array([0.5, 0.8, 1.2, 1.8])
+_LEFTWARDS = (
+    0.7,
+    0.5,
+    0.2,
+    0.05,
+)  # Shares of the saddle's tilt, tried if that needs too many nodes.
 _SHARE = limits.MAX_WORK // 3  # Share of the checker's work for one of two directions.
 
 
@@ -83,11 +92,22 @@ def distinct(pair: DominatingPair[Any]) -> list[Product]:
 def prove(products: list[Product], point: Point) -> tuple[Fraction, Fraction, list[Step]]:
     """Prove the tightest (epsilon, delta) near a point for every product.
 
+    Where delta is next to the least float and no proof reaches it, a larger one is proved.
+
     Returns:
         epsilon, delta, and the fact about each product, in order.
     Raises:
         NotCertified: no proof comes near the point.
     """
+    faint = not point.moves and 0.0 < point.delta < _FAINT
+    for share in _SHARES if faint else ():
+        with contextlib.suppress(NotCertified):
+            return _proved(products, replace(point, delta=point.delta**share))
+    return _proved(products, point)
+
+
+def _proved(products: list[Product], point: Point) -> tuple[Fraction, Fraction, list[Step]]:
+    """Prove the tightest (epsilon, delta) near a point, and nothing further away."""
     tries = [_direction(product, point) for product in products]
     slack = max(position for _, position in tries)
     epsilons, log_deltas = point.relaxed()
@@ -109,7 +129,7 @@ Maker = Callable[[Points], Step]
 
 def _direction(product: Product, point: Point) -> tuple[Maker, int]:
     """Return a function that states the fact about one product, and the slack it needs."""
-    if point.epsilon * (1 + 1e-9) >= max_loss(product) and not _samples_infinite(product):
+    if point.epsilon * (1 + 1e-9) >= largest_loss(product):
         with contextlib.suppress(NotCertified):  # just before the largest loss
             return _smallest_slack(LargestLoss(product), point)
     if has_closed_profile(product):
@@ -125,17 +145,6 @@ def _direction(product: Product, point: Point) -> tuple[Maker, int]:
             with contextlib.suppress(NotCertified):  # another table may do
                 found.append(_summed(_table(product, point, fine), point))
     return min(found, key=_slack) if found else _summed(_table(product, point, fine), point)
-
-
-def _samples_infinite(product: Product) -> bool:
-    """Return whether a sampled base has infinite losses.
-
-    The checker then knows no largest loss.
-    """
-    return any(
-        isinstance(factor.pair, SubsampledPair) and infinite_mass(factor.pair.base).upper > 0.0
-        for factor in product.factors
-    )
 
 
 def _slack(found: tuple[Maker, int]) -> int:
@@ -154,7 +163,9 @@ def _summed(used: Subject, point: Point) -> tuple[Maker, int]:
     """Prove a point by Chernoff's bound, a folded sum or a contour."""
     order = _chernoff_order(used, point)
     if order is not None:
-        return _chernoff(used, order), 0
+        with contextlib.suppress(NotCertified):  # a contour may stand further left
+            quadratures(used, order)
+            return _chernoff(used, order), 0
     saddle = find_saddle(used.used, lambda one: one.epsilon - point.epsilon)
     on_lattice = folded_sum(used, saddle, point.among)
     if on_lattice is not None:
@@ -196,26 +207,29 @@ def _smallest_slack(proof: Proof, point: Point) -> tuple[Maker, int]:
     if not enough.size:
         raise NotCertified(
             f"no certificate was found near epsilon = {point.epsilon:.6g}, delta = "
-            f"{point.delta:.6g}: the losses are too rough for the checker's sums; ask at a "
-            "smaller delta, or convert the parts to a notion with a formula first"
+            f"{point.delta:.6g}: the losses are too rough for the checker's sums; convert "
+            f"the parts to a notion with a formula first, or {UNCERTIFIED}"
         )
     return proof.fact, int(enough[0])
 
 
 def _chernoff_order(subject: Subject, point: Point) -> float | None:
-    """Return an order at which Chernoff's bound proves the point with room, or None."""
+    """Return the least order at which Chernoff's bound proves the point with room, or None.
+
+    The smaller it is, the fewer nodes a quadrature needs.
+    """
     product = subject.used
     if point.epsilon <= 0 or point.delta >= 1 or infinite_mass(product).upper > 0:
         return None
-    c = max(-math.log(point.delta), 1.0) / point.epsilon * np.array([0.5, 0.8, 1.2, 1.8])
+    c = max(-math.log(point.delta), 1.0) / point.epsilon * _ORDERS
     c = np.array([rounded_short(one) for one in c])
     try:
         found = total_cgf(product, c + 0j)
     except NotCertified:
         return None
     bound = chernoff(c, found.value.real + found.radius, point.epsilon)
-    best = int(np.argmin(bound))
-    return float(c[best]) if bound[best] < math.log(point.delta) - 1e-6 else None
+    proved = np.flatnonzero(bound < math.log(point.delta) - 1e-6)
+    return float(c[proved[0]]) if proved.size else None
 
 
 def _chernoff(subject: Subject, c: float) -> Maker:

@@ -20,7 +20,7 @@ from accountant.pairs.floored_gaussian import FlooredGaussianPair
 from accountant.pairs.folded_gaussian import FoldedGaussianPair
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.laplace import LaplacePair
-from accountant.pairs.logistic import LogisticPair
+from accountant.pairs.logistic import LogisticShift
 from accountant.pairs.opposite_gaussians import OppositeGaussiansPair
 from accountant.pairs.pair import Pair
 from accountant.pairs.product import Product
@@ -44,7 +44,7 @@ _CLOSED = (
     | FoldedGaussianPair
     | GaussianPair
     | LaplacePair
-    | LogisticPair
+    | LogisticShift
     | RandomizedResponsePair
     | SubsampledGaussianPair
     | OppositeGaussiansPair
@@ -131,7 +131,7 @@ def _lattice(pair: Pair) -> tuple[Fraction, int] | None:
 
 def _sum_work(product: Product) -> int:
     """Return the checker's work for one value of a finite sum, 0 if that is too long."""
-    smooth = (f.count for f in product.factors if isinstance(f.pair, LaplacePair | LogisticPair))
+    smooth = (f.count for f in product.factors if isinstance(f.pair, LaplacePair | LogisticShift))
     terms = _sums(product)
     return limits.residues_value(terms, sum(smooth)) if terms else 0
 
@@ -147,7 +147,7 @@ def _sums(product: Product) -> int:
 def _exponentials(pair: Pair) -> int:
     """Return how many exponentials M of one pair has, 0 if it is no finite sum."""
     match pair:
-        case LaplacePair() | LogisticPair():
+        case LaplacePair() | LogisticShift():
             return 2
         case RandomizedResponsePair():
             return min(pair.categories, 3)
@@ -170,4 +170,4 @@ def has_few_losses(product: Product) -> bool:
 
 def _is_smooth(product: Product) -> bool:
     """Return whether some pair has a density."""
-    return any(isinstance(factor.pair, LaplacePair | LogisticPair) for factor in product.factors)
+    return any(isinstance(factor.pair, LaplacePair | LogisticShift) for factor in product.factors)

@@ -14,7 +14,7 @@ from typing import TypeAlias, final
 import numpy as np
 
 from accountant.arithmetic.enclosure import Reals, rounded_short
-from accountant.certificates.format.serialize import Object
+from accountant.certificates.format.serialize import UNCERTIFIED, Object
 from accountant.certificates.hockey_stick.proof import fact_step
 from accountant.certificates.hockey_stick.quadrature import (
     EXACT,
@@ -29,9 +29,10 @@ from accountant.engine.profile import infinite_mass
 from accountant.engine.saddle_point import Saddle, total_cgf
 from accountant.errors import NotCertified
 from accountant.guarantees.point_lists import Points
+from accountant.guarantees.words import in_words
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.laplace import LaplacePair
-from accountant.pairs.logistic import LogisticPair
+from accountant.pairs.logistic import LogisticShift
 from accountant.pairs.opposite_gaussians import OppositeGaussiansPair
 from accountant.pairs.pair import Pair
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
@@ -113,9 +114,8 @@ def quadratures(
             nodes = MixtureAtTilt.at(factor.pair, c, factor.count).nodes(accuracy)
             if max(nodes.left, nodes.right) > limits.MAX_QUADRATURE:
                 raise NotCertified(
-                    "a subsampled Gaussian with noise multiplier "
-                    f"{1 / math.sqrt(factor.pair.mu_squared):.3g} has too little noise for this "
-                    "proof; ask at a larger delta, or at a smaller epsilon or order"
+                    f"the proof integrates {in_words(factor.pair)} at more points than the checker "
+                    f"allows; {UNCERTIFIED}"
                 )
             tail = hint if isinstance(hint, ShiftedRule) else nodes
             listed.append({"nodes": nodes.witness(), "tail": tail.witness()})
@@ -136,7 +136,8 @@ def contour_proof(subject: Subject, saddle: Saddle, most: int) -> ContourProof:
     needed = log_moment - saddle.c * saddle.epsilon - saddle.log_delta
     needed -= _LOG_CUT if subject.used is subject.named else _LOG_CUT_TABLE
     tail = Tail.of(subject, c, step)
-    for nodes in np.unique(np.geomspace(8, EASY_NODES, _LENGTHS).astype(int)).tolist():
+    lengths = np.unique(np.geomspace(8, EASY_NODES, _LENGTHS).astype(int))
+    for nodes in lengths[lengths <= most].tolist():
         cut = tail.at(step * nodes, 0.0)
         if needed + cut.near < 0:
             tau = tail.smoothing(needed, cut)
@@ -146,13 +147,18 @@ def contour_proof(subject: Subject, saddle: Saddle, most: int) -> ContourProof:
 
 
 def work_along(subject: Subject, c: float, nodes: int, points: int) -> int:
-    """Return the checker's work for a line with so many nodes and so many epsilons."""
+    """Return the checker's work for a line with so many nodes and so many epsilons.
+
+    It is more than the checker does if a sum would take too much memory.
+    """
     rules = [
         MixtureAtTilt.at(factor.pair, c, factor.count).nodes()
         for factor in subject.named.factors
         if isinstance(factor.pair, Mixture)
     ]
     lengths = [rule.left + rule.right + 1 for rule in rules]
+    if any(limits.matrix(length, nodes + 1) > limits.MAX_MATRIX for length in lengths):
+        return limits.MAX_WORK + 1
     sums = sum(limits.quadrature_work(length, length, nodes) for length in lengths)
     smooth = limits.formula_work("gaussian", 1, nodes)
     return subject.work(nodes) + sums + smooth + limits.line_work(nodes, points)
@@ -295,7 +301,7 @@ def _decay(pair: Pair, c: float, count: int) -> Callable[[float], tuple[float, H
         case GaussianPair():
             variance = count * float(pair.mu_squared)
             return lambda y: (-0.5 * variance * y * y, None)
-        case LaplacePair() | LogisticPair():
+        case LaplacePair() | LogisticShift():
             moment = float(pair.cgf(np.array([c + 0j])).value.real[0])
             bound = _laplace if isinstance(pair, LaplacePair) else _logistic
             a = float(pair.epsilon)

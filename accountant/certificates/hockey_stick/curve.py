@@ -12,11 +12,11 @@ import numpy as np
 
 from accountant.certificates.hockey_stick.closed_form import ClosedForm, has_closed_profile
 from accountant.certificates.hockey_stick.contour import EASY_NODES, contour_proof
-from accountant.certificates.hockey_stick.largest_loss import LargestLoss
+from accountant.certificates.hockey_stick.largest_loss import LargestLoss, largest_loss
 from accountant.certificates.hockey_stick.lattice import folded_sum
 from accountant.certificates.hockey_stick.proof import Proof
 from accountant.certificates.hockey_stick.sampling_tables import subject
-from accountant.engine.profile import deltas, max_loss
+from accountant.engine.profile import deltas
 from accountant.engine.saddle_point import find_saddle
 from accountant.errors import NotCertified
 from accountant.guarantees.point_lists import Points
@@ -56,7 +56,7 @@ def facts(
     Raises:
         NotCertified: the checker would refuse so much work.
     """
-    end = max_loss(product)
+    end = largest_loss(product)
     near, far = ([x for x in places if (x < end) is inside] for inside in (True, False))
     found: list[tuple[Proof, list[Fraction]]] = [(LargestLoss(product), far)] if far else []
     if has_closed_profile(product):

@@ -14,7 +14,7 @@ from typing import TypeAlias
 import numpy as np
 
 from accountant.arithmetic.enclosure import Reals, rounded_short
-from accountant.certificates.format.serialize import Object, factors
+from accountant.certificates.format.serialize import UNCERTIFIED, Object, factors
 from accountant.certificates.hockey_stick.closed_form import ClosedForm, has_closed_profile
 from accountant.certificates.hockey_stick.contour import (
     EASY_NODES,
@@ -179,8 +179,8 @@ def _witness(proof: LowerProof, epsilon: float, log_delta: float, among: int) ->
             if _work(proof.subject, witness, tau) > limits.MAX_WORK // among:
                 raise NotCertified(
                     f"a lower bound of a product of {len(proof.subject.named.factors)} pairs near "
-                    f"epsilon = {epsilon:.6g} is more work than the checker accepts; ask at a "
-                    "larger delta, or for fewer different pairs"
+                    f"epsilon = {epsilon:.6g} is more work than the checker accepts; certify "
+                    f"fewer different pairs, or {UNCERTIFIED}"
                 )
             return name, witness
     raise _rough(proof.subject.named, epsilon)

@@ -16,7 +16,9 @@ from typing import final
 import numpy as np
 
 from accountant.arithmetic.enclosure import Complexes, Reals, rounded_short
+from accountant.certificates.format.serialize import UNCERTIFIED
 from accountant.errors import NotCertified
+from accountant.guarantees.words import in_words
 from accountant.pairs.opposite_gaussians import OppositeGaussiansPair
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from proofs.certificate import Json, show_rational
@@ -114,9 +116,9 @@ class MixtureAtTilt:
         rule = self._rule(min(limit, math.sqrt(0.5 * accuracy) + 1.0), accuracy)
         if max(rule.left, rule.right) > MAX_QUADRATURE:
             raise NotCertified(
-                f"a subsampled Gaussian with noise multiplier {1 / mu:.3g} has too little "
-                f"noise for this proof (integrated at {rule.left} points, where the checker allows "
-                f"{MAX_QUADRATURE}); ask at a larger delta, or at a smaller epsilon or order"
+                f"the proof integrates {in_words(self.pair)} at "
+                f"{max(rule.left, rule.right)} points, where the checker allows {MAX_QUADRATURE}; "
+                f"{UNCERTIFIED}"
             )
         return rule
 

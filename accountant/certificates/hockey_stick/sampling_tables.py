@@ -18,7 +18,7 @@ from accountant.arithmetic.enclosure import Reals, rounded_short
 from accountant.certificates.format.serialize import Object
 from accountant.certificates.hockey_stick.atomic_sample import atomic_sample
 from accountant.certificates.hockey_stick.closed_form import has_closed_profile, has_few_losses
-from accountant.certificates.hockey_stick.contour import ContourProof, contour_proof
+from accountant.certificates.hockey_stick.contour import EASY_NODES, ContourProof, contour_proof
 from accountant.certificates.hockey_stick.single_sample import SingleSample
 from accountant.certificates.hockey_stick.table import (
     Subject,
@@ -41,8 +41,9 @@ _CLOSE: Final = 1e-9  # How far a line's bound may be above the log of the profi
 _APART: Final = (
     3e-8  # How far its bound from below may be below that; engine brackets are 2e-8 wide.
 )
-_MOST_NODES: Final = 1 << 9  # Nodes of a line that bounds a base.
-_LONGEST: Final = 1 << 15  # Nodes of a line for a single sample.
+_SHORT: Final = 1 << 9  # Most nodes of the first line for a single sample.
+_LONGEST: Final = 1 << 15  # Nodes of its last one.
+_SMOOTHED: Final = (1 << 9, 1 << 11, 1 << 12, 1 << 13)  # Most nodes of lines that a base needs.
 _MOST_LINES: Final = 64  # Most lines of one side.
 _LEAST: Final = 1e-290  # Replaces 0 in a log.
 _COARSEST: Final = 8  # Fewest points of a table for a typical loss.
@@ -117,7 +118,7 @@ def single_sample(pair: SubsampledPair, epsilon: float) -> SingleSample:
     saddle = find_saddle(pair.base, lambda one: one.epsilon - at)
     with np.errstate(divide="ignore"):
         known = np.log(deltas(pair.base, argument)[1])
-    nodes = _MOST_NODES
+    nodes = _SHORT
     proof = contour_proof(Subject.plain(pair.base), saddle, nodes)
     while proof.log_upper(argument)[0] > known[0] + _CLOSE and nodes < _LONGEST:
         nodes *= 8
@@ -253,12 +254,8 @@ def _lines(
     listed: list[Object] = []
     start = 0
     while start < argument.size:
-        proof = _line_at(pair.base, float(argument[start]), below=below)
-        good = proof.log_upper(argument[start:]) <= wanted[start:]
-        if below:
-            lower = np.logaddexp(proof.log_lower(argument[start:]), room[start:])
-            good &= (lower >= wanted[start:] - _APART) & (proof.contour.tau == 0.0)
-        count = int(np.argmin(np.append(good, False)))
+        part = argument[start:], wanted[start:], room[start:]
+        proof, count = _line_for(pair.base, *part, below=below)
         if count == 0 or len(listed) == _MOST_LINES:
             raise NotCertified(_TOO_ROUGH)
         count = max(count, 2) if start == 0 else count
@@ -274,9 +271,10 @@ def _require_lines(pair: SubsampledPair, epsilon: Reals, negligible: float) -> N
         NotCertified: it does.
     """
     some = epsilon[np.unique(np.linspace(0, epsilon.size - 1, _PROBED).astype(int))]
-    argument, wanted, _ = _wanted(pair, some, negligible)
-    for place, at in enumerate(argument.tolist()):
-        if _line_at(pair.base, at).log_upper(argument[place : place + 1])[0] > wanted[place]:
+    wanted = _wanted(pair, some, negligible)
+    for place in range(some.size):
+        part = (one[place : place + 1] for one in wanted)
+        if _line_for(pair.base, *part, below=False)[1] == 0:
             raise NotCertified(_TOO_ROUGH)
 
 
@@ -289,18 +287,32 @@ def _wanted(pair: SubsampledPair, epsilon: Reals, negligible: float) -> tuple[Re
         return argument, np.logaddexp(known, room), room
 
 
-def _line_at(base: Product, epsilon: float, *, below: bool = False) -> ContourProof:
-    """Return a line for the base's profile.
+def _line_for(
+    base: Product, argument: Reals, wanted: Reals, room: Reals, *, below: bool
+) -> tuple[ContourProof, int]:
+    """Return a line for the base's profile, and how many of the first points it serves well.
 
-    For a bound from below it includes the aliases that the checker bounds.
+    It is not smoothed if it can be short, else as short as serves the first point. For a bound from
+    below it includes the aliases that the checker bounds.
     """
-    saddle = find_saddle(base, lambda one: one.epsilon - epsilon)
+    saddle = find_saddle(base, lambda one: one.epsilon - float(argument[0]))
     if below:
         twice = 2.0 * rounded_short(saddle.c)
         saddle = replace(
             saddle, points=(twice,), values=(float(survey(base, np.array([twice])).value[0]),)
         )
-    return contour_proof(Subject.plain(base), saddle, _MOST_NODES)
+    subject = Subject.plain(base)
+    proof, count = contour_proof(subject, saddle, EASY_NODES), 0
+    for most in _SMOOTHED if proof.contour.tau else (EASY_NODES,):
+        proof = contour_proof(subject, saddle, most)
+        good = proof.log_upper(argument) <= wanted
+        if below:
+            lower = np.logaddexp(proof.log_lower(argument), room)
+            good &= (lower >= wanted - _APART) & (proof.contour.tau == 0.0)
+        count = int(np.argmin(np.append(good, False)))
+        if count:
+            break
+    return proof, count
 
 
 def _argument(pair: SubsampledPair, epsilon: Reals) -> tuple[Reals, Reals]:

@@ -15,7 +15,7 @@ from typing import final
 import numpy as np
 
 from accountant.arithmetic.enclosure import Complexes, Reals
-from accountant.certificates.format.serialize import pair as pair_json
+from accountant.certificates.format.serialize import UNCERTIFIED, pair as pair_json
 from accountant.errors import NotCertified
 from accountant.pairs.finite import FinitePair
 from accountant.pairs.lattice_finite import LatticePair
@@ -118,7 +118,7 @@ class Table:
             best = int(np.argmin(turned))
             log_level = math.log(max(float(levels[best]), 1e-300)) + log_moment
             if log_level > _LARGEST:
-                raise NotCertified("the masses of a table are too far apart; ask at a larger delta")
+                raise NotCertified(f"the masses of a table are too far apart; {UNCERTIFIED}")
             level = math.exp(log_level)
             return min(math.log(float(turned[best])), 0.0), level * (1 + 1e-12)
 

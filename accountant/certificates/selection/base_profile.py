@@ -15,7 +15,7 @@ import numpy as np
 
 from accountant.arithmetic.crossing import bisect
 from accountant.arithmetic.enclosure import Reals
-from accountant.certificates.format.serialize import Object
+from accountant.certificates.format.serialize import UNCERTIFIED, Object
 from accountant.certificates.hockey_stick.choose import Point
 from accountant.certificates.hockey_stick.curve import facts
 from accountant.certificates.hockey_stick.loss_atoms import bends
@@ -173,7 +173,7 @@ def _useless(point: Point) -> NotCertified:
     """Return the error for a bound that is vacuous near a point."""
     return NotCertified(
         "the checker's bound of a selection says nothing near epsilon = "
-        f"{point.epsilon:.6g}, delta = {point.delta:.6g}; ask at a smaller delta"
+        f"{point.epsilon:.6g}, delta = {point.delta:.6g}; {UNCERTIFIED}"
     )
 
 

@@ -32,7 +32,7 @@ _AMONG = limits.MAX_WORK * 9 // 24
 _CELLS = 2.4  # Cells for each block.
 _BLOCKS = 8, 320  # Fewest and most blocks.
 _SHORTEST = 1e-3  # Least end of a table, nats.
-_UNIT = 2.0**-96  # The checker's unit of rounding.
+_UNIT = 2.0**-128  # The checker's unit of rounding.
 
 
 @final
@@ -47,6 +47,7 @@ class BestOfRuns:
         turn: gain over cost, falling, shape (n,).
         gain: sums of the first gains, shape (n + 1,).
         cost: of the first costs, shape (n + 1,).
+        room: at least what the checker's roundings add.
     """
 
     blocks: list[Fraction]
@@ -55,11 +56,12 @@ class BestOfRuns:
     turn: Reals
     gain: Reals
     cost: Reals
+    room: float
 
     def delta(self, t: Reals) -> Reals:
         """Return the sum at ratios t >= 1."""
         place = np.searchsorted(-self.turn, -t, side="right")
-        return np.asarray(self.gain[place] - t * self.cost[place])
+        return np.asarray(self.gain[place] - t * self.cost[place] + self.room)
 
     def end(self, tail: float) -> float:
         """Return a log t beyond which the sum falls by a negligible amount."""
@@ -125,8 +127,10 @@ def _sum(pair: FinitePair, runs: RunLaw, tail: float, work: int) -> BestOfRuns:
     with np.errstate(divide="ignore"):
         turn = gain / cost
     order = np.argsort(-turn)
-    sums = (np.insert(np.cumsum(one[order]), 0, 0.0) for one in (gain, cost))
-    return BestOfRuns(cuts.blocks, cuts.masses, cuts.close.tolist(), turn[order], *sums)
+    gains, costs = (np.insert(np.cumsum(one[order]), 0, 0.0) for one in (gain, cost))
+    room = _UNIT * order.size * (1.0 + runs.mean)
+    close = cuts.close.tolist()
+    return BestOfRuns(cuts.blocks, cuts.masses, close, turn[order], gains, costs, room)
 
 
 def _rounded(runs: RunLaw) -> float:

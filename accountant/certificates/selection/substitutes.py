@@ -10,6 +10,7 @@ from accountant.guarantees.guarantee import Guarantee
 from accountant.pairs.finite import FinitePair
 from accountant.pairs.pair import Pair
 from accountant.pairs.product import Factor, Product
+from accountant.ranges.pair import as_logistic
 from accountant.subsampling.subsampled import SubsampledPair
 
 _MOST = 1_500  # Most outcomes of a pair that is used as it is. Heuristic.
@@ -29,6 +30,14 @@ def finite_guarantee(
     """Return finite pairs as a guarantee under another one's relation."""
     ahead, behind = Product.of(forward), Product.of(backward)
     return DominatingPair(forward=ahead, backward=behind, relation=pair.relation)
+
+
+def with_logistic(pair: DominatingPair[Any]) -> DominatingPair[Any]:
+    """Return the pair that the checker knows: bounded ranges as logistic pairs, or itself."""
+    forward, backward = as_logistic(pair.forward), as_logistic(pair.backward)
+    if (forward, backward) == (pair.forward, pair.backward):
+        return pair
+    return DominatingPair(forward=forward, backward=backward, relation=pair.relation)
 
 
 @final

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
-from accountant.adaptive.several_filters import shares
+from accountant.adaptive.several_filters import needed, order_of
 from accountant.arithmetic.enclosure import float_down, float_up
 from accountant.certificates.format.serialize import Object
 from accountant.certificates.single_number.renyi import best_order
@@ -39,17 +39,31 @@ def filter_witness(node: Derivation, found: Guarantee[Any]) -> Object:
 
 
 def _listed(epsilon: Fraction, delta: Fraction, given: dict[str, tuple[Fraction, ...]]) -> Json:
-    """Return the filters that share a delta."""
+    """Return the filters that share a delta: sums have their own, the others what they leave."""
+    parts = {way: needed(way, limit, epsilon) for way, limit in given.items()}
+    kept = parts.get("basic", Fraction(0))
+    others = sum(parts.values()) - kept
+    room = Fraction(float_down((delta - kept) / others)) if others else Fraction(1)
     listed: list[Json] = []
-    for way, share in shares(delta, given).items():
-        size = show_rational(given[way][0])
-        one: Object = {"way": way, "delta": show_rational(share)}
-        if way == "zcdp":
-            one |= {"rho": size, "order": _order(given[way][0], epsilon, share)}
-        else:
-            one["epsilon" if way == "basic" else "mu_squared"] = size
+    for way, part in parts.items():
+        share = part if way == "basic" else part * room
+        order = order_of(way)
+        name, size = ("renyi" if order else way), show_rational(given[way][0])
+        one: Object = {"way": name, "delta": show_rational(share), _SIZES[name]: size}
+        if order is not None:
+            one["order"] = show_rational(Fraction(order))
+        elif way == "zcdp":
+            one["order"] = _order(given[way][0], epsilon, share)
         listed.append(one)
     return listed
+
+
+_SIZES: Final = {
+    "basic": "epsilon",
+    "zcdp": "rho",
+    "gdp": "mu_squared",
+    "renyi": "divergence",
+}
 
 
 def _order(rho: Fraction, epsilon: Fraction, delta: Fraction) -> str:

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeGuard
 import numpy as np
 
 from accountant.arithmetic.enclosure import Reals
-from accountant.certificates.format.serialize import Object, run_law
+from accountant.certificates.format.serialize import UNCERTIFIED, Object, run_law
 from accountant.certificates.hockey_stick.choose import Point
 from accountant.certificates.hockey_stick.contour import quadratures
 from accountant.certificates.hockey_stick.sampling_tables import subject
@@ -153,8 +153,13 @@ def tabulated_points(
     for order in orders:
         excess = float(order - 1)
         value = max(tabulated(one, excess)[1] for one in both) / excess
-        found.append((order, Fraction(value) * (1 + ROOM) + ROOM**2))
+        found.append((order, with_room(value)))
     return found
+
+
+def with_room(divergence: float) -> Fraction:
+    """Return a divergence with the room of a proof."""
+    return Fraction(divergence) * (1 + ROOM) + ROOM**2
 
 
 def renyi_point(
@@ -222,7 +227,7 @@ def _least(guarantee: RenyiGuarantee[Any], terms: Callable[[Reals, Reals], Reals
         orders = orders[orders > 1.0]
     if math.isinf(least):
         raise NotCertified(
-            f"{guarantee.describe()} gives no finite epsilon by any order; ask at a larger delta"
+            f"{guarantee.describe()} gives no finite epsilon by any order; {UNCERTIFIED}"
         )
     return Fraction(best)
 

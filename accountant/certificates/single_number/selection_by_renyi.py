@@ -10,7 +10,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any, Final
 
-from accountant.certificates.format.serialize import unsaid
+from accountant.certificates.format.serialize import UNCERTIFIED, unsaid
 from accountant.certificates.steps import law_of
 from accountant.errors import NotCertified
 from accountant.guarantees.derivation import Derivation
@@ -60,5 +60,5 @@ def as_renyi(derivation: Derivation, orders: list[Fraction]) -> RDP[Any]:
         case _:
             raise NotCertified(
                 f"Renyi divergences through {derivation.rule} of a selection are not certified; "
-                "ask for epsilon or delta"
+                f"{UNCERTIFIED}"
             )

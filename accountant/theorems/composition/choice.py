@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.common_worst import common_worst
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.preconditions import required
@@ -15,6 +16,8 @@ from accountant.side_conditions import FIXED, OWN_RANDOMNESS, PUBLIC_DRAW
 CHOICE: Final = Theorem(
     rule="choice",
     source="proofs/theory/choice.md",
+    attained=Attained.WHOLE,  # the worst mechanism whatever is drawn
+    pointwise=True,
     again=lambda premises, _: choice(*premises),
 )
 
@@ -55,5 +58,6 @@ def choice(*parts: Guarantee[R]) -> Guarantee[R]:
         f"{worst.describe()}, the worst of {len(parts)} of which one is drawn",
         *compared,
         assumptions=(FIXED(), OWN_RANDOMNESS(), PUBLIC_DRAW()),
+        attained=None if all(part == worst for part in compared) else Attained.NO,
     )
     return rederived(worst, derivation)

@@ -8,6 +8,8 @@ from typing import Any
 from accountant import arguments
 from accountant.arguments import MAX_COUNT, Number
 from accountant.errors import CONVERT, NotImplied, ParameterError
+from accountant.guarantees.attained import Attained
+from accountant.guarantees.composed_level import composed_level
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.gdp import GDP
@@ -132,25 +134,33 @@ def _repeat_pair(pair: DominatingPair[R], times: int) -> DominatingPair[R]:
         raise ParameterError(
             "count", times, f"at most {MAX_COUNT // largest}", f"a factor already counts {largest}"
         )
+    forward, backward = pair.forward.times(times), pair.backward.times(times)
+    level = composed_level([pair] * min(times, 2), forward, backward)
+    node = _repeated(pair, times, "pair", "arXiv:2106.08567, Theorem 10", level)
     return DominatingPair(
-        forward=pair.forward.times(times),
-        backward=pair.backward.times(times),
-        relation=pair.relation,
-        derivation=_repeated(pair, times, "pair", "arXiv:2106.08567, Theorem 10"),
+        forward=forward, backward=backward, relation=pair.relation, derivation=node
     )
 
 
-def _repeated(guarantee: Guarantee[Any], times: int, notion: str, source: str) -> Derivation:
-    """Return the derivation of a repeated guarantee."""
+def _repeated(
+    guarantee: Guarantee[Any],
+    times: int,
+    notion: str,
+    source: str,
+    attained: Attained | None = None,
+) -> Derivation:
+    """Return the derivation of a repeated guarantee; its level by default is the theorem's."""
     return applied(
         Theorem(
             rule=f"repeat/{notion}",
             source=source,
+            attained=Attained.WHOLE,  # every run on the same neighbours
             again=_again,
         ),
         f"{guarantee.describe()}, {times} times",
         guarantee,
         assumptions=(FIXED(), OWN_RANDOMNESS()),
+        attained=attained,
         count=times,
     )
 

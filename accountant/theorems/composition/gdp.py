@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final
 
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.gdp import GDP
 from accountant.guarantees.preconditions import required
 from accountant.guarantees.provenance import applied
@@ -17,6 +18,7 @@ from accountant.side_conditions import FIXED, OWN_RANDOMNESS
 COMPOSE_GDP: Final = Theorem(
     rule="compose/gdp",
     source="Dong, Roth & Su, arXiv:1905.02383, Corollary 3.3",
+    attained=Attained.WHOLE,  # every query moves between the same neighbours
     again=lambda premises, _: compose_gdp(premises),
 )
 

@@ -9,6 +9,7 @@ from typing import Final, cast
 from accountant import arguments as check
 from accountant.arguments import Number
 from accountant.errors import NotImplied, ParameterError
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.pair_guarantee import PairGuarantee
@@ -24,6 +25,7 @@ from accountant.theorems.composition.choice import choice
 MIXTURE: Final = Theorem(
     rule="mixture",
     source="proofs/theory/choice.md, Theorem 2",
+    attained=Attained.WHOLE,  # every mechanism on the same neighbours
     again=lambda premises, given: mixture(premises, weights=given["weights"]),
 )
 _LEAST = Fraction(1, 10**100)  # Smaller weights would lose their digits as floats.

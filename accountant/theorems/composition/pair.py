@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from accountant.guarantees.attained import Attained
+from accountant.guarantees.composed_level import composed_level
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.pair_guarantee import PairGuarantee
 from accountant.guarantees.preconditions import required
@@ -17,6 +19,7 @@ from accountant.side_conditions import FIXED, OWN_RANDOMNESS
 COMPOSE_PAIR: Final = Theorem(
     rule="compose/pair",
     source="Zhu, Dong & Wang, arXiv:2106.08567, Theorem 10",
+    attained=Attained.WHOLE,  # every mechanism on the same neighbours, drawn on its own
     again=lambda premises, _: compose_pair(premises),
 )
 
@@ -51,15 +54,18 @@ def compose_pair(parts: Sequence[PairGuarantee[R]]) -> DominatingPair[R]:
     """
     relation = required(parts, "compose")
     pairs = [part.to_pair() for part in parts]
+    forward = Product.merge([factor for pair in pairs for factor in pair.forward.factors])
+    backward = Product.merge([factor for pair in pairs for factor in pair.backward.factors])
     derivation = applied(
         COMPOSE_PAIR,
         f"dominated by the product of the pairs of {len(parts)} parts",
         *pairs,
         assumptions=(FIXED(), OWN_RANDOMNESS()),
+        attained=composed_level(pairs, forward, backward),
     )
     return DominatingPair(
-        forward=Product.merge([factor for pair in pairs for factor in pair.forward.factors]),
-        backward=Product.merge([factor for pair in pairs for factor in pair.backward.factors]),
+        forward=forward,
+        backward=backward,
         relation=relation,
         derivation=derivation,
     )

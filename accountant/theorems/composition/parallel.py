@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 from accountant.arguments import Number
 from accountant.errors import NotImplied
 from accountant.guarantees.approx_dp import ApproxDP
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.bounded_range import BoundedRange
 from accountant.guarantees.gdp import GDP
 from accountant.guarantees.guarantee import Guarantee
@@ -32,6 +33,8 @@ _SOURCE = "McSherry, SIGMOD 2009, Theorem 4; proofs/theory/parallel.md for every
 PARALLEL: Final = Theorem(
     rule="parallel",
     source=_SOURCE,
+    attained=Attained.WHOLE,  # the worst part sees the record
+    pointwise=True,
     again=lambda premises, _: parallel_compose(*premises),
 )
 

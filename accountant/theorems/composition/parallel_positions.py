@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from accountant.errors import NotImplied
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.common_worst import common_worst
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.preconditions import require_single, required
@@ -16,6 +17,8 @@ from accountant.side_conditions import FIXED, OWN_RANDOMNESS, SPLIT_BY_POSITION
 PARALLEL_POSITIONS: Final = Theorem(
     rule="parallel/position",
     source="proofs/theory/margins.md, section 6",
+    attained=Attained.WHOLE,  # the worst part sees the record
+    pointwise=True,
     again=lambda premises, _: parallel_positions(*premises),
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final, TypeVar
 
 from accountant.errors import ParameterError
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.preconditions import required_guarantee
 from accountant.guarantees.provenance import applied, rederived
@@ -17,6 +18,7 @@ N = TypeVar("N", bound=Guarantee[Any])
 POST_PROCESS: Final = Theorem(
     rule="post-process",
     source="Dong, Roth & Su, arXiv:1905.02383, Proposition 2.8",
+    attained=Attained.NO,  # the map may forget
     again=lambda premises, given: post_process(premises[0], description=given["description"]),
 )
 

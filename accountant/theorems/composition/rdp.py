@@ -9,6 +9,7 @@ from typing import Final
 
 from accountant.arguments import Number
 from accountant.errors import NotCertified, NotImplied
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.gdp import GDP
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.preconditions import required
@@ -23,6 +24,7 @@ from accountant.theorems.conversion.notion_to_rdp import notion_to_rdp
 COMPOSE_RDP: Final = Theorem(
     rule="compose/rdp",
     source="Mironov, arXiv:1702.07476, Proposition 1",
+    attained=Attained.NO,  # no Gaussian part has its share of the lower ends
     again=lambda premises, given: compose_rdp(premises, orders=given["orders"]),
 )
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final
 
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.preconditions import required
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.rounding import show
@@ -17,6 +18,7 @@ from accountant.side_conditions import FIXED, OWN_RANDOMNESS
 COMPOSE_ZCDP: Final = Theorem(
     rule="compose/zcdp",
     source="Bun & Steinke, arXiv:1605.02065, Lemma 2.3",
+    attained=Attained.WHOLE,  # Gaussians on the same neighbours
     again=lambda premises, _: compose_zcdp(premises),
 )
 

@@ -6,6 +6,7 @@ from typing import Final
 
 from accountant.errors import NotImplied
 from accountant.guarantees.approx_dp import ApproxDP
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.pure_dp import PureDP
 from accountant.guarantees.theorem import Theorem
@@ -14,6 +15,8 @@ from accountant.relation import R
 CONVERT_APPROX_PURE: Final = Theorem(
     rule="convert/approx-pure",
     source="Dwork et al., EUROCRYPT 2006, Definition 1",
+    attained=Attained.WHOLE,  # the same pair
+    pointwise=True,
     again=lambda premises, _: approx_to_pure(premises[0]),
 )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.bounded_range import BoundedRange
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.rounding import epsilon_tanh_up
@@ -14,6 +15,7 @@ from accountant.relation import R
 CONVERT_BOUNDED_RANGE_ZCDP: Final = Theorem(
     rule="convert/bounded-range-zcdp",
     source="Cesar & Rogers, arXiv:2004.07223, Lemma 3.4; proved in bounded_range_to_zcdp",
+    attained=Attained.NO,  # loses information
     again=lambda premises, _: bounded_range_to_zcdp(premises[0]),
     lossless=False,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.gdp import GDP
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.rounding import show
@@ -14,6 +15,7 @@ from accountant.relation import R
 CONVERT_GDP_ZCDP: Final = Theorem(
     rule="convert/gdp-zcdp",
     source="Bun & Steinke, arXiv:1605.02065, Lemma 2.4",
+    attained=Attained.NO,  # no Gaussian, though the same divergences
     again=lambda premises, _: gdp_to_zcdp(premises[0]),
     lossless=False,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.metric_dp import MetricDP
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.pure_dp import PureDP
@@ -13,6 +14,7 @@ from accountant.relation import R
 CONVERT_METRIC_PURE: Final = Theorem(
     rule="convert/metric-pure",
     source="proofs/theory/path.md, Section 1",
+    attained=Attained.NO,  # loses information
     again=lambda premises, _: metric_to_pure(premises[0]),
     lossless=False,
 )

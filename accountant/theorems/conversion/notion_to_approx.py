@@ -10,6 +10,7 @@ from accountant import arguments
 from accountant.arguments import Number
 from accountant.errors import NotImplied
 from accountant.guarantees.approx_dp import ApproxDP
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.theorem import Theorem
@@ -18,6 +19,7 @@ from accountant.relation import R
 CONVERT_NOTION_APPROX: Final = Theorem(
     rule="convert/notion-approx",
     source="Zhu, Dong & Wang, Definition 7; Canonne, Kamath & Steinke, Proposition 12",
+    attained=Attained.NO,  # loses information
     lossless=False,
 )
 

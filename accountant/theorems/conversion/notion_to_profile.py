@@ -8,6 +8,7 @@ from typing import Final
 
 from accountant.arguments import Number
 from accountant.errors import ParameterError
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.privacy_profile import PrivacyProfile
 from accountant.guarantees.provenance import applied
@@ -17,6 +18,7 @@ from accountant.relation import R
 CONVERT_NOTION_PROFILE: Final = Theorem(
     rule="convert/notion-profile",
     source="Zhu, Dong & Wang, arXiv:2106.08567, Definition 7",
+    attained=Attained.NO,  # loses information
     lossless=False,
 )
 

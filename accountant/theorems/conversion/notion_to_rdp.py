@@ -9,6 +9,7 @@ from typing import Final
 
 from accountant.arguments import Number
 from accountant.errors import NotImplied, ParameterError
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.guarantee import Guarantee, renyi_order
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.rdp import RDP
@@ -20,6 +21,7 @@ from accountant.relation import R
 CONVERT_NOTION_RDP: Final = Theorem(
     rule="convert/notion-rdp",
     source="Dong, Roth & Su, arXiv:1905.02383, Theorem 2.10 (Blackwell)",
+    attained=Attained.NO,  # loses information
     again=lambda premises, given: notion_to_rdp(premises[0], orders=given["orders"]),
     lossless=False,
 )

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Final
 
 from accountant.errors import NotImplied
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.gdp import GDP
 from accountant.guarantees.pair_guarantee import PairGuarantee
 from accountant.guarantees.provenance import applied
@@ -16,6 +17,7 @@ from accountant.relation import R
 CONVERT_PAIR_GDP: Final = Theorem(
     rule="convert/pair-gdp",
     source="Dong, Roth & Su, arXiv:1905.02383, Corollary 2.13",
+    attained=Attained.NO,  # loses information
     again=lambda premises, _: pair_to_gdp(premises[0]),
     lossless=False,
 )

@@ -6,7 +6,9 @@ import math
 from fractions import Fraction
 from typing import Final
 
+from accountant import answers
 from accountant.errors import NotImplied
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.pair_guarantee import PairGuarantee
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.pure_dp import PureDP
@@ -16,6 +18,7 @@ from accountant.relation import R
 CONVERT_PAIR_PURE: Final = Theorem(
     rule="convert/pair-pure",
     source="Zhu, Dong & Wang, arXiv:2106.08567, Definition 7",
+    attained=Attained.NO,  # loses information
     again=lambda premises, _: pair_to_pure(premises[0]),
     lossless=False,
 )
@@ -45,7 +48,10 @@ def pair_to_pure(guarantee: PairGuarantee[R]) -> PureDP[R]:
         >>> pair_to_pure(PrivacyProfile(points=((1, 0),))).stated_epsilon >= 1
         True
     """
-    epsilon = guarantee.epsilon(delta=0).upper
+    pair = guarantee.to_pair()
+    ends = () if guarantee.stated_points() else {pair.forward, pair.backward}
+    unbounded = any(answers.is_unbounded(end) for end in ends)
+    epsilon = math.inf if unbounded else guarantee.epsilon(delta=0).upper
     if math.isinf(epsilon):
         raise NotImplied(
             f"{guarantee.describe()} implies epsilon-DP for no epsilon: the loss is unbounded; "

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Final
 
 from accountant.errors import NotImplied
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.pair_guarantee import PairGuarantee
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.theorem import Theorem
@@ -16,6 +17,7 @@ from accountant.relation import R
 CONVERT_PAIR_ZCDP: Final = Theorem(
     rule="convert/pair-zcdp",
     source="Bun & Steinke, arXiv:1605.02065, Definition 1.1",
+    attained=Attained.NO,  # loses information
     again=lambda premises, _: pair_to_zcdp(premises[0]),
     lossless=False,
 )

@@ -6,6 +6,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Final
 
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.privacy_profile import PrivacyProfile
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.theorem import Theorem
@@ -15,6 +16,8 @@ from accountant.relation import R
 CONVERT_PROFILE_TRADE_OFF: Final = Theorem(
     rule="convert/profile-trade-off",
     source="Dong, Roth & Su, arXiv:1905.02383, Proposition 2.12",
+    attained=Attained.WHOLE,  # the same pair
+    pointwise=True,
     again=lambda premises, _: profile_to_trade_off(premises[0]),
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from accountant.guarantees.approx_dp import ApproxDP
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.pure_dp import PureDP
 from accountant.guarantees.theorem import Theorem
@@ -13,6 +14,8 @@ from accountant.relation import R
 CONVERT_PURE_APPROX: Final = Theorem(
     rule="convert/pure-approx",
     source="Dwork et al., EUROCRYPT 2006, Definition 1",
+    attained=Attained.WHOLE,  # the same pair
+    pointwise=True,
     again=lambda premises, _: pure_to_approx(premises[0]),
 )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.bounded_range import BoundedRange
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.pure_dp import PureDP
@@ -13,6 +14,7 @@ from accountant.relation import R
 CONVERT_PURE_BOUNDED_RANGE: Final = Theorem(
     rule="convert/pure-bounded-range",
     source="Dong, Durfee & Rogers, arXiv:1909.13830, Lemma 2.3",
+    attained=Attained.NO,  # loses information
     again=lambda premises, _: pure_to_bounded_range(premises[0]),
     lossless=False,
 )

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Final
 
 from accountant.errors import NotImplied
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.gdp import GDP
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.pure_dp import PureDP
@@ -18,6 +19,7 @@ from accountant.relation import R
 CONVERT_PURE_GDP: Final = Theorem(
     rule="convert/pure-gdp",
     source="Liu, Sun, Jiang & Kong, arXiv:2210.09269; proved in pure_to_gdp",
+    attained=Attained.NO,  # loses information
     again=lambda premises, _: pure_to_gdp(premises[0]),
     lossless=False,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.pure_dp import PureDP
 from accountant.guarantees.rounding import epsilon_tanh_up
@@ -14,6 +15,7 @@ from accountant.relation import R
 CONVERT_PURE_ZCDP: Final = Theorem(
     rule="convert/pure-zcdp",
     source="Steinke 2024; proved in pure_to_zcdp",
+    attained=Attained.NO,  # loses information
     again=lambda premises, _: pure_to_zcdp(premises[0]),
     lossless=False,
 )

@@ -6,6 +6,7 @@ import copy
 from typing import Any, Final
 
 from accountant.errors import NotImplied
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.preconditions import required_guarantee
 from accountant.guarantees.provenance import applied, derived
@@ -15,6 +16,7 @@ from accountant.relation import ReplaceLabel, ReplaceOne
 RESTRICT_RELATION: Final = Theorem(
     rule="restrict/relation",
     source="proofs/theory/margins.md, section 1",
+    attained=Attained.NO,  # a label alone may move a query by less
     again=lambda premises, _: restrict(premises[0]),
     lossless=False,
 )

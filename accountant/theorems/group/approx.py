@@ -7,6 +7,7 @@ from typing import Final
 
 from accountant import arguments
 from accountant.guarantees.approx_dp import ApproxDP
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.rounding import MAX_EXPONENT, exp_up
 from accountant.guarantees.theorem import Theorem
@@ -15,6 +16,7 @@ from accountant.relation import R
 GROUP_APPROX_DP: Final = Theorem(
     rule="group/approx-dp",
     source="Vadhan 2017, Lemma 2.2; proved in group_approx",
+    attained=Attained.NO,  # loses information
     again=lambda premises, given: group_approx(premises[0], size=given["size"]),
     lossless=False,
 )

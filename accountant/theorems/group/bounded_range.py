@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from accountant import arguments
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.bounded_range import BoundedRange
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.theorem import Theorem
@@ -13,6 +14,8 @@ from accountant.relation import R
 GROUP_BOUNDED_RANGE: Final = Theorem(
     rule="group/bounded-range",
     source="proved in group_bounded_range",
+    attained=Attained.POINTS,  # along a chain the odds of two outputs move on
+    pointwise=True,
     again=lambda premises, given: group_bounded_range(premises[0], size=given["size"]),
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from accountant import arguments
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.gdp import GDP
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.theorem import Theorem
@@ -13,6 +14,7 @@ from accountant.relation import R
 GROUP_GDP: Final = Theorem(
     rule="group/gdp",
     source="Dong, Roth & Su, arXiv:1905.02383, Theorem 2.14",
+    attained=Attained.WHOLE,  # a query that moves on along a line
     again=lambda premises, given: group_gdp(premises[0], size=given["size"]),
 )
 

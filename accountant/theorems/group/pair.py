@@ -6,6 +6,7 @@ from typing import Final
 
 from accountant import arguments
 from accountant.errors import NotImplied
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.theorem import Theorem
@@ -13,7 +14,7 @@ from accountant.pairs.discrete_gaussian import DiscreteGaussianPair
 from accountant.pairs.discrete_laplace import DiscreteLaplacePair
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.laplace import LaplacePair
-from accountant.pairs.logistic import LogisticPair
+from accountant.pairs.logistic import LogisticPair, LogisticShift
 from accountant.pairs.pair import Pair
 from accountant.pairs.product import Factor, Product
 from accountant.relation import R
@@ -21,6 +22,7 @@ from accountant.relation import R
 GROUP_PAIR: Final = Theorem(
     rule="group/pair",
     source="Dong, Roth & Su, arXiv:1905.02383, Theorem 2.14; proved in group_pair",
+    attained=Attained.WHOLE,  # a query that moves on along a line
     again=lambda premises, given: group_pair(premises[0], size=given["size"]),
 )
 
@@ -94,7 +96,7 @@ def _shifted(pair: Pair, times: int) -> Pair | None:
     """Return the pair with its shift multiplied, or None for other pairs."""
     if isinstance(pair, LaplacePair):
         return LaplacePair(epsilon=times * pair.epsilon)
-    if isinstance(pair, LogisticPair):
+    if isinstance(pair, LogisticShift):
         return LogisticPair(epsilon=times * pair.epsilon)
     if isinstance(pair, DiscreteLaplacePair):
         return DiscreteLaplacePair(scale=pair.scale, shift=times * pair.shift)

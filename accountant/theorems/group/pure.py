@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from accountant import arguments
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.pure_dp import PureDP
 from accountant.guarantees.theorem import Theorem
@@ -13,6 +14,7 @@ from accountant.relation import R
 GROUP_PURE_DP: Final = Theorem(
     rule="group/pure-dp",
     source="Dwork & Roth 2014, Theorem 2.2",
+    attained=Attained.NO,  # randomised response itself does not move so far along a chain
     again=lambda premises, given: group_pure(premises[0], size=given["size"]),
 )
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from accountant import arguments
 from accountant.errors import NotImplied
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.rdp import RDP
 from accountant.guarantees.theorem import Theorem
@@ -18,6 +19,7 @@ _MAX_SIZE = 10_000  # Largest size of a group, to bound the time. Larger ones ra
 GROUP_RDP: Final = Theorem(
     rule="group/rdp",
     source="Bun & Steinke, arXiv:1605.02065, Lemma 5.2, iterated in group_rdp",
+    attained=Attained.NO,  # loses information
     again=lambda premises, given: group_rdp(premises[0], size=given["size"]),
     lossless=False,
 )

@@ -6,6 +6,7 @@ from typing import Final
 
 from accountant import arguments
 from accountant.errors import NotImplied
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.point_lists import chained
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.theorem import Theorem
@@ -18,6 +19,7 @@ _MAX_SIZE = 1000  # Largest size of a group, to bound the time. Larger ones rais
 GROUP_TRADE_OFF: Final = Theorem(
     rule="group/trade-off",
     source="Dong, Roth & Su, arXiv:1905.02383, Theorem 2.14",
+    attained=Attained.NO,  # nothing is known about chains that attain every step
     again=lambda premises, given: group_trade_off(premises[0], size=given["size"]),
 )
 

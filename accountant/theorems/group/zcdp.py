@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from accountant import arguments
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.theorem import Theorem
 from accountant.guarantees.zcdp import ZCDP
@@ -13,6 +14,7 @@ from accountant.relation import R
 GROUP_ZCDP: Final = Theorem(
     rule="group/zcdp",
     source="Bun & Steinke, arXiv:1605.02065, Proposition 1.9",
+    attained=Attained.WHOLE,  # a Gaussian query that moves on along a line
     again=lambda premises, given: group_zcdp(premises[0], size=given["size"]),
 )
 

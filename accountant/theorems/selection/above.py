@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from accountant.errors import CONVERT, NotImplied
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.pair_guarantee import PairGuarantee
@@ -25,6 +26,7 @@ from accountant.side_conditions import (
 SELECT_ABOVE: Final = Theorem(
     rule="select/above",
     source="proofs/theory/threshold.md, Theorem 1, or Theorem 2 where it rounds to less",
+    attained=Attained.NO,  # the bound treats the events of runs apart
     again=lambda premises, given: select_above(premises[0], given["runs"]),
     lossless=False,
 )

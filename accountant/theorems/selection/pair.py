@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.pair_guarantee import PairGuarantee
@@ -19,6 +20,7 @@ from accountant.theorems.selection.pure import select_pure
 SELECT_PAIR: Final = Theorem(
     rule="select/pair",
     source="proofs/theory/selection.md, Theorem 1, or Theorem 2 where it rounds to less",
+    attained=Attained.POINTS,  # for every epsilon some order of the outputs
     again=lambda premises, given: select_pair(premises[0], given["runs"]),
 )
 
@@ -67,6 +69,7 @@ def select_pair(guarantee: PairGuarantee[R], runs: RunLaw) -> DominatingPair[R]:
             premises=tuple(premises),
             assumptions=selection_of_the_best(),
             parameters=(("runs", runs),),
+            attained=SELECT_PAIR.attained.of_premises([pair.attained], pointwise=False),
         ),
     )
 

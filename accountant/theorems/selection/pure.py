@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 from typing import Final
 
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.pure_dp import PureDP
 from accountant.guarantees.rounding import floats_around, show
@@ -17,6 +18,7 @@ from accountant.side_conditions import selection_of_the_best
 SELECT_PURE: Final = Theorem(
     rule="select/pure",
     source="proofs/theory/selection.md, Corollary 3",
+    attained=Attained.NO,  # the largest loss alone is attained
     again=lambda premises, given: select_pure(premises[0], given["runs"]),
     lossless=False,
 )

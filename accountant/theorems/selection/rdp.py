@@ -10,6 +10,7 @@ import numpy as np
 
 from accountant.arithmetic.enclosure import log_exact, raised_up
 from accountant.errors import NotImplied
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.rdp import RDP, listed_curve
@@ -35,6 +36,7 @@ _NAMES = {
 SELECT_RDP: Final = Theorem(
     rule="select/rdp",
     source="Papernot & Steinke, arXiv:2110.03620, Theorems 2 and 6; proofs/theory/selection.md",
+    attained=Attained.NO,  # loses information
     again=lambda premises, given: select_rdp(premises[0], given["runs"]),
     lossless=False,
 )

@@ -7,6 +7,7 @@ from typing import Final
 from accountant import arguments
 from accountant.arguments import Number
 from accountant.errors import NotImplied, ParameterError
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.rounding import show
@@ -27,6 +28,7 @@ from accountant.side_conditions import (
 SUBSAMPLE_GAUSSIAN_SUM: Final = Theorem(
     rule="subsample/gaussian-sum",
     source="proofs/theory/replace_one.md",
+    attained=Attained.WHOLE,  # two records with opposite contributions
 )
 
 

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Final
 
 from accountant.errors import NotImplied
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.preconditions import require_single
@@ -22,6 +23,7 @@ from accountant.subsampling.subsampled import Direction, SubsampledPair
 SUBSAMPLE_POISSON: Final = Theorem(
     rule="subsample/poisson",
     source="Zhu, Dong & Wang, arXiv:2106.08567, Theorem 11",
+    attained=Attained.WHOLE,  # one record alone in the data: the sample is empty or has it
     again=lambda premises, given: subsample_poisson(premises[0], Poisson(**given)),
 )
 

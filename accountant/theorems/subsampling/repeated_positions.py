@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from accountant import arguments as check
 from accountant.errors import NotImplied, ParameterError
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.gdp import GDP
 from accountant.guarantees.preconditions import require_single, required_guarantee
 from accountant.guarantees.privacy_profile import PrivacyProfile
@@ -23,7 +24,10 @@ from accountant.side_conditions import FIXED, OWN_RANDOMNESS, REPEATED_POSITIONS
 from accountant.subsampling.occurrences import occurrences
 
 REPEATED: Final = Theorem(
-    rule="subsample/positions", source="proofs/theory/margins.md, section 6", lossless=False
+    rule="subsample/positions",
+    source="proofs/theory/margins.md, section 6",
+    attained=Attained.NO,  # the profile between points is bounded
+    lossless=False,
 )
 
 _POINTS: Final = 300

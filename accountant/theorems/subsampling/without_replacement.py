@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from accountant.errors import NotImplied
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.preconditions import require_single
@@ -19,6 +20,7 @@ from accountant.subsampling.subsampled import Direction, SubsampledPair
 SUBSAMPLE_WITHOUT_REPLACEMENT: Final = Theorem(
     rule="subsample/without-replacement",
     source="Balle, Barthe & Gaboardi, arXiv:1807.01647, Theorem 10",
+    attained=Attained.POINTS,  # a sample without the record is like either neighbour's
     again=lambda premises, given: subsample_without_replacement(
         premises[0], WithoutReplacement(**given)
     ),

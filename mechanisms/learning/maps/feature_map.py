@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from accountant import arguments as check
 from accountant.arguments import Number
 from accountant.errors import ParameterError
+from accountant.form import Withholding
 from accountant.guarantees.guarantee import Guarantee
 from accountant.readable import Readable
 from accountant.theorems.composition.map_records import map_records
@@ -24,7 +25,7 @@ from mechanisms.samplers.sampler_arguments import scale
 N = TypeVar("N", bound=Guarantee)  # type: ignore[type-arg]  # of any relation
 
 
-class FeatureMap(Readable, ABC):
+class FeatureMap(Withholding, Readable, ABC):
     """A public function from rows to rows: a frozen value, its seed a field.
 
     For every fixed map that acts on one row at a time neighbours stay neighbours, so a learner on

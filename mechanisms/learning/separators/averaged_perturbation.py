@@ -15,6 +15,7 @@ from accountant.arguments import Number
 from accountant.arithmetic.crossing import bisect
 from accountant.errors import ParameterError
 from accountant.guarantees.approx_dp import ApproxDP
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.rounding import short_up, show
 from accountant.guarantees.theorem import Theorem
@@ -40,6 +41,7 @@ from mechanisms.samplers.rng import Rng
 MECHANISM_AVERAGED_PERTURBATION: Final = Theorem(
     rule="mechanism/averaged-perturbation",
     source="proofs/theory/separators.md, Theorem 5",
+    attained=Attained.NO,  # a tail bound
 )
 
 _LEAST: Final = Fraction(1, 2**100)

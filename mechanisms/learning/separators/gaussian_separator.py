@@ -11,6 +11,7 @@ from typing import Final, Required, Unpack, final, overload
 import numpy as np
 
 from accountant.arguments import Number
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.rounding import show
@@ -39,6 +40,7 @@ from mechanisms.samplers.sampler_arguments import scale
 MECHANISM_GAUSSIAN_SEPARATOR: Final = Theorem(
     rule="mechanism/gaussian-separator",
     source="proofs/theory/separators.md, Theorem 3",
+    attained=Attained.NO,  # every place at its worst sign
 )
 
 _SHIFT: Final = 2**10  # Units of noise by which a place moves. Heuristic.

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from accountant import arguments as check
 from accountant.errors import ParameterError
+from accountant.form import Withholding
 from accountant.readable import Readable
 from mechanisms.learning.halfspace import signs
 from mechanisms.learning.records import as_records
@@ -22,7 +23,7 @@ LARGEST: Final = 2**20
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Patterns:
     """The distinct rows of the records that count, with the number of each label.
 
@@ -36,7 +37,7 @@ class Patterns:
     negative: Integers
 
 
-class Loss(Readable, ABC):
+class Loss(Withholding, Readable, ABC):
     """A loss of a candidate at a record, an integer from 0 on; in [0, 1] unless said otherwise."""
 
     __slots__ = ()

@@ -24,7 +24,7 @@ _LONG: Final = 2**62
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Problem:
     """The losses of one dataset over a space.
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Required, Unpack, final, overload
+from typing import Any, Final, Required, Unpack, final, overload
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from accountant import arguments as check
 from accountant.arguments import Number
 from accountant.errors import ParameterError
 from accountant.guarantees.approx_dp import ApproxDP
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.guarantee import Guarantee
 from accountant.guarantees.provenance import applied
 from accountant.guarantees.pure_dp import PureDP
@@ -34,6 +35,7 @@ from mechanisms.samplers.rng import Rng
 MECHANISM_SEPARATOR: Final = Theorem(
     rule="mechanism/separator-perturbation",
     source="proofs/theory/separators.md, Theorems 1 and 2",
+    attained=Attained.NO,  # the largest loss alone is near
 )
 
 # Units of noise per loss: fine enough that few proposals are refused, and far finer if an oracle
@@ -149,7 +151,7 @@ class SeparatorPerturbation(Mechanism[R]):
         """epsilon-DP, or (epsilon, delta)-DP if the oracle has a tolerance."""
         shape, law = self.shape, self._law
         assumptions = (PERTURBED_CHOICE(shift=shape.shift, relation=self.relation), RANDOM_BITS())
-        given: dict[str, Fraction | int | str] = {
+        given: dict[str, Any] = {
             "noise": self.noise,
             "places": shape.places,
             "shift": shape.shift,

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from accountant import arguments as check
 from accountant.errors import ParameterError
+from accountant.form import Withholding
 from accountant.readable import Readable
 
 Integers = NDArray[np.int64]
@@ -25,7 +26,7 @@ WIDEST: Final = 2**12
 _HIGHEST: Final = 2**10
 
 
-class Space(Readable, ABC):
+class Space(Withholding, Readable, ABC):
     """Candidates as vectors of levels; what one predicts is decided by an integer margin."""
 
     __slots__ = ()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Iterator
 from fractions import Fraction
@@ -35,7 +34,7 @@ from accountant import (
 from accountant.adaptive.gdp_filter import GDP_FILTER
 from accountant.adaptive.zcdp_filter import ZCDP_FILTER
 from proofs import VerifiedUnder, check
-from tests.accountant.adaptive.builders import spent_filters
+from tests.accountant.adaptive.builders import apart, spent_filters
 
 Leaf = tuple[float, float]  # probabilities of one path under both datasets
 
@@ -60,7 +59,7 @@ def paths(
         return
     budget.spend(stated)
     for p, q in response(epsilon, delta):
-        for more in paths(copy.copy(budget), rng, depth - 1, failing=failing):
+        for more in paths(apart(budget), rng, depth - 1, failing=failing):
             yield p * more[0], q * more[1]
 
 
@@ -90,7 +89,7 @@ def test_no_adversary_exceeds_the_guarantee(budget: PrivacyFilter[Any]) -> None:
     points = [2.0] if isinstance(whole, ApproxDP) else [0.0, 0.5, 1.0, 2.0, 3.0]
     allowed = [whole.delta(epsilon=epsilon).upper for epsilon in points]
     for _ in range(30):
-        leaves = list(paths(copy.copy(budget), rng, 6, failing=False))
+        leaves = list(paths(apart(budget), rng, 6, failing=False))
         assert math.isclose(sum(p for p, _ in leaves), 1.0)
         if isinstance(whole, RDP):
             moment = sum(p**4 / q**3 for p, q in leaves)
@@ -105,7 +104,7 @@ def test_no_adversary_fails_more_often() -> None:
     rng = np.random.default_rng(3)
     budget = ApproxDPFilter(epsilon=1.5, delta=0.1)
     for _ in range(30):
-        leaves = list(paths(copy.copy(budget), rng, 5, failing=True))
+        leaves = list(paths(apart(budget), rng, 5, failing=True))
         assert hockey_stick(leaves, 1.5) <= 0.1 + 1e-12
 
 
@@ -139,7 +138,7 @@ def _spent(budget: ApproxDPFilter[Any], *parts: PureDP[Any]) -> bool:
 @pytest.mark.parametrize("budget", FILTERS, ids=named)
 def test_refusals_change_nothing(budget: Any) -> None:  # noqa: ANN401  # of any kind
     """What is over the budget, of other neighbours, of groups, a profile, or nothing is refused."""
-    used = copy.copy(budget)
+    used = apart(budget)
     used.spend(PureDP(epsilon=0.1))
     before = used.remaining
     for wrong, refusal in (

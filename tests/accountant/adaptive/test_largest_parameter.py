@@ -31,7 +31,7 @@ def test_found_is_proved_and_nearly_the_largest(epsilon: str, delta: str) -> Non
 
 def test_limits_are_accepted_if_they_are_proved() -> None:
     """Smaller limits, as other roundings may divide them, are within the budget; larger are not."""
-    found = limits(epsilon=Fraction(3), delta=MILLIONTH, ways=tuple(SHARES))
+    found = limits(epsilon=Fraction(3), delta=MILLIONTH, ways=[*SHARES, "renyi-8", "renyi-15"])
     assert within(found, Fraction(3), MILLIONTH)
     for way, limit in found.items():
         for place in range(len(limit)):
@@ -44,14 +44,18 @@ def test_limits_are_accepted_if_they_are_proved() -> None:
 def test_what_is_no_division_is_refused() -> None:
     """No way at all, unknown ways and negative limits are not within a budget."""
     assert not within({}, Fraction(3), MILLIONTH)
+    for order in ("", "x", "1", "2.5", "-3", "²", str(2**53)):
+        assert not within({f"renyi-{order}": (Fraction(1, 10**9),)}, Fraction(3), MILLIONTH)
     assert not within({"other": (Fraction(1, 10**9),)}, Fraction(3), MILLIONTH)
     assert not within({"gdp": (Fraction(-1),)}, Fraction(3), MILLIONTH)
     assert not within({"basic": (Fraction(3), Fraction(-1))}, Fraction(3), MILLIONTH)
 
 
 def test_gdp_alone_may_use_all_of_delta() -> None:
-    """A single way is proved at the whole delta, and two of them at their shares only."""
-    alone = several_filters.limits(epsilon=Fraction(3), delta=MILLIONTH, ways=["gdp"])["gdp"]
-    assert within({"gdp": alone}, Fraction(3), MILLIONTH)
-    assert not within({"gdp": alone, "zcdp": (Fraction(1, 100),)}, Fraction(3), MILLIONTH)
+    """A single way is proved at the whole delta, and two of them only where deltas add up to it."""
+    goal = {"epsilon": Fraction(3), "delta": MILLIONTH}
+    alone = several_filters.limits(**goal, ways=["gdp"])["gdp"]
+    assert within({"gdp": alone}, **goal)
+    for way in ("zcdp", "renyi-11"):
+        assert not within({"gdp": alone, **several_filters.limits(**goal, ways=[way])}, **goal)
     assert GDP(mu_squared=alone[0]).epsilon(delta=MILLIONTH).upper <= 3

@@ -8,8 +8,14 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from accountant import GDP, ZCDP, AddRemove, ParameterError
-from accountant.adaptive.several_filters import SHARES, limits, several_filters
+from accountant import GDP, RDP, ZCDP, AddRemove, ParameterError
+from accountant.adaptive.several_filters import (
+    SHARES,
+    limits,
+    order_of,
+    several_filters,
+    ways,
+)
 from proofs import VerifiedUnder, check
 
 EPSILON, DELTA = Fraction(3), Fraction(1, 10**6)
@@ -17,14 +23,31 @@ EPSILON, DELTA = Fraction(3), Fraction(1, 10**6)
 
 def test_every_share_is_private_and_they_add_up_to_delta() -> None:
     """Each limit keeps epsilon at its share, and is near the largest that does."""
-    found = limits(epsilon=EPSILON, delta=DELTA, ways=tuple(SHARES))
-    (rho,), (squared,) = found["zcdp"], found["gdp"]
-    epsilon, delta = found["basic"]
+    found = limits(epsilon=EPSILON, delta=DELTA, ways=ways(epsilon=EPSILON, delta=DELTA))
+    (rho,), (squared,) = found.pop("zcdp"), found.pop("gdp")
+    epsilon, delta = found.pop("basic")
+    share = (DELTA - 2 * DELTA / 4 - delta) / 4
 
-    assert delta + DELTA / 4 + DELTA / 4 == DELTA
     assert epsilon == EPSILON
     assert 2.999 < ZCDP(rho=rho).epsilon(delta=DELTA / 4).upper <= 3
     assert 2.999 < GDP(mu_squared=squared).epsilon(delta=DELTA / 4).upper <= 3
+    assert len(found) == 4
+    for way, (divergence,) in found.items():
+        bound = RDP(points=((order_of(way) or 0, divergence),)).epsilon(delta=share).upper
+        assert 2.999 < bound <= 3
+
+
+def test_orders_are_about_the_best_of_the_budget() -> None:
+    """A small epsilon is reached at large orders only, and delta = 0 at none."""
+    assert ways(epsilon=Fraction(1), delta=DELTA)[3:] == (
+        "renyi-21",
+        "renyi-29",
+        "renyi-41",
+        "renyi-68",
+    )
+    assert ways(epsilon=Fraction(1, 10**6), delta=DELTA) == tuple(SHARES)
+    assert ways(epsilon=Fraction(50), delta=DELTA)[3:] == ("renyi-2", "renyi-4")
+    assert ways(epsilon=Fraction(1), delta=Fraction(0)) == tuple(SHARES)
 
 
 def _reached(basic: Fraction, gdp: Fraction) -> float:
@@ -79,7 +102,12 @@ def test_a_certificate_proves_the_budget_of_every_way() -> None:
     """Each filter is listed with its own parameters, and the checker accepts all together."""
     delta = Fraction(1, 2**20)
     small = (Fraction(1, 100),)
-    budgets = {"basic": (EPSILON, delta / 2), "zcdp": small, "gdp": small}
+    budgets = {
+        "basic": (EPSILON, delta / 2),
+        "zcdp": small,
+        "gdp": small,
+        "renyi-9": (EPSILON / 9,),
+    }
     found = several_filters(epsilon=EPSILON, delta=delta, relation=AddRemove(), budgets=budgets)
 
     certificate = found.certify(delta=delta)

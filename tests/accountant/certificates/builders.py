@@ -13,6 +13,7 @@ from accountant import (
     ZCDP,
     ApproxDP,
     BoundedRange,
+    DominatingPair,
     Guarantee,
     MetricDP,
     Poisson,
@@ -26,6 +27,7 @@ from accountant import (
     group,
     self_compose,
 )
+from accountant.certificates.selection.substitutes import with_logistic
 from accountant.theorems.conversion.profile_to_trade_off import profile_to_trade_off
 from mechanisms import (
     DiscreteGaussian,
@@ -106,3 +108,8 @@ MORE: dict[str, Callable[[], Guarantee[Any]]] = {
     "few": lambda: self_compose(Laplace(scale=2, sensitivity=L1(1)).guarantee(), 7),
     "group": lambda: group(Laplace(scale=5, sensitivity=L1(1)).guarantee(), size=3),
 }
+
+
+def certifiable(guarantee: Guarantee[Any]) -> Guarantee[Any]:
+    """What certificates prove: bounded ranges beside others count as logistic pairs."""
+    return with_logistic(guarantee) if isinstance(guarantee, DominatingPair) else guarantee

@@ -12,7 +12,7 @@ import proofs
 from accountant import GDP, L2, Guarantee, LInf, NotCertified, Poisson, compose
 from mechanisms import ExponentialMechanism, Gaussian
 from proofs import VerifiedUnder
-from tests.accountant.certificates.builders import CLOSE, MORE
+from tests.accountant.certificates.builders import CLOSE, MORE, certifiable
 from tests.proofs.corpus import COMPUTATIONS
 
 CURVES = {"zcdp", "rdp", "curves", "concentrated"}  # known by Renyi divergences
@@ -25,7 +25,7 @@ ATTACKED = (
 @pytest.mark.parametrize("name", ATTACKED)
 def test_what_attacks_reach(name: str) -> None:
     """True-positive rates and the advantage are the engine's upper ends, or smaller ones."""
-    guarantee = {**COMPUTATIONS, **MORE}[name]()
+    guarantee = certifiable({**COMPUTATIONS, **MORE}[name]())
     for rate in (0.001, 0.3):
         certificate = guarantee.certify(false_positive_rate=rate)
         claim = certificate.claim

@@ -32,6 +32,7 @@ from accountant import (
     self_compose,
 )
 from accountant.certificates.hockey_stick import closed_form
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.theorem import Theorem
 from accountant.theorems.composition.gdp import COMPOSE_GDP
@@ -43,7 +44,7 @@ from mechanisms import (
     compose as mechanism_compose,
 )
 from proofs import Certificate, Rejected, VerifiedUnder
-from tests.accountant.certificates.builders import CLOSE, MORE
+from tests.accountant.certificates.builders import CLOSE, MORE, certifiable
 from tests.proofs.corpus import COMPUTATIONS, DELTA, training
 
 LONG = {"samples", "sampled answers", "five samples", "rough"}
@@ -68,7 +69,7 @@ def test_epsilon_at_delta(name: str) -> None:
     """The claim is the engine's upper end, at most a millionth above."""
     guarantee = {**COMPUTATIONS, **MORE}[name]()
     claim = verified(guarantee.certify(delta=DELTA))
-    upper = guarantee.epsilon(delta=DELTA).upper
+    upper = certifiable(guarantee).epsilon(delta=DELTA).upper
 
     assert claim["delta"] <= Fraction(DELTA)
     assert upper <= claim["epsilon"] <= upper * (1 + Fraction(CLOSE)) + Fraction(1, 10**9)
@@ -79,7 +80,7 @@ def test_delta_at_epsilon(name: str) -> None:
     """The same for delta."""
     guarantee = {**COMPUTATIONS, **MORE}[name]()
     claim = verified(guarantee.certify(epsilon=0.75))
-    upper = guarantee.delta(epsilon=0.75).upper
+    upper = certifiable(guarantee).delta(epsilon=0.75).upper
 
     assert claim["epsilon"] == Fraction(3, 4)
     assert upper <= claim["delta"] <= upper * (1 + Fraction(CLOSE))
@@ -144,7 +145,7 @@ def test_divergence_at_an_order(name: str) -> None:
 
     assert isinstance(verdict, VerifiedUnder), verdict
     assert order == 2
-    assert value <= guarantee.rdp(order=2).upper * (1 + Fraction(CLOSE))
+    assert value <= certifiable(guarantee).rdp(order=2).upper * (1 + Fraction(CLOSE))
 
 
 @pytest.mark.parametrize("direction", ["poisson", "subsets"])
@@ -215,7 +216,10 @@ def test_one_of_them_is_given() -> None:
         (lambda: self_compose(Laplace(scale=2, sensitivity=L1(1)).guarantee(), 20), (ZCDP,)),
         (training, (GDP, ZCDP)),
         (lambda: BoundedRange(epsilon=1), (GDP,)),
-        (lambda: compose(PureDP(epsilon=0.25), BoundedRange(epsilon=0.5)), (GDP, ZCDP)),
+        (
+            lambda: certifiable(compose(PureDP(epsilon=0.25), BoundedRange(epsilon=0.5))),
+            (GDP, ZCDP),
+        ),
         (lambda: self_compose(PureDP(epsilon=0.5), 5), (GDP, ZCDP)),
         (lambda: RandomizedResponse(epsilon=1, categories=4).repeat(10).guarantee(), (ZCDP,)),
     ],
@@ -232,9 +236,33 @@ def test_one_number(make: Callable[[], Guarantee[Any]], notions: tuple[Any, ...]
         assert number == (stated.rho if notion is ZCDP else stated.mu_squared)
 
 
+@pytest.mark.parametrize("notion", [GDP, ZCDP])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: self_compose(BoundedRange(epsilon=1), 10),
+        lambda: compose(PureDP(epsilon=0.25), BoundedRange(epsilon=0.5)),
+        lambda: compose(self_compose(BoundedRange(epsilon=1), 9), GDP(mu=0.5)),
+    ],
+    ids=["alone", "beside pure", "beside a Gaussian"],
+)
+def test_mu_and_rho_of_composed_ranges(
+    make: Callable[[], Guarantee[Any]],
+    notion: Any,  # noqa: ANN401
+) -> None:
+    """Their certificates prove a number at or above the smallest one."""
+    stated: Any = convert(make(), to=notion)
+    certificate = stated.certify()
+
+    assert isinstance(proofs.check(certificate), VerifiedUnder)
+    number = Fraction(str(certificate.claim["rho" if notion is ZCDP else "mu_squared"]))
+    exact = stated.rho if isinstance(stated, ZCDP) else stated.mu_squared
+    assert exact <= number <= 4 * exact
+
+
 def test_what_no_rule_covers_is_refused() -> None:
     """A theorem without a rule is named; nothing is certified around it."""
-    node = Derivation(theorem=Theorem(rule="magic/gdp", source="nowhere"), statement="a trick")
+    node = Derivation(theorem=Theorem("magic/gdp", "nowhere", Attained.NO), statement="a trick")
 
     with pytest.raises(NotCertified, match="magic/gdp"):
         GDP(mu=1, derivation=node).certify(delta=DELTA)

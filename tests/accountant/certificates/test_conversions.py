@@ -47,6 +47,7 @@ from accountant import (
 )
 from accountant.certificates import group_trade_off
 from accountant.certificates.rederive import _apply_again, raise_numbers
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.point_lists import value_at
 from accountant.guarantees.theorem import Theorem
@@ -279,7 +280,7 @@ def test_what_needs_no_raising_stays() -> None:
 
 def test_what_cannot_be_made_again_is_refused() -> None:
     """A theorem that is not listed is refused, with a way out."""
-    node = replace(_point().derivation, theorem=Theorem(rule="unheard/of", source=""))
+    node = replace(_point().derivation, theorem=Theorem("unheard/of", "", Attained.NO))
 
     with pytest.raises(NotCertified, match="certify what it was applied to"):
         _apply_again(node, [training(100)])
@@ -296,7 +297,7 @@ def test_orders_that_are_too_large_for_the_checker_are_left_out() -> None:
     assert [order for order, _ in points] == ["2"]
     with pytest.raises(NotCertified, match="no finite"):
         curve.certify(order=1500)
-    with pytest.raises(NotCertified, match="smaller epsilon or order"):
+    with pytest.raises(NotCertified, match="at 1209938 points, where the checker allows"):
         convert(sampled, to=RDP, orders=[1500]).certify()
     assert isinstance(
         proofs.check(compose(ZCDP(rho=1), sampled).certify(delta=1e-6)), VerifiedUnder

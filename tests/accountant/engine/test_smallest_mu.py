@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from accountant import answers
+from accountant import L2, Poisson, answers
 from accountant.engine.smallest_mu import larger_mu, smallest_mu
 from accountant.engine.trade_off import true_positive_rate
 from accountant.pairs.discrete_gaussian import DiscreteGaussianPair
@@ -21,6 +21,7 @@ from accountant.pairs.product import Factor, Product
 from accountant.pairs.randomized_response import RandomizedResponsePair
 from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from accountant.subsampling.subsampled import Direction, SubsampledPair
+from mechanisms import Gaussian
 from tests.contracts.definition import ball
 from tests.contracts.pair_contract import normal_tail
 
@@ -163,3 +164,29 @@ def test_mu_of_many_discrete_gaussians(count: int) -> None:
     assert math.sqrt(count) / 4.36 * (1 - 1e-6) < found.upper
     assert found.relative_width < 1e-4
     assert found.upper < math.sqrt(count) / 4.36 * (1 + 1e-3)
+
+
+def test_over_all_deltas_sampling_gaussians_does_not_help() -> None:
+    """Without a smallest delta, mu and rho of sampled training are those without sampling."""
+    step = Gaussian(sigma=2, sensitivity=L2(1)).subsample(Poisson(sampling_rate=Fraction(1, 100)))
+    guarantee = step.repeat(900).guarantee()
+    mu, rho = guarantee.gdp(), guarantee.zcdp()
+    assert mu.lower <= 15 <= mu.upper
+    assert rho.lower <= 112.5 <= rho.upper
+    assert max(mu.relative_width, rho.relative_width) < 1e-12
+    # by a second route: at larger and larger orders rho's lower end approaches the limit
+    orders = [guarantee.rdp(order=order).lower / order for order in (50, 200, 800)]
+    assert orders == sorted(orders)
+    assert 0.9 * rho.upper < orders[-1] <= rho.upper
+    # a looser claim about what counts: only at deltas above 1e-6 sampling helps
+    assert guarantee.gdp(smallest_delta=1e-6).upper < 1
+
+
+@pytest.mark.parametrize(("rate", "steps"), [(10**10, 10**9), (10**12, 10**12)])
+def test_billions_of_hardly_ever_sampled_steps(rate: int, steps: int) -> None:
+    """A product of more losses than integers count is answered, not refused by an overflow."""
+    step = Gaussian(sigma=1, sensitivity=L2(1)).subsample(Poisson(sampling_rate=Fraction(1, rate)))
+    guarantee = step.repeat(steps).guarantee()
+    epsilon = guarantee.epsilon(delta=1e-6)
+    assert epsilon.upper < 1e-3
+    assert guarantee.delta(epsilon=epsilon.upper).lower <= 1e-6

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.theorem import Theorem
 
@@ -9,13 +10,13 @@ from accountant.guarantees.theorem import Theorem
 def leaf(name: str) -> Derivation:
     """An assumption."""
     return Derivation(
-        theorem=Theorem(rule="state", source="caller"), statement=name, assumptions=(name,)
+        theorem=Theorem("state", "caller", Attained.NO), statement=name, assumptions=(name,)
     )
 
 
 def test_explains_itself_indented() -> None:
     """One line a step, lossy steps marked, premises below."""
-    lossy = Theorem(rule="convert", source="Lemma 1", lossless=False)
+    lossy = Theorem("convert", "Lemma 1", Attained.NO, lossless=False)
     top = Derivation(theorem=lossy, statement="b", premises=(leaf("a"),))
 
     assert top.explain() == ("convert: b (loses information) [Lemma 1]\n  state: a [caller]")
@@ -25,7 +26,9 @@ def test_a_shared_step_is_explained_once() -> None:
     """Shared nodes do not multiply the text or the assumptions."""
     node = leaf("a")
     for depth in range(60):
-        node = Derivation(theorem=Theorem(f"r{depth}", ""), statement="", premises=(node, node))
+        node = Derivation(
+            theorem=Theorem(f"r{depth}", "", Attained.NO), statement="", premises=(node, node)
+        )
 
     assert len(node.explain().splitlines()) < 200
     assert node.all_assumptions() == ("a",)
@@ -35,7 +38,9 @@ def test_long_chains_do_not_recurse() -> None:
     """A thousand steps deep."""
     node = leaf("a")
     for depth in range(5000):
-        node = Derivation(theorem=Theorem(f"r{depth}", ""), statement="", premises=(node,))
+        node = Derivation(
+            theorem=Theorem(f"r{depth}", "", Attained.NO), statement="", premises=(node,)
+        )
 
     assert len(node.explain().splitlines()) == 5001
     assert node.all_assumptions() == ("a",)
@@ -44,7 +49,9 @@ def test_long_chains_do_not_recurse() -> None:
 def test_assumptions_keep_their_order() -> None:
     """Each once, in order of appearance."""
     top = Derivation(
-        theorem=Theorem("c", ""), statement="", premises=(leaf("b"), leaf("a"), leaf("b"))
+        theorem=Theorem("c", "", Attained.NO),
+        statement="",
+        premises=(leaf("b"), leaf("a"), leaf("b")),
     )
 
     assert top.all_assumptions() == ("b", "a")

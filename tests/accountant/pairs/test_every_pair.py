@@ -6,6 +6,7 @@ import ast
 import importlib
 import inspect
 import pkgutil
+from abc import ABC
 from pathlib import Path
 
 from accountant import pairs
@@ -21,7 +22,8 @@ def concrete() -> set[tuple[str, str]]:
         module = importlib.import_module(f"accountant.pairs.{info.name}")
         for name, value in vars(module).items():
             local = inspect.isclass(value) and value.__module__ == module.__name__
-            if local and issubclass(value, Pair) and not inspect.isabstract(value):
+            shared = inspect.isabstract(value) or ABC in getattr(value, "__bases__", ())
+            if local and issubclass(value, Pair) and not shared:
                 found.add((info.name, name))
     return found
 

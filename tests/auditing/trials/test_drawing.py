@@ -15,6 +15,7 @@ import pytest
 
 import auditing
 from accountant.errors import ParameterError
+from accountant.form import DataError
 from auditing import Outcome
 from auditing.trials.drawing import Drawing, OutOfTime, Task, draw
 from auditing.trials.pair import Pair
@@ -177,14 +178,14 @@ def test_no_time_is_out_of_time() -> None:
 
 
 def test_errors_of_a_sampler_arrive() -> None:
-    """What a sampler raises elsewhere is raised here, and what had not begun is cancelled."""
+    """What a sampler raises is told here by its type, and what had not begun is cancelled."""
     began: list[int] = []
 
     def sampler(_: float, size: int, __: np.random.Generator) -> object:
         began.append(size)
         raise ZeroDivisionError
 
-    with ThreadPoolExecutor(1) as executor, pytest.raises(ZeroDivisionError):
+    with ThreadPoolExecutor(1) as executor, pytest.raises(DataError, match="ZeroDivisionError"):
         auditing.audit(sampler, (0.0, 1.0), (1, 0), samples=10_000, executor=executor, chunk=1)
 
     assert len(began) < 100

@@ -26,7 +26,7 @@ def test_every_score_of_an_audit_has_a_meaning() -> None:
 
 
 def test_a_leak_of_low_bits_is_explained() -> None:
-    """The report says what leaks and what to do; another's score has no meaning here."""
+    """The report says what leaks; another's score has no meaning here."""
 
     def leak(value: float, size: int, rng: np.random.Generator) -> object:
         return value + rng.laplace(size=size)
@@ -34,7 +34,7 @@ def test_a_leak_of_low_bits_is_explained() -> None:
     report = auditing.audit(leak, (0.0, 1.0), (1.01, 0), samples=20_000, seed=1)
 
     assert report.outcome is auditing.Outcome.VIOLATION
-    assert "that is the lowest bit of number 0: floating-point leak; round" in str(report)
+    assert "that is the lowest bit of number 0 of an output\n" in str(report)
     assert "refuting the claim takes at least 10 samples" in str(report)
     assert meaning(lambda features: features[:, 0]) == ""
 

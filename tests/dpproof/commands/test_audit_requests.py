@@ -209,3 +209,72 @@ def test_a_bar_is_shown_on_a_terminal(
     assert folder.exists()
     assert outcome.json["planned"] == 600
     assert "600" in outcome.err
+
+
+ODD = """
+import sys
+
+PAIR = (0.0, 1.0)
+THREE = 3
+
+def right(value, size, rng):
+    return (value + rng.laplace(size=size)).round(6)
+
+def one(value, size, rng):
+    return value
+
+def leaves(value, size, rng):
+    sys.exit(3)
+
+def raises():
+    raise KeyError("marker-of-a-record")
+
+def leaving():
+    sys.exit(3)
+
+def equal():
+    return [0.5, "marker-of-a-record"], [0.5, "marker-of-a-record"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("sampler", "pair", "told"),
+    [
+        ("math:pi", "odd:PAIR", "sampler must be a function (data, size, rng) -> outputs"),
+        ("odd:THREE", "odd:PAIR", "sampler must be a function (data, size, rng) -> outputs"),
+        ("odd:one", "odd:PAIR", "outputs must be a list or an array of"),
+        ("odd:leaves", "odd:PAIR", "it called sys.exit"),
+        ("odd:right", "odd:THREE", "pair must be a Pair or a tuple (data, neighbour)"),
+        ("odd:right", "odd:raises", 'pair: "odd:raises" raised KeyError when it was called'),
+        ("odd:right", "odd:leaving", 'pair: "odd:leaving" raised SystemExit when it was called'),
+        ("odd:right", "odd:equal", "pair must be two neighbouring datasets"),
+        ("leaving_import:f", "odd:PAIR", 'importing "leaving_import:f" called sys.exit'),
+    ],
+)
+def test_odd_samplers_and_pairs_are_refused(
+    command: Command, folder: Path, sampler: str, pair: str, told: str
+) -> None:
+    """Status 2, and one line that names the argument and shows no record."""
+    (folder / "odd.py").write_text(ODD, encoding="utf-8")
+    (folder / "leaving_import.py").write_text("raise SystemExit(3)\n", encoding="utf-8")
+    outcome = command.run("audit", sampler, "--pair", pair, "--epsilon", "1", "--samples", "100")
+
+    assert (outcome.status, outcome.out, outcome.err.count("\n")) == (2, "", 1)
+    assert outcome.err.startswith("dpproof: audit: ")
+    assert told in outcome.err
+    assert "marker-of-a-record" not in outcome.err
+
+
+def test_a_pipeline_is_audited_at_its_delta(command: Command, folder: Path) -> None:
+    """Epsilon is claimed and measured where the file asks for it, or where an option says."""
+    (folder / "pipeline.toml").write_text(PIPELINE.replace("1e-6", "1e-5"), encoding="utf-8")
+    options = ("--pair", "audited_code:pair", "--pipeline", "pipeline.toml", "--samples", "500")
+    audited = ("audit", "audited_code:right", *options, "--json")
+    of_file = command.run(*audited).json
+    of_option = command.run(*audited, "--delta", "0.25").json
+
+    assert (of_file["delta"], of_option["delta"]) == (1e-5, 0.25)
+    assert of_file["claim"] == "count"
+    claimed = command.run("budget", "pipeline.toml", "--json").json["epsilon"]["upper"]
+    assert of_file["epsilon_claimed"] == claimed
+    assert 0 < of_option["epsilon_claimed"] < claimed

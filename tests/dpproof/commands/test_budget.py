@@ -5,16 +5,19 @@ from __future__ import annotations
 import math
 import re
 import time
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from accountant import GDP, RDP, ZCDP, compose as compose_guarantees, group
+from accountant.bound import Bound
 from accountant.sampling.poisson import Poisson
 from accountant.sensitivity import L1, L2
 from dpproof.commands import budget
 from dpproof.pipeline import parse
+from dpproof.reports import words
 from mechanisms import Gaussian, Laplace, compose
 from tests.architecture.tree import ROOT
 from tests.dpproof.command import Command
@@ -35,13 +38,21 @@ def test_json_is_what_the_accountant_says(command: Command) -> None:
     answer = outcome.json
     assert outcome.status == 0
     assert outcome.err == ""
-    assert answer["epsilon"] == {"lower": total.lower, "upper": total.upper}
+    assert answer["epsilon"] == {
+        "lower": total.lower,
+        "upper": total.upper,
+        "attained": total.attained,
+    }
     assert answer["delta"] == 1e-6
     assert answer["within_budget"] is True
     assert [stage["name"] for stage in answer["stages"]] == ["training", "evaluation"]
     for stage, mechanism in zip(answer["stages"], stages, strict=True):
         alone = mechanism.guarantee().epsilon(delta=1e-6)
-        assert stage["epsilon"] == {"lower": alone.lower, "upper": alone.upper}
+        assert stage["epsilon"] == {
+            "lower": alone.lower,
+            "upper": alone.upper,
+            "attained": alone.attained,
+        }
 
 
 def test_json_has_the_same_keys_with_the_same_types(command: Command) -> None:
@@ -101,7 +112,11 @@ def test_a_group_is_one_sample(command: Command) -> None:
 
     answer = command.budget(PIPELINE + GROUP, "--json").json
 
-    assert answer["epsilon"] == {"lower": expected.lower, "upper": expected.upper}
+    assert answer["epsilon"] == {
+        "lower": expected.lower,
+        "upper": expected.upper,
+        "attained": expected.attained,
+    }
 
 
 @pytest.mark.parametrize("columns", [60, 80, 120])
@@ -182,8 +197,81 @@ def test_what_is_not_known_in_time_is_named(
     assert whole.json["epsilon"]["upper"] < 8
     assert whole.json["missing"][0] == "shares"
     assert whole.json["missing"][-1] == "μ"
-    assert whole.json["mu"] == {"lower": 0.0, "upper": "inf"}
-    assert whole.json["advantage"] == {"lower": 0.0, "upper": 1.0}
+    assert whole.json["mu"] == {"lower": 0.0, "upper": "inf", "attained": True}
+    epsilon, delta = whole.json["epsilon"]["upper"], whole.json["delta"]
+    odds = math.exp(epsilon)
+    assert whole.json["implied"] == [
+        "advantage",
+        "detection at 1 % false alarms",
+        "detection at 0.1 % false alarms",
+    ]
+    advantage = (odds - 1 + 2 * delta) / (odds + 1)
+    assert whole.json["advantage"]["upper"] == pytest.approx(advantage, rel=1e-12)
+    for row in whole.json["true_positive_rate"]:
+        rate = row["false_positive_rate"]
+        power = min(odds * rate + delta, 1 - (1 - rate - delta) / odds)
+        assert row["upper"] == pytest.approx(power, rel=1e-12)
+
+
+def test_risks_that_are_not_known_are_those_that_epsilon_implies(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No line says 100 %: where the exact curve has no answer, epsilon at delta has one."""
+    exact = command.budget(ISSUE, "--json").json
+    monkeypatch.setattr(budget, "_or_nothing", lambda _, nothing: nothing)
+    small = ISSUE.replace("noise_multiplier = 1.0", "noise_multiplier = 8.0")
+    implied, printed = command.budget(small, "--json").json, command.budget(small).out
+
+    assert exact["implied"] == []
+    assert len(implied["implied"]) == 3
+    assert implied["advantage"]["upper"] < 0.5
+    assert "100.0 %" not in printed.partition("attack risk")[2].partition("μ  ")[0]
+    assert printed.count("as ε and δ imply") == 3
+
+
+def test_risks_of_which_nothing_is_known_say_so(tmp_path: Path) -> None:
+    """A bracket that holds for everything is no bound, and is not shown as one."""
+    file = tmp_path / "pipeline.toml"
+    file.write_text(PIPELINE + GAUSSIAN, encoding="utf-8")
+    spent = budget.spend(parse.load(str(file)))
+    rates = tuple((rate, Bound(0.01, 1.0)) for rate, _ in spent.true_positive_rates)
+    unknown = replace(spent, advantage=Bound(0.0, 1.0), true_positive_rates=rates)
+    sure = replace(spent, advantage=Bound.exactly(1.0))
+
+    assert words.risks(unknown) == [
+        "how often it is right is not known",
+        "at 1 % false alarms what it detects is not known",
+        "at 0.1 % false alarms what it detects is not known",
+    ]
+    assert words.risks(sure)[0].startswith("right at most 100.0 % of the time")
+
+
+def test_a_quick_bound_of_epsilon_is_an_answer(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the exact epsilon takes too long, Renyi divergences bound it, and the page says so."""
+    exact = command.budget(ISSUE, "--json").json["epsilon"]["upper"]
+    monkeypatch.setattr(budget._Found, "_total", lambda *_: time.sleep(60))
+    found = command.budget(ISSUE, "--json", "--seconds", "2")
+    over = command.budget(ISSUE.replace("8.0", "7.0"), "--seconds", "2")
+    curve = compose_guarantees(
+        Gaussian(sigma=1.0, sensitivity=L2(1))
+        .subsample(Poisson(sampling_rate=0.01))
+        .repeat(10_000)
+        .guarantee(),
+        Laplace(scale=20, sensitivity=L1(1)).repeat(3).guarantee(),
+    )
+    least = min(
+        RDP(points=[(order, curve.rdp(order=order).upper)]).epsilon(delta=1e-6).upper
+        for order in budget.QUICK_ORDERS
+    )
+
+    assert found.status == 0
+    assert found.json["epsilon"] == {"lower": 0.0, "upper": least, "attained": True}
+    assert exact < least < 1.15 * exact
+    assert found.json["missing"][0] == budget.EPSILON
+    assert over.status == 1
+    assert "NOT SHOWN TO BE WITHIN THE BUDGET: ε = " in over.out
 
 
 def test_an_interrupted_budget_says_what_it_knows(
@@ -200,6 +288,19 @@ def test_an_interrupted_budget_says_what_it_knows(
     assert outcome.status == 130
     assert "Within the budget: ε = " in outcome.out
     assert "INCOMPLETE, interrupted. What holds anyhow is shown for: shares, " in outcome.out
+
+
+def test_many_missing_numbers_are_not_all_named(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The table names ten and counts the others; JSON names all."""
+    monkeypatch.setattr(budget._Found, "_total", lambda *_: time.sleep(60))
+    stages = "".join(LAPLACE.replace("evaluation", f"count {k}") for k in range(20))
+    shown = command.budget(PIPELINE + stages, "--seconds", "1").out
+    missing = command.budget(PIPELINE + stages, "--seconds", "1", "--json").json["missing"]
+
+    assert len(missing) == 26
+    assert f"count 8 alone, {len(missing) - 10} others" in " ".join(shown.split())
 
 
 def test_without_epsilon_in_time_there_is_no_answer(command: Command) -> None:
@@ -233,3 +334,15 @@ def test_curves_at_a_few_orders_beside_pairs(command: Command) -> None:
     found = command.budget(PIPELINE + curve + noise, "--json").json["epsilon"]["upper"]
 
     assert alone.upper < found < alone.upper + 0.5 < by_curves.upper
+
+
+def test_a_pair_that_nothing_attains_is_named(command: Command) -> None:
+    """The table, the import and JSON say of whose number the ends are."""
+    threshold = (
+        f'{PIPELINE}\n[[stage]]\nname = "alarm"\nmechanism = "above-threshold"\n'
+        "threshold_scale = 10\nquery_scale = 20\nsensitivity = 1\n"
+    )
+    assert "ε of the dominating pair lies in" in command.budget(threshold).out
+    assert command.budget(threshold, "--json").json["epsilon"]["attained"] is False
+    attained = command.budget(f"{PIPELINE}{LAPLACE}")
+    assert "ε lies in" in attained.out

@@ -51,6 +51,14 @@ def test_import(
     assert f"say {'--poisson' if '--poisson' in options else 'it with --relation'}" in silent.err
 
 
+def test_an_import_says_what_it_is(tmp_path: Path, command: Command) -> None:
+    """The first line is the mechanism in words; no class of ours is in it."""
+    printed = command.run("import", _file(tmp_path, EVENT), "--relation", "add-remove").out
+
+    mechanism = "Gaussian noise of standard deviation 2 on a query of L2 sensitivity 1"
+    assert printed.startswith(f"{mechanism}, Poisson sample of rate 0.1, add-remove neighbours\n")
+
+
 def test_deltas_that_add_up_to_the_one_asked_are_no_bound(tmp_path: Path, command: Command) -> None:
     """An end without a bound is shown as such, in words, and as null."""
     file = _file(tmp_path, {"spent_budget": [[0.5, 0.0], [0.5, 2e-6]]})
@@ -133,3 +141,21 @@ def test_an_accountant_that_fails_is_a_line(monkeypatch: pytest.MonkeyPatch) -> 
     _, (peer,) = compared(event, AddRemove(), 1e-6)
 
     assert (peer.epsilon, peer.why) == (None, "no answer: by zero")
+
+
+@pytest.mark.parametrize("refuted", [True, False])
+def test_a_pair_that_nothing_attains_refutes_nobody(
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    refuted: bool,
+) -> None:
+    """Half of the lower end is wrong of Gaussians, and may be right of exponential mechanisms."""
+    from accountant import GDP, AddRemove, BoundedRange, compose
+
+    known = None if refuted else compose(BoundedRange(epsilon=1), GDP(mu=4))
+    monkeypatch.setattr("dpproof.interop.peers._PEERS", {"RDP": (lambda *_: 0.5, "")})
+    event = Event("GaussianDpEvent", {"noise_multiplier": 2.0})
+    ours, (peer,) = compared(event, AddRemove(), 1e-6, known)
+
+    assert ours.lower > 1
+    assert (peer.refuted, "attains" in peer.why) == (refuted, not refuted)

@@ -21,12 +21,16 @@ def test_spend_until_the_budget_is_used_up(tmp_path: Path, command: Command) -> 
 
     first = command.run("ledger", "spend", place, file, "--key", "a")
     again = command.run("ledger", "spend", place, file, "--key", "a")
+    meant = command.run("ledger", "spend", place, file, "--key", "a", "--idempotent")
     over = command.run("ledger", "spend", place, command.file(PIPELINE + BIG), "--key", "b")
 
-    assert (first.status, again.status, over.status) == (0, 0, 1)
-    assert "was spent before" in again.out
+    assert (first.status, again.status, meant.status, over.status) == (0, 3, 0, 1)
+    assert "run nothing for it again" in again.err
+    assert "was spent before" in meant.out
+    assert "it closes the ways gdp" in first.out
     assert over.err.count("\n") == 1
     assert command.run("ledger", "status", place, "--json").json["committed"] == ["a"]
+    assert "as if all was planned before: ε at most " in command.run("ledger", "status", place).out
 
 
 def test_reserve_commit_release_verify_export(tmp_path: Path, command: Command) -> None:
@@ -72,7 +76,7 @@ def test_the_certificate_of_a_spend_is_written(tmp_path: Path, command: Command)
 
     several = command.run(*proof)
     assert (several.status, several.out) == (2, "")
-    assert "choose one by --way basic or --way zcdp" in several.err
+    assert "choose one by --way basic or --way renyi or --way zcdp" in several.err
     assert command.run(*proof, "--way", "zcdp", "-o", out).status == 0
     checked = command.run("check", out)
     assert (checked.status, "zCDP" in checked.out) == (0, True)
@@ -94,3 +98,13 @@ def test_a_key_of_another_spend_says_which(tmp_path: Path, command: Command) -> 
     alike = command.run("ledger", "spend", place, file, "--key", "a", "--dataset", "x")
     assert alike.status == 2
     assert "It reads alike, and is another" in alike.err
+
+
+def test_a_reservation_names_its_stages(tmp_path: Path, command: Command) -> None:
+    """What was reserved is said in the words of the file, and no class of ours is."""
+    place = str(tmp_path / "ledger")
+    command.run("ledger", "init", place, "--rho", "1/2", *ABOUT)
+    file = command.file(PIPELINE + LAPLACE)
+
+    printed = command.run("ledger", "reserve", place, file, "--key", "a").out
+    assert printed.startswith("reserved evaluation for 'a'; ")

@@ -130,14 +130,16 @@ def test_tuning_the_margin_stays_within_the_budget(monkeypatch: pytest.MonkeyPat
     ("changes", "text"),
     [
         ({"solver": "newton"}, "solver must be"),
-        ({"sigma": 3}, "sigma must be"),
+        ({"sigma": 3}, "a budget or the noise must be given, and not both"),
         ({"classes": None}, "classes must be"),
-        ({"relation": AddRemove()}, "records must be"),
+        ({"relation": AddRemove()}, "public_size must be"),
         ({"solver": "phased", "relation": AddRemove()}, "relation must be"),
         ({"map": PLAN, "fit_intercept": True}, "fit_intercept must be"),
         ({"map": "waves"}, "map must be"),
         ({"norm": 0}, "norm must be"),
         ({"steps": 0}, "steps must be"),
+        ({"public_size": 0}, "public_size must be"),
+        ({"public_size": 1.5, "solver": "phased"}, "public_size must be"),
     ],
 )
 def test_refusals(changes: dict[str, Any], text: str) -> None:

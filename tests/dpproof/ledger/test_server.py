@@ -10,10 +10,13 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
 import dpproof as dp
+from dpproof.ledger import server, taking
+from dpproof.ledger.database import LOCK, Execute
 from dpproof.ledger.errors import AlreadySpent, LedgerError
 from dpproof.ledger.ledger import Ledger
 from tests.dpproof.ledger import servers
@@ -83,7 +86,7 @@ def test_a_lost_connection_spends_nothing_and_is_made_anew(url: str) -> None:
     _run(url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'other'")
     with pytest.raises(LedgerError, match="nothing was spent"):
         ledger.spend(PART, key="cut")
-    assert ledger.spend(PART, key="after")
+    assert ledger.spend(PART, key="after").fresh
     assert set(ledger.status().committed) == {"before", "after"}
     assert ledger.verify().entries == 3
     ledger.close()
@@ -123,6 +126,88 @@ def test_a_server_that_crashes_keeps_what_it_said_it_kept(url: str) -> None:
         assert len([key for key in status.committed if key.startswith(f"{run}.")]) <= len(told) + 4
     assert status.budgets[0].ways["zcdp"].spent == (len(status.committed) * PART.rho,)
     assert ledger.verify().entries == status.entries
+    ledger.close()
+
+
+@pytest.mark.slow
+def test_a_client_that_stalls_is_undone_by_the_server(
+    url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Who waits for its lock is refused after a while, and goes on when the server has ended it."""
+    monkeypatch.setattr(server, "_LOCK_WAIT", "200ms")
+    monkeypatch.setattr(server, "_STALL", "3s")
+    stalled = Ledger.create(_fresh(url, "stalls"), budget=dp.ZCDP(rho=1))
+    waiting = Ledger.open(stalled.place)
+    waiting.spend(PART, key="first")
+
+    def stall() -> None:
+        with stalled._database.transaction() as execute:
+            execute(LOCK)
+            with pytest.raises(LedgerError, match="lock timeout; nothing was spent"):
+                waiting.spend(PART, key="a")
+            for _ in range(100):  # until the server ends the other
+                with contextlib.suppress(LedgerError):
+                    waiting.spend(PART, key="b")
+                    break
+            execute("SELECT 1")
+
+    with pytest.raises(LedgerError, match="nothing was spent"):
+        stall()
+    assert waiting.status().committed == ("first", "b")
+    stalled.spend(PART, key="c")
+    assert waiting.verify().entries == 4
+    assert "error ignored" not in caplog.text
+    stalled.close()
+    waiting.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("level", ["repeatable read", "serializable"])
+def test_the_isolation_of_the_server_does_not_matter(url: str, level: str) -> None:
+    """Four spenders at once lose nothing to a default under which the server would refuse them."""
+    name = f"isolated_{level.replace(' ', '_')}"
+    place = _fresh(url, name)
+    _run(url, f"ALTER DATABASE {name} SET default_transaction_isolation = '{level}'")
+    ledger = Ledger.create(place, budget=dp.ZCDP(rho=1))
+
+    def spend(first: int) -> None:
+        opened = Ledger.open(place)
+        for number in range(8):
+            opened.spend(PART, key=f"{first}.{number}")
+        opened.close()
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(spend, range(4)))
+    assert len(ledger.status().committed) == 32
+    assert ledger.verify().entries == 33
+    for reading, stated in ((False, "read committed"), (True, "repeatable read")):
+        with ledger._database.transaction(reading=reading) as execute:
+            assert execute("SHOW transaction_isolation") == [(stated,)]
+    ledger.close()
+
+
+@pytest.mark.slow
+def test_what_the_server_undid_for_another_is_repeated(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A spend that lost a deadlock is made again, and refused if it always loses."""
+    ledger = Ledger.create(_fresh(url, "deadlocks"), budget=dp.ZCDP(rho=1))
+    lost = "DO $$ BEGIN RAISE EXCEPTION 'deadlock detected' USING ERRCODE = '40P01'; END $$"
+    times, read = [2], taking.found_under_lock
+
+    def losing(execute: Execute, *more: Any) -> Any:  # noqa: ANN401  # as what it replaces
+        if times[0] > 0:
+            times[0] -= 1
+            execute(lost)
+        return read(execute, *more)
+
+    monkeypatch.setattr(taking, "found_under_lock", losing)
+    assert ledger.spend(PART, key="a").fresh
+    times[0] = 99
+    with pytest.raises(LedgerError, match="deadlock detected; nothing was spent"):
+        ledger.spend(PART, key="b")
+    monkeypatch.undo()
+    assert ledger.status().committed == ("a",)
     ledger.close()
 
 

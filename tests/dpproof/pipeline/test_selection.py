@@ -88,8 +88,16 @@ def test_a_selection_wraps_stages(command: Command) -> None:
 
     (stage,) = command.budget(PIPELINE + WRAPPED, "--json").json["stages"]
 
-    assert stage["epsilon"] == {"lower": best.lower, "upper": best.upper}
-    assert stage["one_run"] == {"lower": once.lower, "upper": once.upper}
+    assert stage["epsilon"] == {
+        "lower": best.lower,
+        "upper": best.upper,
+        "attained": best.attained,
+    }
+    assert stage["one_run"] == {
+        "lower": once.lower,
+        "upper": once.upper,
+        "attained": once.attained,
+    }
     assert stage["factor"] == best.upper / once.lower > 1
     page = command.budget(PIPELINE + WRAPPED).out
     assert "best of truncated negative binomial runs" in page

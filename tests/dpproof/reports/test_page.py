@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from accountant import GDP
+from dpproof.commands import budget
 from dpproof.errors import InputError
 from dpproof.pipeline import parse
 from dpproof.reports import registry
@@ -52,6 +53,26 @@ def page(command: Command, tmp_path: Path) -> str:
     done = command.run("report", command.file(text), "-o", str(out))
     assert (done.status, done.out) == (0, f"{out}\n")
     return out.read_text(encoding="utf-8")
+
+
+def test_risks_that_are_not_known_follow_from_epsilon(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A board never reads 100 % where epsilon at delta says less, and reads where it is from."""
+    monkeypatch.setattr(budget, "_or_nothing", lambda _, nothing: nothing)
+    out = tmp_path / "report.html"
+    text = TEXT.replace("noise_multiplier = 1.0", "noise_multiplier = 8.0")
+    assert command.run("report", command.file(text), "-o", str(out)).status == 0
+    risks = out.read_text(encoding="utf-8").partition('id="risk"')[2].partition("</ul>")[0]
+
+    assert risks.count("as ε and δ imply") == 3
+    assert "100" not in risks
+
+
+def test_the_page_recommends_the_checker_that_came_with_us(page: str) -> None:
+    """``python -m`` would run a checker of the working directory."""
+    assert "verified by <code>dpproof check certificate.json</code>" in page
+    assert "python -m" not in page
 
 
 def test_the_page_is_one_small_file(page: str) -> None:

@@ -41,6 +41,14 @@ def test_percent_is_above(share: float) -> None:
         assert printed <= Fraction(share) * Fraction(11, 10)
 
 
+@given(st.floats(0.99, 1, exclude_max=True))
+def test_what_is_below_all_is_shown_below_it(share: float) -> None:
+    """A share below 1 is never shown as 100 %."""
+    printed = Fraction(percent_above(share).removesuffix(" %")) / 100
+
+    assert Fraction(share) <= printed < 1
+
+
 def test_infinity_is_not_hidden() -> None:
     """No number stands for no finite bound."""
     assert above(math.inf) == "inf"

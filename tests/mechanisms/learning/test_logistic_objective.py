@@ -11,7 +11,16 @@ import numpy as np
 import pytest
 
 import proofs
-from accountant import GDP, AddRemove, NotImplied, ReplaceLabel, ReplaceOne, ZeroOut, calibrate
+from accountant import (
+    GDP,
+    AddRemove,
+    NotImplied,
+    ReplaceLabel,
+    ReplaceOne,
+    ZeroOut,
+    answers,
+    calibrate,
+)
 from mechanisms import LogisticObjective, Mechanism, OneVsRest, Records, ReplayRng
 from mechanisms.learning import logistic_minimum
 from mechanisms.learning.grid import unit_rows
@@ -178,3 +187,21 @@ def test_learns_and_extends_to_classes() -> None:
     assert mu(several) == Fraction(1, 2)
     numbers = np.digitize(rows[:, 1], [-0.7, 0, 0.7])
     assert several.release(Records(rows, numbers)).weights.shape == (4, 3)
+
+
+def test_a_smaller_curvature_uses_both_pairs() -> None:
+    """A test between two orders passes neither pair: 0.4466 where each alone allowed up to 1."""
+    learner = LogisticObjective(sigma=3, regulariser=1).repeat(3).guarantee()
+    found = learner.true_positive_rate(false_positive_rate=0.1)
+    pair = learner.to_pair()
+    alone = [
+        answers.true_positive_rate(one, 0.1).upper
+        for one in (pair.backward.swapped(), pair.forward, pair.backward, pair.forward.swapped())
+    ]
+    assert alone[1] > 0.9999
+    assert found.upper == max(min(alone[:2]), min(alone[2:]))
+    assert found.upper < 0.4467
+    assert learner.type_ii_error(type_i_error=0.1).lower > 0.5533
+    proved = proofs.check(learner.certify(false_positive_rate=0.1))
+    assert isinstance(proved, VerifiedUnder)
+    assert "at most 0.947" in proved.claim

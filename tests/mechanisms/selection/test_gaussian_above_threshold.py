@@ -16,7 +16,9 @@ from scipy import special
 
 import proofs
 from accountant.errors import ParameterError
+from accountant.guarantees.attained import Attained
 from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.gdp import GDP
 from accountant.relation import AddRemove, ReplaceOne
 from accountant.sensitivity import L1, LInf
 from mechanisms import GaussianAboveThreshold
@@ -102,9 +104,10 @@ def excess(count: int, seed: int) -> float:
             stated = GaussianAboveThreshold(
                 threshold_sigma=threshold, query_sigma=query, queries=size, **flags
             ).guarantee()
+            pair = stated.to_pair()
             ways = [
                 DominatingPair(forward=one, backward=one, relation=AddRemove())
-                for one in (stated.forward, stated.backward)
+                for one in (pair.forward, pair.backward)
             ]
             most = [[way.delta(epsilon=e).upper for e in EPSILONS] for way in ways]
             for _ in range(count):
@@ -140,13 +143,37 @@ def test_an_instance_stays_below() -> None:
         assert found <= stated.delta(epsilon=epsilon).upper + 1e-6
 
 
-def test_a_single_query_is_nearly_a_gaussian_one() -> None:
-    """With one query the bound is sqrt(1)/sigma-GDP; an instance comes within a few percent."""
-    mechanism = GaussianAboveThreshold(threshold_sigma=0.125, query_sigma=4, queries=1)
-    stated = mechanism.guarantee().delta(epsilon=0).upper
-    p, q = law([0.5], 0.125, 4), law([-0.5], 0.125, 4)
+def test_a_single_query_is_a_gaussian_one() -> None:
+    """One bit behind noise of variance 9 + 36 costs what is known of N(0, 45), and attains it."""
+    alarm = GaussianAboveThreshold(threshold_sigma=3, query_sigma=6, queries=1)
+    stated = alarm.guarantee()
+    assert isinstance(stated, GDP)
+    assert stated.mu_squared == Fraction(1, 45)
+    assert stated.delta(epsilon=0).upper == pytest.approx(0.05942, abs=5e-6)
+    assert stated.epsilon(delta=1e-6).upper == pytest.approx(0.60845, abs=5e-6)
+    assert stated.attained is Attained.POINTS
+    assert alarm.repeat(2).guarantee().attained is Attained.NO
+    proved = proofs.check(stated.certify(delta=1e-6))
+    assert isinstance(proved, VerifiedUnder)
+    assert "the values of at most 1 queries" in proved.assumptions[0]
+    p, q = law([0.5], 3, 6), law([-0.5], 3, 6)
+    assert float(np.maximum(p - q, 0).sum()) == pytest.approx(stated.delta(epsilon=0).upper)
 
-    assert 0.95 * stated < float(np.maximum(p - q, 0).sum()) <= stated
+
+def test_little_noise_misses_rarer_events() -> None:
+    """A natural first try, whose losses at events of mass 2^-100 are above 16 nats, answers."""
+    alarm = GaussianAboveThreshold(threshold_sigma=1, query_sigma=2, queries=9)
+    stated = alarm.guarantee()
+    assert dict(stated.derivation.parameters)["missed"] == 80
+    assert 7 < stated.epsilon(delta=1e-6).upper < 8
+    assert isinstance(proofs.check(stated.certify(delta=1e-6)), VerifiedUnder)
+    values, moves = np.zeros(9), np.where(np.arange(9) < 3, 1.0, -1.0)
+    p, q = law(values, 1, 2), law(values + moves, 1, 2)
+    for epsilon in EPSILONS:
+        found = float(np.maximum(q - math.exp(epsilon) * p, 0).sum())
+        assert found <= stated.delta(epsilon=epsilon).upper + 1e-6
+    with pytest.raises(ParameterError, match="16 nats"):
+        GaussianAboveThreshold(threshold_sigma=0.1, query_sigma=0.2, queries=9)
 
 
 @pytest.mark.slow

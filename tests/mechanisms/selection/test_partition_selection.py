@@ -13,6 +13,7 @@ import pytest
 
 from accountant.relation import AddRemove, Relation, ReplaceOne
 from mechanisms import PartitionSelection, ReplayRng
+from proofs import VerifiedUnder, check
 from tests.contracts.mechanism_contract import NOT_POSITIVE, MechanismContract, one_bad
 
 
@@ -40,7 +41,7 @@ class TestPartitionSelection(MechanismContract):
         """One bad argument each."""
         bad: dict[str, Sequence[Any]] = {
             "epsilon": (*NOT_POSITIVE, 1e-9),
-            "delta": (*NOT_POSITIVE, 1, 2, 1e-60),
+            "delta": (*NOT_POSITIVE, 1, 2, Fraction(1, 10**900)),
             "contributions": (0, 1.5, None),
             "relation": (AddRemove, None),
             "query": ([1, 2],),
@@ -109,3 +110,27 @@ def test_keys_need_no_list_and_bound_what_a_record_has() -> None:
     assert mechanism.keys(records) == ("b", "c")
     assert mechanism.keys([]) == ()
     assert Fraction(1, 10**7) < mechanism.kept[0] < Fraction(1, 10**6)
+
+
+@pytest.mark.parametrize("contributions", [1, 2, 3, 4, 8])
+@pytest.mark.parametrize(
+    ("epsilon", "delta"), [(10, 1e-12), (1, 1e-6), (0.5, 1e-9), (30, 1e-40), (30, 1e-300)]
+)
+def test_what_is_stated_is_proved_however_small_delta_is(
+    epsilon: float, delta: float, contributions: int
+) -> None:
+    """Delta at the stated epsilon is the stated one but for 2^-30, and so is epsilon at delta."""
+    chosen = PartitionSelection(epsilon=epsilon, delta=delta, contributions=contributions)
+    shown = chosen.guarantee().delta(epsilon=epsilon)
+
+    assert delta * (1 - 1e-5) <= shown.lower <= shown.upper <= delta
+    assert chosen.guarantee().epsilon(delta=delta).upper <= epsilon
+    assert chosen.release([0, 10**5]).tolist() == [0, 1]
+
+
+def test_a_delta_below_the_least_probability_of_128_bits_is_certified() -> None:
+    """The checker proves the pair of coins of 256 bits, and epsilon with it."""
+    chosen = PartitionSelection(epsilon=30, delta=1e-40)
+    verdict = check(chosen.guarantee().certify(delta=1e-40))
+
+    assert isinstance(verdict, VerifiedUnder)

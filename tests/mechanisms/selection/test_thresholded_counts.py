@@ -13,6 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from accountant.errors import ParameterError
+from accountant.form import DataError
 from accountant.relation import AddRemove, ReplaceOne
 from mechanisms import ReplayRng, ThresholdedCounts
 from mechanisms.noise.histogram import Noise
@@ -130,3 +131,11 @@ def test_keys_are_published_with_counts() -> None:
     assert mechanism.release_many([0], 50).max() == 0
     with pytest.raises(ParameterError, match="each at least 0"):
         mechanism.release([-1, 5])
+
+
+def test_a_negative_count_is_told_by_its_place() -> None:
+    """The refusal says where the first negative count is, and shows no count."""
+    with pytest.raises(DataError, match="at position 1") as refusal:
+        ThresholdedCounts(scale=1, delta=1e-6).release([17, -3, 403])
+
+    assert not any(shown in str(refusal.value) for shown in ("17", "-3", "403"))

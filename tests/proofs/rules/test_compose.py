@@ -218,7 +218,7 @@ def test_long_rationals_are_more_work() -> None:
 @pytest.mark.parametrize(
     ("premise", "words"),
     [
-        (gdp("2"), ("with randomness of its own", "that depends on that record alone, what")),
+        (gdp("2"), ("with randomness of its own", "that depends on that record alone, where")),
         (gdp("2", relation="zero-out"), ("randomness of its own", "that blanking it changes")),
         (
             said("bounded-range", epsilon="2"),

@@ -47,6 +47,7 @@ BASIC = one("basic", "1/2000000", epsilon="1")
 CONCENTRATED = one("zcdp", "1/4000000", rho="1/50", order="24")
 GAUSSIAN = one("gdp", "1/4000000", mu_squared="1/25")
 ALL = [BASIC, CONCENTRATED, GAUSSIAN]
+DIVERGENT = one("renyi", "1/4000000", divergence="12/25", order="24")
 
 
 def several(*filters: object, claim: Object = SMALL, why: str = "") -> Case:
@@ -97,10 +98,19 @@ CASES = [
     several(*ALL, claim=TIGHT, why="shares of delta add up"),
     several(*ALL, BASIC, why="shares of delta add up"),
     several(*ALL, claim=approx("1/2", "1/1000000"), why="epsilon"),
-    several(one("zcdp", "1/4000000", rho="1/40", order="24"), why="delta of the sum of rho"),
+    several(one("zcdp", "1/4000000", rho="1/40", order="24"), why="delta of the sum of div"),
+    several(BASIC, GAUSSIAN, DIVERGENT),
+    several(one("renyi", "0", divergence="0", order="24")),
+    several(*ALL, DIVERGENT, why="shares of delta add up"),
+    several(DIVERGENT, claim=approx("1/2", "1/1000000"), why="delta of the sum of div"),
+    several({**DIVERGENT, "divergence": "3/5"}, why="delta of the sum of divergences"),
+    several({**DIVERGENT, "divergence": "-1"}, why="must be from 0"),
+    several({**DIVERGENT, "order": "8"}, why="delta of the sum of divergences"),
+    several({**DIVERGENT, "order": "1"}, why="above 1"),
+    several({**DIVERGENT, "rho": "1"}, why="unknown fields"),
     several(one("zcdp", "1/4000000", rho="1/50", order="1/2"), why="above 1"),
     several(one("gdp", "1/4000000", mu_squared="1/16"), why="sum of mu^2"),
-    several(one("renyi", "1/4000000"), why="basic, zcdp or gdp"),
+    several(one("other", "1/4000000"), why="basic, zcdp, gdp or renyi"),
     several(one("basic", "2", epsilon="1"), why="from 0 to 1"),
     several({**BASIC, "rho": "1"}, why="unknown fields"),
     several(why="takes 1 to 10 filters"),

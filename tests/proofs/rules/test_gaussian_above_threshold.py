@@ -8,18 +8,24 @@ from functools import cache
 import pytest
 
 from accountant.pairs.finite import FinitePair
-from accountant.pairs.gaussian_threshold import gaussian_threshold_pairs, tangents
+from accountant.pairs.gaussian_threshold import Tangents, gaussian_threshold_pairs, tangents
 from proofs import VerifiedUnder
 from proofs.certificate import show_rational
-from tests.proofs.support import Case, Object, factor, pairs
+from tests.proofs.support import Case, Object, factor, pairs, said
 
 RULE = "mechanism/gaussian-above-threshold"
+
+
+def places(*, monotone: bool) -> Tangents:
+    """Where the library's tangents lie at these scales."""
+    scales = {"threshold": Fraction(1, 8), "query": Fraction(1, 16)}
+    return tangents(**scales, queries=300, cutoff=2, monotone=monotone)
 
 
 @cache
 def found(*, monotone: bool = False, rising: bool = False) -> tuple[FinitePair, FinitePair]:
     """The library's pairs at these scales."""
-    at = tangents(queries=300, cutoff=2, monotone=monotone)
+    at = places(monotone=monotone)
     return gaussian_threshold_pairs(
         threshold=Fraction(1, 8),
         query=Fraction(1, 16),
@@ -33,7 +39,7 @@ def found(*, monotone: bool = False, rising: bool = False) -> tuple[FinitePair, 
 
 def given(*, monotone: bool = False, rising: bool = False) -> Object:
     """The witness of these scales."""
-    at = tangents(queries=300, cutoff=2, monotone=monotone)
+    at = places(monotone=monotone)
     lists = {"near": at.near, "deep": at.deep, "levels": at.levels}
     return {
         "threshold_sigma": "8",
@@ -41,6 +47,7 @@ def given(*, monotone: bool = False, rising: bool = False) -> Object:
         "queries": 300,
         "sensitivity": "1",
         "cutoff": 2,
+        "missed": at.missed,
         "monotone": monotone,
         "rising": rising,
         **{name: list(map(show_rational, one)) for name, one in lists.items()},
@@ -63,6 +70,16 @@ def risen(order: int, changes: Object, why: str) -> Case:
     claim = pairs([written(both[0])], [written(both[1])])
     witness = {**given(monotone=True, rising=True), **changes}
     return Case(RULE, claim, witness=witness, why=why)
+
+
+def one_query(changes: Object, why: str) -> Case:
+    """GDP of one query, whose noise and the threshold's add up to a variance of 25."""
+    names = ("threshold_sigma", "query_sigma", "sensitivity")
+    scales: Object = dict(zip(names, ("3", "4", "1"), strict=True))
+    flags: Object = {"queries": 1, "cutoff": 1, "monotone": False, "rising": False}
+    return Case(
+        RULE, said("gdp", mu_squared="1/25"), witness={**scales, **flags, **changes}, why=why
+    )
 
 
 def without_infinite(pair: FinitePair) -> FinitePair:
@@ -112,6 +129,17 @@ CASES = [
     risen(1, {}, ""),
     risen(-1, {}, "profile at ratio"),
     risen(1, {"rising": False}, "profile at ratio"),
+    compared({"missed": 100}, ""),
+    compared({"missed": 59}, "missed must be"),
+    compared({"missed": 101}, "missed must be"),
+    compared({"missed": 60}, "what is missed"),
+    one_query({}, ""),
+    one_query({"threshold_sigma": "5"}, ""),
+    one_query({"threshold_sigma": "2"}, "mu is smaller"),
+    one_query({"query_sigma": "3"}, "mu is smaller"),
+    one_query({"sensitivity": "2"}, "mu is smaller"),
+    one_query({"queries": 2}, "near"),
+    one_query({"missed": 100}, "missed"),
     Case(
         RULE,
         {**pairs([written(found()[0])]), "relation": "replace-one"},

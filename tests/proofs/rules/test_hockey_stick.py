@@ -69,12 +69,15 @@ CLOSED = [
     ),
     Case(
         "hockey-stick/closed",
-        fact([factor("discrete-laplace", scale="1", shift=1001)], "0", "1"),
+        fact([factor("discrete-laplace", scale="1", shift=1001)], "0", "1/2"),
         why="no profile in closed form",
     ),
     Case(
+        "hockey-stick/closed", fact([factor("discrete-laplace", scale="1", shift=1001)], "0", "1")
+    ),
+    Case(
         "hockey-stick/closed",
-        fact([factor("discrete-gaussian", sigma_squared="9999", shift=1)], "1", "1"),
+        fact([factor("discrete-gaussian", sigma_squared="9999", shift=1)], "1", "1/2"),
         why="no profile in closed form",
     ),
     # (sqrt(e) - 1)^2 / (e - 1) = 0.24491866240...

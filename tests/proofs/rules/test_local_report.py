@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from proofs import VerifiedUnder
 from tests.proofs.support import Case, Object, factor, pairs
 
 RULE, OTHER = "mechanism/local-report", "not the one that follows"
@@ -34,3 +35,13 @@ CASES = [
 def test_step(case: Case) -> None:
     """Accepted, or refused for the reason given."""
     case.holds()
+
+
+@pytest.mark.parametrize("witness", [BITS, HASH, SUBSET], ids=str)
+def test_a_probability_is_said_to_be_one(witness: Object) -> None:
+    """The sentence says "with probability 1/2", and of nothing that it is proportional."""
+    accepted = next(one for one in CASES if one.witness == witness and not one.why).verdict()
+    assert isinstance(accepted, VerifiedUnder)
+
+    assert "with probability 0.5" in accepted.assumptions[0]
+    assert "proportional" not in accepted.assumptions[0]

@@ -156,7 +156,38 @@ def test_every_minimum_has_noise_of_its_own() -> None:
 
     assert isinstance(verdict, VerifiedUnder)
     assert "one k for each of the vectors" in verdict.assumptions[0]
-    assert "a function that is the same for all datasets of the sum" in verdict.assumptions[0]
+    assert "a function of the noisy sum that is the same for all" in verdict.assumptions[0]
+    assert "mass proportional to e^(-|x|/scale) at every whole number x" in verdict.assumptions[0]
+    assert "mass proportional to e^(-x/scale) at x = 0, 1, 2, ..." in verdict.assumptions[0]
     logistic = next(one for one in CASES if "logistic" in one.rule and not one.why).verdict()
     assert isinstance(logistic, VerifiedUnder)
     assert "of L2 norm at most" in logistic.assumptions[0]
+
+
+NOISES = [one for one in CASES if not one.why and one.rule in (CHOICE, FOLD, LIFT, BALL)]
+
+
+@pytest.mark.parametrize("case", NOISES, ids=str)
+def test_dependent_coordinates_are_drawn_together(case: Case) -> None:
+    """Whoever draws each coordinate anew gets another law, but for a product of laws."""
+    verdict = case.verdict()
+    assert isinstance(verdict, VerifiedUnder)
+    apart = case.rule == FOLD or case.witness.get("noise") == "laplace"
+
+    assert ("anew for every coordinate" in verdict.assumptions[0]) is apart
+    assert (
+        "one vector drawn anew, its coordinates together" in verdict.assumptions[0]
+    ) is not apart
+
+
+@pytest.mark.parametrize("case", [one for one in NOISES if one.rule in (CHOICE, FOLD)], ids=str)
+def test_patterns_are_distinct(case: Case) -> None:
+    """Two candidates of one pattern could be told apart by a tolerant minimiser at no noise."""
+    verdict = case.verdict()
+    assert isinstance(verdict, VerifiedUnder)
+
+    assert "no two candidates of one pattern" in verdict.assumptions[0]
+    if "units" in case.witness:
+        assert (
+            "misses the minimum of that sum, the noise in it, by at most" in verdict.assumptions[1]
+        )

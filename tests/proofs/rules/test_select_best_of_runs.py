@@ -223,7 +223,7 @@ NEARLY_SURE: Object = {
     "eta": "1",
     "gamma": str(1 - Fraction(1, 10**500)),
 }
-MANY_FAILURES: Object = {**NEARLY_SURE, "eta": str(2**130), "gamma": "1/2"}
+MANY_FAILURES: Object = {**NEARLY_SURE, "eta": str(2**180), "gamma": "1/2"}
 
 BEST += [
     best(finite(["0", "1"], ["1", "0"]), premises=(pairs([ODDS]),), runs=TWO, way=PARTED),

@@ -23,6 +23,7 @@ from mechanisms import (
     Laplace,
     RandomizedResponse,
 )
+from tests.accountant.certificates.builders import certifiable
 from tests.proofs.corpus import COMPUTATIONS, two_releases
 
 SAMPLED = Gaussian(sigma=1, sensitivity=L2(1)).subsample(Poisson(sampling_rate=0.25))
@@ -34,7 +35,8 @@ def samples(mechanism: Any, count: int) -> Guarantee[Any]:  # noqa: ANN401  # of
 
 
 KNOWN: dict[str, Callable[[], Guarantee[Any]]] = {
-    **{name: COMPUTATIONS[name] for name in ("training", "noises", "integers", "choices")},
+    **{name: COMPUTATIONS[name] for name in ("training", "noises", "integers")},
+    "choices": lambda: certifiable(COMPUTATIONS["choices"]()),
     "gdp": lambda: GDP(mu=1),
     "pure": lambda: PureDP(epsilon=1),
     "laplace": lambda: Laplace(scale=1, sensitivity=L1(1)).guarantee(),

@@ -44,6 +44,7 @@ from mechanisms import (
 )
 from proofs import Rejected, VerifiedUnder
 from proofs.limits import MAX_TABLE_CELLS
+from tests.accountant.certificates.builders import certifiable
 
 TWO = compose(
     RandomizedResponse(epsilon=0.5, categories=2), DiscreteGaussian(sigma=1, sensitivity=L2(1))
@@ -97,10 +98,10 @@ def test_far_losses_that_share_a_sample_are_certified() -> None:
 def test_divergences_of_several_releases_on_one_sample(
     mechanism: Mechanism[AddRemove], order: int
 ) -> None:
-    """The checker's sums have the digits that a large ratio magnifies."""
+    """Checked sums have the digits that a large ratio magnifies; ranges are logistic pairs."""
     guarantee = mechanism.guarantee()
     certificate = guarantee.certify(order=order)
-    upper = guarantee.rdp(order=order).upper
+    upper = certifiable(guarantee).rdp(order=order).upper
 
     assert isinstance(proofs.check(certificate), VerifiedUnder)
     points: Any = certificate.claim["points"]

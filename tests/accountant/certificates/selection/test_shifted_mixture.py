@@ -303,7 +303,7 @@ def test_what_is_refused() -> None:
     with pytest.raises(NotCertified, match="runs reveal something"):
         compose(select(GDP(mu=0), GEOMETRIC), GDP(mu=1)).certify(delta=DELTA)
     three = convert(select(GDP(mu=0.5), FixedRuns(count=3)), to=GDP)
-    with pytest.raises(NotCertified, match="ask for epsilon or delta"):
+    with pytest.raises(NotCertified, match="ask for the number without a certificate"):
         compose(three, Laplace(scale=1, sensitivity=L1(1)).guarantee()).certify(delta=DELTA)
 
 

@@ -151,7 +151,9 @@ def test_a_mixture_is_certified() -> None:
     assert drawn.epsilon(delta=1e-5).upper <= proved <= drawn.epsilon(delta=1e-5).upper * (1 + 1e-6)
     with pytest.raises(NotCertified):
         drawn.certify(order=2)
-    with pytest.raises(NotCertified, match="if epsilon or delta is asked for"):
+    with pytest.raises(
+        NotCertified, match="certified for epsilon at a delta above 0, and for delta"
+    ):
         drawn.certify()
 
 

@@ -1,0 +1,1 @@
+"""Composed bounded range: the exact value of adaptively chosen two-point losses."""

@@ -1,0 +1,122 @@
+"""Rows and targets of estimators as floats, each cell by itself, and no cell in a message."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_array, column_or_1d, validate_data
+
+from accountant.form import DataError
+
+_REAL: Final = "fiub"  # Kinds of dtypes that are real numbers.
+
+
+def read_rows(
+    estimator: BaseEstimator,
+    X: ArrayLike,  # noqa: N803  # scikit-learn
+    *,
+    fitting: bool,
+) -> NDArray[np.float64]:
+    """The rows as float64, in C order.
+
+    A fit reads any record: a cell that is no number becomes nan, and its row contributes nothing,
+    as an error would tell of it. Predictions take finite numbers only.
+
+    Raises:
+        DataError: not a matrix of real numbers.
+        ValueError: another number of features, or other names of features, than in the fit.
+    """
+    rows = matrix(X)
+    validate_data(
+        estimator, X if hasattr(X, "columns") else rows, reset=fitting, skip_check_array=True
+    )
+    blank = {"ensure_all_finite": False, "ensure_min_samples": 0} if fitting else {}
+    return np.asarray(check_array(rows, estimator=estimator, input_name="X", **blank))
+
+
+def matrix(X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
+    """A matrix as float64, in C order; a cell that is no number becomes nan.
+
+    Raises:
+        DataError: not two-dimensional, sparse, or of a dtype that is not of real numbers.
+    Example:
+        >>> matrix([[1, "a"], [10**400, 2.5]])
+        array([[1. , nan],
+               [inf, 2.5]])
+    """
+    if hasattr(X, "toarray"):
+        raise DataError("X", X, "a dense matrix", "X.toarray() makes one of a sparse matrix")
+    found = _floats(X, "X")
+    if found.ndim != 2:
+        hint = "Reshape your data: X.reshape(1, -1) is one record, X.reshape(-1, 1) one feature"
+        raise DataError("X", found, "a matrix, one row a record", hint)
+    return found
+
+
+def read_labels(y: ArrayLike, rows: int) -> NDArray[Any]:
+    """The labels or targets, shape (rows,), as they are.
+
+    A list is read label by label: as one array, a single text turns all its numbers to texts.
+
+    Raises:
+        ValueError: None, not a vector, or of another length.
+    """
+    if y is None:
+        raise ValueError("fit requires y to be passed, but the target y is None")
+    found = _array(y, "y", None if hasattr(y, "dtype") else np.object_)
+    if found.dtype.kind == "c":
+        raise DataError("y", found, "labels or targets", "Complex data not supported")
+    labels = column_or_1d(found, warn=True)
+    if labels.shape != (rows,):
+        raise ValueError(f"y has shape {labels.shape}, expected one label for {rows} rows")
+    return np.asarray(labels)
+
+
+def read_targets(y: ArrayLike, rows: int) -> NDArray[np.float64]:
+    """The targets as float64, shape (rows,); one that is no number becomes nan.
+
+    Raises:
+        ValueError: as for ``read_labels``, or of a dtype that is not of real numbers.
+    """
+    return _floats(read_labels(y, rows), "y")
+
+
+def _floats(cells: ArrayLike, name: str) -> NDArray[np.float64]:
+    """Return cells as float64: of an array of objects, and of a list, each cell by itself."""
+    array = _array(cells, name)
+    if array.dtype.kind not in _REAL and not hasattr(cells, "dtype"):
+        array = _array(cells, name, np.object_)
+    if array.dtype.kind == "O":
+        numbers = [_number(cell) for cell in array.flat]
+        return np.array(numbers, dtype=np.float64).reshape(array.shape)
+    if array.dtype.kind not in _REAL:
+        hint = "Complex data not supported" if array.dtype.kind == "c" else ""
+        raise DataError(name, array, "of a dtype of real numbers", hint)
+    with np.errstate(over="ignore"):
+        return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def _array(cells: ArrayLike, name: str, dtype: type[Any] | None = None) -> NDArray[Any]:
+    """Return cells as an array, ragged ones and mixed ones as one of objects.
+
+    Raises:
+        DataError: not even that.
+    """
+    for kind in (dtype, np.object_):
+        with contextlib.suppress(ValueError, TypeError, OverflowError):
+            return np.asarray(cells, dtype=kind)
+    raise DataError(name, cells, "an array, or a list of rows")
+
+
+def _number(cell: Any) -> float:  # noqa: ANN401  # whatever a record has
+    """Return a cell as a float: infinite beyond floats, nan if it is no number."""
+    try:
+        return float(cell)
+    except OverflowError:
+        return np.inf
+    except Exception:  # noqa: BLE001  # a record must not decide whether a fit raises
+        return np.nan

@@ -1,0 +1,91 @@
+"""Names in a ledger: of keys, datasets and principals, and the budgets that these have."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Mapping
+from typing import Any, Final, TypeAlias
+
+from accountant.errors import ParameterError
+from dpproof.ledger.chain import canonical
+from dpproof.ledger.errors import LedgerError
+
+LONGEST: Final = 200  # characters of a key: what every database can index
+KINDS: Final = ("dataset", "principal")
+
+Where: TypeAlias = tuple[str | None, str | None]
+"""A dataset and a principal, None for any."""
+
+
+def require_line(what: str, text: object) -> None:
+    """Refuse what is no name.
+
+    Raises:
+        ParameterError: it is no text, not on one line, not printable or too long.
+    """
+    if not isinstance(text, str):
+        raise ParameterError(what, type(text).__name__, "a text on one line")
+    if len(text) > LONGEST:
+        raise ParameterError(what, f"{len(text)} of them", f"at most {LONGEST} characters")
+    if not text.strip() or not text.isprintable():
+        raise ParameterError(what, text, "a text on one line")
+
+
+def require_place(place: Where) -> None:
+    """Refuse a dataset or a principal that is no name.
+
+    Raises:
+        ParameterError: as ``require_line``.
+    """
+    for what, text in zip(KINDS, place, strict=True):
+        if text is not None:
+            require_line(what, text)
+
+
+def require_limited(state: Mapping[str, Any], place: Where) -> None:
+    """Refuse a name without a budget of its own where others of its kind have one.
+
+    A misspelt name would be charged to no such budget. Ledgers made before this was asked go on
+    with names that were spent on.
+
+    Raises:
+        LedgerError: such a name, unless the ledger was made with open names.
+    """
+    if state.get("open_names"):
+        return
+    for at, what in enumerate(KINDS):
+        asked = place[at]
+        limited = {where(label)[at] for label in state["budgets"]} - {None}
+        older = set() if "open_names" in state else {spent[at] for spent in state["seen"]}
+        if asked is None or not limited or asked in limited | older:
+            continue
+        close = difflib.get_close_matches(
+            asked.lower(), [one.lower() for one in limited if one is not None], n=1
+        )
+        meant = [one for one in limited if one is not None and one.lower() in close]
+        hint = f", did you mean {meant[0]!r}?" if meant else ""
+        raise LedgerError(
+            f"this ledger limits each {what}, and {asked!r} has no limit{hint}; nothing was spent: "
+            "add a limit before the first spend, or make the ledger with open_names=True"
+        )
+
+
+def name(place: Where) -> str:
+    """Return the name of the budget of a dataset and a principal."""
+    return canonical(list(place))
+
+
+def where(label: str) -> Where:
+    """Return the dataset and the principal of a budget's name."""
+    dataset, principal = json.loads(label)
+    return dataset, principal
+
+
+def covers(place: Where, other: Where) -> bool:
+    """Whether a budget counts what is spent on a dataset by a principal.
+
+    What does not say its dataset may read any; what does not say its principal may be of any.
+    """
+    pairs = zip(place, other, strict=True)
+    return all(mine is None or theirs is None or mine == theirs for mine, theirs in pairs)

@@ -1,0 +1,152 @@
+"""Random pipelines of mechanisms that people use, and random questions about them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, Final
+
+import mechanisms as m
+from accountant import (
+    L1,
+    L2,
+    AddRemove,
+    Guarantee,
+    LInf,
+    Poisson,
+    PoissonRuns,
+    Relation,
+    ReplaceOne,
+    TruncatedNegativeBinomial,
+    WithoutReplacement,
+    compose,
+    group,
+    self_compose,
+)
+from mechanisms import Mechanism
+
+Make = Callable[[random.Random, Relation], Mechanism[Any]]
+PLAIN: Final[tuple[Make, ...]] = (
+    lambda rng, kind: m.Gaussian(sigma=_noise(rng), sensitivity=L2(1), relation=kind),
+    lambda rng, kind: m.Laplace(scale=_noise(rng), sensitivity=L1(1), relation=kind),
+    lambda rng, kind: m.DiscreteGaussian(sigma=_noise(rng), sensitivity=_moves(rng), relation=kind),
+    lambda rng, kind: m.DiscreteLaplace(scale=_noise(rng), sensitivity=_moves(rng), relation=kind),
+    lambda rng, kind: m.RandomizedResponse(epsilon=_loss(rng), categories=3, relation=kind),
+    lambda rng, kind: m.ExponentialMechanism(
+        epsilon=_loss(rng), sensitivity=LInf(1), relation=kind
+    ),
+    lambda rng, kind: m.PermuteAndFlip(epsilon=_loss(rng), relation=kind),
+    lambda rng, kind: m.ReportNoisyMax(epsilon=_loss(rng), noise="gumbel", relation=kind),
+)
+NEWER: Final[tuple[Make, ...]] = (
+    lambda rng, kind: m.Staircase(epsilon=_loss(rng), sensitivity=_moves(rng), relation=kind),
+    lambda rng, kind: m.CanonicalNoise(
+        epsilon=1 + _loss(rng), delta=1e-3, sensitivity=_moves(rng), relation=kind
+    ),
+    lambda rng, kind: m.TruncatedLaplace(
+        epsilon=1 + _loss(rng), delta=1e-3, sensitivity=L1(1), relation=kind
+    ),
+    lambda rng, kind: m.UnaryEncoding(epsilon=_loss(rng), categories=4, relation=kind),
+    lambda rng, kind: m.SubsetSelection(epsilon=_loss(rng), categories=8, relation=kind),
+    lambda rng, kind: m.LocalHashing(epsilon=_loss(rng), categories=8, relation=kind),
+    lambda rng, kind: m.AboveThreshold(
+        threshold_scale=_noise(rng), query_scale=_noise(rng), relation=kind
+    ),
+)
+
+
+OTHERS: Final[tuple[Make, ...]] = (
+    lambda rng, kind: m.LogisticObjective(
+        sigma=_noise(rng) + 1, regulariser=100 if kind.symmetric else 1, relation=kind
+    ),
+    lambda rng, kind: m.Skellam(variance=1 + _noise(rng), sensitivity=_moves(rng), relation=kind),
+    lambda rng, kind: m.Histogram(scale=_noise(rng) + 1, noise="gaussian", relation=kind),
+    lambda rng, kind: m.PartitionSelection(epsilon=_loss(rng), delta=1e-7, relation=kind),
+    lambda rng, kind: m.FiniteMechanism(_table(rng), relation=kind),
+)
+"""Mechanisms whose certificates take other rules."""
+
+
+def _table(rng: random.Random) -> list[list[Fraction]]:
+    rows = [[rng.randint(1, 9) for _ in range(4)] for _ in range(2)]
+    return [[Fraction(one, sum(row)) for one in row] for row in rows]
+
+
+def _rounded(value: float) -> Fraction:
+    return Fraction(f"{value:.2g}")
+
+
+def _noise(rng: random.Random) -> Fraction:
+    return _rounded(10 ** rng.uniform(-0.3, 1.5))
+
+
+def _loss(rng: random.Random) -> Fraction:
+    return _rounded(10 ** rng.uniform(-1.5, 0.6))
+
+
+def _moves(rng: random.Random) -> L1:
+    return L1(rng.choice((1, 2, 5)))
+
+
+def pipeline(rng: random.Random, kinds: tuple[Make, ...], most: int) -> Guarantee[Any]:
+    """Return one to three stages, on all records, on Poisson samples or on ones of fixed size."""
+    scheme = rng.choice(("none", "none", "poisson", "fixed"))
+    relation: Relation = ReplaceOne() if scheme == "fixed" else AddRemove()
+    if scheme == "none":
+        relation = rng.choice((AddRemove(), AddRemove(), ReplaceOne()))
+    stages = []
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        mechanism = rng.choice(kinds)(rng, relation)
+        if scheme == "poisson" and rng.random() < 0.7:
+            rate = _rounded(10 ** rng.uniform(-4, -0.5))
+            mechanism = mechanism.subsample(Poisson(sampling_rate=rate))
+        elif scheme == "fixed" and rng.random() < 0.7:
+            size, records = rng.choice(((1, 1000), (100, 60_000), (256, 5000)))
+            given = WithoutReplacement(sample_size=size, population_size=records)
+            mechanism = mechanism.subsample(given)
+        count = rng.choice((1, 1, 2, 3, round(most ** rng.uniform(0, 1))))
+        stages.append(self_compose(mechanism.guarantee(), count))
+    return compose(*stages)
+
+
+def question(rng: random.Random) -> dict[str, Any]:
+    """Return one number that a certificate can be asked for, sometimes its lower end."""
+    asked: dict[str, Any] = rng.choice(
+        (
+            {"delta": Fraction(1, 10 ** rng.randint(2, 9))},
+            {"delta": Fraction(1, 10 ** rng.randint(2, 9))},
+            {"epsilon": Fraction(rng.randint(1, 16), 4)},
+            {"advantage": True},
+            {"order": rng.randint(2, 32)},
+            {"false_positive_rate": Fraction(1, 10 ** rng.randint(1, 4))},
+        )
+    )
+    return {**asked, "lower": True} if rng.random() < 0.2 else asked
+
+
+def selected(rng: random.Random) -> Guarantee[Any]:
+    """Return a group of records, or the best of some runs, alone or beside something else."""
+    kinds = (*PLAIN, *OTHERS)
+    if rng.random() < 0.3:
+        return group(pipeline(rng, PLAIN, 10), size=rng.randint(2, 4))
+    relation: Relation = rng.choice((AddRemove(), ReplaceOne()))
+    base = rng.choice(PLAIN)(rng, relation)
+    runs = rng.choice(
+        (
+            TruncatedNegativeBinomial(eta=1, gamma=Fraction(1, rng.choice((4, 10, 100)))),
+            PoissonRuns(rate=rng.choice((2, 10))),
+        )
+    )
+    best = base.select(runs).guarantee()
+    return (
+        best if rng.random() < 0.5 else compose(best, rng.choice(kinds)(rng, relation).guarantee())
+    )
+
+
+def natural(seed: int) -> tuple[Guarantee[Any], dict[str, Any]]:
+    """Return a pipeline of any kind and a question about it, each by a number."""
+    rng = random.Random(seed)  # noqa: S311  # no secret
+    kinds = PLAIN + NEWER + OTHERS
+    made = selected(rng) if rng.random() < 0.06 else pipeline(rng, kinds, rng.choice((1, 30, 1000)))
+    return made, question(rng)

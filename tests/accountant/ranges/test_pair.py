@@ -1,0 +1,182 @@
+"""Composed exponential mechanisms, by the public calls."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import mpmath
+import pytest
+
+import proofs
+from accountant import Poisson, answers
+from accountant.errors import NotCertified
+from accountant.guarantees.bounded_range import BoundedRange
+from accountant.guarantees.dominating_pair import DominatingPair
+from accountant.guarantees.zcdp import ZCDP
+from accountant.pairs.finite import FinitePair
+from accountant.pairs.logistic import LogisticPair
+from accountant.pairs.product import Factor, Product
+from accountant.ranges.pair import (
+    BoundedRangePair,
+    as_logistic,
+    composed_alone,
+    composes_ranges,
+    ranges_apart,
+)
+from accountant.sensitivity import L2, LInf
+from accountant.theorems.composition.compose import compose, self_compose
+from accountant.theorems.conversion.convert import convert
+from mechanisms import ExponentialMechanism, Gaussian, Quantile, TopK
+from tests.accountant.certificates.builders import certifiable
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "uses", "stated"),
+    [
+        (1, 10, 7.7164),
+        (1, 20, 12.0828),
+        (1, 30, 15.6735),
+        (1, 100, 34.8605),
+        (2, 100, 91.0299),
+        (Fraction(1, 10), 10, 0.63417),
+        (Fraction(1, 10), 20, 0.93239),
+        (Fraction(1, 10), 100, 2.25087),
+    ],
+)
+def test_uses_of_the_exponential_mechanism(epsilon: Fraction, uses: int, stated: float) -> None:
+    """The adaptive worst case at delta 1e-6, between ends less than 1e-3 apart."""
+    mechanism = ExponentialMechanism(epsilon=epsilon, sensitivity=LInf(1)).repeat(uses)
+    bound = mechanism.guarantee().epsilon(delta=1e-6)
+
+    assert bound.lower <= bound.upper <= bound.lower + 1e-3
+    assert bound.upper == pytest.approx(stated, abs=2e-4)
+    assert bound.attained
+    assert "dominating pair" not in repr(bound)
+
+
+def test_two_uses_at_epsilon_zero() -> None:
+    """The total variation distance of two uses at epsilon = 1 is .30337, not .32261."""
+    bound = ExponentialMechanism(epsilon=1, sensitivity=LInf(1)).repeat(2).guarantee().advantage()
+
+    assert bound.lower <= 0.303366 <= bound.upper + 1e-6
+    assert bound.width <= 1e-6
+
+
+@pytest.mark.parametrize(("epsilon", "uses"), [(1, 100), (1, 1000), (Fraction(1, 100), 100_000)])
+def test_no_worse_than_by_zcdp_and_no_better_than_one_loss_repeated(
+    epsilon: Fraction, uses: int
+) -> None:
+    """The upper end is below the one by zCDP; the binomial of t = epsilon / 2 is below it."""
+    guarantee = BoundedRange(epsilon=epsilon)
+    bound = self_compose(guarantee, uses).epsilon(delta=1e-6)
+    pair = BoundedRangePair(epsilon=Fraction(epsilon))
+    repeated = Product.merge([Factor(one, n) for one, n in pair.powers_below(uses, adapts=False)])
+
+    assert (
+        bound.upper
+        < self_compose(convert(guarantee, to=ZCDP), uses).epsilon(delta=1e-6).lower * 1.1
+    )
+    assert bound.upper >= answers.epsilon(repeated, 1e-6).lower
+    assert bound.lower >= 0.99 * bound.upper
+
+
+def test_repeated_losses_are_a_binomial_of_the_range() -> None:
+    """The two losses are at most epsilon apart, and their power is an exact binomial sum."""
+    ((pair, count),) = BoundedRangePair(epsilon=Fraction(1)).powers_below(100, adapts=False)
+    assert isinstance(pair, FinitePair)
+    p, q = (mpmath.mpf(one.numerator) / one.denominator for one in (pair.p[0], pair.q[0]))
+    with mpmath.workdps(50):
+        high, low = mpmath.log(p / q), mpmath.log((1 - p) / (1 - q))
+        delta = sum(
+            mpmath.binomial(count, k)
+            * p**k
+            * (1 - p) ** (count - k)
+            * max(0, 1 - mpmath.exp(34 - k * high - (count - k) * low))
+            for k in range(count + 1)
+        )
+        assert high - low <= 1
+        assert high - low >= 1 - mpmath.mpf("1e-12")
+    product = Product((Factor(pair, count),))
+    found = answers.delta(product, 34.0)
+
+    assert found.lower <= delta * (1 + 1e-9)
+    assert delta <= found.upper * (1 + 1e-9)
+    assert answers.epsilon(product, 1e-6).lower > 34.68
+
+
+def test_beside_other_mechanisms_it_is_below_the_value_by_zcdp() -> None:
+    """Uses beside Gaussians, quantiles and peeled picks cost less than by zCDP."""
+    gaussians = Gaussian(sigma=2, sensitivity=L2(1)).repeat(5).guarantee()
+    picks = ExponentialMechanism(epsilon=1, sensitivity=LInf(1)).repeat(50).guarantee()
+    mixed = compose(picks, gaussians).epsilon(delta=1e-6)
+    quantiles = Quantile(epsilon=1, q=Fraction(1, 2), candidates=[0, 1, 2]).repeat(40).guarantee()
+    peeled = TopK(ExponentialMechanism(epsilon=Fraction(1, 2), sensitivity=LInf(1)), k=50)
+
+    assert mixed.upper <= 23.356
+    assert mixed.lower >= mixed.upper - 1e-3
+    assert quantiles.epsilon(delta=1e-6).upper < 20.55
+    assert peeled.guarantee().epsilon(delta=1e-6).upper < 10.08
+
+
+def test_order_of_parts_does_not_matter() -> None:
+    """Ranges that stand apart in a composition are grouped."""
+    one, other = BoundedRange(epsilon=1), Gaussian(sigma=2, sensitivity=L2(1)).guarantee()
+    composed, grouped = compose(one, other, one, one), compose(self_compose(one, 3), other)
+    assert isinstance(composed, DominatingPair)
+    assert isinstance(grouped, DominatingPair)
+    apart = composed.forward
+
+    assert ranges_apart(apart)[0] == [(Fraction(1), 3)]
+    assert answers.epsilon(apart, 1e-6) == answers.epsilon(grouped.forward, 1e-6)
+
+
+def test_renyi_divergences_add_up_without_loss() -> None:
+    """Ten uses have ten times one use's divergence, and ten times its rho."""
+    one = BoundedRange(epsilon=1)
+    ten = self_compose(one, 10)
+
+    assert ten.rdp(order=3).upper == pytest.approx(10 * one.rdp(order=3).upper, rel=1e-12)
+    assert ten.zcdp().upper == pytest.approx(10 * one.zcdp().upper, rel=1e-12)
+
+
+def test_logistic_pairs_by_themselves_stay_a_product() -> None:
+    """A pair that was stated as logistic is composed as that, and what certificates use is, too."""
+    ranged = Product((Factor(BoundedRangePair(epsilon=Fraction(1)), 10),))
+    plain = Product((Factor(LogisticPair(epsilon=Fraction(1)), 10),))
+
+    assert answers.epsilon(plain, 1e-6).lower == pytest.approx(8.115915, rel=1e-6)
+    assert as_logistic(ranged) == plain
+    assert composes_ranges(ranged)
+    assert not composes_ranges(plain)
+    assert composed_alone(ranged) is not None
+    assert composed_alone(plain) is None
+
+
+def test_lower_ends_of_compositions_are_not_certified() -> None:
+    """The profile is attained point by point, so that no pair of laws is a lower end of it."""
+    guarantee = ExponentialMechanism(epsilon=1, sensitivity=LInf(1)).repeat(10).guarantee()
+
+    with pytest.raises(NotCertified, match="bounded ranges"):
+        guarantee.certify(delta=1e-6, lower=True)
+
+
+def test_samples_of_compositions_are_certified_as_of_logistic_pairs() -> None:
+    """Five uses on one sample are certified above the bracket's epsilon, and not from below."""
+    five = ExponentialMechanism(epsilon=0.5, sensitivity=LInf(1)).repeat(5)
+    guarantee = five.subsample(Poisson(sampling_rate=Fraction(1, 100))).guarantee()
+    proved = Fraction(str(guarantee.certify(delta=1e-6).claim["epsilon"]))
+
+    logistic = certifiable(guarantee).epsilon(delta=1e-6).upper
+
+    assert guarantee.epsilon(delta=1e-6).upper < logistic <= proved <= logistic * (1 + 1e-6)
+    with pytest.raises(NotCertified, match="bounded ranges"):
+        guarantee.certify(delta=1e-6, lower=True)
+
+
+def test_certificates_of_compositions_prove_the_product_of_logistic_pairs() -> None:
+    """A hundred uses are certified, at an epsilon above the bracket's, by the product's sums."""
+    guarantee = ExponentialMechanism(epsilon=1, sensitivity=LInf(1)).repeat(100).guarantee()
+    verdict = proofs.check(guarantee.certify(delta=1e-6))
+
+    assert isinstance(verdict, proofs.VerifiedUnder)
+    assert "41.497" in verdict.claim

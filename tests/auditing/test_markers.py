@@ -1,0 +1,91 @@
+"""No audit shows a value of the datasets, whatever the sampler does."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import auditing
+from accountant.public_names import homes_of
+from accountant.relation import AddRemove
+from accountant.sensitivity import L1
+from tests.contracts.markers import NUMBER, TEXT, leaks, marked
+
+SAMPLERS: dict[str, Callable[..., Any]] = {
+    "counts": lambda data, size, rng: len(np.atleast_1d(data)) + rng.laplace(size=size),
+    "quotes": lambda data, _, __: [][int(f"{data}{TEXT}")],
+    "objects": lambda _, size, __: [object()] * size,
+    "short": lambda _, __, ___: [TEXT],
+    "scale": lambda data, size, rng: rng.laplace(0.0, 1 + abs(float(data[0])), size),
+    "value": lambda data, size, rng: data[0] + rng.laplace(size=size),
+}
+PAIR = ([NUMBER, 2.0], [2.0])
+AUDITED: dict[str, Callable[[Callable[..., Any]], Any]] = {
+    "audit": lambda sampler: auditing.audit(sampler, PAIR, (0.1, 0), samples=400, seed=1),
+    "watch": lambda sampler: auditing.watch(sampler, PAIR, (0.1, 0), samples=400, seed=1),
+    "check_query": lambda sampler: auditing.check_query(
+        lambda data: sampler(data, 1, np.random.default_rng(1)),
+        PAIR[0],
+        relation=AddRemove(),
+        sensitivity=L1(1),
+    ),
+    "Recorder": lambda sampler: auditing.Recorder(sensitivity=L1(1)).inspect(
+        sampler, [PAIR], seed=1
+    ),
+}
+NAMED: dict[str, Callable[[], list[str]]] = {
+    "neighbours": lambda: [
+        one.name
+        for data in ([NUMBER, 2.0], [TEXT, "b"], [[NUMBER, 1.0]], np.array([NUMBER]))
+        for one in auditing.neighbours(data, relation=AddRemove(), records=[NUMBER, TEXT])
+    ],
+    "crowded": lambda: [
+        one.name
+        for data in ([NUMBER, 2.0], [TEXT, "b"])
+        for one in auditing.crowded(data, relation=AddRemove(), sizes=[3])
+    ],
+    "permuted": lambda: [one.name for one in auditing.permuted([NUMBER, 1.0])],
+    "all_differ": lambda: [one.name for one in auditing.all_differ([NUMBER, 1.0], 1.0)],
+}
+RETURNING_DATA = {"records_like", "identity"}  # records to try, and a digest
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+@pytest.mark.parametrize("name", AUDITED)
+def test_no_audit_shows_data(name: str, sampler: str) -> None:
+    """Neither an error nor a report, as a page, as JSON or as a repr."""
+    found: list[Any] = []
+    assert not leaks(lambda: found.append(AUDITED[name](SAMPLERS[sampler])))
+    if sampler == "value" and name in ("audit", "watch"):
+        return  # outputs next to a record are published outputs
+    for report in found:
+        page = report.to_json() if hasattr(report, "to_json") else ""
+        assert not marked(f"{report} {report!r} {page}")
+
+
+def test_a_pair_does_not_show_its_datasets() -> None:
+    """The repr of a pair is its name."""
+    assert repr(auditing.Pair([NUMBER], [TEXT], "ends")) == "Pair(name='ends')"
+
+
+def test_every_audit_function_is_among_these() -> None:
+    """A new public function of audits that takes data has to be added here."""
+    public = {name: getattr(auditing, name) for name in homes_of("auditing")}
+    taking = {
+        name
+        for name, one in public.items()
+        if inspect.isfunction(one)
+        and {"data", "pair", "value", "values"} & set(inspect.signature(one).parameters)
+    }
+
+    assert taking == {*AUDITED, *NAMED, *RETURNING_DATA} - {"Recorder"}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_no_pair_is_named_by_a_record(name: str) -> None:
+    """Names of generated pairs are in reports."""
+    assert not any(map(marked, NAMED[name]()))

@@ -1,0 +1,52 @@
+"""No estimator shows or keeps a value of the rows, whatever becomes of the call."""
+
+from __future__ import annotations
+
+import inspect
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+import dpproof
+from dpproof.learn import PerceptronClassifier
+from tests.contracts.markers import TEXT, bad_data, data_methods, kept, leaks, marked, rows
+from tests.dpproof.learn.every_estimator import MODELS
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_no_estimator_shows_or_keeps_data(name: str) -> None:
+    """Fits and predictions on data of many kinds; the fitted model, its pickle and its ledger."""
+    features = 2
+    table, labels = rows(features)
+    model = MODELS[name]()
+    model.set_params(**({"n_components": 1} if "n_components" in model.get_params() else {}))
+    methods = data_methods(type(model))
+
+    assert "fit" in methods
+    for data in bad_data():
+        assert not leaks(partial(MODELS[name]().fit, data, labels))
+        assert not leaks(partial(MODELS[name]().fit, table, data))
+    assert not leaks(partial(model.fit, table, labels))
+    assert not kept(model)
+    for method in methods:
+        if method != "fit" and "fit" not in method:
+            named = [*inspect.signature(getattr(model, method)).parameters]
+            for data in bad_data():
+                given = [data, labels] if "y" in named else [data]
+                assert not leaks(partial(getattr(model, method), *given)), method
+
+
+def test_ledgers_of_fits_have_no_data(tmp_path: Path) -> None:
+    """What a ledger keeps of a fit, and of one that failed, shows nothing of the rows."""
+    place = str(tmp_path / "ledger")
+    ledger = dpproof.Ledger.create(place, budget=dpproof.ApproxDP(epsilon=100, delta=1e-3))
+    table, labels = rows(2)
+    model = PerceptronClassifier(
+        epsilon=1, delta=1e-5, classes=[0, 1], steps=3, ledger=place, ledger_key="fit"
+    )
+    for given in ([[TEXT]], table):
+        assert not leaks(partial(model.fit, given, labels))
+
+    assert not any(marked(path.read_bytes()) for path in tmp_path.iterdir())
+    assert not marked(repr(ledger))

@@ -1,0 +1,190 @@
+"""How estimators read rows and targets."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import dpproof.learn
+from accountant.errors import ParameterError
+from accountant.form import DataError
+from accountant.relation import AddRemove
+from dpproof.learn import (
+    CoverClassifier,
+    MarginClassifier,
+    PerceptronClassifier,
+    TunedClassifier,
+    tune,
+)
+from dpproof.learn.reading import matrix
+from tests.dpproof.learn.every_estimator import CLASSES, MODELS
+
+datasets = pytest.importorskip("sklearn.datasets")
+
+
+def digits(model: Any) -> tuple[NDArray[np.float64], NDArray[np.int64]]:  # noqa: ANN401
+    """Whole numbers from 0 to 16, their sums of squares far beyond the largest float16."""
+    rows, labels = datasets.load_digits(return_X_y=True)
+    width = 2 if isinstance(model, CoverClassifier) else 16
+    return rows[:200, 20 : 20 + width], labels[:200]
+
+
+def fitted(model: Any, rows: object, labels: object) -> dict[str, Any]:  # noqa: ANN401
+    """What a fit keeps, as numbers."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(rows, labels)
+    best = getattr(model, "best_estimator_", model)
+    names = ("coef_", "components_", "cluster_centers_", "intercept_")
+    return {name: np.asarray(getattr(best, name)) for name in names if hasattr(best, name)}
+
+
+@functools.cache
+def of_float64(name: str) -> dict[str, Any]:
+    """What a fit on float64 keeps."""
+    model = MODELS[name]()
+    return fitted(model, *digits(model))
+
+
+def test_every_estimator_is_among_the_models() -> None:
+    """A new estimator has to be added to the models here."""
+    kinds = [getattr(dpproof.learn, name) for name in vars(dpproof.learn)["__all__"]]
+    estimators = {one.__name__ for one in kinds if isinstance(one, type) and hasattr(one, "fit")}
+
+    assert estimators == set(MODELS)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "longdouble", "uint8", "int64", "object"])
+@pytest.mark.parametrize("name", MODELS)
+def test_the_type_of_the_rows_changes_nothing(name: str, dtype: str) -> None:
+    """Rows that every type holds exactly give the model of float64, bit for bit, by one seed."""
+    rows, labels = digits(MODELS[name]())
+    expected = of_float64(name)
+    typed = np.asfortranarray(rows.astype(dtype))
+    found = fitted(MODELS[name](), typed, labels)
+
+    assert expected
+    for part, values in expected.items():
+        np.testing.assert_array_equal(found[part], values)
+
+
+def test_margins_are_learned_from_short_floats() -> None:
+    """Ten classes of float16 rows are told apart as those of float64 are."""
+    rows, labels = datasets.load_digits(return_X_y=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = MarginClassifier(**CLASSES).fit(rows.astype("float16"), labels)
+
+    assert model.score(rows, labels) > 0.7
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_no_cell_decides_whether_a_fit_raises(name: str) -> None:
+    """A row with a cell that is no number contributes nothing, in arrays of objects and lists."""
+    rows, labels = digits(MODELS[name]())
+    cells = ["a", 10**400, None, {"b": 1}, 1j, [2], float("inf")]
+    blank, mixed = rows.copy(), rows.astype(object)
+    for place, cell in enumerate(cells):
+        blank[place] = np.nan
+        mixed[place, 1] = cell
+    expected = fitted(MODELS[name](), blank, labels)
+
+    assert expected
+    for given in (mixed, mixed.tolist()):
+        for part, values in fitted(MODELS[name](), given, labels).items():
+            np.testing.assert_array_equal(values, expected[part])
+
+
+def test_a_target_that_is_no_number_contributes_nothing() -> None:
+    """A list or a text among the targets is as good as nan."""
+    rows, labels = digits(MODELS["LinearRegression"]())
+    targets = labels.astype(float)
+    targets[3] = np.nan
+    expected = fitted(MODELS["LinearRegression"](), rows, targets)
+
+    for other in ([1, 2], "marker", None):
+        mixed = [*targets[:3].tolist(), other, *targets[4:].tolist()]
+        np.testing.assert_array_equal(
+            fitted(MODELS["LinearRegression"](), rows, mixed)["coef_"], expected["coef_"]
+        )
+
+
+@pytest.mark.parametrize(
+    ("rows", "text"),
+    [
+        (np.array([[8675309.125 + 1j]]), "Complex data not supported"),
+        (np.array([8675309.125]), "Reshape your data"),
+        (np.array([["marker"]]), "real numbers"),
+        ([[1.0], [2.0, 3.0]], "Reshape your data"),
+    ],
+)
+def test_matrices_are_refused_by_their_form(rows: Any, text: str) -> None:  # noqa: ANN401
+    """A dtype or a shape is refused with a hint, and no cell is shown."""
+    with pytest.raises(DataError, match=text) as refusal:
+        matrix(rows)
+
+    assert "8675309" not in str(refusal.value)
+    assert "marker" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_row_alone_is_clipped_as_among_others(order: Any) -> None:  # noqa: ANN401
+    """One row of a matrix of any order has the same bits by itself."""
+    rng = np.random.default_rng(5)
+    for _ in range(400):
+        rows = np.asarray(rng.normal(size=(2, 100)), order=order)
+        alone = np.asarray(rows[:1], order=order)
+
+        both = dpproof.learn.clipping.clipped_to_norm(rows, 1.0)
+        np.testing.assert_array_equal(both[:1], dpproof.learn.clipping.clipped_to_norm(alone, 1.0))
+
+
+@pytest.mark.parametrize("base", [None, 70], ids=str)
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("margin", [0.01, 0.02]),
+        ("steps", [20, 30]),
+        ("norm", [60, 70]),
+        ("norm", [None]),
+        pytest.param("rate", [0.5, 1], marks=pytest.mark.slow),
+        ("average", [True, False]),
+    ],
+)
+@pytest.mark.parametrize("model", [MarginClassifier, PerceptronClassifier])
+def test_every_tunable_name_learns_whatever_the_base_has(
+    model: type[Any], name: str, values: list[Any], base: float | None
+) -> None:
+    """Each name of a grid gives a model that tells digits apart, whatever the base has."""
+    if name not in model().get_params():
+        pytest.skip("no such parameter")
+    rows, labels = datasets.load_digits(return_X_y=True)
+    rows, labels = rows[:900], labels[:900]
+    budget = {**CLASSES, "epsilon": 30}
+    grid = {name: values, "margin": [0.01, 0.1]} if name != "margin" else {name: values}
+    tuned = tune(model(**budget, norm=base), grid, probability=0.5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tuned.fit(rows, labels)
+
+    assert isinstance(tuned, TunedClassifier)
+    assert tuned.score(rows, labels) > 0.6
+
+
+def test_scaled_and_clipped_rows_are_not_tuned_together() -> None:
+    """A margin learner that scales its rows for one candidate and not for another is refused."""
+    with pytest.raises(ParameterError, match="None or a number for all candidates"):
+        tune(MarginClassifier(**CLASSES), {"norm": [None, 70]})
+
+
+def test_a_missing_public_size_is_named_as_the_estimator_names_it() -> None:
+    """Under add-remove the refusal names ``public_size``, which the user can give."""
+    with pytest.raises(ParameterError, match=r"^public_size must be") as refusal:
+        MarginClassifier(**CLASSES, relation=AddRemove()).guarantee()
+
+    assert refusal.value.name == "public_size"

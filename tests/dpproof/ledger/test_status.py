@@ -1,0 +1,56 @@
+"""What a status says of the cost so far, and what a spend says of the ways that it closes."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import dpproof as dp
+from accountant.theorems.composition.compose import compose
+from tests.dpproof.ledger.trainings import training
+
+TABLE = dp.Gaussian(sigma=40, sensitivity=dp.L2(1)).guarantee()
+
+
+@pytest.mark.parametrize(
+    ("part", "times", "most"), [(training(1), 8, 1.2), (TABLE, 10, 1.001)], ids=["SGD", "tables"]
+)
+def test_the_cost_so_far_is_an_upper_end_near_what_composes(
+    tmp_path: Path, part: dp.Guarantee[dp.AddRemove], times: int, most: float
+) -> None:
+    """At the budget's delta, never below the composition of what was spent."""
+    ledger = dp.Ledger.create(tmp_path / "ledger", budget=dp.ApproxDP(epsilon=8, delta=1e-6))
+    assert ledger.status().budgets[0].composed == 0
+    for number in range(times):
+        ledger.spend(part, key=str(number))
+    (budget,) = ledger.status().budgets
+
+    epsilon = compose(*[part] * times).epsilon(delta=1e-6)
+    assert budget.composed is not None
+    assert epsilon.lower <= budget.composed < most * epsilon.upper
+    assert ledger.status().to_dict()["budgets"][0]["composed"] == budget.composed
+
+
+def test_budgets_without_an_epsilon_have_none_so_far(tmp_path: Path) -> None:
+    """Pure budgets add up epsilon; rho has no epsilon without a delta."""
+    pure = dp.Ledger.create(tmp_path / "pure", budget=dp.PureDP(epsilon=1))
+    pure.spend(dp.PureDP(epsilon=Fraction(1, 4)), key="a")
+    concentrated = dp.Ledger.create(tmp_path / "rho", budget=dp.ZCDP(rho=1))
+
+    assert pure.status().budgets[0].composed == 0.25
+    assert concentrated.status().budgets[0].composed is None
+
+
+def test_a_spend_says_which_ways_it_closes(tmp_path: Path) -> None:
+    """Ways that its first spend divides no share to, and those that refuse a later one."""
+    ledger = dp.Ledger.create(tmp_path / "ledger", budget=dp.ApproxDP(epsilon=3, delta=1e-6))
+    first = ledger.spend(training(1), key="training")
+    stated = ledger.reserve(dp.ApproxDP(epsilon=Fraction(1, 100), delta=1e-9), key="stated")
+
+    assert {"zcdp", "gdp"} <= set(first.closed)
+    assert stated.closed == ("renyi-8", "renyi-11")
+    stated.release()
+    assert ledger.status().budgets[0].ways["renyi-8"].open
+    assert ledger.spend(TABLE, key="table").closed == ()

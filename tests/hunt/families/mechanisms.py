@@ -200,7 +200,8 @@ def _published(draw: Draw) -> Part:
     epsilon, delta = Fraction(draw.integer(4, 24), 8), Fraction(draw.integer(1, 20), 10**3)
     cells, swapped = draw.choose(((1, False), (2, False), (2, True)))
     given = "relation=ReplaceOne()" if swapped else f"contributions={cells}"
-    most, falling = delta / cells * (1 - Fraction(1, 2**30)), exponential(-epsilon / cells)
+    share = (1 - Fraction(1, 2**30)) / cells
+    most, falling = delta * share, exponential(-epsilon * share)
     kept = [Fraction(0)]
     while kept[-1] < 1:
         two = kept[-1] / falling + most, 1 - falling * (1 - kept[-1] - most)

@@ -23,10 +23,10 @@ from auditing.evidence.event_bet import unbet
 from auditing.findings import curve_finding, epsilon_finding, order
 from auditing.planning.needed import samples_needed
 from auditing.planning.plan import CurvePlan, EpsilonPlan, plan_curve, plan_epsilon, questions
-from auditing.planning.power import detectable_epsilon, detectable_mu, largest_difference
+from auditing.planning.power import alike, detectable_epsilon, detectable_mu
 from auditing.planning.rare_event import sharpened, sharpened_curve
 from auditing.report import Finding, Outcome, Overview, Report
-from auditing.symptoms import REPLAYED, symptoms
+from auditing.symptoms import REPLAYED, replayed, symptoms
 from auditing.trials.drawing import Drawing, OutOfTime
 from auditing.trials.encoding import FeatureMap
 from auditing.trials.fingerprint import identity
@@ -164,7 +164,8 @@ def audit(
     taken = time.monotonic() - started
     if run.violated and run.training is not None:
         quick = 2 * REPLAYED * taken / trials.drawn < budget - taken
-        run.seen = symptoms(sampler if quick else None, run.pair, features, run.seed, run.training)
+        replay = replayed(sampler, run.pair, features, run.seed) if quick else ""
+        run.seen = symptoms(run.training, run.claim, replay)
     return _report(run, trials.drawn, taken)
 
 
@@ -355,18 +356,7 @@ class _Test:
         )
         if self.curve is not None:
             run.detectable_mu = detectable_mu(self.curve.tangent, counts[-3], share)
-        _note_alike(run, counts[-2], level)
-
-
-def _note_alike(run: _Run, counts: PrefixCounts, level: float) -> None:
-    """Note that the pair cannot refute the claim, if it shows much less than the claim allows."""
-    apart = largest_difference(counts, level)
-    allowed = run.claim.guarantee.advantage().lower
-    if apart < allowed / 2:
-        run.notes.append(
-            f"on this pair the chosen score's events differ by at most {apart:.3g} in probability, "
-            f"where the claim allows {allowed:.3g}: this pair cannot show a violation, try another"
-        )
+        run.notes += alike(counts[-2], run.claim, level)
 
 
 def _report(run: _Run, drawn: int, seconds: float) -> Report:

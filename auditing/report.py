@@ -187,8 +187,9 @@ class Report:
         ]
         if refuted:
             lines += [f"  seen: {fact}" for fact in self.seen]
-            lines += ["  possible causes, which this audit does not tell apart:"]
-            lines += [f"    - {cause}" for cause in causes(self._refuting().meaning)]
+            fits = ", first what fits the facts above" * bool(self.seen)
+            lines += [f"  possible causes, which this audit does not tell apart{fits}:"]
+            lines += [f"    - {cause}" for cause in causes(self._refuting().meaning, self.seen)]
         else:
             lines.append(f"  {self.power()}")
         return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
@@ -213,8 +214,8 @@ class Report:
         if math.isinf(self.detectable_epsilon):
             return "no violation of any size would have been found with 95 % probability"
         text = (
-            f"would have found epsilon >= {self.detectable_epsilon:.4g} with 95 % probability, "
-            "on an event as frequent as those above"
+            f"would have found, with 95 % probability, epsilon >= {self.detectable_epsilon:.4g} on "
+            "this pair, on an event as frequent as those above"
         )
         return text if self.detectable_mu is None else f"{text}; mu >= {self.detectable_mu:.4g}"
 

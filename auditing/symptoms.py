@@ -2,40 +2,71 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from fractions import Fraction
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from accountant.guarantees.guarantee import Guarantee
+from accountant.relation import AddRemove
+from auditing.counts.claim import Claim
 from auditing.trials.encoding import FeatureMap, Features, encode
 from auditing.trials.pair import Pair
 from auditing.trials.sampler import Sampler
 from auditing.trials.training import Training
 
 REPLAYED: Final = 8  # outputs of each of two calls
-_FEWEST = 30  # outputs on D, to look at their coordinates
+_FEWEST = 30  # outputs on a dataset, to look at their coordinates
 _MOST_ROWS, _MOST_COORDINATES = 500, 256
 _DIGITS = 9  # Differences that agree so far are taken for equal. Heuristic.
+_FAR = 5.0  # Standard errors that are no chance. Heuristic.
+_COMMON = 0.03  # Mean correlation of sizes that a common factor has at least. Heuristic.
+_SHOWN = 4  # numbers of an output that are named
 
 
-def symptoms(
-    sampler: Sampler | None,
-    pair: Pair,
-    features: FeatureMap | None,
-    seed: int,
-    training: Training,
-) -> tuple[str, ...]:
+class _Rows(NamedTuple):
+    """Some outputs on both datasets, with those of their first numbers that vary.
+
+    Attributes:
+        data: on D.
+        neighbour: on D'.
+        places: which numbers of an output these are.
+    """
+
+    data: Features
+    neighbour: Features
+    places: NDArray[np.intp]
+
+    @staticmethod
+    def of(training: Training) -> _Rows:
+        """Take them from trials; no numbers where there are too few outputs."""
+        first = training.features[:, :_MOST_COORDINATES]
+        data, neighbour = first[training.labels], first[~training.labels]
+        data, neighbour = data[:_MOST_ROWS], neighbour[:_MOST_ROWS]
+        both = np.concatenate([data, neighbour])
+        varies = np.isfinite(both).all(axis=0) & (both != both[:1]).any(axis=0)
+        enough = min(len(data), len(neighbour)) >= _FEWEST
+        places = np.flatnonzero(varies & enough)
+        return _Rows(data[:, places], neighbour[:, places], places)
+
+
+def symptoms(training: Training, claim: Claim, replay: str) -> tuple[str, ...]:
     """Say what the outputs show of the cause of a violation; facts of the run, no tests.
 
     Args:
-        sampler: called twice more; None where that takes too long.
-        pair: whose D is looked at.
-        features: as in the audit.
-        seed: of the audit.
         training: outputs that the audit looked at.
+        claim: says how records are sampled, if they are.
+        replay: what two calls have in common, if anything.
     """
-    replay = "" if sampler is None else replayed(sampler, pair, features, seed)
-    return tuple(fact for fact in (shared_noise(training), replay) if fact)
+    rows = _Rows.of(training)
+    facts = [
+        replay,
+        shared_noise(rows),
+        fixed_batches(rows, claim.guarantee),
+        common_factor(rows),
+    ]
+    return tuple(fact for fact in facts if fact)
 
 
 def replayed(sampler: Sampler, pair: Pair, features: FeatureMap | None, seed: int) -> str:
@@ -64,29 +95,80 @@ def replayed(sampler: Sampler, pair: Pair, features: FeatureMap | None, seed: in
     )
 
 
-def shared_noise(training: Training) -> str:
+def shared_noise(rows: _Rows) -> str:
     """Say which numbers of an output move together, exactly; empty if none do.
 
-    Two numbers with noise of their own differ by another amount in every output. Compared are
-    neighbouring numbers on D.
+    Two numbers with noise of their own differ by another amount in every output. Compared on D are
+    neighbouring numbers, as of one step, and the first with all others, as of all steps.
     """
-    rows = _continuous(training)
-    for index in range(rows.shape[1] - 1):
-        first, second = rows[:, index], rows[:, index + 1]
-        scale = float(np.max(np.abs(first)))
-        if _distinct(first / scale) > len(rows) / 2 > 4 * _distinct((first - second) / scale):
+    data, places = rows.data, rows.places
+    count = len(places)
+    for first, other in [
+        *((0, j) for j in range(1, count)),
+        *((j, j + 1) for j in range(count - 1)),
+    ]:
+        scale = float(np.max(np.abs(data[:, first]))) or 1.0
+        apart = _distinct((data[:, first] - data[:, other]) / scale)
+        if _distinct(data[:, first] / scale) > len(data) / 2 > 4 * apart:
             return (
-                f"numbers {index} and {index + 1} of an output differ by the same few amounts in "
-                f"{len(rows)} outputs on D, and vary: one noise may be in both"
+                f"numbers {places[first]} and {places[other]} of an output differ by the same few "
+                f"amounts in {len(data)} outputs on D, and vary: one noise may be in both"
             )
     return ""
 
 
-def _continuous(training: Training) -> Features:
-    """Return some outputs on D with their first numbers; none where there are too few."""
-    rows = training.features[training.labels][:_MOST_ROWS, :_MOST_COORDINATES]
-    rows = rows[:, np.isfinite(rows).all(axis=0) & (rows != 0).any(axis=0)]
-    return rows if len(rows) >= _FEWEST else rows[:, :0]
+def fixed_batches(rows: _Rows, claim: Guarantee[Any]) -> str:
+    """Say whether a record moves numbers without spreading them; empty if not, or not known.
+
+    A record that moves a number by v, in a share q of the batches by chance, moves its mean by qv
+    and adds q(1 - q)v^2 to its variance: (1 - q)/q times the square of the former.
+    """
+    sampled = (node for node in claim.derivation.everything() if node.rule == "subsample/poisson")
+    rates = {float(Fraction(str(dict(node.parameters)["sampling_rate"]))) for node in sampled}
+    if len(rates) != 1 or not isinstance(claim.relation, AddRemove) or not len(rows.places):
+        return ""
+    rate = rates.pop()
+    moved = rows.data.mean(axis=0) - rows.neighbour.mean(axis=0)
+    larger, smaller = rows.data.var(axis=0), rows.neighbour.var(axis=0)
+    n, m = len(rows.data), len(rows.neighbour)
+    far = np.abs(moved) > _FAR * np.sqrt(larger / n + smaller / m)
+    missing = ((1 - rate) / rate * moved**2 / 2 - np.abs(larger - smaller))[far]
+    error = np.sqrt(2 * larger**2 / n + 2 * smaller**2 / m)[far]
+    if not far.any() or missing.sum() < _FAR * np.sqrt(np.sum(error**2)):
+        return ""
+    places = rows.places[far]
+    more = f" and {len(places) - _SHOWN} others" if len(places) > _SHOWN else ""
+    return (
+        f"the record moves numbers {', '.join(map(str, places[:_SHOWN]))}{more} of an output in "
+        f"every run alike; one in a random {rate:.3g} of the batches would also spread them: its "
+        "batches may be fixed"
+    )
+
+
+def common_factor(rows: _Rows) -> str:
+    """Say whether neighbouring numbers grow and shrink together on both datasets; empty if not.
+
+    Squares of numbers with noise of their own, or of normal ones, correlate as the squared
+    correlation of the numbers; a factor that both are multiplied by adds to that.
+    """
+    for side in (rows.data, rows.neighbour):
+        if side.shape[1] < 2:
+            return ""
+        centred = side - side.mean(axis=0)
+        sizes = centred**2 - np.mean(centred**2, axis=0)
+        common = np.mean(_correlations(sizes) - _correlations(centred) ** 2)
+        if common < max(_COMMON, _FAR / np.sqrt(side[:, 1:].size)):
+            return ""
+    return (
+        "neighbouring numbers of an output are large together and small together, whatever their "
+        "signs: one random factor may scale them"
+    )
+
+
+def _correlations(centred: Features) -> NDArray[np.float64]:
+    """Return the correlation of every column with the next one, 0 for a constant."""
+    scaled = centred / np.maximum(np.sqrt(np.mean(centred**2, axis=0)), np.finfo(float).tiny)
+    return np.asarray(np.mean(scaled[:, 1:] * scaled[:, :-1], axis=0))
 
 
 def _distinct(values: NDArray[np.float64]) -> int:

@@ -150,3 +150,15 @@ def largest_difference(counts: PrefixCounts, level: float) -> float:
         float(np.max(upper_limit(k, n, share) - lower_limit(k0, m, share), initial=0.0))
         for k, n, k0, m in ((hits, n1, others, n0), (others, n0, hits, n1))
     )
+
+
+def alike(counts: PrefixCounts, claim: Claim, level: float) -> list[str]:
+    """Return a note if a pair shows much less than a claim allows."""
+    apart, allowed = largest_difference(counts, level), claim.guarantee.advantage().lower
+    if apart >= allowed / 2:
+        return []
+    note = (
+        f"the outputs on D and D' are alike: the score's events differ by at most {apart:.3g} in "
+        f"probability, where the claim allows {allowed:.3g}; another pair may show more"
+    )
+    return [note]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accountant.errors import ParameterError
-from accountant.form import DataError
+from accountant.form import DataError, withholding
 
 Features = NDArray[np.float64]
 Outputs = Sequence[object] | NDArray[Any]
@@ -19,6 +19,7 @@ FeatureMap = Callable[[Any], Any]
 
 _HASH_BITS = 52
 _HUGE = 2.0**63  # integers from here on are objects to numpy unless a float is beside them
+_TOLD = "numbers, text, or objects whose repr has no address in memory"
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
@@ -48,7 +49,7 @@ def encode(outputs: Outputs, size: int, features: FeatureMap | None = None) -> F
         >>> encode([1.5, None], 2)[0].tolist()
         [1.5, nan, nan]
     """
-    raw = outputs if features is None else features(outputs)
+    raw = outputs if features is None else withholding(features)(outputs)
     scalar = not isinstance(raw, Sized) or (isinstance(raw, np.ndarray) and raw.ndim == 0)
     if scalar or isinstance(raw, str | bytes | Mapping | AbstractSet):
         raise ParameterError(
@@ -142,7 +143,7 @@ def stable_text(item: object) -> str:
         return f"{type(item).__qualname__} {sorted(map(stable_text, item))}"
     text = repr(item)
     if not isinstance(item, str | bytes) and _ADDRESS.search(text):
-        raise DataError("outputs", item, "told by their repr, not by an address", "give `features`")
+        raise DataError("outputs", item, _TOLD, "give `features`, which makes numbers of them")
     return text
 
 

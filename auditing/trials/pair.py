@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from dataclasses import dataclass, field
 from typing import Any, final
 
@@ -40,9 +41,9 @@ class Pair:
         """
         if isinstance(pair, Pair):
             return pair
-        length = getattr(pair, "__len__", lambda: 1)()
+        length = len(pair) if isinstance(pair, Sized) else None
         if length != 2:
-            given = f"{type(pair).__name__} of length {length}"
+            given = type(pair).__name__ + ("" if length is None else f" of length {length}")
             raise ParameterError("pair", given, "a Pair or a tuple (data, neighbour)")
         return Pair(pair[0], pair[1])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, final
@@ -25,14 +26,22 @@ class Sampler(Protocol):
 
 
 def require_sampler(sampler: object) -> None:
-    """Refuse what cannot be called.
+    """Refuse what cannot be called with a dataset, a size and a generator.
 
     Raises:
-        ParameterError: it is no function.
+        ParameterError: it is no function, or a function of other arguments.
     """
-    if not callable(sampler):
-        kind = type(sampler).__name__
-        raise ParameterError("sampler", kind, "a function (data, size, rng) -> outputs")
+    given = type(sampler).__name__
+    if callable(sampler):
+        try:
+            inspect.signature(sampler).bind(None, 1, None)
+        except ValueError:  # a function that does not tell its arguments
+            return
+        except TypeError:
+            given += f" {inspect.signature(sampler)}"
+        else:
+            return
+    raise ParameterError("sampler", given, "a function (data, size, rng) -> outputs")
 
 
 @final

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 import auditing
-from auditing.symptoms import REPLAYED
+from accountant import L2, Poisson
+from auditing.counts.claim import Claim
+from auditing.symptoms import REPLAYED, replayed, symptoms
+from auditing.trials.pair import Pair
+from auditing.trials.training import Training
+from mechanisms import Gaussian
 
 Rows = NDArray[np.float64]
 Draw = Callable[[float, int, np.random.Generator], Rows]
@@ -102,3 +109,82 @@ def test_a_sampler_that_breaks_afterwards_keeps_its_refutation() -> None:
 
     assert report.outcome is auditing.Outcome.VIOLATION
     assert report.seen == ()
+
+
+SIGMA, RATE, ALL, WIDTH = 2.0, 0.2, 10, 4
+
+
+def _loop(rows: Rows, size: int, rng: np.random.Generator, *, bug: str = "") -> Rows:
+    """DP-SGD of ten steps on rows of norm 1, with a bug; outputs are all its noisy sums."""
+    if bug == "seed":  # of every call with 100 outputs
+        seeded = _loop(rows, 100, np.random.default_rng(7))
+        return np.resize(seeded, (size, seeded.shape[1]))
+    clip = np.minimum(1, 1 / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9))
+    clipped = rows if bug == "clipping" else rows * clip
+    batches = (rng.random((size, ALL, len(rows))) < RATE).astype(float)
+    if bug == "every":
+        batches[..., 0] = 1
+    if bug == "in turn":
+        one_in = round(1 / RATE)
+        batches[:] = (np.arange(len(rows)) % one_in) == (np.arange(ALL) % one_in)[:, None]
+    noise = rng.normal(scale=SIGMA / 2 if bug == "half" else SIGMA, size=(size, ALL, WIDTH))
+    if bug == "reused":
+        noise[:] = noise[:, :1]
+    sums = batches @ clipped + noise
+    if bug == "divisor":
+        sums /= np.maximum(batches.sum(axis=2, keepdims=True), 1)
+    return _rounded(sums.reshape(size, -1))
+
+
+ZEROS = np.zeros((19, WIDTH))
+ROW = np.eye(1, WIDTH)
+EQUAL = np.full((60, WIDTH), WIDTH**-0.5)
+PAIRS = {
+    "clipping": (np.vstack([10 * ROW, ZEROS]), ZEROS),
+    "divisor": (np.vstack([EQUAL, -EQUAL[:1]]), EQUAL),
+}
+NOISE, SHARED, SAMPLED, DIVISOR = (
+    "noise smaller",
+    "noise that is shared",
+    "sampling other",
+    "a scale, divisor",
+)
+
+
+@pytest.mark.parametrize(
+    ("bug", "seen", "first"),
+    [
+        ("half", "", NOISE),
+        ("clipping", "", NOISE),
+        ("reused", f"numbers 0 and {WIDTH} of an output differ by the same few amounts", SHARED),
+        ("seed", "two calls on D with different generators gave the same", SHARED),
+        ("every", "the record moves numbers ", SAMPLED),
+        ("in turn", f"the record moves numbers 0, {5 * WIDTH} of an output in every run", SAMPLED),
+        ("divisor", "neighbouring numbers of an output are large together", DIVISOR),
+    ],
+)
+def test_a_broken_training_loop_is_told_what_is_wrong(bug: str, seen: str, first: str) -> None:
+    """Seven loops are refuted; the bug stands first among the causes, with what shows it."""
+    step = Gaussian(sigma=2, sensitivity=L2(1)).subsample(Poisson(sampling_rate=Fraction(1, 5)))
+    claim = step.repeat(ALL).guarantee().labelled("DP-SGD, 10 steps")
+    pair = PAIRS.get(bug, (np.vstack([ROW, ZEROS]), ZEROS))
+    sampler = partial(_loop, bug=bug)
+    report = auditing.audit(sampler, pair, claim, samples=20_000, significance=1e-6, seed=1)
+
+    assert report.outcome is auditing.Outcome.VIOLATION, str(report)
+    assert [fact.startswith(seen) for fact in report.seen] == ([True] if seen else [])
+    fits = ", first what fits the facts above" * bool(seen)
+    assert f"does not tell apart{fits}:\n    - {first}" in str(report)
+
+
+@pytest.mark.parametrize("pair", ["zeros", "clipping", "divisor"])
+def test_a_correct_loop_shows_nothing(pair: str) -> None:
+    """No cause is seen in its outputs, were they looked at after a refutation."""
+    data, neighbour = PAIRS.get(pair, (np.vstack([ROW, ZEROS]), ZEROS))
+    step = Gaussian(sigma=2, sensitivity=L2(1)).subsample(Poisson(sampling_rate=Fraction(1, 5)))
+    claim = Claim.of(step.repeat(ALL).guarantee())
+    outputs = [_loop(data, 1_000, np.random.default_rng(1))]
+    outputs.append(_loop(neighbour, 1_000, np.random.default_rng(2)))
+    training = Training(np.concatenate(outputs), np.arange(2_000) < 1_000)
+
+    assert symptoms(training, claim, replayed(_loop, Pair(data, neighbour), None, 1)) == ()

@@ -244,10 +244,10 @@ def import_(
     if as_json:
         streams.say_json(found)
         return HOLDS
-    ends = interchange.bracket(found["epsilon"])
+    ends = found["epsilon"]
     streams.say(f"{found['statement']}, {found['relation']} neighbours")
-    whose = "" if found["attained"] else " of the dominating pair"
-    streams.say(f"epsilon{whose} lies in {ends} at delta = {found['delta']:g}")
+    whose = "" if ends["attained"] else " of the dominating pair"
+    streams.say(f"epsilon{whose} lies in {interchange.bracket(ends)} at delta = {found['delta']:g}")
     for assumption in found["assumptions"]:
         streams.say(f"- {assumption}")
     return HOLDS

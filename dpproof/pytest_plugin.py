@@ -240,6 +240,7 @@ def audit(
     probability, whatever else happens.
     """
     import auditing  # noqa: PLC0415  # the plugin is loaded where nobody audits
+    from accountant.errors import PrivacyError  # noqa: PLC0415  # as above
 
     session: Any = request.config.pluginmanager.get_plugin(_SESSION)
     marker = request.node.get_closest_marker("audit")
@@ -252,6 +253,13 @@ def audit(
     made: list[Report] = []
 
     def run(sampler: Any, pair: Any, claim: Any, **more: Any) -> Report:  # noqa: ANN401
+        __tracebackhide__ = True  # Pytest shows the test and the page, none of our frames.
+        try:
+            return measured(sampler, pair, claim, **more)
+        except PrivacyError as error:
+            raise error.with_traceback(None) from None
+
+    def measured(sampler: Any, pair: Any, claim: Any, **more: Any) -> Report:  # noqa: ANN401
         chosen: dict[str, Any] = {**options, **more}
         share = session.share(request.node.nodeid)
         _, store = session.ledger_and_store()

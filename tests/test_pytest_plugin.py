@@ -88,6 +88,40 @@ def test_outcomes_budget_and_reports(tmp_path: Path) -> None:
     assert properties.count("audit_seed") == 4
 
 
+FAILING = """
+def short(value, size, rng):
+    return (4 * value + rng.laplace(size=size)).round(6)
+
+def breaks(value, size, rng):
+    raise ValueError("marker-of-a-record")
+
+def test_refuted(audit):
+    audit(short, (0.0, 1.0), (1, 0), samples=2000)
+
+def test_broken(audit):
+    audit(breaks, (0.0, 1.0), (1, 0))
+
+def test_refused(audit):
+    audit(3, (0.0, 1.0), (1, 0))
+"""
+
+
+def test_a_failure_shows_the_test_and_none_of_our_frames(tmp_path: Path) -> None:
+    """Each failure is the line of the test and the message: no source of ours, no data."""
+    shown = run(tmp_path, text=FAILING).stdout
+
+    assert "3 failed" in shown
+    for told in (
+        ">       audit(short, (0.0, 1.0), (1, 0), samples=2000)",
+        "auditing.errors.ClaimRefuted: VIOLATION. At epsilon 1 the claim allows delta 0",
+        "raises no error, got ValueError at test_it.py:6",
+        "sampler must be a function (data, size, rng) -> outputs, got 'int'",
+    ):
+        assert told in shown
+    for ours in ("pytest_plugin.py:", "audit.py:", "report.py:", "form.py:", "marker-of-a-record"):
+        assert ours not in shown
+
+
 def test_a_seed_replays(tmp_path: Path) -> None:
     """The same seed gives the same numbers, another run without one does not."""
     seen = []

@@ -22,11 +22,13 @@ from dpproof.interop import (
 )
 from dpproof.interop.peers import compared
 from dpproof.interop.to_event import exported
+from dpproof.reports.answers import bound
 
 KNOWN = (
     'JSON with "class_name" (dp-accounting, jax-privacy), "history" (Opacus), '
     '"spent_budget" (diffprivlib) or "mechanism_specs" (PipelineDP)'
 )
+ENDS = ("lower", "upper")
 SILENT = ("class_name", "spent_budget", "mechanism_specs")  # of neighbours
 
 
@@ -95,8 +97,7 @@ def answer(guarantee: Guarantee[Relation], delta: Fraction) -> dict[str, Any]:
         "statement": in_words(guarantee),
         "relation": str(guarantee.relation),
         "delta": float(delta),
-        "epsilon": [_number(epsilon.lower), _number(epsilon.upper)],
-        "attained": epsilon.attained,
+        "epsilon": bound(epsilon),
         "assumptions": list(guarantee.derivation.all_assumptions()),
     }
 
@@ -116,8 +117,7 @@ def comparison(
     return {
         "relation": str(stated),
         "delta": float(at),
-        "epsilon": [_number(ours.lower), _number(ours.upper)],
-        "attained": ours.attained,
+        "epsilon": bound(ours),
         "peers": [
             {
                 "name": peer.name,
@@ -157,9 +157,9 @@ def _event(
         return exported(whole), whole, at
 
 
-def bracket(ends: list[float | None]) -> str:
-    """Return both ends of a bracket in JSON, where an infinite one is None, as text."""
-    return f"[{', '.join('∞' if end is None else repr(end) for end in ends)}]"
+def bracket(ends: Mapping[str, Any]) -> str:
+    """Return both ends of a bracket in JSON as text."""
+    return f"[{', '.join('∞' if ends[end] == 'inf' else repr(ends[end]) for end in ENDS)}]"
 
 
 def _number(value: float) -> float | None:
@@ -169,14 +169,18 @@ def _number(value: float) -> float | None:
 def lines(found: Mapping[str, Any]) -> list[str]:
     """Return a comparison as lines of text."""
     ends = found["epsilon"]
-    shown = [f"{_shown(ends[1]):>10}  ours   in {bracket(ends)} at δ = {found['delta']:g}"]
+    shown = [f"{_shown(ends['upper']):>10}  ours   in {bracket(ends)} at δ = {found['delta']:g}"]
     for peer in found["peers"]:
         saved = peer["noise_saved"]
-        more = f"; ours allows {100 * saved:.2g} % less noise" if saved and saved >= 1e-3 else ""
+        more = (
+            f"; our epsilon allows {100 * saved:.2g} % less noise"
+            if saved and saved >= 1e-3
+            else ""
+        )
         number = "–" if peer["epsilon"] is None else _shown(peer["epsilon"])
         shown.append(f"{number:>10}  {peer['name']:5}  {peer['why']}{more}")
     return shown
 
 
-def _shown(value: float | None) -> str:
-    return "∞" if value is None else f"{value:.6f}"
+def _shown(value: float | str | None) -> str:
+    return f"{value:.6f}" if isinstance(value, float) else "∞"

@@ -18,6 +18,7 @@ from dpproof.interop.to_event import built
 
 NOISE: Final = ("noise_multiplier", "standard_deviation", "sigma")
 SHARED: Final = 1e-9  # relative difference of numbers that are called the same. Heuristic.
+_LONGEST: Final = 90  # characters of a reason; what an event holds is left out of a longer one
 _HALVINGS: Final = 14  # of the noise that is saved: to four digits
 
 
@@ -66,7 +67,8 @@ def compared(
             peers.append(Peer(name, None, f"{_PACKAGES[name]} is not installed"))
         except Exception as error:  # noqa: BLE001  # whatever another library raises is its answer
             reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-            peers.append(Peer(name, None, f"no answer: {reason:.90}"))
+            told = reason if len(reason) <= _LONGEST else reason.partition("(")[0][:_LONGEST]
+            peers.append(Peer(name, None, f"no answer: {told}"))
         else:
             peers.append(_judged(name, found, why, ours, (event, relation, delta)))
     return ours, tuple(peers)
@@ -186,7 +188,7 @@ def _sampled_gaussians(event: Event, count: int) -> list[tuple[tuple[float, floa
 
 _PACKAGES: Final = {"RDP": "dp-accounting", "PLD": "dp-accounting", "PRV": "prv-accountant"}
 _PEERS: Final[dict[str, tuple[Callable[[Event, Relation, float], float], str]]] = {
-    "RDP": (_rdp, "Renyi divergences at a few orders; the way back to delta loses"),
+    "RDP": (_rdp, "Rényi divergences at a few orders, which lose in the conversion to delta"),
     "PLD": (_pld, "losses rounded up to a grid, once for every composition"),
     "PRV": (_prv, "losses on a grid, with an error bound of the Fourier transform added"),
 }

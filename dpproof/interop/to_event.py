@@ -6,6 +6,7 @@ import importlib
 import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from importlib.metadata import version
 from typing import Any, Final
 
 from accountant import (
@@ -80,7 +81,7 @@ def built(event: Event) -> Any:  # noqa: ANN401  # of a library without types
         raise InputError("this needs dp-accounting: pip install 'dpproof[interop]'") from None
     found = getattr(library, event.name, None)
     if found is None:
-        raise InputError(f"the installed dp-accounting has no {event.name}; install a newer one")
+        raise InputError(f"dp-accounting {version('dp-accounting')} has no {event.name}")
     return found(**{name: _built(value) for name, value in event.fields.items()})
 
 

@@ -26,6 +26,13 @@ SAMPLERS: dict[str, Callable[..., Any]] = {
 PAIR = ([NUMBER, 2.0], [2.0])
 AUDITED: dict[str, Callable[[Callable[..., Any]], Any]] = {
     "audit": lambda sampler: auditing.audit(sampler, PAIR, (0.1, 0), samples=400, seed=1),
+    "features": lambda sampler: auditing.audit(
+        SAMPLERS["value"],
+        PAIR,
+        (0.1, 0),
+        samples=400,
+        features=lambda outputs: sampler(outputs, len(outputs), np.random.default_rng(1)),
+    ),
     "watch": lambda sampler: auditing.watch(sampler, PAIR, (0.1, 0), samples=400, seed=1),
     "check_query": lambda sampler: auditing.check_query(
         lambda data: sampler(data, 1, np.random.default_rng(1)),

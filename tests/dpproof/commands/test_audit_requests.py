@@ -226,6 +226,9 @@ def one(value, size, rng):
 def leaves(value, size, rng):
     sys.exit(3)
 
+def few(value):
+    return value
+
 def raises():
     raise KeyError("marker-of-a-record")
 
@@ -244,7 +247,8 @@ def equal():
         ("odd:THREE", "odd:PAIR", "sampler must be a function (data, size, rng) -> outputs"),
         ("odd:one", "odd:PAIR", "outputs must be a list or an array of"),
         ("odd:leaves", "odd:PAIR", "it called sys.exit"),
-        ("odd:right", "odd:THREE", "pair must be a Pair or a tuple (data, neighbour)"),
+        ("odd:few", "odd:PAIR", "-> outputs, got 'function (value)'"),
+        ("odd:right", "odd:THREE", "pair must be a Pair or a tuple (data, neighbour), got 'int'\n"),
         ("odd:right", "odd:raises", 'pair: "odd:raises" raised KeyError when it was called'),
         ("odd:right", "odd:leaving", 'pair: "odd:leaving" raised SystemExit when it was called'),
         ("odd:right", "odd:equal", "pair must be two neighbouring datasets"),

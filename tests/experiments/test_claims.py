@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import auditing
+import dpproof as dp
+import mechanisms
 from accountant import ApproxDP, ReplaceOne
 from auditing import Outcome
 from experiments.claims.claim import Verdict
@@ -33,6 +37,16 @@ def test_the_page_has_these_claims_and_no_others() -> None:
     assert page.startswith(HEAD)
     assert headings == [f"## {one.title}: {one.verdict}" for one in CLAIMS.values()]
     assert {one.verdict for one in CLAIMS.values()} == set(Verdict)
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_what_stands_here_exists(name: str) -> None:
+    """Every name in code of a claim's last line is the product's, and none waits for its code."""
+    shipped = CLAIMS[name].shipped
+    for code in re.findall(r"`([^`]+)`", shipped):
+        owner, _, member = code.partition("(")[0].partition(".")
+        assert hasattr(getattr(dp, owner) if owner else mechanisms.Mechanism, member or "__doc__")
+    assert not re.search(r"nothing|not yet|missing", shipped)
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ TAKES_DATA: Final = frozenset(
 
 _ABSTRACT: Final = "__isabstractmethod__"
 _MOST: Final = 10**6  # Cells of a container that are looked at for the first offender.
-_ACCEPTED: Final = "such that the code called on it raises no error"
+_ACCEPTED: Final = "such that the called code raises no error"
 _MADE_UP: Final = "its message is withheld, as it may quote the data: try made-up data"
 
 
@@ -99,7 +99,7 @@ def withholding(call: Callable[P, T]) -> Callable[P, T]:
     Example:
         >>> withholding(float)("Alice")
         Traceback (most recent call last):
-        accountant.form.DataError: data must be such that the code called on it raises no error, got ...
+        accountant.form.DataError: data must be such that the called code raises no error, got ...
     """
 
     @functools.wraps(call)

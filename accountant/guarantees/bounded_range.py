@@ -22,7 +22,7 @@ from accountant.ranges.pair import BoundedRangePair
 from accountant.ranges.renyi import divergence, smallest_rho
 from accountant.relation import AddRemove, R, Relation
 
-_SOURCE = "odds ratio of an event, proved in BoundedRange.to_pair"
+_SOURCE = "docs/THEOREMS.md, BoundedRange.to_pair: the odds ratio of an event"
 
 
 DOMINATE_BOUNDED_RANGE: Final = Theorem(

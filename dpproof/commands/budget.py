@@ -13,7 +13,7 @@ from typing import Any, final
 
 from accountant.arithmetic.enclosure import float_down
 from accountant.bound import Bound
-from accountant.errors import NotCertified, NotImplied
+from accountant.errors import NotCertified, NotImplied, PrivacyError
 from accountant.guarantees.approx_dp import ApproxDP
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.guarantee import Guarantee
@@ -23,6 +23,7 @@ from accountant.relation import Relation
 from accountant.theorems.composition.compose import compose
 from accountant.theorems.conversion.notion_to_profile import notion_to_profile
 from accountant.theorems.conversion.notion_to_rdp import notion_to_rdp
+from accountant.theorems.selection.select import select
 from dpproof.errors import InputError, placed
 from dpproof.pipeline.pipeline import Pipeline, Stage
 from dpproof.time_limit import ended_in_time
@@ -30,7 +31,7 @@ from dpproof.time_limit import ended_in_time
 FALSE_POSITIVE_RATES = (Fraction(1, 100), Fraction(1, 1000))
 SHARE_ORDER = 2
 QUICK_ORDERS = (8, 16, 4, 32, 2, 64, 12, 24, 6, 3)  # the most useful first. Heuristic.
-EPSILON, ADVANTAGE = "exact ε of everything together", "advantage"
+EPSILON, ADVANTAGE, MU = "exact ε of everything together", "advantage", "μ"
 
 Step = Callable[[str], None]
 
@@ -156,14 +157,25 @@ class _Found:
         """Bound epsilon of the total by Renyi divergences, an order at a time."""
         self._state()
         delta = self._pipeline.delta
-        with placed(self._pipeline.file):
-            whole = total(self._guarantees)
-        for order in QUICK_ORDERS:
-            with suppress(NotCertified, NotImplied):
-                curve = notion_to_rdp(whole, orders=[order])
-                upper = curve.epsilon(delta=delta).upper
-                if upper < (math.inf if self.epsilon is None else self.epsilon.upper):
-                    self._whole, self.epsilon = curve, Bound(0.0, upper)
+        with suppress(PrivacyError):  # What is refused is asked again, exactly.
+            whole = total([self._quick(place) for place in range(len(self._guarantees))])
+            for order in QUICK_ORDERS:
+                with suppress(NotCertified, NotImplied):
+                    curve = notion_to_rdp(whole, orders=[order])
+                    upper = curve.epsilon(delta=delta).upper
+                    if upper < (math.inf if self.epsilon is None else self.epsilon.upper):
+                        self._whole, self.epsilon = curve, Bound(0.0, upper)
+
+    def _quick(self, place: int) -> Guarantee[Relation]:
+        """Return a stage's guarantee, of a selection by the Renyi divergences of one run.
+
+        Those of the pair above all selections are useless, and slow.
+        """
+        stage, known = self._pipeline.stages[place], self._guarantees[place]
+        if stage.runs is None:
+            return known
+        once = replace(stage, runs=None).guarantee(self._pipeline.relation)
+        return select(notion_to_rdp(once, orders=sorted(QUICK_ORDERS)), stage.runs)
 
     def everything(self) -> None:
         """Compute epsilon of the total, and then the rest."""
@@ -200,14 +212,14 @@ class _Found:
                 StageCost(
                     stage=stage,
                     guarantee=guarantee,
-                    epsilon=rows[_alone(stage)],
-                    one_run=rows.get(_run(stage)),
+                    epsilon=rows[alone_of(stage)],
+                    one_run=rows.get(run_of(stage)),
                     share=share,
                 )
                 for stage, guarantee, share in stages
             ),
             epsilon=self._known(),
-            mu=rows["μ"],
+            mu=rows[MU],
             advantage=rows[ADVANTAGE],
             true_positive_rates=tuple(
                 (rate, rows[detected(rate)]) for rate in FALSE_POSITIVE_RATES
@@ -261,10 +273,10 @@ class _Found:
         asked: dict[str, tuple[str, Callable[[], Any], Any]] = {}
         for stage, guarantee in zip(pipeline.stages, self._guarantees, strict=True):
             alone = partial(guarantee.epsilon, delta=delta)
-            asked[_alone(stage)] = (stage.place, self._known if single else alone, most)
+            asked[alone_of(stage)] = (stage.place, self._known if single else alone, most)
             if stage.runs is not None:
                 unknown = Bound(0.0, math.inf)
-                asked[_run(stage)] = (stage.place, partial(_one_run, stage, pipeline), unknown)
+                asked[run_of(stage)] = (stage.place, partial(_one_run, stage, pipeline), unknown)
         nothing: list[None] = [None] * len(self._guarantees)
         asked["shares"] = (pipeline.file, lambda: _shares(self._guarantees), nothing)
         chance = Bound(0.0, 1.0)
@@ -274,15 +286,17 @@ class _Found:
             missed = Bound(float_down(rate), 1.0)
             asked[detected(rate)] = (pipeline.file, partial(_power, whole, rate), missed)
         mu, free = partial(whole.gdp, smallest_delta=delta), Bound(0.0, math.inf)
-        asked["μ"] = (pipeline.file, partial(_or_nothing, mu, free), free)
+        asked[MU] = (pipeline.file, partial(_or_nothing, mu, free), free)
         return asked
 
 
-def _alone(stage: Stage) -> str:
+def alone_of(stage: Stage) -> str:
+    """Return the name of what a stage costs alone."""
     return f"{stage.name} alone"
 
 
-def _run(stage: Stage) -> str:
+def run_of(stage: Stage) -> str:
+    """Return the name of what one run of a stage costs."""
     return f"one run of {stage.name}"
 
 

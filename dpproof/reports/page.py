@@ -66,6 +66,8 @@ def _context(facts: Facts) -> dict[str, Any]:
             for cost in budget.stages
         ],
         "changes": _changes(facts),
+        "unchanged": _unchanged(facts),
+        "dominating": words.DOMINATING,
         "epsilon": above(budget.epsilon.upper),
         "assumptions": facts.proof.assumptions,
         "labels": facts.proof.labels,
@@ -110,6 +112,12 @@ def _figures(facts: Facts) -> list[dict[str, str]]:
     return found
 
 
+def _unchanged(facts: Facts) -> list[str]:
+    """Return the names of stages without a number to raise, and of those beyond the limit."""
+    shown = {one.stage for one in facts.what_if}
+    return [cost.stage.name for cost in facts.budget.stages if cost.stage.name not in shown]
+
+
 def _changes(facts: Facts) -> list[dict[str, str]]:
     now = facts.budget.epsilon.upper
     return [
@@ -117,7 +125,7 @@ def _changes(facts: Facts) -> list[dict[str, str]]:
             "stage": one.stage,
             "changed": ", ".join(one.changed),
             "epsilon": above(one.epsilon),
-            "gain": f"−{100 * (1 - one.epsilon / now):.1f} %" if now else "–",
+            "gain": f"−{100 * (1 - one.epsilon / now):.1f} %" if 0 < now < math.inf else "–",
         }
         for one in facts.what_if
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from rich.box import SIMPLE_HEAD
@@ -12,7 +12,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from dpproof.commands.budget import EPSILON, SHARE_ORDER, Budget, StageCost
+from dpproof.commands.budget import EPSILON, MU, SHARE_ORDER, Budget, StageCost, alone_of, run_of
 from dpproof.pipeline.parameters import PARAMETERS
 from dpproof.pipeline.section import quoted
 from dpproof.reports import words
@@ -45,7 +45,7 @@ def show_solved(solved: Solved, console: Console) -> None:
         Text(f"the {PARAMETERS[name].words} at which everything together costs {cost}; {how}"),
     ]
     if solved.at_limit:
-        lines.append(Text("every value that is allowed meets the budget; this one costs the most"))
+        lines.append(Text("every allowed value meets the budget; this one costs the most"))
     console.print(*lines, sep="\n", highlight=False)
 
 
@@ -57,7 +57,7 @@ def _page(budget: Budget) -> Iterator[RenderableType]:
         why = "interrupted" if budget.interrupted else "the time was up"
         more = len(budget.missing) - MOST_NAMED
         named = [*budget.missing[:MOST_NAMED], *([f"{more} others"] if more > 0 else [])]
-        left = f"INCOMPLETE, {why}. What holds anyhow is shown for: {', '.join(named)}"
+        left = f"INCOMPLETE, {why}. Not computed: {', '.join(named)}"
         yield Text(left, style="bold yellow")
     yield Text()
     yield _facts(_meaning(budget))
@@ -71,19 +71,23 @@ def _costs(budget: Budget) -> Table:
     table.add_column("what runs", ratio=1)
     alone = shown("ε alone", sys.stdout)
     table.add_column(alone, above(budget.epsilon.upper), justify="right", no_wrap=True)
-    table.add_column("share", "100 %", justify="right", no_wrap=True)
+    whole = "100 %" if any(cost.share is not None for cost in budget.stages) else "–"
+    table.add_column("share", whole, justify="right", no_wrap=True)
     for cost in budget.stages:
         share = "–" if cost.share is None else f"{100 * cost.share:.1f} %"
-        first, *rest = [*words.stage(cost.stage), *_selected(cost)]
+        at_most = "≤ " if alone_of(cost.stage) in budget.missing else ""
+        first, *rest = [*words.stage(cost.stage), *_selected(cost, budget.missing)]
         what = Text("\n").join([Text(first), *(Text(line, style="dim") for line in rest)])
-        table.add_row(Text(cost.stage.name), what, above(cost.epsilon.upper), share)
+        table.add_row(Text(cost.stage.name), what, at_most + above(cost.epsilon.upper), share)
     return table
 
 
-def _selected(cost: StageCost) -> list[str]:
+def _selected(cost: StageCost, missing: Sequence[str]) -> list[str]:
     """Return text like ``one run ε 1.06, selecting 1.47 times that``."""
     if cost.one_run is None:
         return []
+    if run_of(cost.stage) in missing:
+        return ["one run: not computed"]
     one = f"one run ε {above(cost.one_run.upper)}"
     return [one if cost.factor is None else f"{one}, the best {above(cost.factor, 3)} times that"]
 
@@ -117,8 +121,9 @@ def _meaning(budget: Budget) -> Iterator[tuple[str, str]]:
         where = f"at every δ from {exactly(pipeline.delta)} up"
         yield "μ", f"{above(mu)}: {where}, covered by one Gaussian release with {noise}"
     else:
-        yield "μ", "0: everything is within δ" if mu == 0 else "no finite μ is certified"
-    yield "share", f"of the total's Rényi divergence at order {SHARE_ORDER}, which adds up"
+        unknown = "not computed" if MU in budget.missing else "no finite μ is certified"
+        yield "μ", "0: everything is within δ" if mu == 0 else unknown
+    yield "share", f"part of the total Rényi divergence at order {SHARE_ORDER}, where parts add up"
 
 
 def _grounds(budget: Budget) -> Iterator[tuple[str, str]]:
@@ -128,6 +133,8 @@ def _grounds(budget: Budget) -> Iterator[tuple[str, str]]:
     yield "assumed", "sensitivities, sampling and counts as the file states them, fixed in advance"
     epsilon = budget.epsilon
     yield "exactness", f"ε{epsilon.whose} lies in [{epsilon.lower!r}, {epsilon.upper!r}]"
+    if epsilon.whose:
+        yield "", words.DOMINATING
 
 
 def _facts(lines: Iterable[tuple[str, str]]) -> Table:

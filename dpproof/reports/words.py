@@ -30,6 +30,11 @@ QUESTION: dict[type[Relation], str] = {
 }
 
 
+DOMINATING = (
+    "the dominating pair bounds what any implementation leaks: this one may leak less, never more"
+)
+
+
 def number(value: Fraction) -> str:
     """A parameter with up to six digits, for reading, not for computing."""
     return grouped(int(value)) if value.denominator == 1 else f"{float(value):.6g}"
@@ -73,7 +78,8 @@ def stage(one: Stage) -> list[str]:
     if one.stages and one.count > 1:
         lines.append(f"all of it {times(one.count)}")
     if one.runs is not None:
-        lines.append(f"best of {one.runs.describe()}")
+        mean = float(one.runs.mean)
+        lines.append(f"best of {one.runs.describe()}, {mean:.4g} on average")
     return lines
 
 

@@ -274,6 +274,36 @@ def test_a_quick_bound_of_epsilon_is_an_answer(
     assert "NOT SHOWN TO BE WITHIN THE BUDGET: ε = " in over.out
 
 
+TUNED = """
+[[stage]]
+name = "tuning"
+select = { runs = "geometric", gamma = 0.1 }
+"""
+
+
+@pytest.mark.parametrize("runs", ['"geometric", gamma = 0.1', '"poisson", mean = 10'])
+def test_what_was_not_computed_is_not_shown_as_a_number(
+    command: Command, monkeypatch: pytest.MonkeyPatch, runs: str
+) -> None:
+    """A selection has a useful bound by one run's divergences; a bound is marked as one."""
+    chosen = TUNED.replace('"geometric", gamma = 0.1', runs)
+    inner = GAUSSIAN.replace("[[stage]]", "[[stage.stage]]").replace("1.0", "8.0")
+    text = PIPELINE + chosen + inner + LAPLACE
+    exact = command.budget(text, "--json").json["epsilon"]["upper"]
+    monkeypatch.setattr(budget._Found, "_total", lambda *_: time.sleep(60))
+    found, shown = (
+        command.budget(text, "--json", "--seconds", "2"),
+        command.budget(text, "--seconds", "2"),
+    )
+    upper, lines = found.json["epsilon"]["upper"], shown.out.splitlines()
+
+    assert exact <= upper < 4 * exact
+    assert all("≤ " in line for line in lines if line.startswith((" tuning", " evaluation")))
+    assert "one run: not computed" in shown.out
+    assert next(line for line in lines if line.startswith(" together")).split()[-1] == "–"
+    assert "μ            not computed" in shown.out
+
+
 def test_an_interrupted_budget_says_what_it_knows(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -287,7 +317,7 @@ def test_an_interrupted_budget_says_what_it_knows(
 
     assert outcome.status == 130
     assert "Within the budget: ε = " in outcome.out
-    assert "INCOMPLETE, interrupted. What holds anyhow is shown for: shares, " in outcome.out
+    assert "INCOMPLETE, interrupted. Not computed: shares, " in outcome.out
 
 
 def test_many_missing_numbers_are_not_all_named(

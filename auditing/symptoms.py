@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ _COMMON = 0.03  # Mean correlation of sizes that a common factor has at least. H
 _SHOWN = 4  # numbers of an output that are named
 
 
+@final
 class _Rows(NamedTuple):
     """Some outputs on both datasets, with those of their first numbers that vary.
 

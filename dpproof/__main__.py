@@ -6,7 +6,6 @@ be answered, with one line on standard error.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 from collections.abc import Sequence
@@ -15,14 +14,15 @@ from typing import Any
 
 import click
 
-from accountant.errors import BudgetExceeded, PrivacyError
+from accountant.errors import BudgetExceeded
 from accountant.relation import RELATIONS
 from dpproof import streams
 from dpproof.commands.large_delta import warn
 from dpproof.commands.ledger import exact, ledger
+from dpproof.failures import BAD_INPUT, failed, refuse
 from dpproof.time_limit import seconds_of
 
-HOLDS, DOES_NOT_HOLD, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+HOLDS, DOES_NOT_HOLD, INTERRUPTED = 0, 1, 130
 OUT = click.Path(dir_okay=False, writable=True)
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 
@@ -33,7 +33,7 @@ JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead 
 def commands(context: click.Context) -> None:
     """Compute, prove and audit differential-privacy budgets.
 
-    Exit status: 0 the budget holds, 1 it does not, 2 bad input.
+    Exit status: 0 it holds, 1 it does not, 2 bad input, 130 interrupted.
     """
     if context.invoked_subcommand != "audit":  # which runs programs of others
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # our matrices are small: threads wait
@@ -42,18 +42,20 @@ def commands(context: click.Context) -> None:
 @commands.command()
 @click.argument("file")
 @click.option("--certify", "out", type=OUT, help="Also write a certificate of the total.")
-@click.option("--seconds", callback=seconds_of, help="Show what is known after N seconds.")
+@click.option(
+    "--seconds", callback=seconds_of, metavar="N", help="Show what is known after N seconds."
+)
 @JSON
 def budget(file: str, *, out: str | None, seconds: float | None, as_json: bool) -> int:
-    """What the pipeline in FILE costs, stage by stage and in total.
+    """Compute the cost of the pipeline in FILE.
 
-    Epsilon of the total comes first. When the time is up, or at Ctrl-C, it is shown with whatever
-    else is known by then; without it there is no answer.
+    Epsilon of the total is computed first, then the stages and what an attacker gains. At Ctrl-C,
+    or after N seconds, the command shows what is known; without epsilon it has no answer.
     """
+    from dpproof.commands import answers  # noqa: PLC0415  # as above
     from dpproof.commands.budget import pieces, spend  # noqa: PLC0415  # as above
     from dpproof.pipeline import parse  # noqa: PLC0415  # --help should not wait for the engine
     from dpproof.progress import progress  # noqa: PLC0415  # as above
-    from dpproof.reports import answers  # noqa: PLC0415  # --help should not wait for the engine
 
     _require_other(out, file)
     pipeline = parse.load(file)
@@ -77,16 +79,16 @@ def budget(file: str, *, out: str | None, seconds: float | None, as_json: bool) 
 
 @commands.command()
 @click.argument("file")
-@click.option("--stage", required=True, help="The stage whose number is solved for.")
+@click.option("--stage", required=True, help="The stage that has the number.")
 @click.option("--parameter", required=True, help="The number: noise_multiplier, rate, count, …")
 @JSON
 def calibrate(file: str, stage: str, parameter: str, *, as_json: bool) -> int:
-    """The number at which the pipeline in FILE just meets its budget."""
+    """Find the number at which a pipeline just meets its budget."""
+    from dpproof.commands import answers  # noqa: PLC0415  # as in budget
     from dpproof.commands.calibrate import Unreachable, solve  # noqa: PLC0415  # as in budget
     from dpproof.files import shown_path  # noqa: PLC0415  # as in budget
     from dpproof.pipeline import free_parameter, parse  # noqa: PLC0415  # as in budget
     from dpproof.progress import progress  # noqa: PLC0415  # as in budget
-    from dpproof.reports import answers  # noqa: PLC0415  # as in budget
 
     document = free_parameter.completed(parse.read(file), stage, parameter)
     pipeline = parse.parse(document, shown_path(file))
@@ -98,7 +100,7 @@ def calibrate(file: str, stage: str, parameter: str, *, as_json: bool) -> int:
     except Unreachable as reason:
         if as_json:
             streams.say_json({"value": None, "epsilon": None, "reason": str(reason)})
-        return _refuse(f"dpproof: {reason}", DOES_NOT_HOLD)
+        return refuse(f"dpproof: {reason}", DOES_NOT_HOLD)
     if as_json:
         streams.say_json(answers.solved(solved))
     else:
@@ -111,11 +113,19 @@ def calibrate(file: str, stage: str, parameter: str, *, as_json: bool) -> int:
 @commands.command()
 @click.argument("file")
 @click.option("-o", "--output", "out", type=OUT, required=True, help="Where to write it.")
-@click.option("--lower", is_flag=True, help="Certify the lower end of the dominating pair.")
-@click.option("--false-positive-rate", type=float, help="Certify what attacks detect at that rate.")
-@click.option("--advantage", is_flag=True, help="Certify the advantage of attacks.")
+@click.option(
+    "--lower", is_flag=True, help="Certify that no analysis of the dominating pair gives less."
+)
+@click.option(
+    "--false-positive-rate",
+    type=float,
+    help="Certify how often attacks detect at this rate of false alarms.",
+)
+@click.option(
+    "--advantage", is_flag=True, help="Certify the largest advantage of an attack over guessing."
+)
 def certify(file: str, *, out: str, **question: Any) -> int:  # noqa: ANN401  # as click gives it
-    """Write a certificate of what the pipeline in FILE costs in total, at its delta."""
+    """Write a certificate of the total cost of the pipeline in FILE."""
     from dpproof.commands.certify import write  # noqa: PLC0415  # as in budget
     from dpproof.pipeline import parse  # noqa: PLC0415  # as in budget
     from proofs.__main__ import lines  # noqa: PLC0415  # as in budget
@@ -134,12 +144,17 @@ def certify(file: str, *, out: str, **question: Any) -> int:  # noqa: ANN401  # 
 @commands.command()
 @click.argument("certificate")
 @click.option("--rules", type=click.Choice(["core"]), help="Accept the plain rules only.")
-@click.option("--show", metavar="DIGEST", help="Print a content that the verdict names by it.")
-@click.option("--against", metavar="FILE", help="Say whether it speaks of this pipeline file.")
+@click.option(
+    "--show", metavar="DIGEST", help="Print the text that the verdict names by this digest."
+)
+@click.option(
+    "--against", metavar="FILE", help="Say whether the certificate is about this pipeline file."
+)
 def check(certificate: str, *, against: str | None, **options: str | None) -> int:
-    """Verify a CERTIFICATE: 0 verified, 1 rejected, or, with --against, of another file.
+    """Verify a CERTIFICATE.
 
-    The checker is the one that came with dpproof, whatever lies in the working directory.
+    Exit status: 0 verified, 1 rejected, or with --against of another pipeline. The checker is the
+    one that came with dpproof, whatever lies in the working directory.
     """
     if against is not None:
         from dpproof.commands.against import compare  # noqa: PLC0415  # as in budget
@@ -157,27 +172,27 @@ def check(certificate: str, *, against: str | None, **options: str | None) -> in
 @click.argument("target")
 @click.option("--pair", help="package.module:name of two datasets, or of a function giving them.")
 @click.option("--epsilon", type=float, help="The claimed epsilon.")
-@click.option("--delta", type=float, help="The claimed delta, 0 by default.")
+@click.option("--delta", type=float, help="The claimed delta, by default 0, or the pipeline's.")
 @click.option("--pipeline", help="A pipeline file whose total is the claim.")
 @click.option("--samples", type=int, help="Samples per dataset, 100000 by default.")
 @click.option("--significance", type=float, help="Error probability, 0.05 by default.")
 @click.option("--seconds", type=float, help="Time budget.")
 @click.option("--seed", type=int, help="Replay an audit that reported this seed.")
-@click.option("--workers", type=int, help="Draw the trials in so many processes.")
+@click.option("--workers", type=int, help="Draw samples in this many processes.")
 @click.option("--executor", help="package.module:name of an Executor, or of a function giving one.")
-@click.option("--chunk", type=int, help="Trials a task; 1 where a trial trains a model.")
-@click.option("--store", help="File that keeps trials; the same command goes on where it ended.")
-@click.option("--version", help="Names the sampler's code for the store.")
-@click.option("--plot", "picture", type=OUT, help="Draw claimed curve and measured region.")
+@click.option("--chunk", type=int, help="Samples of one call; 1 if a sample trains a model.")
+@click.option("--store", help="File that keeps samples; the same command then continues.")
+@click.option("--version", help="Name of the sampler's code in the store.")
+@click.option("--plot", "picture", type=OUT, help="Draw the claimed curve and the measured region.")
 @JSON
 def audit(target: str, *, picture: str | None, as_json: bool, **options: object) -> int:
-    """Whether outputs of an implementation contradict its claim.
+    """Test whether outputs of an implementation contradict its claim.
 
-    TARGET is a file with an [audit] table, or package.module:sampler with the options. Beside a
-    file there may be --seconds, --workers, --executor and --store.
+    TARGET is a file with an [audit] table, or package.module:sampler with options. With a file,
+    only --seconds, --workers, --executor, --store, --plot and --json may be given.
 
-    Exit status: 0 not refuted, 1 refuted, 2 bad input, 130 interrupted; tests that were made until
-    then are reported.
+    Exit status: 0 not refuted, 1 refuted, 2 bad input, 130 interrupted. An interrupted audit
+    reports the tests that it made.
     """
     from pathlib import Path  # noqa: PLC0415  # as in budget
 
@@ -220,10 +235,12 @@ commands.add_command(ledger)
 _RELATION = click.option(
     "--relation",
     type=click.Choice([one.name for one in RELATIONS]),
-    help="Which datasets are neighbours, if the file is silent.",
+    help="Which datasets are neighbours, if the file does not say.",
 )
-_POISSON = click.option("--poisson", is_flag=True, help="State that batches are Poisson samples.")
-_DELTA = click.option("--delta", callback=exact, help="Where epsilon is asked for; 1e-6.")
+_POISSON = click.option("--poisson", is_flag=True, help="State that batches were Poisson samples.")
+_DELTA = click.option(
+    "--delta", callback=exact, help="The delta of epsilon, by default a pipeline's, or 1e-6."
+)
 
 
 @commands.command("import")
@@ -235,7 +252,10 @@ _DELTA = click.option("--delta", callback=exact, help="Where epsilon is asked fo
 def import_(
     file: str, *, relation: str | None, poisson: bool, delta: Fraction | None, as_json: bool
 ) -> int:
-    """What the events or the accountant of another tool, as JSON in FILE, cost."""
+    """Compute the cost of another tool's events or accountant.
+
+    FILE is JSON.
+    """
     from dpproof.commands import interchange  # noqa: PLC0415  # as in budget
 
     warn(delta)
@@ -262,7 +282,10 @@ def import_(
 def compare(
     file: str, *, relation: str | None, poisson: bool, delta: Fraction | None, as_json: bool
 ) -> int:
-    """Our bracket of a pipeline or of an imported FILE beside the accountants RDP, PLD and PRV."""
+    """Compare our bracket with other accountants.
+
+    FILE is a pipeline or what `dpproof import` reads; the others are RDP, PLD and PRV.
+    """
     from dpproof.commands import interchange  # noqa: PLC0415  # as in budget
 
     warn(delta)
@@ -276,10 +299,10 @@ def compare(
 
 @commands.command()
 @click.argument("file")
-@click.option("-o", "--output", "out", type=OUT, required=True, help="The page, report.html.")
+@click.option("-o", "--output", "out", type=OUT, required=True, help="Where to write the page.")
 @click.option("--registry", type=OUT, help="Also write the record for the Deployments Registry.")
 def report(file: str, *, out: str, registry: str | None) -> int:
-    """Write a page for a review board on what the pipeline in FILE costs."""
+    """Write a page for a review board on the pipeline in FILE."""
     from dpproof.pipeline import parse  # noqa: PLC0415  # as in budget
     from dpproof.reports.write import write  # noqa: PLC0415  # as in budget
 
@@ -298,7 +321,10 @@ def report(file: str, *, out: str, registry: str | None) -> int:
 @click.argument("file")
 @click.option("-o", "--output", "out", type=OUT, default="pipeline.png", show_default=True)
 def plot_(file: str, *, out: str) -> int:
-    """Draw the trade-off curve of FILE, and epsilon against delta, noise and count."""
+    """Draw the curves of the pipeline in FILE.
+
+    These are the trade-off of attacks, and epsilon against delta, noise and count.
+    """
     from dpproof.pipeline import parse  # noqa: PLC0415  # as in budget
     from dpproof.reports.pipeline_plot import save  # noqa: PLC0415  # as in budget
 
@@ -314,7 +340,10 @@ def plot_(file: str, *, out: str) -> int:
 @click.argument("before")
 @click.argument("after")
 def explain(before: str, after: str) -> int:
-    """Why the numbers of two pipeline files differ: from BEFORE to AFTER, one change at a time."""
+    """Explain why two pipeline files cost different amounts.
+
+    It goes from BEFORE to AFTER, one change at a time.
+    """
     from dpproof.pipeline import parse  # noqa: PLC0415  # as in budget
     from dpproof.reports.explain import lines  # noqa: PLC0415  # as in budget
 
@@ -328,57 +357,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if sys.stdout is None:
-        return _refuse("dpproof: standard output is closed: nobody would see an answer", BAD_INPUT)
+        return refuse("dpproof: standard output is closed: nobody would see an answer", BAD_INPUT)
     streams.prepare()
     try:
         status = commands.main(given or ["--help"], prog_name="dpproof", standalone_mode=False)
         sys.stdout.flush()
     except (KeyboardInterrupt, click.Abort):
-        return _refuse("dpproof: interrupted", INTERRUPTED)
+        return refuse("dpproof: interrupted", INTERRUPTED)
     except BudgetExceeded as refusal:
-        return _refuse(f"dpproof: {refusal}", DOES_NOT_HOLD)
+        return refuse(f"dpproof: {refusal}", DOES_NOT_HOLD)
     except Exception as error:
         if os.environ.get("DPPROOF_TRACEBACK"):
             raise
-        return _failed(error)
+        return failed(error)
     return int(status or HOLDS)
-
-
-def _failed(error: Exception) -> int:
-    """Say in a line why there is no answer; where the output is the reason, stop writing to it."""
-    match error:
-        case PrivacyError():
-            reason = str(error)
-        case click.ClickException():
-            reason = error.format_message()
-        case OSError():
-            reason = error.strerror or str(error)
-        case _:
-            told = f"{_raised_in(error)} raised {type(error).__name__}"
-            reason = f"{told}, whose text may quote data; DPPROOF_TRACEBACK=1 shows it"
-    if isinstance(error, OSError):
-        _discard_output()
-    return (
-        BAD_INPUT
-        if isinstance(error, BrokenPipeError)
-        else _refuse(f"dpproof: {reason}", BAD_INPUT)
-    )
-
-
-def _raised_in(error: BaseException) -> str:
-    """Return the file and line that an error comes from."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    if trace is None:
-        return "something"
-    return f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
-
-
-def _discard_output() -> None:
-    """Let what is still buffered go nowhere, so that leaving Python does not fail again."""
-    with contextlib.suppress(OSError, ValueError, AttributeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _require_other(out: str | None, file: str) -> None:
@@ -387,13 +379,6 @@ def _require_other(out: str | None, file: str) -> None:
 
     if out is not None:
         require_other(out, file)
-
-
-def _refuse(line: str, status: int) -> int:
-    """Print one line on standard error, whatever it can show, and return the status."""
-    with contextlib.suppress(OSError, ValueError):
-        click.echo(streams.shown(" ".join(line.split()), sys.stderr), err=True)
-    return status
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from typing import Any
 from accountant import Guarantee
 from accountant.guarantees.in_words import in_words
 from accountant.relation import RELATIONS, Relation
+from dpproof.commands.answers import bound
 from dpproof.errors import InputError, placed
 from dpproof.files import STANDARD_INPUT, content, shown_path
 from dpproof.interop import (
@@ -22,7 +23,6 @@ from dpproof.interop import (
 )
 from dpproof.interop.peers import compared
 from dpproof.interop.to_event import exported
-from dpproof.reports.answers import bound
 
 KNOWN = (
     'JSON with "class_name" (dp-accounting, jax-privacy), "history" (Opacus), '

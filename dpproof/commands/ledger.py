@@ -23,7 +23,8 @@ HOLDS, DOES_NOT_HOLD, PAID_BEFORE = 0, 1, 3
 MOST_DIGITS, LARGEST_POWER = 100, 900  # of a number; certificates hold 1,100 characters
 KEY = click.option("--key", required=True, help="Names the spend; it is paid for once.")
 HEAD_FILE = click.option(
-    "--head-file", help="Holds the hash of an entry, which has to be there; a spend writes its own."
+    "--head-file",
+    help="Holds the newest hash seen, which the ledger must contain; a spend updates it.",
 )
 
 
@@ -51,7 +52,9 @@ def where(function: Any) -> Any:  # noqa: ANN401  # a decorator of commands
 
 @click.group()
 def ledger() -> None:
-    """Budgets that many processes spend: reserve, run, then commit or release.
+    """Keep budgets that many processes spend.
+
+    Reserve, run, then commit or release.
 
     FILE is a path, or the URL of a database server (postgresql+psycopg://...).
     """
@@ -59,14 +62,16 @@ def ledger() -> None:
 
 @ledger.command()
 @click.argument("file")
-@click.option("--epsilon", callback=exact, help="With --delta, --order, or alone for pure privacy.")
+@click.option(
+    "--epsilon", callback=exact, help="Pure privacy alone; or with --delta, or with --order."
+)
 @click.option("--delta", callback=exact)
 @click.option("--rho", callback=exact, help="A budget of rho-zCDP.")
 @click.option("--mu", callback=exact, help="A budget of mu-GDP.")
 @click.option("--order", callback=exact, help="With --epsilon: a budget at one Renyi order.")
 @click.option("--relation", type=click.Choice([one.name for one in RELATIONS]), required=True)
 @click.option(
-    "--open-names", is_flag=True, help="Names without a limit spend where others have one."
+    "--open-names", is_flag=True, help="Also admit names that have no limit of their own."
 )
 @HEAD_FILE
 @where
@@ -103,7 +108,7 @@ def init(
 @click.argument("pipeline")
 @KEY
 @click.option("--label", help="What it is for; by default the pipeline's file.")
-@click.option("--delta", callback=exact, help="Where it is charged in sums of epsilon and delta.")
+@click.option("--delta", callback=exact, help="The delta at which its epsilon is charged.")
 @HEAD_FILE
 @where
 def reserve(file: str, pipeline: str, **given: Any) -> int:  # noqa: ANN401  # as click gives it
@@ -126,7 +131,7 @@ def reserve(file: str, pipeline: str, **given: Any) -> int:  # noqa: ANN401  # a
 @click.argument("pipeline")
 @KEY
 @click.option("--label", help="What it is for; by default the pipeline's file.")
-@click.option("--delta", callback=exact, help="Where it is charged in sums of epsilon and delta.")
+@click.option("--delta", callback=exact, help="The delta at which its epsilon is charged.")
 @click.option("--idempotent", is_flag=True, help="Exit with 0 where the key was paid for before.")
 @HEAD_FILE
 @where
@@ -248,7 +253,7 @@ def backup(file: str, copy: str) -> int:
 @ledger.command()
 @click.argument("file")
 @KEY
-@click.option("--way", help="In which it was charged, if in several; status lists them.")
+@click.option("--way", help="The way in which it was charged, if there are several (see status).")
 @click.option("-o", "--output", type=click.Path(dir_okay=False, writable=True))
 @where
 def certificate(

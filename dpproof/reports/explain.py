@@ -26,7 +26,7 @@ def lines(before: Pipeline, after: Pipeline) -> list[str]:
         at = pipeline
         shown.append(f"ε = {_epsilon(at)}  {told}")
     if len(shown) == 1:
-        return [*shown, "nothing differs that has a cost"]
+        return [*shown, "no difference changes the cost"]
     return [*shown, f"ε = {_epsilon(after)}  {after.file}"]
 
 

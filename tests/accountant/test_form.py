@@ -56,7 +56,10 @@ def failing(error: Exception) -> Never:
 @pytest.mark.parametrize(
     ("error", "text"),
     [
-        (ValueError("marker"), "data must be such that the called code raises no error, got ValueError at"),
+        (
+            ValueError("marker"),
+            "data must be such that the called code raises no error, got ValueError at",
+        ),
         (ParameterError("k", "marker", "small", "try"), "k must be small, got a str of length 6"),
         (DataError("k", "marker", "small"), "k must be small, got a str of length 6"),
     ],

@@ -122,6 +122,24 @@ def test_the_page_says_what_a_board_asks(page: str) -> None:
     assert page.count("−") >= 2  # both stages have noise, and more of it helps
 
 
+def test_the_page_explains_its_numbers(command: Command, tmp_path: Path) -> None:
+    """What delta is, why two epsilons differ, whose the bracket is, which stages have no gain."""
+    choice = '[[stage]]\nname = "choice"\nmechanism = "exponential"\nepsilon = 0.1\n'
+    out = tmp_path / "report.html"
+    command.run("report", command.file(TEXT + choice), "-o", str(out))
+    page = out.read_text(encoding="utf-8")
+
+    for text in (
+        "Such a change makes no event more than e^ε times as likely, plus δ.",
+        "The certificate bounds ε by a proof of its own.",
+        "The dominating pair bounds what any implementation leaks",
+        "<p>Not shown: choice.</p>",
+        "docs/THEOREMS.md, BoundedRange.to_pair",
+    ):
+        assert text in page
+    assert "share of runs" not in page
+
+
 def test_a_pipeline_over_its_budget_is_one(command: Command, tmp_path: Path) -> None:
     """The page is written, and the status says that it does not hold."""
     out = tmp_path / "report.html"
@@ -186,7 +204,7 @@ def test_explain(command: Command, tmp_path: Path) -> None:
         'stage "evaluation" left out',
     ]
     assert lines[-1].split("  ")[0] == lines[-2].split("  ")[0]
-    assert "nothing differs" in command.run("explain", after, after).out
+    assert "no difference changes the cost" in command.run("explain", after, after).out
 
     laplace = (PIPELINE + GAUSSIAN).replace("gaussian", "laplace").replace("1e-6", "1e-5")
     other = command.file(laplace.replace("noise_multiplier = 1.0", "scale = 3\nsensitivity = 1"))

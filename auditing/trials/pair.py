@@ -33,7 +33,7 @@ class Pair:
     name: str = "pair"
 
     @staticmethod
-    def of(pair: Pair | tuple[Any, ...]) -> Pair:
+    def of(pair: Any) -> Pair:  # noqa: ANN401  # whatever a caller gives
         """A pair from itself or from a tuple of two datasets.
 
         Raises:

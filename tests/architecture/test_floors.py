@@ -87,6 +87,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "files",
         "progress",
         "streams",
+        "failures",
         "time_limit",
         "ledger",
         "interop",

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 
-from dpproof.__main__ import commands, main
+from dpproof.__main__ import main
 from dpproof.pipeline import vocabulary
 from dpproof.pipeline.section import listed, quoted
 from tests.dpproof.files import GAUSSIAN, GROUP, LAPLACE, PIPELINE
@@ -308,18 +307,6 @@ def test_one_clear_line(
     assert err.startswith(f"dpproof: {file}: {line}")
     assert err.count("\n") == 1
     assert len(err) < 500 + len(str(file))
-
-
-def test_every_command_is_told_in_one_whole_line(capsys: pytest.CaptureFixture[str]) -> None:
-    """The list of commands cuts no sentence short, and begins each with what the command does."""
-    assert main(["--help"]) == 0
-    listed = capsys.readouterr().out.partition("Commands:\n")[2].splitlines()
-
-    assert len(listed) == len(commands.commands)
-    for line in listed:
-        assert line.endswith("."), line
-        assert not line.endswith("..."), line
-        assert not re.match(r"  \w+ +(What|Whether|Why|The|Our) ", line), line
 
 
 def _refusal(path: str, capsys: pytest.CaptureFixture[str]) -> str:

@@ -42,6 +42,6 @@ CLAIM = Claim(
     printed="‖mean − E‖₁ ≤ 2D∞γ except with probability δ/2 for m = ln(2d/δ)/(2γ²) oracle calls",
     verdict=Verdict.FALSE,
     check=check,
-    shipped="`AveragedPerturbation` (proofs/theory/separators.md, Theorem 5), which couples both runs "
-    "by the same noise and needs no concentration in d dimensions",
+    shipped="`AveragedPerturbation` (proofs/theory/separators.md, Theorem 5), which couples both "
+    "runs by the same noise and needs no concentration in d dimensions",
 )

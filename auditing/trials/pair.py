@@ -8,6 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from accountant.errors import ParameterError
+from accountant.form import withholding
 from auditing.errors import Unidentified
 from auditing.trials.fingerprint import identity
 
@@ -40,11 +41,12 @@ class Pair:
         """
         if isinstance(pair, Pair):
             return pair
-        length = getattr(pair, "__len__", lambda: 1)()
+        length = withholding(getattr(pair, "__len__", lambda: 1))()
         if length != 2:
             given = f"{type(pair).__name__} of length {length}"
             raise ParameterError("pair", given, "a Pair or a tuple (data, neighbour)")
-        return Pair(pair[0], pair[1])
+        first, second = withholding(lambda: (pair[0], pair[1]))()
+        return Pair(first, second)
 
     def different(self) -> Pair:
         """The pair itself, whose datasets an implementation can tell apart.

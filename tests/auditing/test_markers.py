@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -108,7 +109,7 @@ def test_no_refusal_of_a_dataset_shows_it(name: str) -> None:
     """Data of many kinds, which is no dataset, or raises errors that quote it."""
     assert TAKING.keys() == {*AUDITED, *NAMED, *RETURNING_DATA}
     for data in bad_data():
-        assert not leaks(lambda data=data: TAKING[name](data)), type(data)
+        assert not leaks(partial(TAKING[name], data)), type(data)
 
 
 @pytest.mark.parametrize("name", NAMED)

@@ -12,7 +12,7 @@ import click
 from accountant.relation import RELATIONS, Relation
 from dpproof.commands.large_delta import warn
 from dpproof.errors import InputError
-from dpproof.reports.rounding import above, below
+from dpproof.rounding import above, below
 from dpproof.streams import say_json
 
 if TYPE_CHECKING:

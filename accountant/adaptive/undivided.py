@@ -32,7 +32,7 @@ class Undivided(ABC):  # a subclass says what is spent
         Raises:
             NotShared: always.
         """
-        raise NotShared(f"a {type(self).__name__} is not copied or pickled: {_INSTEAD}")
+        raise NotShared(f"this {type(self).__name__} is not copied or pickled: {_INSTEAD}")
 
     @final
     def _own(self) -> None:
@@ -50,6 +50,6 @@ class Undivided(ABC):  # a subclass says what is spent
         """
         if os.getpid() != self._process:
             name = type(self).__name__
-            raise NotShared(f"a {name} is not spent in a forked process: {_INSTEAD}")
+            raise NotShared(f"this {name} is not spent in a forked process: {_INSTEAD}")
         with self._lock:
             yield

@@ -125,7 +125,9 @@ def float_up(value: Fraction) -> float:
 
 
 def float_down(value: Fraction) -> float:
-    """Return the largest float at or below an exact rational."""
+    """Return the largest finite float at or below an exact rational, which is at or above 0."""
+    if value > sys.float_info.max:
+        return sys.float_info.max
     nearest = float(value)
     return nearest if Fraction(nearest) <= value else down(nearest)
 

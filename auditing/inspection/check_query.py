@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from accountant.errors import ParameterError
+from accountant.form import withholding
 from accountant.relation import Relation
 from accountant.sensitivity import Sensitivity
 from auditing.inspection.compare import Largest
@@ -65,7 +66,9 @@ def check_query(
         raise ParameterError("sensitivity", sensitivity, "L1(...), L2(...) or LInf(...)")
     generated = itertools.chain(
         neighbours(data, relation=relation, records=records, blank=blank),
-        crowded(data, relation=relation, records=records, blank=blank) if len(data) else (),
+        crowded(data, relation=relation, records=records, blank=blank)
+        if withholding(len)(data)
+        else (),
     )
     facts: list[Fact] = []
     largest = Largest()

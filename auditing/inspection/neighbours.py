@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accountant.errors import ParameterError
+from accountant.form import withholding
 from accountant.relation import AddRemove, Relation, ReplaceLabel, ReplaceOne, ZeroOut
 from auditing.trials.pair import Pair
 
@@ -48,7 +49,7 @@ def neighbours(
         >>> [p.name for p in neighbours([1.0], relation=AddRemove(), records=[math.nan])]
         ['nan added', 'duplicate of the first added', 'the first added to nothing']
     """
-    rest = list(data)
+    rest = withholding(list)(data)
     make = _builder(relation, blank)
     for place, record in enumerate(records_like(data) if records is None else records):
         yield from _typed(data, make(rest, record, _named(record, place)))
@@ -58,6 +59,7 @@ def neighbours(
         yield from _typed(data, iter([Pair(rest[:1], [], "the first added to nothing")]))
 
 
+@withholding
 def records_like(data: Dataset) -> list[Any]:
     """Records worth trying beside these: numbers, keys or rows, as the first one is.
 
@@ -102,7 +104,7 @@ def crowded(
         sizes: by default where counters of 8 and 16 bits end.
         blank: as for ``neighbours``.
     """
-    rest = list(data)
+    rest = withholding(list)(data)
     if not rest:
         raise ParameterError("data", data, "at least one record")
     make = _builder(relation, blank)
@@ -121,7 +123,7 @@ def all_differ(values: Sequence[float], sensitivity: float) -> Iterator[Pair]:
 
     For mechanisms that act on the values of several queries, each of that sensitivity.
     """
-    before = [float(value) for value in values]
+    before = withholding(_floats)(values)
     for name, sign in (("all up", lambda _: 1), ("all down", lambda _: -1), ("by turns", _turn)):
         moved = [value + sign(i) * sensitivity for i, value in enumerate(before)]
         yield Pair(before, moved, f"{name} by {sensitivity!r}")
@@ -129,9 +131,13 @@ def all_differ(values: Sequence[float], sensitivity: float) -> Iterator[Pair]:
 
 def permuted(data: Dataset) -> Iterator[Pair]:
     """The same records in other orders: at distance 0 where order is not part of the data."""
-    records = list(data)
+    records = withholding(list)(data)
     for other, name in ((records[::-1], "reversed"), (records[1:] + records[:1], "rotated")):
         yield from _typed(data, iter([Pair(records, other, name)]))
+
+
+def _floats(values: Sequence[float]) -> list[float]:
+    return [float(value) for value in values]
 
 
 def _named(record: object, place: int) -> str:

@@ -9,6 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from accountant.errors import ParameterError
+from accountant.form import withholding
 from auditing.errors import Unidentified
 from auditing.trials.fingerprint import identity
 
@@ -41,11 +42,12 @@ class Pair:
         """
         if isinstance(pair, Pair):
             return pair
-        length = len(pair) if isinstance(pair, Sized) else None
+        length = withholding(pair.__len__)() if isinstance(pair, Sized) else None
         if length != 2:
             given = type(pair).__name__ + ("" if length is None else f" of length {length}")
             raise ParameterError("pair", given, "a Pair or a tuple (data, neighbour)")
-        return Pair(pair[0], pair[1])
+        first, second = withholding(lambda: (pair[0], pair[1]))()
+        return Pair(first, second)
 
     def different(self) -> Pair:
         """The pair itself, whose datasets an implementation can tell apart.

@@ -12,6 +12,7 @@ import click
 from accountant.relation import RELATIONS, Relation
 from dpproof.commands.large_delta import warn
 from dpproof.errors import InputError
+from dpproof.rounding import above, below
 from dpproof.streams import say_json
 
 if TYPE_CHECKING:
@@ -196,12 +197,10 @@ def status(file: str, *, as_json: bool, head_file: str | None) -> int:
         click.echo(f"{one.guarantee.describe()}{about}: {_percent(one.remaining)} left")
         for name, way in one.ways.items():
             numbers = zip(way.spent, way.limit, strict=True)
-            told = " and ".join(
-                f"{float(used):.6g} of {float(limit):.6g}" for used, limit in numbers
-            )
+            told = " and ".join(f"{above(used, 6)} of {below(limit, 6)}" for used, limit in numbers)
             click.echo(f"  {name:9} {told}{'' if way.open else ' (closed)'}")
         if one.composed is not None:
-            click.echo(f"  composed, as if all was planned before: ε at most {one.composed:.6g}")
+            click.echo(f"  composed, as if all was planned before: ε at most {above(one.composed)}")
     click.echo(f"{len(found.committed)} committed, {len(found.pending)} pending")
     for key in found.pending:
         click.echo(f"  pending: {key}")
@@ -363,4 +362,4 @@ def _left(opened: Ledger) -> str:
 
 
 def _percent(share: Fraction) -> str:
-    return f"{100 * float(share):.4g} %"
+    return f"{below(100 * share, 4)} %"

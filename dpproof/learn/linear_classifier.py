@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from accountant.errors import ParameterError
 from dpproof.learn.private_estimator import PrivateEstimator
-from dpproof.learn.reading import read_labels, read_rows
+from dpproof.learn.reading import read_labels, read_rows, scored
 from mechanisms import Records
 
 
@@ -21,6 +21,7 @@ class LinearClassifier(ClassifierMixin, PrivateEstimator, ABC):  # type: ignore[
     """A classifier by released weights, whose scores are linear in the rows."""
 
     classes: Sequence[object] | None
+    score = scored(ClassifierMixin.score)
 
     def _extended(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the rows that the mechanism gets."""

@@ -17,7 +17,7 @@ from accountant.guarantees.rounding import sqrt_up
 from accountant.relation import Relation
 from dpproof.learn.clipping import clipped_to_norm
 from dpproof.learn.private_estimator import PrivateEstimator
-from dpproof.learn.reading import read_rows, read_targets
+from dpproof.learn.reading import read_rows, read_targets, scored
 from dpproof.learn.spending import LedgerPlace
 from mechanisms import SecondMoments
 
@@ -70,6 +70,8 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc] 
         >>> model.fit(*load_diabetes(return_X_y=True)).coef_.shape
         (10,)
     """
+
+    score = scored(RegressorMixin.score)
 
     def __init__(
         self,

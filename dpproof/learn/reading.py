@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_array, column_or_1d, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
-from accountant.form import DataError
+from accountant.form import DataError, withholding
 
 _REAL: Final = "fiub"  # Kinds of dtypes that are real numbers.
 
@@ -120,3 +122,19 @@ def _number(cell: Any) -> float:  # noqa: ANN401  # whatever a record has
         return np.inf
     except Exception:  # noqa: BLE001  # a record must not decide whether a fit raises
         return np.nan
+
+
+def scored(score: Callable[..., float]) -> Callable[..., float]:
+    """Let no error of scikit-learn's ``score`` quote a row or a target."""
+
+    @functools.wraps(score)
+    def guarded(
+        model: BaseEstimator,
+        X: ArrayLike,  # noqa: N803  # scikit-learn
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
+        check_is_fitted(model)
+        return withholding(score)(model, X, y, sample_weight)
+
+    return guarded

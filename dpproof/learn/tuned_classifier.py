@@ -29,6 +29,7 @@ from accountant.guarantees.rounding import sqrt_up
 from accountant.relation import Relation
 from dpproof.learn.margin_classifier import MarginClassifier
 from dpproof.learn.perceptron_classifier import PerceptronClassifier
+from dpproof.learn.reading import scored
 from dpproof.learn.refits import refuse_search
 from dpproof.learn.spending import paid
 from dpproof.learn.warnings import SecondRelease
@@ -133,6 +134,8 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         >>> tuned.best_params_["margin"] in (0.1, 1.0)
         True
     """
+
+    score = scored(ClassifierMixin.score)
 
     def __init__(
         self,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from dpproof.ledger.database import Database
 from dpproof.ledger.errors import LedgerError
+from dpproof.ledger.places import masked
 from dpproof.ledger.server import ServerDatabase
 from dpproof.ledger.sqlite import SQLiteDatabase
 
@@ -20,6 +21,10 @@ def connect(place: str | os.PathLike[str], *, create: bool = False) -> Database:
     text = os.fspath(place)[:]  # of a URL that is shown without its password all of it
     if "://" in text:
         return ServerDatabase(text)
+    if masked(text) != text:
+        raise LedgerError(
+            f"{masked(text)} is no path and no URL; a URL begins as postgresql+psycopg://"
+        )
     if not text.strip() or Path(text).is_dir():
         named = f"{text} is a folder" if text.strip() else f"{text!r} names no file"
         raise LedgerError(

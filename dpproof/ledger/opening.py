@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from accountant import Guarantee, PrivacyFilter
-from accountant.errors import RelationMismatch
+from accountant.errors import ParameterError, RelationMismatch
 from accountant.relation import AddRemove, Relation, require_relation
 from dpproof.ledger import chain, names, taking
 from dpproof.ledger.budget import opened
@@ -27,6 +27,8 @@ def begun(
     """
     state = opened(budget)
     names.require_place(place)
+    if not isinstance(open_names, bool):
+        raise ParameterError("open_names", open_names, "True or False")
     found = budget.relation
     about = found if relation is None else require_relation(relation)
     if about != found and found != AddRemove():

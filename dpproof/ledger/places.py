@@ -11,6 +11,9 @@ _PASSWORD: Final = re.compile(r"(?<=://)([^:/?#@]*):.*@", re.DOTALL)
 _SECRETS: Final = re.compile(
     r"([?&][^=&]*(?:pass|pwd|secret|token|odbc_connect)[^=&]*=)[^&]*", re.IGNORECASE
 )
+# Of what was meant to be a URL: a user and a password, or the words of a driver.
+_NEARLY: Final = re.compile(r"^((?:[\w+.-]+:/)?[^:/?#@\\]*:)(?![/\\]).*@", re.DOTALL)
+_WORDS: Final = re.compile(r"\b(password=)\S+", re.IGNORECASE)
 
 
 def masked(place: str) -> str:
@@ -21,7 +24,7 @@ def masked(place: str) -> str:
         'postgresql://ann:***@host/db?password=***&port=5432'
     """
     if "://" not in place:
-        return place
+        return _WORDS.sub(r"\1***", _NEARLY.sub(r"\1***@", place))
     return _SECRETS.sub(r"\1***", _PASSWORD.sub(r"\1:***@", place))
 
 

@@ -12,6 +12,7 @@ from typing import Any, Final, final
 
 from dpproof.ledger.database import Database, Execute, OneByOne, Rows, Statement
 from dpproof.ledger.errors import LedgerError, TryAgain
+from dpproof.ledger.places import masked
 
 _PIPELINED: Final = "psycopg"  # the driver that can send statements together
 # Writes to PostgreSQL's log, so that to commit it waits until everything before it is on the disk
@@ -43,6 +44,8 @@ class ServerDatabase(Database):
             ) from error
         try:
             made = self._library.make_url(url)
+            if "@" in (made.host or ""):
+                raise ValueError  # noqa: TRY301  # the end of a password is taken for the host
             self._pipelined = made.get_driver_name() == _PIPELINED and _pipelines()
             # Each block ends its transaction; a pipeline begins it too, with its first statement.
             begun: dict[str, Any] = {"isolation_level": "AUTOCOMMIT"} if self._pipelined else {}
@@ -53,10 +56,10 @@ class ServerDatabase(Database):
             raise LedgerError(f"cannot use this database: {_line(error)}") from error
         except ValueError:  # whose text may be part of a password
             raise LedgerError(
-                "the database's URL has a port that is no number; in a user's name or password "
-                "write : as %3A, / as %2F and @ as %40"
+                "the database's URL has a port that is no number, or an @ too many; in a user's "
+                "name or password write : as %3A, / as %2F and @ as %40"
             ) from None
-        self._place = self._engine.url.render_as_string(hide_password=True)
+        self._place = masked(self._engine.url.render_as_string(hide_password=True))
         self._process = os.getpid()
         self._texts: dict[str, Any] = {}
         self._may_flush: bool | None = None

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any, final
 
 from accountant import GDP, RDP, ZCDP, ApproxDP, Guarantee, PureDP
-from accountant.arithmetic.enclosure import float_up
+from accountant.arithmetic.enclosure import float_down, float_up
 from accountant.relation import Relation
 from dpproof.ledger import budget, chain, names
 from dpproof.ledger.budget import Costs
@@ -35,6 +35,17 @@ class Part:
     def remaining(self) -> Costs:
         """What is left."""
         return tuple(a - b for a, b in zip(self.limit, self.spent, strict=True))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return floats, what is spent rounded up and all else down, and the rationals as text."""
+        exact = {"limit": self.limit, "spent": self.spent, "remaining": self.remaining}
+        return {
+            "open": self.open,
+            "limit": [float_down(number) for number in self.limit],
+            "spent": [float_up(number) for number in self.spent],
+            "remaining": [float_down(number) for number in self.remaining],
+            "exact": {name: [str(number) for number in found] for name, found in exact.items()},
+        }
 
 
 @final
@@ -101,7 +112,7 @@ class Status:
     head: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as JSON, rationals as text."""
+        """Return everything as JSON."""
         return {
             "relation": str(self.relation),
             "budgets": [
@@ -109,17 +120,9 @@ class Status:
                     "dataset": one.dataset,
                     "principal": one.principal,
                     "guarantee": one.guarantee.describe(),
-                    "remaining": str(one.remaining),
+                    "remaining": float_down(one.remaining),
                     "composed": one.composed,
-                    "ways": {
-                        name: {
-                            "open": way.open,
-                            "limit": [str(number) for number in way.limit],
-                            "spent": [str(number) for number in way.spent],
-                            "remaining": [str(number) for number in way.remaining],
-                        }
-                        for name, way in one.ways.items()
-                    },
+                    "ways": {name: way.to_dict() for name, way in one.ways.items()},
                 }
                 for one in self.budgets
             ],

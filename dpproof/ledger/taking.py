@@ -12,6 +12,7 @@ from typing import Any, Final, final
 
 from accountant import Guarantee, arguments
 from accountant.arguments import Number
+from accountant.arithmetic.enclosure import float_down, float_up
 from accountant.errors import RelationMismatch
 from accountant.guarantees.preconditions import require_single, required_guarantee
 from dpproof.ledger import budget, chain
@@ -367,10 +368,10 @@ def _told(state: State, plan: Plan) -> str:
         if not budget.alive(divided, way):
             continue
         found = plan.charges.get(way)
-        rest = " and ".join(f"{float(one):.4g}" for one in budget.left(divided, way))
+        rest = " and ".join(f"{float_down(one):.4g}" for one in budget.left(divided, way))
         cost = "not bounded or too large"
         if found is not None:
-            cost = " and ".join(f"{float(one):.4g}" for one in found.costs)
+            cost = " and ".join(f"{float_up(one):.4g}" for one in found.costs)
         order = budget.order_of(divided, way)
         unit = f"divergence at order {float(order):g}" if order is not None else _UNITS[way]
         told.append(f"{unit} {cost}, left {rest}")

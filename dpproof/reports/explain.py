@@ -11,7 +11,7 @@ from accountant.errors import PrivacyError
 from dpproof.commands.budget import total
 from dpproof.pipeline.pipeline import Pipeline, Stage
 from dpproof.reports import words
-from dpproof.reports.rounding import above, exactly
+from dpproof.rounding import above, exactly
 
 
 def lines(before: Pipeline, after: Pipeline) -> list[str]:

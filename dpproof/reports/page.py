@@ -12,7 +12,7 @@ from dpproof.errors import InputError
 from dpproof.reports import words
 from dpproof.reports.facts import Facts
 from dpproof.reports.figures import Axis, curve
-from dpproof.reports.rounding import above, exactly, percent_above
+from dpproof.rounding import above, exactly, percent_above
 
 TEMPLATE: Final = Path(__file__).with_name("page.html.jinja")
 

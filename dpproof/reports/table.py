@@ -16,7 +16,7 @@ from dpproof.commands.budget import EPSILON, MU, SHARE_ORDER, Budget, StageCost,
 from dpproof.pipeline.parameters import PARAMETERS
 from dpproof.pipeline.section import quoted
 from dpproof.reports import words
-from dpproof.reports.rounding import above, below, exactly, percent_above
+from dpproof.rounding import above, below, exactly, percent_above
 from dpproof.streams import shown
 
 if TYPE_CHECKING:  # a budget does not wait for the search

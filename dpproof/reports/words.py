@@ -14,7 +14,7 @@ from dpproof.commands.budget import ADVANTAGE, Budget, detected
 from dpproof.pipeline.kinds.kind import NORM_WORDS
 from dpproof.pipeline.parameters import PARAMETERS
 from dpproof.pipeline.pipeline import Release, Stage
-from dpproof.reports.rounding import above, exactly, grouped, percent_above
+from dpproof.rounding import above, exactly, grouped, percent_above
 
 NEIGHBOURS: dict[type[Relation], str] = {
     AddRemove: "one record is added or removed",

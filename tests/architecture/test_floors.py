@@ -86,6 +86,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "errors",
         "files",
         "progress",
+        "rounding",
         "streams",
         "failures",
         "time_limit",

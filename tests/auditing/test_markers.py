@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import auditing
 from accountant.public_names import homes_of
 from accountant.relation import AddRemove
 from accountant.sensitivity import L1
-from tests.contracts.markers import NUMBER, TEXT, leaks, marked
+from tests.contracts.markers import NUMBER, TEXT, bad_data, leaks, marked
 
 SAMPLERS: dict[str, Callable[..., Any]] = {
     "counts": lambda data, size, rng: len(np.atleast_1d(data)) + rng.laplace(size=size),
@@ -90,6 +91,32 @@ def test_every_audit_function_is_among_these() -> None:
     }
 
     assert taking == {*AUDITED, *NAMED, *RETURNING_DATA} - {"Recorder"}
+
+
+TAKING: dict[str, Callable[[Any], object]] = {
+    "audit": lambda data: auditing.audit(SAMPLERS["counts"], data, (0.1, 0), samples=400, seed=1),
+    "watch": lambda data: auditing.watch(SAMPLERS["counts"], data, (0.1, 0), samples=400, seed=1),
+    "check_query": lambda data: auditing.check_query(
+        len, data, relation=AddRemove(), sensitivity=L1(1)
+    ),
+    "Recorder": lambda data: auditing.Recorder(sensitivity=L1(1)).inspect(
+        SAMPLERS["counts"], [data, (data, [1.0])], seed=1
+    ),
+    "neighbours": lambda data: [*auditing.neighbours(data, relation=AddRemove())],
+    "crowded": lambda data: [*auditing.crowded(data, relation=AddRemove(), sizes=[3])],
+    "permuted": lambda data: [*auditing.permuted(data)],
+    "all_differ": lambda data: [*auditing.all_differ(data, 1.0)],
+    "records_like": auditing.records_like,
+    "identity": auditing.identity,
+}
+
+
+@pytest.mark.parametrize("name", TAKING)
+def test_no_refusal_of_a_dataset_shows_it(name: str) -> None:
+    """Data of many kinds, which is no dataset, or raises errors that quote it."""
+    assert TAKING.keys() == {*AUDITED, *NAMED, *RETURNING_DATA}
+    for data in bad_data():
+        assert not leaks(partial(TAKING[name], data)), type(data)
 
 
 @pytest.mark.parametrize("name", NAMED)

@@ -10,8 +10,9 @@ import pickle
 import struct
 import warnings
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from fractions import Fraction
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,33 @@ class Hostile:
         return 3
 
 
+class HostileSize(Hostile):
+    """Such data, of which the length raises an error too."""
+
+    def __len__(self) -> int:
+        raise ValueError(TEXT)
+
+
+class Frame:
+    """A table as pandas has it: columns with names, and cells of several types."""
+
+    columns = ("a", "b")
+    shape = (2, 2)
+
+    def __len__(self) -> int:
+        return 2
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+    def __getitem__(self, name: object) -> NoReturn:
+        raise KeyError(name)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[Any]:  # noqa: ANN401
+        del copy
+        return np.array([[NUMBER, TEXT], [None, 2.0]], dtype=dtype or object)
+
+
 def bad_data() -> Iterator[object]:
     """Data of many kinds that has a marker; some of it is valid somewhere."""
     yield from (
@@ -47,6 +75,12 @@ def bad_data() -> Iterator[object]:
         Fraction(NUMBER),
         NUMBER + 1j,
         Hostile(),
+        HostileSize(),
+        Frame(),
+        Decimal(NUMBER),
+        int(str(WHOLE) * 600),
+        str(WHOLE) * 3,
+        None,
     )
     yield from ({TEXT: NUMBER}, [{"name": TEXT}], {TEXT}, (TEXT, TEXT), iter([TEXT]), [Hostile()])
     yield from ([], [TEXT], [NUMBER] * 3, [NUMBER, float("nan")], [NUMBER, float("-inf"), WHOLE])
@@ -63,6 +97,8 @@ def bad_data() -> Iterator[object]:
         (np.full((4, 2), NUMBER), np.array([0, 1, 1, WHOLE])),
         (np.ones((2, 2)), [TEXT] * 2),
     )
+    yield from ([[[NUMBER]]], {"a": {"b": [TEXT]}}, [None, NUMBER], [Decimal("sNaN"), NUMBER])
+    yield from (np.array([None, NUMBER]), np.array([[NUMBER, None], [TEXT, 2]], dtype=object))
     yield np.array([(NUMBER, TEXT)], dtype=[("a", "f8"), ("b", "U20")]).view(np.recarray)
 
 

@@ -44,6 +44,9 @@ EASY_NODES = 1 << 11  # Nodes of a line that is tried first.
 # Logs of the cut tail relative to delta, without and with tables.
 _LOG_CUT, _LOG_CUT_TABLE = -24.0, -17.0
 _LENGTHS = 24  # Lengths tried.
+# Nodes of a rule that bounds a tail, and of the line before it, tried in this order: a node of a
+# rule is eight times the work of one of a line.
+_RULES = ((1 << 10, 1 << 9), (8_000, EASY_NODES))
 _TRANSFORMED = 1e-14  # Error of a transform, relative to M at the abscissa.
 
 
@@ -135,13 +138,14 @@ def contour_proof(subject: Subject, saddle: Saddle, most: int) -> ContourProof:
     log_moment = known.at(c)
     needed = log_moment - saddle.c * saddle.epsilon - saddle.log_delta
     needed -= _LOG_CUT if subject.used is subject.named else _LOG_CUT_TABLE
-    tail = Tail.of(subject, c, step)
     lengths = np.unique(np.geomspace(8, EASY_NODES, _LENGTHS).astype(int))
-    for nodes in lengths[lengths <= most].tolist():
-        cut = tail.at(step * nodes, 0.0)
-        if needed + cut.near < 0:
-            tau = tail.smoothing(needed, cut)
-            return _line(subject, tail, nodes, tau, known)
+    for longest, reach in _RULES:
+        tail = Tail.of(subject, c, step, longest)
+        for nodes in lengths[lengths <= min(most, reach)].tolist():
+            cut = tail.at(step * nodes, 0.0)
+            if needed + cut.near < 0:
+                tau = tail.smoothing(needed, cut)
+                return _line(subject, tail, nodes, tau, known)
     tau = tail.smoothing(needed, tail.at(step * most, 0.0))
     return _line(subject, tail, most, tau, known)
 
@@ -213,12 +217,12 @@ class Tail:
     step: float
 
     @staticmethod
-    def of(subject: Subject, c: float, step: float) -> Tail:
-        """Return the decay of every pair of a subject."""
+    def of(subject: Subject, c: float, step: float, longest: int) -> Tail:
+        """Return the decay of every pair of a subject, by rules of fewer nodes than ``longest``."""
         decays = []
         for factor, table in zip(subject.named.factors, subject.tables, strict=True):
             if table is None:
-                decays.append(_decay(factor.pair, c, factor.count))
+                decays.append(_decay(factor.pair, c, factor.count, longest))
             else:
                 decays.append(_repeated(table.decay(c), factor.count))
         tops = [table.top for table in subject.tables if table is not None]
@@ -292,7 +296,7 @@ def _repeated(
     return bound
 
 
-def _decay(pair: Pair, c: float, count: int) -> Callable[[float], tuple[float, Hint]]:
+def _decay(pair: Pair, c: float, count: int, longest: int) -> Callable[[float], tuple[float, Hint]]:
     """Return the log of the checker's bound of |M(c+iv)/M(c)|^count, a function of y.
 
     The bound holds for v >= y.
@@ -308,14 +312,16 @@ def _decay(pair: Pair, c: float, count: int) -> Callable[[float], tuple[float, H
             return lambda y: (count * min(bound(a, c, y) - moment, 0.0), None)
         case SubsampledGaussianPair() | OppositeGaussiansPair():
             sampled = MixtureAtTilt.at(pair, c, count)
-            return lambda y: _best(sampled, y, count)
+            return lambda y: _best(sampled, y, count, longest)
         case _:
             return lambda _: (0.0, None)
 
 
-def _best(sampled: MixtureAtTilt, y: float, count: int) -> tuple[float, ShiftedRule | None]:
+def _best(
+    sampled: MixtureAtTilt, y: float, count: int, longest: int
+) -> tuple[float, ShiftedRule | None]:
     """Return the least bound of a mixture's tail with its rule, or 0 without one."""
-    found = sampled.tails(y)
+    found = sampled.tails(y, longest)
     if not found:
         return 0.0, None
     log_ratio, rule = min(found, key=lambda one: one[0])

@@ -26,7 +26,6 @@ from proofs.limits import MAX_QUADRATURE
 
 _LARGEST_TURN = 1.49  # Largest mu times shift: the checker allows 3/2. Heuristic.
 _SHIFTS = 8  # Shifts tried for a tail. Heuristic.
-_MAX_NODES = 8_000  # Most nodes of a tail's rule. Heuristic.
 # Logs of how far below 1/count the error of M is, for M itself and for tails. Heuristic.
 EXACT, _ROUGH = 30.0, 5.0
 _LARGEST_LOSS = 600.0  # A loss whose exponential is representable as a float.
@@ -122,13 +121,13 @@ class MixtureAtTilt:
             )
         return rule
 
-    def tails(self, y: float) -> list[tuple[float, ShiftedRule]]:
-        """Return logs of bounds of |M(c+iv)|/M(c) for v >= y, with their rules."""
+    def tails(self, y: float, longest: int) -> list[tuple[float, ShiftedRule]]:
+        """Return logs of bounds of |M(c+iv)|/M(c) for v >= y, with rules of fewer nodes."""
         limit = _LARGEST_TURN / math.sqrt(self.pair.mu_squared)
         found = []
         for shift in limit * np.geomspace(1e-3, 1.0, _SHIFTS):
             rule = self._rule(float(shift), _ROUGH)
-            if rule.left + rule.right < _MAX_NODES:
+            if rule.left + rule.right < longest:
                 weights, growth = rule.samples(self.pair)
                 exponent = weights + self.power * growth.real - y * growth.imag
                 bound = float(np.exp(exponent - self.log_moment).sum())

@@ -123,7 +123,7 @@ def zcdp_witness(pair: DominatingPair[Any], rho: float) -> Object:
     listed: list[Json] = [
         {
             "excess": show_rational(Fraction(s)),
-            **{name: moment_witness(tabulated(one, s)[0], s) for name, one in named},
+            **{name: moment_witness(*tabulated(one, s), s) for name, one in named},
         }
         for s in grid.tolist()
     ]

@@ -18,6 +18,7 @@ from accountant.arithmetic.enclosure import Reals
 from accountant.certificates.format.serialize import UNCERTIFIED, Object, run_law
 from accountant.certificates.hockey_stick.choose import Point
 from accountant.certificates.hockey_stick.contour import quadratures
+from accountant.certificates.hockey_stick.quadrature import EXACT
 from accountant.certificates.hockey_stick.sampling_tables import subject
 from accountant.certificates.hockey_stick.table import Subject, Table
 from accountant.engine.saddle_point import total_cgf
@@ -48,7 +49,7 @@ _POINTS = 512  # Points of a table for a typical loss.
 # Masses that tables may leave out, tried in this order, and the share of a divergence.
 _NEGLIGIBLE, _LEFT_OUT = (1e-15, 1e-30, 1e-60, 1e-110), 1e-9
 _CERTAIN = 1e-13  # Relative room above the rounding with which an order excludes a power.
-# Accuracy of a quadrature: the engine knows M - 1 of a small sampling rate to 14 digits.
+# Most accuracy of a quadrature: the engine knows M - 1 of a small sampling rate to 14 digits.
 FINE: Final = 90.0
 
 
@@ -61,14 +62,18 @@ def rdp_witness(pair: DominatingPair[Any], orders: list[Fraction]) -> Object:
     for order in orders:
         excess = float(order - 1)
         listed.append(
-            {name: moment_witness(tabulated(one, excess)[0], excess) for name, one in named}
+            {name: moment_witness(*tabulated(one, excess), excess) for name, one in named}
         )
     return {"orders": listed}
 
 
-def moment_witness(used: Subject, excess: float) -> list[Json]:
-    """Return the quadratures of M of each pair, and an order for tables that end early."""
-    listed = quadratures(used, excess, accuracy=FINE)
+def moment_witness(used: Subject, whole: float, excess: float) -> list[Json]:
+    """Return the quadratures of M of each pair, and an order for tables that end early.
+
+    They are as fine as K, which is ``whole``, asks for.
+    """
+    accuracy = min(FINE, EXACT - math.log(min(whole, 1.0))) if whole > 0.0 else FINE
+    listed = quadratures(used, excess, accuracy=accuracy)
     for place, (factor, table) in enumerate(zip(used.named.factors, used.tables, strict=True)):
         if table is not None and _ends_early(factor.pair, table):
             order = Fraction(factor.pair.order_beyond(excess, table.finite_pair))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 
+import dpproof as dp
 from tests.dpproof.command import Command
 from tests.dpproof.files import LAPLACE, PIPELINE
 
@@ -108,3 +110,16 @@ def test_a_reservation_names_its_stages(tmp_path: Path, command: Command) -> Non
 
     printed = command.run("ledger", "reserve", place, file, "--key", "a").out
     assert printed.startswith("reserved evaluation for 'a'; ")
+
+
+def test_what_is_left_is_rounded_down_and_what_is_spent_up(
+    command: Command, tmp_path: Path
+) -> None:
+    """Nothing is called whole that was spent from, and budgets beyond floats are shown."""
+    for name, limit in (("a", Fraction(1)), ("b", Fraction(10) ** 400)):
+        ledger = dp.Ledger.create(tmp_path / name, budget=dp.ZCDP(rho=limit))
+        ledger.spend(dp.ZCDP(rho=Fraction(1, 3 * 10**7)), key="a")
+        told = command.run("ledger", "status", str(tmp_path / name)).out
+
+        assert ": 99.99 % left" in told
+        assert "3.33334e-8 of 1" in told

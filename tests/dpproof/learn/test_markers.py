@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import dpproof
+import dpproof.learn
 from dpproof.learn import PerceptronClassifier
 from tests.contracts.markers import TEXT, bad_data, data_methods, kept, leaks, marked, rows
 from tests.dpproof.learn.every_estimator import MODELS
@@ -35,6 +36,23 @@ def test_no_estimator_shows_or_keeps_data(name: str) -> None:
             for data in bad_data():
                 given = [data, labels] if "y" in named else [data]
                 assert not leaks(partial(getattr(model, method), *given)), method
+                if "y" in named:
+                    assert not leaks(partial(getattr(model, method), table, data)), method
+
+
+def test_no_function_of_a_fitted_model_shows_data() -> None:
+    """Every public function of the package that takes rows or their labels."""
+    table, labels = rows(2)
+    model = PerceptronClassifier(epsilon=1, delta=1e-5, classes=[0, 1], steps=3).fit(table, labels)
+    public = [getattr(dpproof.learn, name) for name in vars(dpproof.learn)["__all__"]]
+    taking = {one for one in public if inspect.isfunction(one)} - {dpproof.learn.tune}
+
+    assert {one.__name__ for one in taking} == {"attack", "certify_radius", "robust_accuracy"}
+    for one in taking:
+        given = {"radius": 0.1} if "radius" in inspect.signature(one).parameters else {}
+        for data in bad_data():
+            assert not leaks(partial(one, model, data, labels, **given)), one.__name__
+            assert not leaks(partial(one, model, table, data, **given)), one.__name__
 
 
 def test_ledgers_of_fits_have_no_data(tmp_path: Path) -> None:

@@ -85,3 +85,11 @@ def test_open_names_spend_without_a_limit(tmp_path: Path) -> None:
     opened.spend(PART, key="a", dataset="census", principal="bob")
 
     assert opened.verify().entries == 3
+
+
+@pytest.mark.parametrize("bad", ["no", 1, None])
+def test_names_are_opened_on_purpose_only(tmp_path: Path, bad: Any) -> None:  # noqa: ANN401
+    """By True, and by nothing else that is true."""
+    with pytest.raises(dp.ParameterError, match="open_names"):
+        dp.Ledger.create(tmp_path / "new", budget=PART, open_names=bad)
+    assert not (tmp_path / "new").exists()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import pickle
+import traceback
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +44,12 @@ def ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dp.Ledger:
         ("postgresql://:a@host/db", "postgresql://:***@host/db"),
         ("postgresql:///db?host=/tmp&password=a", "postgresql:///db?host=/tmp&password=***"),
         ("mssql+pyodbc:///?odbc_connect=PWD%3Da", "mssql+pyodbc:///?odbc_connect=***"),
+        ("postgresql:/ann:a@host/db", "postgresql:/ann:***@host/db"),
+        ("ann:a@host/db", "ann:***@host/db"),
+        ("host=a user=ann password=a", "host=a user=ann password=***"),
+        ("C:/ann/me@home/study.ledger", "C:/ann/me@home/study.ledger"),
+        ("C:\\ann\\me@home", "C:\\ann\\me@home"),
+        ("study@home/a:b", "study@home/a:b"),
     ],
 )
 def test_a_place_is_shown_without_its_password(place: str, shown: str) -> None:
@@ -118,3 +126,31 @@ def test_a_database_out_of_reach_is_named_without_its_password() -> None:
     with pytest.raises(dp.LedgerError, match=r"ann:\*\*\*@127.0.0.1") as refusal:
         dp.Ledger.open("postgresql+psycopg://ann:xq7zv@127.0.0.1:1/db")
     assert "xq7zv" not in repr(refusal.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql+psycopg://ann:a@xq7zv@127.0.0.1:1/db",
+        "postgresql+psycopg://127.0.0.1:1/db?user=ann&password=xq7zv",
+        "postgresql+psycopg:/ann:xq7zv@127.0.0.1:1/db",
+        "ann:xq7zv@127.0.0.1:1/db",
+        "host=127.0.0.1 user=ann password=xq7zv",
+    ],
+)
+def test_a_url_that_is_written_wrongly_shows_no_password(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str
+) -> None:
+    """Refused with an @ too many, a password among the options, or no ://, and no file is made."""
+    pytest.importorskip("sqlalchemy")
+    pytest.importorskip("psycopg")
+    monkeypatch.chdir(tmp_path)
+    for call in (dp.Ledger.open, partial(dp.Ledger.create, budget=dp.ZCDP(rho=1))):
+        with pytest.raises(dp.LedgerError) as refusal:
+            call(url)
+        assert "xq7zv" not in "".join(traceback.format_exception(refusal.value))
+    outcome = command.run("ledger", "status", url)
+    assert (outcome.status, "xq7zv" in outcome.err) == (2, False)
+    model = PerceptronClassifier(ledger=url, ledger_key="k", classes=[0, 1])
+    assert "xq7zv" not in repr(model)
+    assert not [*tmp_path.iterdir()]

@@ -54,3 +54,23 @@ def test_a_spend_says_which_ways_it_closes(tmp_path: Path) -> None:
     stated.release()
     assert ledger.status().budgets[0].ways["renyi-8"].open
     assert ledger.spend(TABLE, key="table").closed == ()
+
+
+@pytest.mark.parametrize("limit", [Fraction(1, 3), Fraction(10) ** 400])
+def test_the_json_of_a_status_has_floats_beside_exact_numbers(
+    tmp_path: Path, limit: Fraction
+) -> None:
+    """What is spent is rounded up, what is left and its share down; the texts are exact."""
+    ledger = dp.Ledger.create(tmp_path / "ledger", budget=dp.ZCDP(rho=limit))
+    ledger.spend(dp.ZCDP(rho=Fraction(1, 7)), key="a")
+    with pytest.raises(dp.BudgetExceeded, match="rho"):
+        ledger.spend(dp.ZCDP(rho=limit), key="b")
+    (told,) = ledger.status().to_dict()["budgets"]
+    way = told["ways"]["zcdp"]
+
+    assert Fraction(way["spent"][0]) >= Fraction(1, 7) == Fraction(way["exact"]["spent"][0])
+    assert way["spent"] == [pytest.approx(1 / 7)]
+    for name in ("limit", "remaining"):
+        assert Fraction(way[name][0]) <= Fraction(way["exact"][name][0])
+    assert Fraction(told["remaining"]) <= ledger.status().budgets[0].remaining
+    assert Fraction(way["exact"]["remaining"][0]) == limit - Fraction(1, 7)

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from hypothesis import given, strategies as st
 
-from dpproof.reports.rounding import above, below, exactly, percent_above
+from dpproof.rounding import above, below, exactly, percent_above
 
 FLOATS = st.floats(min_value=0, allow_nan=False, allow_infinity=False)
 

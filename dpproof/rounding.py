@@ -12,7 +12,7 @@ PLAIN_BELOW = Decimal("1e7")
 _LEAST_FLOAT, _LARGEST_FLOAT = Fraction(math.ulp(0.0)), Fraction(sys.float_info.max)
 
 
-def above(value: float, digits: int = 5) -> str:
+def above(value: float | Fraction, digits: int = 5) -> str:
     """The number in decimal, rounded up to some significant digits.
 
     Laws: read back exactly, the text is at or above the value.
@@ -23,7 +23,7 @@ def above(value: float, digits: int = 5) -> str:
     return _rounded(value, digits, ROUND_CEILING)
 
 
-def below(value: float, digits: int = 5) -> str:
+def below(value: float | Fraction, digits: int = 5) -> str:
     """The number in decimal, rounded down to some significant digits.
 
     Laws: read back exactly, the text is at or below the value.
@@ -91,7 +91,7 @@ def grouped(count: int) -> str:
 
 
 def _rounded(value: float | Fraction, digits: int, rounding: str) -> str:
-    if not math.isfinite(value):
+    if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     number = _quotient(Fraction(value), digits, rounding)
     if number == 0:

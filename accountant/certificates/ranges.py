@@ -28,7 +28,7 @@ _COMPOSED = ("compose/pair", "repeat/pair")
 _RANGE = "dominate/bounded-range"
 _MOST = 256  # Mechanisms of one recursion.
 _LEAST, _LARGEST = Fraction(1, 1024), Fraction(32)  # Ranges that are counted together.
-_ROWS = 120_000  # Rows of the checker's recursion: a second or two.
+_ROWS = 150_000  # Rows of the checker's recursion: a second or two.
 _COARSEST, _FINEST = 12, 128  # Cells per range.
 _LEVEL = 8  # Bits of the tail below which a value counts as level.
 _GUARD = 72  # Bits of a value below that.
@@ -73,7 +73,7 @@ class RangeParts:
                 used = with_logistic(substitutes.of(known))
                 ahead += used.forward.times(count).factors
                 behind += used.backward.times(count).factors
-        found = [self._above(length, count) for length, count in lengths.items()]
+        found = [self.above(length, count) for length, count in lengths.items()]
         heads = [head for head, _ in found]
         witness: Object = {
             "counts": [count for _, count in ordered],
@@ -81,7 +81,7 @@ class RangeParts:
         }
         return Product.merge([*heads, *ahead]), Product.merge([*heads, *behind]), witness
 
-    def _above(self, length: Fraction, count: int) -> tuple[Factor, Object]:
+    def above(self, length: Fraction, count: int) -> tuple[Factor, Object]:
         """Return finite pairs above so many mechanisms of one range, and the grid that shows it."""
         times = -(-count // _MOST)
         depth, tail = -(-count // times), self.aim.tail / times

@@ -16,7 +16,6 @@ from proofs.balls.arithmetic import ball, lower_units
 from proofs.errors import RefusedError
 
 _DIGITS: Final = 48  # Bits of the logarithm of r. Soundness does not depend on them.
-_FAR: Final = 4  # Chords of a step, for each row, that are looked at further back.
 
 
 @final
@@ -66,8 +65,8 @@ class Recursion:
         ]
         chords = _Chords(self, [*left[::-1], *right])
         found = chords.largest(len(self.values) - 1 + cells, level + least)
-        slack = 5 * cells * self.error
-        self.values = [min(max(x, y) + slack, one) for x, y in zip(found, right, strict=False)]
+        slack = 3 * cells * self.error
+        self.values = [min(x + slack, one) for x in found]
 
     def at(self, ratios: list[Fraction]) -> dict[Fraction, Fraction]:
         """Return bounds at growing ratios u >= 1: of the chord between two powers of r."""
@@ -106,7 +105,7 @@ class _Chords:
             b = less - slope
             root = isqrt(b * c) if b > 0 and c > 0 else 0
             self.lines.append((start - slope + c, less, b, c, b * square >> bits, root))
-        self.scale, self.left = scale, _FAR * len(values)
+        self.scale = scale
         self.away = list(zip(scale.power, scale.root, strict=True))
 
     def largest(self, last: int, stop: int) -> list[int]:
@@ -129,22 +128,17 @@ class _Chords:
                 cell, best = cell + 1, value
                 if cell > front:
                     front = cell
-                    self._raise_back(found, cell)
+                    self._require_less(found, cell)
             found.append(best)
         for rest in range(front + 1, len(found) - 1):
-            self._raise_back(found, rest)
+            self._require_less(found, rest)
         return found
 
-    def _raise_back(self, found: list[int], cell: int) -> None:
-        """Raise bounds from the last row back as long as the chord of a cell is larger."""
-        for row in range(len(found) - 1, max(cell, -1), -1):
-            value = self._chord(cell, row)
-            if value <= found[row]:
-                return
-            found[row] = value
-            self.left -= 1
-            if self.left < 0:
-                raise RefusedError("the largest chords of bounded ranges are not next to others")
+    def _require_less(self, found: list[int], cell: int) -> None:
+        """Refuse if the chord of a cell is larger than what was found at the last row."""
+        row = len(found) - 1
+        if cell < row and self._chord(cell, row) > found[row]:
+            raise RefusedError("the largest chords of bounded ranges are not next to each other")
 
     def _chord(self, cell: int, row: int) -> int:
         """Return the largest chord at r^row whose left end is in a cell."""

@@ -17,18 +17,21 @@ from accountant.certificates.format.serialize import Object
 from accountant.certificates.hockey_stick.choose import Point
 from accountant.certificates.selection.connect_the_dots import Aim, pair_of_bounds
 from accountant.certificates.selection.substitutes import Substitutes, with_logistic
+from accountant.errors import NotCertified
 from accountant.guarantees.bounded_range import BoundedRange
 from accountant.guarantees.derivation import Derivation
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.pairs.product import Factor, Product
 from accountant.ranges.composed import ComposedRangePair
+from proofs import limits
 
 _SAME = ("post-process", "map-records", "restrict/relation")  # theorems that keep the pair
 _COMPOSED = ("compose/pair", "repeat/pair")
 _RANGE = "dominate/bounded-range"
 _MOST = 256  # Mechanisms of one recursion.
-_LEAST, _LARGEST = Fraction(1, 1024), Fraction(32)  # Ranges that are counted together.
-_ROWS = 150_000  # Rows of the checker's recursion: a second or two.
+_LEAST, _LARGEST = Fraction(1, 1 << 16), Fraction(32)  # Ranges that are counted together.
+_WORK = 2_700_000  # Of the checker's recursion: a second or two.
+_FARTHEST = 600.0  # Largest loss of a finite pair, nats.
 _COARSEST, _FINEST = 12, 128  # Cells per range.
 _LEVEL = 8  # Bits of the tail below which a value counts as level.
 _GUARD = 72  # Bits of a value below that.
@@ -87,12 +90,17 @@ class RangeParts:
         depth, tail = -(-count // times), self.aim.tail / times
         level = math.ceil(-math.log2(tail)) + depth.bit_length() + _LEVEL
         rows = sum(_rows(float(length), k, level * math.log(2)) for k in range(1, depth + 1))
-        cells = min(max(int(_ROWS / rows), _COARSEST), _FINEST)
-        curved = int(depth * float(length) ** 2 / _CURVED + 2 * float(length))
+        bits = level + _GUARD + int(depth * float(length) ** 2 / _CURVED + 2 * float(length))
+        work = limits.ranges_work(math.ceil(rows), bits)
+        cells = min(max(_WORK // work, _COARSEST), _FINEST)
+        if bits > limits.MAX_RANGE_BITS or work * cells > limits.MAX_WORK // 2:
+            raise NotCertified("composed bounded ranges are too many for the checker's recursion")
         bound = _Bound(ComposedRangePair(length=length, count=depth, cells=cells))
+        if bound.end(tail) > _FARTHEST:
+            raise NotCertified("losses of composed bounded ranges are beyond floats")
         aim = Aim(tail=tail, epsilon=self.aim.epsilon)
         pair = pair_of_bounds(bound, bound, aim, one_way=True, count=_COUNT)
-        grid: Object = {"cells": cells, "bits": level + _GUARD + curved, "level": level}
+        grid: Object = {"cells": cells, "bits": bits, "level": level}
         return Factor(pair, times), grid
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from fractions import Fraction
+from itertools import pairwise
 from math import isqrt
 from typing import Final, final
 
@@ -16,6 +17,7 @@ from proofs.balls.arithmetic import ball, lower_units
 from proofs.errors import RefusedError
 
 _DIGITS: Final = 48  # Bits of the logarithm of r. Soundness does not depend on them.
+_SPARE: Final = 4  # Bounds that are raised later, for each value. Heuristic, for a price.
 
 
 @final
@@ -36,7 +38,7 @@ class Recursion:
         """
         scale = _DIGITS + (int(cells / length) + 1).bit_length()
         step = -lower_units(-(ball(length) / cells).expm1(), scale)
-        exact = [((1 << scale) + step) ** d for d in range(cells + 1)]
+        exact: list[int] = [((1 << scale) + step) ** d for d in range(cells + 1)]
         self.growth, self.scale, self.cells, self.bits = exact[1], scale, cells, bits
         self.power = [(x << bits) >> scale * d for d, x in enumerate(exact)]
         self.root = [isqrt((x << 2 * bits) >> scale * d) for d, x in enumerate(exact)]
@@ -90,9 +92,9 @@ class _Chords:
 
     def __init__(self, scale: Recursion, values: list[int]) -> None:
         """Prepare what does not depend on u; cell k of the lines begins at r^(k - cells)."""
-        rise = [after - before for before, after in zip(values, values[1:], strict=False)]
+        rise = [after - before for before, after in pairwise(values)]
         grown, shift, bits = scale.growth, scale.scale, scale.bits
-        if any(b << shift < a * grown for a, b in zip(rise, rise[1:], strict=False)):
+        if any(b << shift < a * grown for a, b in pairwise(rise)):
             raise RefusedError("rounding hides that the profile of bounded ranges is convex")
         per_step, per_range, square = scale.per_step, scale.per_range, scale.power[2]
         self.lines = []
@@ -105,7 +107,7 @@ class _Chords:
             b = less - slope
             root = isqrt(b * c) if b > 0 and c > 0 else 0
             self.lines.append((start - slope + c, less, b, c, b * square >> bits, root))
-        self.scale = scale
+        self.scale, self.spare = scale, _SPARE * len(values)
         self.away = list(zip(scale.power, scale.root, strict=True))
 
     def largest(self, last: int, stop: int) -> list[int]:
@@ -128,17 +130,22 @@ class _Chords:
                 cell, best = cell + 1, value
                 if cell > front:
                     front = cell
-                    self._require_less(found, cell)
+                    self._raise_back(found, cell)
             found.append(best)
         for rest in range(front + 1, len(found) - 1):
-            self._require_less(found, rest)
+            self._raise_back(found, rest)
         return found
 
-    def _require_less(self, found: list[int], cell: int) -> None:
-        """Refuse if the chord of a cell is larger than what was found at the last row."""
-        row = len(found) - 1
-        if cell < row and self._chord(cell, row) > found[row]:
-            raise RefusedError("the largest chords of bounded ranges are not next to each other")
+    def _raise_back(self, found: list[int], cell: int) -> None:
+        """Raise bounds from the last row back as long as the chord of a cell is larger."""
+        for row in range(len(found) - 1, max(cell, -1), -1):
+            value = self._chord(cell, row)
+            if value <= found[row]:
+                return
+            found[row] = value
+            self.spare -= 1
+            if self.spare < 0:
+                raise RefusedError("the largest chords of bounded ranges are not next to others")
 
     def _chord(self, cell: int, row: int) -> int:
         """Return the largest chord at r^row whose left end is in a cell."""

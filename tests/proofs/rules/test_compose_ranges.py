@@ -15,7 +15,7 @@ from tests.proofs.support import Case, Object, gaussian, pairs, said
 
 RULE = "compose/ranges"
 OTHER = "not the one that follows"
-LARGER, JUMP = "the profile at ratio", "next to each other"
+LARGER = "the profile at ratio"
 FINE: Object = {"cells": 128, "bits": 128, "level": 40}
 
 
@@ -70,7 +70,7 @@ CASES = [
     ranges(THREE, LARGER, length="1001/1000"),
     ranges(THREE, LARGER, cells=2),
     ranges(THREE, LARGER, cells=12),
-    ranges(THREE, JUMP, level=6),
+    ranges(THREE, LARGER, level=6),
     ranges(written(below(PAIR, 1)), LARGER),
     ranges(written(below(PAIR, len(PAIR.p) // 2)), LARGER),
     ranges(written(below(PAIR, len(PAIR.p) - 40)), LARGER),

@@ -64,15 +64,33 @@ def test_one_mechanism(length: Fraction, cells: int) -> None:
         assert least * (1 - 1e-12) <= found <= least + (float(length) / cells) ** 2 + 1e-9
 
 
-def test_largest_chords_that_jump_are_refused() -> None:
-    """Next to a kink the largest chord's left end jumps, and no cell is passed over for that."""
-    known = Recursion(Fraction(1), 8, BITS)
-    growth, one = Fraction(known.growth, 1 << known.scale), 1 << BITS
+def kinked(known: Recursion) -> list[int]:
+    """A convex bound with a kink, next to which the left end of the largest chord jumps."""
+    growth = Fraction(known.growth, 1 << known.scale)
     lines = (max(Fraction(9, 10) - growth**j / 5, Fraction(0)) for j in range(-8, 44))
-    bent = [int(height * one) + (52 - j) ** 2 for j, height in enumerate(lines)]
+    return [int(height * (1 << BITS)) + (52 - j) ** 2 for j, height in enumerate(lines)]
 
-    with pytest.raises(RefusedError, match="next to each other"):
-        _Chords(known, bent).largest(27, 0)
+
+def test_largest_chords_that_jump() -> None:
+    """A cell that turns out to be larger is looked at in the rows before, too."""
+    known = Recursion(Fraction(1), 8, BITS)
+    chords = _Chords(known, kinked(known))
+    spare = chords.spare
+    found = chords.largest(27, 0)
+
+    every = [max(chords._chord(i, j) for i in range(j - 8, j)) for j in range(len(found))]
+    assert found == every
+    assert chords.spare < spare
+
+
+def test_much_to_look_at_again_is_refused() -> None:
+    """Looking back is limited, as nothing else limits it."""
+    known = Recursion(Fraction(1), 8, BITS)
+    chords = _Chords(known, kinked(known))
+    chords.spare = 0
+
+    with pytest.raises(RefusedError, match="next to others"):
+        chords.largest(27, 0)
 
 
 @pytest.mark.parametrize("place", [1, 9, 13])

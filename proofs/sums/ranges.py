@@ -82,11 +82,12 @@ class Recursion:
             if place + 1 < len(self.values):
                 step = high[place] * (self.growth - (1 << self.scale))
                 share = Fraction((units - high[place]) << self.scale, step)
-                bound -= int(min(share, 1) * max(bound - self.values[place + 1], 0))
+                bound -= int(min(share, Fraction(1)) * max(bound - self.values[place + 1], 0))
             found[u] = Fraction(bound, 1 << self.bits)
         return found
 
 
+@final
 class _Chords:
     """The largest chords of a convex bound, by the cells of their left ends."""
 

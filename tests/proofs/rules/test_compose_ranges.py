@@ -10,8 +10,8 @@ from accountant.certificates.ranges import RangeParts
 from accountant.certificates.selection.connect_the_dots import Aim
 from accountant.guarantees.bounded_range import BoundedRange
 from accountant.pairs.finite import FinitePair
-from tests.proofs.rules.test_skellam import written
-from tests.proofs.support import Case, Object, gaussian, pairs, said
+from proofs.certificate import show_rational
+from tests.proofs.support import Case, Object, factor, gaussian, pairs, said
 
 RULE = "compose/ranges"
 OTHER = "not the one that follows"
@@ -25,6 +25,11 @@ def above(length: Fraction, count: int) -> FinitePair:
     (pair,) = (factor.pair for factor, _ in [parts.above(length, count)])
     assert isinstance(pair, FinitePair)
     return pair
+
+
+def written(pair: FinitePair) -> Object:
+    """A finite pair in the certificate's JSON."""
+    return factor("finite", p=list(map(show_rational, pair.p)), q=list(map(show_rational, pair.q)))
 
 
 def below(pair: FinitePair, place: int) -> FinitePair:

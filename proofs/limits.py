@@ -47,6 +47,8 @@ MAX_SHIFT: Final = 1_000  # losses of a discrete Laplace pair with a closed prof
 MAX_CHAIN: Final = 1_000  # steps between neighbours whose Renyi divergences are added up
 MAX_TRIALS: Final = 100_000  # of a binomial number of runs
 MAX_RUNS: Final = 1_000  # of a finite law, one probability each
+MAX_RANGE_CELLS: Final = 512  # of a range's grid
+MAX_RANGE_BITS: Final = 1_024  # of a bound of composed ranges
 
 # Units of one value of M by formula, and of a profile, as measured.
 NODE: Final = 10  # of a sum, beside M
@@ -171,6 +173,11 @@ def blocks_work(blocks: int, masses: int, outcomes: int, law: int) -> int:
 def rectangle_work(law: int) -> int:
     """Price the lines of one rectangle of masses, for runs that stop at a threshold."""
     return 6 * law + 190
+
+
+def ranges_work(rows: int, bits: int) -> int:
+    """Price so many rows of one step of the recursion for bounded ranges."""
+    return rows * (14 + bits // 32)
 
 
 def sum_of_rationals_work(terms: int, bits: int) -> int:

@@ -35,6 +35,8 @@ APPLIED = {
     ),
     "select/pair": ("select/pair", "select/profile"),
     "select/above": ("select/above-pair",),
+    "compose/pair": ("compose/pair", "compose/ranges"),
+    "repeat/pair": ("repeat/pair", "compose/ranges"),
 }
 SHARED_TESTS = {
     "composition": "compose",

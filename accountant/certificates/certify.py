@@ -39,7 +39,7 @@ def certify(
     """Prove one number of a guarantee, or the guarantee's own statement when none is asked for.
 
     The number is the guarantee's upper end, raised by a relative 1e-6 at most, where the losses
-    are smooth or on a lattice; rough losses, and attacks on few rare
+    are smooth or on a lattice; rough losses, composed bounded ranges, and attacks on few rare
     samples, may need up to 2 % more, and a delta below 1e-300 is proved as one below 1e-30. The
     checker has verified what is returned.
 

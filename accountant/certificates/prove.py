@@ -16,6 +16,7 @@ from accountant.certificates.format.serialize import (
     unwritten,
 )
 from accountant.certificates.hockey_stick.choose import Point, distinct, prove
+from accountant.certificates.ranges import range_parts
 from accountant.certificates.rederive import raise_numbers
 from accountant.certificates.selection.connect_the_dots import Aim
 from accountant.certificates.selection.shifted_mixture import prove_by_shifted_mixture
@@ -125,8 +126,14 @@ def _prove_pair(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:
     """Prove a point of a pair, by a rule for selections if it is one."""
     if pair.derivation.theorem in {SELECT_PAIR, SELECT_ABOVE}:
         _prove_selection(steps, pair, point)
-    else:
-        _prove_product(steps, pair, point)
+        return
+    trial = Steps(raised=steps.raised, ranges=range_parts(pair, point))
+    if trial.ranges:
+        with contextlib.suppress(NotCertified):  # a product of logistic pairs is left
+            _prove_product(trial, pair, point)
+            steps.listed.extend(trial.listed)
+            return
+    _prove_product(steps, pair, point)
 
 
 def _prove_product(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:

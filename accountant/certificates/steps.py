@@ -16,6 +16,7 @@ from accountant.certificates.format.serialize import (
 )
 from accountant.certificates.plain import PLAIN
 from accountant.certificates.proved_guarantee import ProvedGuarantee
+from accountant.certificates.ranges import RangeParts
 from accountant.certificates.selection.best_of_runs import pairs_above_best
 from accountant.certificates.selection.connect_the_dots import Aim
 from accountant.certificates.selection.finite_base import finite_base_pairs, finite_mixture_pairs
@@ -53,10 +54,12 @@ class Steps:
     Attributes:
         raised: conversions to raised numbers, by id of their derivation.
         aim: what finite pairs above selections are for; without a tail there are none.
+        ranges: a composition whose bounded ranges are counted together, if any.
     """
 
     raised: Mapping[int, ProvedGuarantee] = field(default_factory=dict)
     aim: Aim = field(default_factory=Aim)
+    ranges: RangeParts | None = None
     substitutes: Substitutes = field(default_factory=Substitutes)
     listed: list[Step] = field(default_factory=list)
     _places: dict[int, tuple[int, int]] = field(default_factory=dict)
@@ -73,7 +76,7 @@ class Steps:
         stack = [derivation]
         while stack:
             node = stack[-1]
-            missing = [one for one in _needed(node) if id(one) not in self._places]
+            missing = [one for one in self._needed(node) if id(one) not in self._places]
             if id(node) in self._places or not missing:
                 stack.pop()
                 if id(node) not in self._places:
@@ -118,7 +121,7 @@ class Steps:
                 f"certificates cannot prove yet that it is {node.statement} (by {node.rule}); "
                 f"certify the parts that it is made of, or {UNCERTIFIED}"
             )
-        premises = [self._places[id(one)] for one in _needed(node)]
+        premises = [self._places[id(one)] for one in self._needed(node)]
         apart = {steps for _, steps in premises} or {1}
         if len(apart) > 1:
             raise NotCertified(
@@ -128,7 +131,15 @@ class Steps:
         (steps,) = apart
         if node.rule.startswith("group/"):
             steps *= int(str(dict(node.parameters)["size"]))
+        if self.ranges and node is self.ranges.root:
+            produce = Steps.with_ranges
         return produce(self, node, node.conclusion, [place for place, _ in premises], steps)
+
+    def _needed(self, node: Derivation) -> tuple[Derivation, ...]:
+        """Return the premises that its step cites: of the best of some runs, the first alone."""
+        if self.ranges and node is self.ranges.root:
+            return tuple(part for part, _ in self.ranges.parts)
+        return node.premises[:1] if node.rule == "select/pair" else node.premises
 
     def plain(
         self, node: Derivation, found: Guarantee[Any], places: list[int], steps: int
@@ -150,6 +161,18 @@ class Steps:
         if not isinstance(found, RDP):
             return places[0], steps
         return self.add("convert/rdp-rdp", conclusion(found, steps), places, {}), steps
+
+    def with_ranges(
+        self, _: Derivation, found: Guarantee[Any], places: list[int], steps: int
+    ) -> tuple[int, int]:
+        """Add a composition whose bounded ranges are counted together."""
+        if not (isinstance(found, DominatingPair) and self.ranges):
+            raise NotCertified(unsaid("a composition of bounded ranges that is no pair"))
+        forward, backward, witness = self.ranges.written(places, self.substitutes)
+        self.substitutes.products[found.forward] = forward
+        self.substitutes.products[found.backward] = backward
+        said = conclusion(self.substitutes.substituted(found), steps)
+        return self.add("compose/ranges", said, places, witness), steps
 
     def _selected(
         self, node: Derivation, found: Guarantee[Any]
@@ -301,11 +324,6 @@ class Steps:
         if corners.points == found.points:
             return place, steps
         return self.add("convert/rdp-rdp", conclusion(found, steps), [place], {}), steps
-
-
-def _needed(node: Derivation) -> tuple[Derivation, ...]:
-    """Return the premises that its step cites: of the best of some runs, the first alone."""
-    return node.premises[:1] if node.rule == "select/pair" else node.premises
 
 
 def _weights(node: Derivation) -> list[Fraction]:

@@ -34,10 +34,12 @@ class ComposedRangePair(Reflected, TabulatedPair):
     Attributes:
         length: of the range of each, exact, above 0, nats.
         count: how many, from 2.
+        cells: of the recursion's grid for each range; 0 for as many as suit the count.
     """
 
     length: Fraction
     count: int
+    cells: int = 0
 
     def swapped(self) -> ComposedRangePair:
         """Return the pair itself, which is symmetric."""
@@ -46,7 +48,7 @@ class ComposedRangePair(Reflected, TabulatedPair):
     @property
     def table(self) -> ValueTable:
         """Return the brackets of the recursion, which are cached."""
-        return value_table(*short_floats(self.length), self.count)
+        return value_table(*short_floats(self.length), self.count, self.cells)
 
     @property
     def is_quick(self) -> bool:

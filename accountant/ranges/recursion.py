@@ -79,18 +79,19 @@ class ValueTable:
 
 
 @lru_cache(maxsize=16)
-def value_table(high: float, low: float, count: int) -> ValueTable:
+def value_table(high: float, low: float, count: int, cells: int = 0) -> ValueTable:
     """Return brackets of the value of ``count`` mechanisms, from 2 to ``MOST``.
 
     Args:
         high: at or above the range, with at most 32 significant bits.
         low: at or below it, with as many.
         count: number of mechanisms.
+        cells: of the grid for each range; 0 for as many as suit the count.
 
     Raises:
         NotCertified: rounding hides which chord is the largest.
     """
-    cells = max(min(1 << (2 * _WORK // count**2).bit_length() >> 1, _FINEST), _COARSEST)
+    cells = cells or max(min(1 << (2 * _WORK // count**2).bit_length() >> 1, _FINEST), _COARSEST)
     above, below = Scale(high, cells), Scale(low, cells)
     upper, before = above.first(1.0 + _SLACK), below.first(1.0 - _SLACK)
     left = np.arange(cells + 1) - cells // 2

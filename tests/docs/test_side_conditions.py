@@ -86,7 +86,7 @@ PAGE = import_module("scripts.theorems")
 RUNS = TruncatedNegativeBinomial(eta=1, gamma=Fraction(1, 2))
 BLANK = ZeroOut()
 IMPLIED = {"mechanism/gaussian": {"sum of contributions"}}  # it only makes the sensitivity
-CERTIFICATES_ALONE = {"select/profile"}  # another rule for a theorem's node
+CERTIFICATES_ALONE = {"select/profile", "compose/ranges"}  # other rules for a theorem's node
 RENAMED = {theorem: rules[0] for theorem, rules in PAGE.APPLIED.items() if len(rules) == 1}
 
 VERDICTS: Final = {
@@ -206,6 +206,7 @@ EXAMPLES: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
     "draws": lambda: choice(GDP(mu=1), GDP(mu=2)),
     "contributions": lambda: Gaussian(sigma=2, sensitivity=L2Contribution(1)).guarantee(),
     "choice": lambda: ExponentialMechanism(epsilon=1, sensitivity=LInf(1)).guarantee(),
+    "choices counted": lambda: self_compose(BoundedRange(epsilon=1), 3),
     "table": lambda: FiniteMechanism([[0.75, 0.25], [0.5, 0.5]]).guarantee(),
     "partitions": lambda: PartitionSelection(epsilon=2, delta=1e-7).guarantee(),
     **{

@@ -30,7 +30,7 @@ from tests.proofs.rules import (
     test_sampled,
 )
 from tests.proofs.sampled import test_tables
-from tests.proofs.sums import test_lattice, test_residues
+from tests.proofs.sums import test_lattice, test_ranges, test_residues
 from tests.proofs.support import Case, said
 
 FILES = [
@@ -91,6 +91,8 @@ def _everything() -> None:
     sampled.SampledPair(((gaussian, 1),), Fraction(1, 2), sampled.Direction.REMOVAL).profile(arb(1))
     _profiles()
     mechanisms.stated(GDP)
+    test_ranges.test_largest_chords_that_jump()
+    test_ranges.test_much_to_look_at_again_is_refused()
     test_lower_power.test_what_shows_no_power()
     for kink in test_lower_power.KINKS:
         test_lower_power.test_the_power_of_finite_pairs(*kink)

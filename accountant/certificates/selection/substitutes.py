@@ -43,9 +43,10 @@ def with_logistic(pair: DominatingPair[Any]) -> DominatingPair[Any]:
 @final
 @dataclass(frozen=True, slots=True)
 class Substitutes:
-    """The finite pairs that replace selected pairs."""
+    """The finite pairs that replace selected pairs, and whole products of bounded ranges."""
 
     known: dict[Pair, Pair] = field(default_factory=dict)
+    products: dict[Product, Product] = field(default_factory=dict)
 
     def of(self, pair: DominatingPair[Any]) -> DominatingPair[Any]:
         """Return both directions with all substitutes, as a stated guarantee."""
@@ -63,6 +64,8 @@ class Substitutes:
 
     def _product(self, product: Product) -> Product:
         """Return a product with all substitutes."""
+        if product in self.products:
+            return self.products[product]
         return Product.merge([Factor(self._pair(f.pair), f.count) for f in product.factors])
 
     def _pair(self, pair: Pair) -> Pair:

@@ -111,5 +111,5 @@ MORE: dict[str, Callable[[], Guarantee[Any]]] = {
 
 
 def certifiable(guarantee: Guarantee[Any]) -> Guarantee[Any]:
-    """What certificates prove: bounded ranges beside others count as logistic pairs."""
+    """What certificates prove where bounded ranges count as logistic pairs."""
     return with_logistic(guarantee) if isinstance(guarantee, DominatingPair) else guarantee

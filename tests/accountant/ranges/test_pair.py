@@ -7,7 +7,6 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-import proofs
 from accountant import Poisson, answers
 from accountant.errors import NotCertified
 from accountant.guarantees.bounded_range import BoundedRange
@@ -171,12 +170,3 @@ def test_samples_of_compositions_are_certified_as_of_logistic_pairs() -> None:
     assert guarantee.epsilon(delta=1e-6).upper < logistic <= proved <= logistic * (1 + 1e-6)
     with pytest.raises(NotCertified, match="bounded ranges"):
         guarantee.certify(delta=1e-6, lower=True)
-
-
-def test_certificates_of_compositions_prove_the_product_of_logistic_pairs() -> None:
-    """A hundred uses are certified, at an epsilon above the bracket's, by the product's sums."""
-    guarantee = ExponentialMechanism(epsilon=1, sensitivity=LInf(1)).repeat(100).guarantee()
-    verdict = proofs.check(guarantee.certify(delta=1e-6))
-
-    assert isinstance(verdict, proofs.VerifiedUnder)
-    assert "41.497" in verdict.claim

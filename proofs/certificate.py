@@ -106,8 +106,14 @@ class Certificate:
         """Read a certificate; anything unusual but a byte-order mark before it is refused.
 
         Raises:
+            TypeError: what is given is no text.
             CertificateError: not this format, or larger than it allows.
         """
+        if not isinstance(text, str):
+            found = type(text).__name__
+            raise TypeError(
+                f"text must be of the type str, got {found}; decode bytes as UTF-8 first"
+            )
         text = text.removeprefix("\ufeff")
         if len(text) > MAX_CHARACTERS:
             raise CertificateError(f"longer than {MAX_CHARACTERS} characters")

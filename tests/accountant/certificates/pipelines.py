@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from fractions import Fraction
@@ -40,6 +41,9 @@ from accountant import (
 from mechanisms import Mechanism
 from tests.contracts import every_mechanism
 from tests.contracts.mechanism_contract import MechanismContract
+
+PYTHON: Final = re.compile(r"Pair\(|Runs\(|Fraction\(|Direction|Binomial\(|[a-z]=")
+"""What no refusal shows."""
 
 Make = Callable[[random.Random, Relation], Mechanism[Any]]
 PLAIN: Final[tuple[Make, ...]] = (
@@ -213,3 +217,10 @@ def natural(seed: int) -> tuple[Guarantee[Any], dict[str, Any]]:
     else:
         made = pipeline(rng, PLAIN + NEWER + OTHERS, rng.choice((1, 30, 1000)))
     return made, question(rng)
+
+
+def misplaced(refusal: str, asked: dict[str, Any]) -> list[str]:
+    """Return what a refusal advises to change though nobody gave it."""
+    advice = refusal.rsplit("; ", 1)[-1]
+    others = {"delta": "delta", "order": "order", "epsilon(": "epsilon"}
+    return [word for word, name in others.items() if word in advice and name not in asked]

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from hashlib import sha256
-from typing import Final
+from typing import Final, final
 
 from proofs import VerifiedUnder
 
@@ -20,6 +20,7 @@ _ALIKE: Final = 0.8  # Share of equal words of two sentences told as one differe
 _AROUND: Final = 5  # Words told before and after a difference.
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class _Sentence:
     """One assumption.

@@ -150,22 +150,16 @@ def certify(file: str, *, out: str, **question: Any) -> int:  # noqa: ANN401  # 
 @click.option(
     "--against", metavar="FILE", help="Say whether the certificate is about this pipeline file."
 )
-def check(certificate: str, *, against: str | None, **options: str | None) -> int:
+@JSON
+def check(certificate: str, **options: Any) -> int:  # noqa: ANN401  # as click gives it
     """Verify a CERTIFICATE.
 
     Exit status: 0 verified, 1 rejected, or with --against of another pipeline. The checker is the
     one that came with dpproof, whatever lies in the working directory.
     """
-    if against is not None:
-        from dpproof.commands.against import compare  # noqa: PLC0415  # as in budget
+    from dpproof.commands.check import answer  # noqa: PLC0415  # as in budget
 
-        said, same = compare(certificate, against, **options)
-        streams.say("\n".join(said))
-        return HOLDS if same else DOES_NOT_HOLD
-    from proofs.__main__ import main as check_file  # noqa: PLC0415  # as in budget
-
-    given = [word for name, one in options.items() if one for word in (f"--{name}", one)]
-    return check_file([certificate, *given])
+    return answer(certificate, **options)
 
 
 @commands.command()

@@ -35,7 +35,7 @@ def check(certificate: Certificate, *, rules: str = "") -> Verdict:
         TypeError: what is given is no ``Certificate``.
         ValueError: there are no such rules.
     """
-    _require("certificate", certificate, Certificate, "check_text takes its text")
+    _require_certificate(certificate)
     try:
         text = certificate.to_json()
     except CertificateError as error:
@@ -50,7 +50,6 @@ def check_text(text: str, *, rules: str = "") -> Verdict:
         TypeError: what is given is no text.
         ValueError: there are no such rules.
     """
-    _require("text", text, str, "decode bytes as UTF-8 first")
     if rules not in ("", "core"):
         raise ValueError(f'rules must be "core", or "" for all of them, got {rules!r:.80}')
     from proofs import kernel  # noqa: PLC0415  # writing a certificate does not need flint
@@ -58,8 +57,10 @@ def check_text(text: str, *, rules: str = "") -> Verdict:
     return kernel.check_text(text, (rules,)) if rules else kernel.check_text(text)
 
 
-def _require(name: str, value: object, kind: type, hint: str) -> None:
+def _require_certificate(given: object) -> None:
     """Refuse an argument of another type."""
-    if not isinstance(value, kind):
-        found = type(value).__name__
-        raise TypeError(f"{name} must be of the type {kind.__name__}, got {found}; {hint}")
+    if not isinstance(given, Certificate):
+        kind = type(given).__name__
+        raise TypeError(
+            f"certificate must be of the type Certificate, got {kind}; check_text takes its text"
+        )

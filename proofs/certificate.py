@@ -106,9 +106,10 @@ class Certificate:
         """Read a certificate; anything unusual but a byte-order mark before it is refused.
 
         Raises:
+            TypeError: what is given is no text.
             CertificateError: not this format, or larger than it allows.
         """
-        text = text.removeprefix("\ufeff")
+        text = _text(text).removeprefix("\ufeff")
         if len(text) > MAX_CHARACTERS:
             raise CertificateError(f"longer than {MAX_CHARACTERS} characters")
         _refuse_depth(text)
@@ -123,6 +124,14 @@ class Certificate:
         except ValueError as error:
             raise CertificateError(f"not JSON: {error}") from None
         return _certificate(found)
+
+
+def _text(given: object) -> str:
+    """Return what is given if it is a text."""
+    if not isinstance(given, str):
+        kind = type(given).__name__
+        raise TypeError(f"text must be of the type str, got {kind}; decode bytes as UTF-8 first")
+    return given
 
 
 def show_rational(value: Fraction | int) -> str:

@@ -38,10 +38,11 @@ def certify(
 ) -> Certificate:
     """Prove one number of a guarantee, or the guarantee's own statement when none is asked for.
 
-    The number is the guarantee's upper end, raised by a relative 1e-6 at most, where the losses
-    are smooth or on a lattice; rough losses, composed bounded ranges, and attacks on few rare
-    samples, may need up to 2 % more, and a delta below 1e-300 is proved as one below 1e-30. The
-    checker has verified what is returned.
+    The number is at or above the guarantee's upper end. It is raised by a relative 1e-6 at most
+    where the losses are smooth or on a lattice (an epsilon below 1e-3 counts as 1e-3). Rough
+    losses, attacks on few rare samples, Renyi divergences of samples and composed bounded ranges
+    may need a few per cent, selections 1e-4 or more. A delta below 1e-31 may be proved as one of
+    at most 1e-30. The claim says the number that holds, and the checker has verified it.
 
     Args:
         guarantee: what is to be certified.

@@ -18,7 +18,7 @@ from accountant.certificates.hockey_stick.choose import Point, distinct, prove
 from accountant.certificates.hockey_stick.closed_form import ClosedForm, has_closed_profile
 from accountant.certificates.hockey_stick.curve import facts
 from accountant.certificates.proved_guarantee import ProvedGuarantee
-from accountant.certificates.selection.substitutes import with_logistic
+from accountant.certificates.selection.substitutes import moved_to, with_logistic
 from accountant.certificates.single_number.gdp_from_profile import smallest_mu
 from accountant.certificates.single_number.gdp_zcdp import (
     gdp_witness,
@@ -80,8 +80,10 @@ def to_approx(node: Derivation, known: Guarantee[Any]) -> ProvedGuarantee | None
     if any(x <= wanted[0] and y <= wanted[1] for x, y in known.stated_points()):
         return _proved_conversion(claim(*wanted), known, "point", {})
     pair = known.to_pair()
+    used = with_logistic(pair)
+    point = point if used is pair else moved_to(used, point)
     derivation = replace(node, premises=(pair.derivation,))
-    epsilon, delta, facts = prove(distinct(pair), point)
+    epsilon, delta, facts = prove(distinct(used), point)
     return _proved_conversion(claim(epsilon, delta), pair, "pair-approx", {}, facts)
 
 
@@ -103,9 +105,12 @@ def to_profile(node: Derivation, known: Guarantee[Any]) -> ProvedGuarantee | Non
     if not isinstance(known, PairGuarantee):
         return None
     pair = known.to_pair()
+    used = with_logistic(pair)
     places = {x: floats_around(x)[0] for x, _ in stated.points}
     heights = {places[x]: y for x, y in stated.points}
-    curves = [_curve(product, heights) for product in distinct(pair)]
+    if used is not pair:
+        heights = {x: Fraction(used.delta(epsilon=x).upper) for x in heights}
+    curves = [_curve(product, heights) for product in distinct(used)]
     points = [(x, max(curve[0][places[x]] for curve in curves)) for x, _ in stated.points]
     derivation = replace(node, premises=(pair.derivation,))
     claim = PrivacyProfile(points=points, relation=relation, derivation=derivation)

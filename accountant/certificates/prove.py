@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import Any, Final
 
 from accountant.certificates.format.serialize import (
-    UNCERTIFIED,
     Object,
     conclusion,
     factors,
@@ -20,7 +19,7 @@ from accountant.certificates.ranges import range_parts
 from accountant.certificates.rederive import raise_numbers
 from accountant.certificates.selection.connect_the_dots import Aim
 from accountant.certificates.selection.shifted_mixture import prove_by_shifted_mixture
-from accountant.certificates.selection.substitutes import with_logistic
+from accountant.certificates.selection.substitutes import moved_to, with_logistic
 from accountant.certificates.single_number.renyi import (
     has_tables,
     rdp_witness,
@@ -148,23 +147,11 @@ def _prove_product(steps: Steps, pair: DominatingPair[Any], point: Point) -> Non
     place, apart = steps.derive(pair.derivation)
     used = with_logistic(steps.substitutes.of(pair))
     if used != pair:
-        point = _moved_to_substitute(used, point)
+        point = moved_to(used, point)
     epsilon, delta, facts = prove(distinct(used), point)
     claim = ApproxDP(epsilon=epsilon, delta=delta, relation=pair.relation)
     places = steps.facts(facts)
     steps.add("convert/pair-approx", conclusion(claim, apart), [place, *places], {})
-
-
-def _moved_to_substitute(pair: DominatingPair[Any], point: Point) -> Point:
-    """Return the point of the substitute at the same epsilon or delta."""
-    if not point.moves:
-        return Point(point.epsilon, pair.delta(epsilon=point.epsilon).upper, moves=False)
-    found = pair.epsilon(delta=point.delta).upper
-    if math.isinf(found):
-        raise NotCertified(
-            f"no finite pair that the checker knows proves delta = {point.delta:.6g}; {UNCERTIFIED}"
-        )
-    return Point(found, point.delta, moves=True)
 
 
 def _prove_selection(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:
@@ -242,11 +229,10 @@ def _prove_by_selection_bound(steps: Steps, pair: DominatingPair[Any], point: Po
     base = pair.derivation.premises[0]
     if not isinstance(base.conclusion, DominatingPair):
         raise NotCertified(unsaid(f"a selection from {base.statement}"))
-    for product in distinct(base.conclusion):
+    used = with_logistic(base.conclusion)
+    for product in distinct(used):
         factors(product)  # what no rule covers is refused before its profile is bounded
-    found = prove_by_shifted_mixture(
-        base.conclusion, law_of(dict(pair.derivation.parameters)), point
-    )
+    found = prove_by_shifted_mixture(used, law_of(dict(pair.derivation.parameters)), point)
     place, apart = steps.derive(base)
     profile = PrivacyProfile(points=((found.epsilon, found.delta),), relation=pair.relation)
     places = steps.facts(found.facts)

@@ -24,6 +24,7 @@ from accountant.certificates.selection.substitutes import (
     Substitutes,
     finite_guarantee,
     single_finite_pair,
+    with_logistic,
 )
 from accountant.certificates.selection.threshold import pairs_above_threshold
 from accountant.certificates.single_number.filters import filter_witness
@@ -40,7 +41,6 @@ from accountant.guarantees.point_lists import lower_hull
 from accountant.guarantees.rdp import RDP
 from accountant.guarantees.renyi_guarantee import RenyiGuarantee
 from accountant.guarantees.zcdp import ZCDP
-from accountant.ranges.pair import composes_ranges
 from accountant.run_counts.law import RunLaw
 from proofs.certificate import Json, Step, show_rational
 from proofs.limits import MAX_LABEL
@@ -186,7 +186,8 @@ class Steps:
                 "of a selection beside something else, or from below, certificates prove epsilon "
                 f"at a delta above 0, or delta, where its runs reveal something; {UNCERTIFIED}"
             )
-        return self.substitutes.of(base), found, law_of(dict(node.parameters))
+        base = with_logistic(self.substitutes.of(base))
+        return base, found, law_of(dict(node.parameters))
 
     def filtered(
         self, node: Derivation, found: Guarantee[Any], places: list[int], steps: int
@@ -236,7 +237,7 @@ class Steps:
             shares[place] += weight
             if not isinstance(one.conclusion, DominatingPair):
                 raise NotCertified(unsaid(one.statement))
-            parts.append((weight, self.substitutes.of(one.conclusion)))
+            parts.append((weight, with_logistic(self.substitutes.of(one.conclusion))))
         forward, backward, facts = finite_mixture_pairs(found, parts, self.aim)
         self.substitutes.add(found, forward, backward)
         said = conclusion(finite_guarantee(found, forward, backward), steps)
@@ -301,10 +302,9 @@ class Steps:
             )
         pair = known.to_pair()
         place, _ = self.derive(pair.derivation)
-        if self.substitutes.of(pair) != pair or composes_ranges(pair.forward):
-            what = "a selection, or of composed bounded ranges,"
-            raise NotCertified(f"{node.rule} of {what} is not certified; {UNCERTIFIED}")
-        return pair, place
+        if self.substitutes.of(pair) != pair:
+            raise NotCertified(f"{node.rule} of a selection is not certified; {UNCERTIFIED}")
+        return with_logistic(pair), place
 
     def to_selected_rdp(
         self, node: Derivation, found: Guarantee[Any], places: list[int], steps: int

@@ -29,5 +29,5 @@ def in_words(value: object) -> str:
         for name, number in given
         if isinstance(number, int | Fraction) and not isinstance(number, bool)
     ]
-    article = "an" if kind[0] in "aeio" else "a"
-    return f"{article} {kind}" + (f" with {', '.join(numbers)}" if numbers else "")
+    article = "" if kind.endswith("runs") else "an " if kind[0] in "aeio" else "a "
+    return f"{article}{kind}" + (f" with {', '.join(numbers)}" if numbers else "")

@@ -16,12 +16,13 @@ GOOD = (FOLDER / "concentrated.json").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("given", [None, GOOD.encode(), 1, Certificate.from_json(GOOD)])
-def test_what_is_no_text(given: Any) -> None:  # noqa: ANN401
+@pytest.mark.parametrize("read", [proofs.check_text, Certificate.from_json])
+def test_what_is_no_text(read: Any, given: Any) -> None:  # noqa: ANN401
     """It is refused by its type, and the error says what to do."""
     with pytest.raises(
         TypeError, match=r"text must be of the type str, got \w+; decode bytes as UTF-8 first"
     ):
-        proofs.check_text(given)
+        read(given)
 
 
 @pytest.mark.parametrize("given", ["text", None, GOOD.encode(), {"steps": []}])

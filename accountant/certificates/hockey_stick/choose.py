@@ -44,8 +44,7 @@ _WIDEST_SLACK = 2.0**-20  # Slack of a proof before a longer one is tried.
 _SMALL_EPSILON = 1e-3  # Least epsilon that a relative slack counts from.
 _FINENESS = (256, 1024)  # Points of a table for a typical loss, tried in this order.
 _NEGLIGIBLE = 1e-10  # Share of delta that infinite losses of tables may add.
-_FAINT = 1e-300  # A delta below which any that is small will do.
-_SHARES = (1.0, 0.25, 0.1)  # Of its log, tried in this order.
+_FAINT = 1e-31  # A delta below which any up to 1e-30 will do.
 # Orders of Chernoff's bound, as shares of -log(delta)/epsilon.
 _ORDERS = np.array([0.5, 0.8, 1.2, 1.8])
 _LEFTWARDS = (
@@ -92,17 +91,18 @@ def distinct(pair: DominatingPair[Any]) -> list[Product]:
 def prove(products: list[Product], point: Point) -> tuple[Fraction, Fraction, list[Step]]:
     """Prove the tightest (epsilon, delta) near a point for every product.
 
-    Where delta is next to the least float and no proof reaches it, a larger one is proved.
+    Where delta is below 1e-31 and no proof reaches it, a larger one up to 1e-30 is proved.
 
     Returns:
         epsilon, delta, and the fact about each product, in order.
     Raises:
         NotCertified: no proof comes near the point.
     """
-    faint = not point.moves and 0.0 < point.delta < _FAINT
-    for share in _SHARES if faint else ():
-        with contextlib.suppress(NotCertified):
-            return _proved(products, replace(point, delta=point.delta**share))
+    if not point.moves and 0.0 < point.delta < _FAINT:
+        for delta in (point.delta, min(point.delta**0.25, _FAINT)):
+            with contextlib.suppress(NotCertified):
+                return _proved(products, replace(point, delta=delta))
+        return _proved(products, replace(point, delta=_FAINT))
     return _proved(products, point)
 
 

@@ -68,13 +68,13 @@ def lower_fact(
         NotCertified: no sum of the checker comes near it.
     """
     if not delta:
-        raise _rough(product, epsilon)
+        raise _rough(epsilon)
     said = factors(product)
     epsilons = epsilon * (1.0 - _SLACKS) if moves else np.full(_SLACKS.shape, epsilon)
     deltas = np.full(_SLACKS.shape, delta) if moves else delta * (1.0 - _SLACKS)
     slack, proof = _closest(_proofs(product, epsilon, delta, among), epsilons, np.log(deltas))
     if proof is None:
-        raise _rough(product, epsilon)
+        raise _rough(epsilon)
     near, least = float(epsilons[slack]), float(deltas[slack])
     claim: Object = {
         "notion": "hockey-stick-at-least",
@@ -178,12 +178,12 @@ def _witness(proof: LowerProof, epsilon: float, log_delta: float, among: int) ->
             witness = {**witness, **own, **hints}
             if _work(proof.subject, witness, tau) > limits.MAX_WORK // among:
                 raise NotCertified(
-                    f"a lower bound of a product of {len(proof.subject.named.factors)} pairs near "
+                    f"a lower bound of {len(proof.subject.named.factors)} different pairs near "
                     f"epsilon = {epsilon:.6g} is more work than the checker accepts; certify "
                     f"fewer different pairs, or {UNCERTIFIED}"
                 )
             return name, witness
-    raise _rough(proof.subject.named, epsilon)
+    raise _rough(epsilon)
 
 
 def _work(subject: Subject, witness: Object, tau: float) -> int:
@@ -220,7 +220,7 @@ def _sides(
         try:
             moment = total_cgf(subject.used, b + 0j).value.real
         except NotCertified:
-            raise _rough(subject.named, epsilon) from None
+            raise _rough(epsilon) from None
         size = moment + 0.5 * tau * tau * b * (b + 1.0) - b * epsilon
         size += b * np.log(b) - (1 + b) * np.log1p(b)
         size += -np.abs(b - c) * period - np.log(-np.expm1(-np.abs(b - c) * period))
@@ -241,9 +241,9 @@ def _accuracy(subject: Subject, c: float, epsilon: float, log_delta: float) -> f
     return EXACT + math.log(len(subject.named.factors)) + max(moment - c * epsilon - log_delta, 0.0)
 
 
-def _rough(product: Product, epsilon: float) -> NotCertified:
-    """Return the error for a product whose divergence no sum bounds."""
+def _rough(epsilon: float) -> NotCertified:
+    """Return the error where no sum bounds the divergence."""
     return NotCertified(
-        f"no lower bound of a product of {len(product.factors)} pairs was found near epsilon = "
-        f"{epsilon:.6g}: the losses are too rough for the checker's sums, or none is so large"
+        f"no lower bound of delta was found near epsilon = {epsilon:.6g}: the losses are too rough "
+        f"for the checker's sums, or none is so large; {UNCERTIFIED}"
     )

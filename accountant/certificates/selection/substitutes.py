@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import Any, final
 
+from accountant.certificates.format.serialize import UNCERTIFIED
+from accountant.certificates.hockey_stick.choose import Point
+from accountant.errors import NotCertified
 from accountant.guarantees.dominating_pair import DominatingPair
 from accountant.guarantees.guarantee import Guarantee
 from accountant.pairs.finite import FinitePair
@@ -38,6 +42,18 @@ def with_logistic(pair: DominatingPair[Any]) -> DominatingPair[Any]:
     if (forward, backward) == (pair.forward, pair.backward):
         return pair
     return DominatingPair(forward=forward, backward=backward, relation=pair.relation)
+
+
+def moved_to(pair: DominatingPair[Any], point: Point) -> Point:
+    """Return the point of a substitute at the same epsilon or delta."""
+    if not point.moves:
+        return replace(point, delta=pair.delta(epsilon=point.epsilon).upper)
+    found = pair.epsilon(delta=point.delta).upper
+    if math.isinf(found):
+        raise NotCertified(
+            f"no finite pair that the checker knows proves delta = {point.delta:.6g}; {UNCERTIFIED}"
+        )
+    return replace(point, epsilon=found)
 
 
 @final

@@ -3,28 +3,47 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
+from contextlib import suppress
 from fractions import Fraction
+from functools import cache
 from typing import Any, Final
 
 import mechanisms as m
 from accountant import (
+    GDP,
     L1,
     L2,
+    RDP,
+    ZCDP,
     AddRemove,
+    ApproxDP,
+    BoundedRange,
     Guarantee,
     LInf,
+    NotImplied,
+    ParameterError,
     Poisson,
     PoissonRuns,
+    PrivacyProfile,
+    PureDP,
     Relation,
     ReplaceOne,
     TruncatedNegativeBinomial,
     WithoutReplacement,
+    choice,
     compose,
     group,
+    parallel_compose,
     self_compose,
 )
 from mechanisms import Mechanism
+from tests.contracts import every_mechanism
+from tests.contracts.mechanism_contract import MechanismContract
+
+PYTHON: Final = re.compile(r"Pair\(|Runs\(|Fraction\(|Direction|Binomial\(|[a-z]=")
+"""What no refusal shows."""
 
 Make = Callable[[random.Random, Relation], Mechanism[Any]]
 PLAIN: Final[tuple[Make, ...]] = (
@@ -144,9 +163,64 @@ def selected(rng: random.Random) -> Guarantee[Any]:
     )
 
 
+@cache
+def _every() -> tuple[type[MechanismContract], ...]:
+    return tuple(sorted(every_mechanism.contracts(), key=lambda one: one.__qualname__))
+
+
+def listed(rng: random.Random) -> Guarantee[Any]:
+    """Return any mechanism of the library, some times, alone or beside a stated guarantee."""
+    mechanism = rng.choice(_every())().mechanism()
+    once = mechanism.guarantee()
+    if rng.random() < 0.2 and isinstance(mechanism.relation, AddRemove):
+        with suppress(ParameterError, NotImplied):  # no samples of samples, nor of all notions
+            rate = _rounded(10 ** rng.uniform(-3, -0.5))
+            once = mechanism.subsample(Poisson(sampling_rate=rate)).guarantee()
+    used = self_compose(once, rng.choice((1, 1, 2, 10, 100)))
+    match rng.choice(("alone", "alone", "alone", "beside", "apart")):
+        case "beside":
+            with suppress(NotImplied):  # it has no Renyi curve beside one
+                return compose(used, stated(rng, mechanism.relation))
+            return used
+        case "apart" if isinstance(mechanism.relation, AddRemove):
+            return parallel_compose(used, used)
+        case "apart":
+            return choice(used, used)
+        case _:
+            return used
+
+
+def stated(rng: random.Random, relation: Relation) -> Guarantee[Any]:
+    """Return what somebody states of a mechanism, in any notion."""
+    made: Guarantee[Any] = rng.choice(
+        (
+            PureDP(epsilon=_loss(rng), relation=relation),
+            ApproxDP(epsilon=_loss(rng), delta=1e-8, relation=relation),
+            ZCDP(rho=_loss(rng) / 8, relation=relation),
+            GDP(mu=_loss(rng), relation=relation),
+            BoundedRange(epsilon=_loss(rng), relation=relation),
+            RDP(points=[(2, _loss(rng) / 4), (16, _loss(rng) * 2)], relation=relation),
+            PrivacyProfile(points=[(1, 1e-4), (2, 1e-7), (4, 1e-12)], relation=relation),
+        )
+    )
+    return made
+
+
 def natural(seed: int) -> tuple[Guarantee[Any], dict[str, Any]]:
     """Return a pipeline of any kind and a question about it, each by a number."""
     rng = random.Random(seed)  # noqa: S311  # no secret
-    kinds = PLAIN + NEWER + OTHERS
-    made = selected(rng) if rng.random() < 0.06 else pipeline(rng, kinds, rng.choice((1, 30, 1000)))
+    kind = rng.random()
+    if kind < 0.08:
+        made = selected(rng)
+    elif kind < 0.3:
+        made = listed(rng)
+    else:
+        made = pipeline(rng, PLAIN + NEWER + OTHERS, rng.choice((1, 30, 1000)))
     return made, question(rng)
+
+
+def misplaced(refusal: str, asked: dict[str, Any]) -> list[str]:
+    """Return what a refusal advises to change though nobody gave it."""
+    advice = refusal.rsplit("; ", 1)[-1]
+    others = {"delta": "delta", "order": "order", "epsilon(": "epsilon"}
+    return [word for word, name in others.items() if word in advice and name not in asked]

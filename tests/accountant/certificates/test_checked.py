@@ -15,14 +15,21 @@ from accountant import (
     GDP,
     L2,
     AddRemove,
+    ApproxDP,
+    Guarantee,
     LInf,
     NotCertified,
     Poisson,
+    PrivacyProfile,
     PureDP,
     ReplaceOne,
     WithoutReplacement,
     compose,
+    convert,
     group,
+    mixture,
+    select,
+    select_above,
     self_compose,
 )
 from accountant.certificates import certify
@@ -97,6 +104,40 @@ def test_a_fact_at_which_nothing_is_claimed() -> None:
         assert "the checker rejects" not in str(refusal)  # noqa: PT017  # refused is allowed
     else:
         assert proofs.check(certificate).ok
+
+
+def _ranges() -> Guarantee[Any]:
+    return self_compose(_chosen(1), 2)
+
+
+def _chosen(epsilon: float) -> Guarantee[Any]:
+    return m.ExponentialMechanism(epsilon=epsilon, sensitivity=LInf(1)).guarantee()
+
+
+@pytest.mark.parametrize(
+    ("make", "asked"),
+    [
+        (lambda: group(_ranges(), size=2), {"delta": 1e-6}),
+        (lambda: group(_ranges(), size=3), {"advantage": True}),
+        (lambda: convert(_ranges(), to=PrivacyProfile, epsilons=[0.5, 1, 2]), {}),
+        (lambda: convert(_ranges(), to=ApproxDP, delta=1e-6), {}),
+        (lambda: convert(_ranges(), to=PureDP), {}),
+        pytest.param(lambda: select(_ranges(), RUNS), {"delta": 1e-6}, marks=pytest.mark.slow),
+        pytest.param(
+            lambda: compose(select(_ranges(), RUNS), GDP(mu=1)),
+            {"delta": 1e-6},
+            marks=pytest.mark.slow,
+        ),
+        (lambda: select_above(_ranges(), RUNS), {"delta": 1e-6}),
+        (lambda: mixture([_ranges(), _chosen(0.5)], weights=[0.5, 0.5]), {"delta": 1e-6}),
+    ],
+    ids=["group", "attack", "profile", "approx", "pure", "best", "beside", "above", "either"],
+)
+def test_what_follows_from_composed_bounded_ranges(
+    make: Callable[[], Guarantee[Any]], asked: dict[str, Any]
+) -> None:
+    """Their exact worst case has no rule: whatever is made of them is proved of logistic pairs."""
+    assert proofs.check(make().certify(**asked)).ok
 
 
 def test_what_is_rejected_is_not_returned(monkeypatch: pytest.MonkeyPatch) -> None:

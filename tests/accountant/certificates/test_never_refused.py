@@ -17,7 +17,9 @@ from accountant import Guarantee, NotCertified
 from tests.accountant.certificates.pipelines import (
     NEWER,
     PLAIN,
+    PYTHON,
     Make,
+    misplaced,
     natural,
     pipeline,
     question,
@@ -76,7 +78,10 @@ def _never_rejected(seed: int) -> None:
     try:
         certificate = guarantee.certify(**asked)
     except NotCertified as refusal:
-        assert "the checker rejects" not in str(refusal), f"seed {seed}: {asked}: {refusal}"  # noqa: PT017  # refused is allowed
+        text = f"seed {seed}: {asked}: {refusal}"
+        assert "the checker rejects" not in text  # refused is allowed
+        assert not PYTHON.search(str(refusal)), text  # noqa: PT017
+        assert misplaced(str(refusal), asked) == [], text  # noqa: PT017
     else:
         assert proofs.check(certificate).ok, f"seed {seed}: {asked}"
 

@@ -1,4 +1,4 @@
-"""Whether a certificate speaks of a pipeline file: what it assumes is what the file says."""
+"""What a certificate proves, and whether it speaks of a pipeline file."""
 
 from __future__ import annotations
 
@@ -6,44 +6,82 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from dpproof import files
+from dpproof import files, streams
 from dpproof.commands.certify import certified, digest_label
+from dpproof.commands.sentences import differences
 from dpproof.errors import InputError
 from dpproof.pipeline import parse
 from dpproof.pipeline.pipeline import Pipeline
-from proofs import Certificate, Rejected, Verified, VerifiedUnder, check_text
-from proofs.__main__ import lines
+from proofs import Certificate, Rejected, Verdict, Verified, VerifiedUnder, check_text
+from proofs.__main__ import REJECTED, VERIFIED, lines, main
 from proofs.certificate import Json
 
 
-def compare(
-    certificate: str, file: str, *, rules: str | None = None, show: str | None = None
-) -> tuple[list[str], bool]:
-    """Check a certificate, and compare it with what certify writes of a pipeline file.
+def answer(
+    certificate: str,
+    *,
+    against: str | None,
+    as_json: bool,
+    rules: str | None = None,
+    show: str | None = None,
+) -> int:
+    """Check a certificate, compare it with what certify writes of a file, and print both.
 
     Args:
         certificate: path of the certificate.
-        file: path of the pipeline file.
+        against: path of a pipeline file, or None to compare with nothing.
+        as_json: print JSON, and not lines.
         rules: as of the checker.
-        show: refused, as it prints one content alone.
+        show: as of the checker, which then prints one content alone.
     Returns:
-        The verdict and the comparison in lines, and whether it is verified and of this file.
+        The exit status: 0 if it is verified, and of this file.
     Raises:
         InputError: a file cannot be read, or the pipeline has no such certificate.
     """
+    if against is None and not as_json:
+        options = {"--rules": rules, "--show": show}
+        return main(
+            [certificate, *(x for name, one in options.items() if one for x in (name, one))]
+        )
     if show is not None:
-        raise InputError("--show prints one content alone; leave out --against")
-    if certificate == file == files.STANDARD_INPUT:
+        raise InputError("--show prints one content alone; leave out --against and --json")
+    if certificate == against == files.STANDARD_INPUT:
         raise InputError("standard input is one file; give the path of the other")
     text = files.content(certificate, "a certificate")
     verdict = check_text(text, rules=rules or "")
+    said, told, same = lines(verdict), _as_json(verdict), verdict.ok
+    if against is not None and not isinstance(verdict, Rejected):
+        pipeline = parse.load(against)
+        found, others = _differences(Certificate.from_json(text), verdict, pipeline)
+        same = not found
+        listed = [f"  - {one}" for one in found]
+        said += [f"Speaks of {pipeline.file}: {'yes' if same else 'no'}", *listed, *others]
+        told |= {"file": pipeline.file, "speaks_of_file": same, "differences": found}
+        told |= {"remarks": others}
+    if as_json:
+        streams.say_json(told)
+    else:
+        streams.say("\n".join(said))
+    return VERIFIED if same else REJECTED
+
+
+def _as_json(verdict: Verdict) -> dict[str, Any]:
+    """Return a verdict as a JSON object."""
     if isinstance(verdict, Rejected):
-        return lines(verdict), False
-    pipeline = parse.load(file)
-    found, told = _differences(Certificate.from_json(text), verdict, pipeline)
-    answer = "no" if found else "yes"
-    listed = [f"  - {one}" for one in found]
-    return [*lines(verdict), f"Speaks of {pipeline.file}: {answer}", *listed, *told], not found
+        return {
+            "verified": False,
+            "step": verdict.step,
+            "rule": verdict.rule,
+            "reason": verdict.reason,
+        }
+    return {
+        "verified": True,
+        "claim": verdict.claim,
+        "assumptions": list(getattr(verdict, "assumptions", ())),
+        "labels": list(verdict.labels),
+        "rule_sets": list(verdict.rule_sets),
+        "details": dict(verdict.details),
+    }
 
 
 def _differences(
@@ -58,16 +96,23 @@ def _differences(
         return [f"its claim is of another kind than what is certified of files: {what}"], []
     own, expected = certified(pipeline, **question)
     found = [
-        f"{name}: {given.claim[name]} in the certificate, {own.claim[name]} by the file"
+        f"{name}: {_shown(given.claim[name])} in the certificate, {_shown(own.claim[name])} by the "
+        "file"
         for name in ("relation", "steps", "delta")
         if given.claim.get(name) != own.claim.get(name) and "relation" in given.claim
     ]
     if isinstance(verdict, VerifiedUnder) and isinstance(expected, VerifiedUnder):
-        found += _unequal(verdict.assumptions, expected.assumptions)
+        found += differences(verdict, expected)
     elif given.claim["product"] != own.claim["product"]:
         found.append("its pair of laws is another than the one that dominates the file's pipeline")
     told = [] if verdict.claim == expected.claim else [f"of the file is proved: {expected.claim}"]
     return found, [*told, *_digests(verdict, pipeline)]
+
+
+def _shown(value: Json) -> str:
+    """Return a relation, a number of steps or a delta, which is a float, as people write it."""
+    text = str(value)
+    return repr(float(Fraction(text))) if "/" in text else text
 
 
 def _question(claim: Mapping[str, Json]) -> dict[str, Any] | None:
@@ -81,14 +126,6 @@ def _question(claim: Mapping[str, Json]) -> dict[str, Any] | None:
         "true-positive-rate-at-least": {"lower": True, **rate},
     }
     return questions.get(str(claim["notion"]))
-
-
-def _unequal(assumed: tuple[str, ...], said: tuple[str, ...]) -> list[str]:
-    """Return the sentences of one side alone."""
-    return [
-        *(f"the certificate alone assumes: {text}" for text in assumed if text not in said),
-        *(f"the file alone says: {text}" for text in said if text not in assumed),
-    ]
 
 
 def _digests(verdict: Verified | VerifiedUnder, pipeline: Pipeline) -> list[str]:

@@ -77,12 +77,16 @@ def test_the_digest_is_that_of_the_file(command: Command, out: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
-        ("noise_multiplier = 1.0", "noise_multiplier = 2.0", "the certificate alone assumes: M"),
-        ("count = 100", "count = 101", "the file alone says: M3 runs M2 101 times"),
-        ("rate = 0.01", "rate = 0.02", "the file alone says: M2 runs M1 on a sample"),
-        ("delta = 1e-6", "delta = 1e-5", "delta: "),
+        (
+            "noise_multiplier = 1.0",
+            "noise_multiplier = 2.0",
+            "'mean 0 and standard deviation 2, drawn anew for every coordinate' by the file",
+        ),
+        ("count = 100", "count = 101", "\"training\": 'M3 runs M2 100 times on the same data'"),
+        ("rate = 0.01", "rate = 0.02", "'is drawn independently with probability 0.02, and"),
+        ("delta = 1e-6", "delta = 1e-5", "delta: 1e-06 in the certificate, 1e-05 by the file"),
         ("add-remove", "zero-out", "relation: add-remove in the certificate, zero-out by the file"),
-        ("scale = 20", "scale = 21", "Laplace noise of scale 21"),
+        ("scale = 20", "scale = 21", '"report": \'neighbours, Laplace noise of scale 20, of'),
     ],
 )
 def test_another_file(command: Command, out: Path, old: str, new: str, why: str) -> None:
@@ -94,6 +98,89 @@ def test_another_file(command: Command, out: Path, old: str, new: str, why: str)
     assert answer.out.startswith("Verified: ")
     assert "pipeline.toml: no" in answer.out
     assert why in answer.out
+
+
+SURVEY = """
+[[stage]]
+name = "survey"
+mechanism = "randomized-response"
+epsilon = 0.5
+"""
+
+
+def test_stages_in_another_order(command: Command, out: Path) -> None:
+    """All of them run on the same data: their order and their names change nothing."""
+    certified(command, out)
+    head, training, report = PIPELINE.split("[[stage]]")
+    same = against(command, out, f"{head}[[stage]]{report}[[stage]]{training}")
+    renamed = against(command, out, PIPELINE.replace('"report"', '"table"'))
+
+    assert (same.status, renamed.status) == (0, 0)
+    assert "it carries the digest of another file" in renamed.out
+
+
+def test_one_stage_more(command: Command, out: Path) -> None:
+    """A stage before the others gives them other numbers: what is told is that stage alone."""
+    certified(command, out)
+    head, *stages = PIPELINE.split("[[stage]]")
+    more = against(command, out, "[[stage]]".join([f"{head}{SURVEY}", *stages]))
+    told = [line for line in more.out.splitlines() if line.startswith("  - ")]
+
+    assert more.status == 1
+    assert len(told) == 2
+    assert "in the certificate, 'M6 runs M1 and M4 and M5 on the same data, where'" in told[0]
+    assert told[1].startswith("  - the file alone says: M1 computes")
+
+
+def test_counts_in_other_places(command: Command, out: Path) -> None:
+    """The same sentences with parts exchanged are another pipeline."""
+    once = """
+[pipeline]
+relation = "add-remove"
+delta = 1e-6
+
+[[stage]]
+name = "first"
+mechanism = "laplace"
+scale = 20
+sensitivity = 1
+count = 4
+
+[[stage]]
+name = "second"
+mechanism = "laplace"
+scale = 30
+sensitivity = 1
+count = 5
+"""
+    assert command.run("certify", command.file(once), "-o", str(out)).status == 0
+    head, first, second = once.split("[[stage]]")
+    other = first.replace("4", "5"), second.replace("5", "4")
+    answer = against(command, out, "[[stage]]".join([head, *other]))
+
+    assert answer.status == 1
+    assert "runs M1 4 times on the same data' in the certificate" in answer.out
+
+
+def test_json(command: Command, out: Path) -> None:
+    """What is printed in words, for programs."""
+    certified(command, out)
+    yes = against(command, out, PIPELINE, "--json")
+    no = against(command, out, PIPELINE.replace("scale = 20", "scale = 21"), "--json")
+    alone = command.run("check", str(out), "--json")
+    out.write_text("{}", encoding="utf-8")
+    rejected = against(command, out, PIPELINE, "--json")
+
+    assert (yes.status, yes.json["speaks_of_file"], yes.json["differences"]) == (0, True, [])
+    assert (no.status, no.json["verified"], no.json["speaks_of_file"]) == (1, True, False)
+    assert len(no.json["differences"]) == 1
+    assert alone.json["claim"] == yes.json["claim"]
+    assert "speaks_of_file" not in alone.json
+    assert (rejected.status, rejected.json["verified"], rejected.json["rule"]) == (
+        1,
+        False,
+        "format",
+    )
 
 
 @pytest.mark.parametrize("question", ["--lower", "--advantage"])

@@ -120,7 +120,10 @@ def _at_epsilon(guarantee: Guarantee[Any], epsilon: object) -> Point:
 def _products_with_rules(guarantee: Guarantee[Any]) -> list[Product]:
     """Return the different directions of a dominating pair; refuse pairs without a rule."""
     if not isinstance(guarantee, PairGuarantee):
-        raise NotCertified(f"{guarantee.describe()} has no dominating pair to bound from below")
+        raise NotCertified(
+            f"{guarantee.describe()} has no dominating pair to bound from below; ask for the upper "
+            "end"
+        )
     products = distinct(guarantee.to_pair())
     for product in products:
         if composes_ranges(product):

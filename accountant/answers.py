@@ -42,6 +42,7 @@ __all__ = [
 ]
 
 _WIDE = 1e-6
+_TABULATED = 1e-100  # Delta below which tables of samples, which end at 1e-115, say little. Heuristic.
 _ORDERS = (1.0 + 1e-6, 2.0, 16.0)  # At which rho is bounded from below. Heuristic.
 Alone = (
     ComposedRangePair | SelectedPair | ThresholdedPair | SubsampledPair | MixturePair | ReleasedFew
@@ -69,7 +70,8 @@ def epsilon(product: Product, delta: float | Bound) -> Bound:
     if alone is not None:
         with contextlib.suppress(NotCertified):
             return alone.epsilon(delta)
-    found = _narrow(product, lambda one: profile.epsilon(one, delta))
+    deep = 0.0 < Bound.of(delta).lower < _TABULATED
+    found = _narrow(product, lambda one: profile.epsilon(one, delta), deep=deep)
     if profile.has_infinite_loss(product):
         return found
     top = max(profile.max_loss(product), 0.0)  # pairs above may have larger losses
@@ -105,16 +107,18 @@ def _summed(parts: list[tuple[int, Bound]]) -> Bound:
     )
 
 
-def _narrow(product: Product, question: Callable[[Product], Bound]) -> Bound:
+def _narrow(
+    product: Product, question: Callable[[Product], Bound], *, deep: bool = False
+) -> Bound:
     """The answer, or both answers where a sum leaves a wide bracket and a table may help.
 
-    What separates the pairs above and below is no sum's doing, and more tables only add to it.
+    It does not where the delta is deep below what tables tell apart. What separates the pairs above and below is no sum's doing, and more tables only add to it.
     """
     above, below = product.above(), product.below()
     first = question(above)
     second = first if below == above else question(below)
     found = Bound(second.lower, first.upper)
-    if max(first.relative_width, second.relative_width) <= _WIDE:
+    if deep or max(first.relative_width, second.relative_width) <= _WIDE:
         return found
     table = _tabulated(product)
     if table == product:

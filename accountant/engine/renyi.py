@@ -9,7 +9,7 @@ import numpy as np
 from accountant.arithmetic.arrays import distinct
 from accountant.arithmetic.enclosure import Reals
 from accountant.bound import Bound
-from accountant.engine.profile import has_infinite_loss, max_loss
+from accountant.engine.profile import has_infinite_loss
 from accountant.engine.saddle_point import total_cgf
 from accountant.errors import NotCertified
 from accountant.pairs.gaussian import GaussianPair
@@ -47,15 +47,17 @@ def smallest_rho(product: Product) -> Bound:
     With s = a - 1 this is the supremum over s > 0 of K(s) / (s (s+1)). K(s)/s increases
     (K is convex and K(0) = 0), so on [s_j, s_{j+1}] the ratio is at most
     (K(s_{j+1}) / s_{j+1}) / (s_j + 1). Left of the grid the same bound holds with s_j = 0;
-    right of it K(s)/s is at most the largest loss, or the whole ratio at most the pairs' own
-    bounds (``zcdp_bound``).
+    right of it each pair adds at most its largest loss over s + 1, or its own bound of the ratio
+    (``zcdp_bound``).
     """
     above, below = product.above(), product.below()
     if has_infinite_loss(below):
         return Bound.exactly(math.inf)
     tail = product.added(lambda pair: pair.zcdp_bound) * (1 + 1e-14)
     grid = np.concatenate([[0.0], np.geomspace(1e-7, _largest(above), 160)])
-    top = max_loss(above)
+    end = float(grid[-1]) + 1.0
+    outside = above.added(lambda pair: min(pair.zcdp_bound, max(pair.max_loss, 0.0) / end))
+    outside = min(outside * (1 + 1e-14), tail)
     best = 0.5 * gaussian_tails(product)
     if tail <= best * (1 + _SAME):
         return Bound(best, tail)
@@ -66,7 +68,6 @@ def smallest_rho(product: Product) -> Bound:
             low = _cgf(below, grid[1:])[0]
         best = max(best, float((low / (grid[1:] * (grid[1:] + 1.0))).max()))
         cells = high / grid[1:] / (grid[:-1] + 1.0)
-        outside = min(tail, top / (grid[-1] + 1.0))
         upper = min(max(float(cells.max()), outside) * (1 + 1e-14), tail)
         loose = cells > best * (1 + 1e-10)
         if outside > best * (1 + 1e-10) and tail <= upper:

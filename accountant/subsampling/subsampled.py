@@ -14,8 +14,8 @@ import numpy as np
 from accountant.arithmetic.crossing import invert
 from accountant.arithmetic.enclosure import Reals, log_down, log_up
 from accountant.bound import Bound
+from accountant.engine.aliases import chernoff
 from accountant.engine.profile import deltas, epsilon, infinite_mass, log_ends, max_loss
-from accountant.engine.quick_bounds import chernoff
 from accountant.engine.saddle_point import total_cgf
 from accountant.errors import EASIER, NotCertified
 from accountant.pairs.domain import required_rate

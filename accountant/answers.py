@@ -41,8 +41,10 @@ __all__ = [
     "true_positive_rate",
 ]
 
-_WIDE = 1e-6
-_TABULATED = 1e-100  # Delta below which tables of samples, which end at 1e-115, say little. Heuristic.
+# Width from which a table is tried, of a handful of steps and of more, which take long. Heuristic.
+_WIDE, _WIDER, _HANDFUL = 1e-6, 1e-4, 1e4
+# Delta below which tables of samples, which end at 1e-115, say little. Heuristic.
+_TABULATED = 1e-100
 _ORDERS = (1.0 + 1e-6, 2.0, 16.0)  # At which rho is bounded from below. Heuristic.
 Alone = (
     ComposedRangePair | SelectedPair | ThresholdedPair | SubsampledPair | MixturePair | ReleasedFew
@@ -54,7 +56,9 @@ def delta(product: Product, epsilon: float) -> Bound:
     alone = _alone(product)
     if alone is not None:
         return alone.delta(epsilon)
-    return _narrow(product, lambda one: profile.delta(one, epsilon))
+    return _narrow(
+        product, lambda one: profile.delta(one, epsilon), lambda found: found.upper < _TABULATED
+    )
 
 
 def epsilon(product: Product, delta: float | Bound) -> Bound:
@@ -71,7 +75,7 @@ def epsilon(product: Product, delta: float | Bound) -> Bound:
         with contextlib.suppress(NotCertified):
             return alone.epsilon(delta)
     deep = 0.0 < Bound.of(delta).lower < _TABULATED
-    found = _narrow(product, lambda one: profile.epsilon(one, delta), deep=deep)
+    found = _narrow(product, lambda one: profile.epsilon(one, delta), lambda _: deep)
     if profile.has_infinite_loss(product):
         return found
     top = max(profile.max_loss(product), 0.0)  # pairs above may have larger losses
@@ -108,17 +112,20 @@ def _summed(parts: list[tuple[int, Bound]]) -> Bound:
 
 
 def _narrow(
-    product: Product, question: Callable[[Product], Bound], *, deep: bool = False
+    product: Product, question: Callable[[Product], Bound], is_deep: Callable[[Bound], bool]
 ) -> Bound:
     """The answer, or both answers where a sum leaves a wide bracket and a table may help.
 
-    It does not where the delta is deep below what tables tell apart. What separates the pairs above and below is no sum's doing, and more tables only add to it.
+    It does not where delta is deep below what tables tell apart. What separates the pairs above and
+    below is no sum's doing, and more tables only add to it.
     """
     above, below = product.above(), product.below()
     first = question(above)
     second = first if below == above else question(below)
     found = Bound(second.lower, first.upper)
-    if deep or max(first.relative_width, second.relative_width) <= _WIDE:
+    few = sum(factor.count for factor in product.factors) <= _HANDFUL
+    wide = max(first.relative_width, second.relative_width) > (_WIDE if few else _WIDER)
+    if not wide or is_deep(found):
         return found
     table = _tabulated(product)
     if table == product:

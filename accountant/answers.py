@@ -41,7 +41,10 @@ __all__ = [
     "true_positive_rate",
 ]
 
-_WIDE = 1e-6
+# Width from which a table is tried, of a handful of steps and of more, which take long. Heuristic.
+_WIDE, _WIDER, _HANDFUL = 1e-6, 1e-4, 1e4
+# Delta below which tables of samples, which end at 1e-115, say little. Heuristic.
+_TABULATED = 1e-100
 _ORDERS = (1.0 + 1e-6, 2.0, 16.0)  # At which rho is bounded from below. Heuristic.
 Alone = (
     ComposedRangePair | SelectedPair | ThresholdedPair | SubsampledPair | MixturePair | ReleasedFew
@@ -53,7 +56,9 @@ def delta(product: Product, epsilon: float) -> Bound:
     alone = _alone(product)
     if alone is not None:
         return alone.delta(epsilon)
-    return _narrow(product, lambda one: profile.delta(one, epsilon))
+    return _narrow(
+        product, lambda one: profile.delta(one, epsilon), lambda found: found.upper < _TABULATED
+    )
 
 
 def epsilon(product: Product, delta: float | Bound) -> Bound:
@@ -69,7 +74,8 @@ def epsilon(product: Product, delta: float | Bound) -> Bound:
     if alone is not None:
         with contextlib.suppress(NotCertified):
             return alone.epsilon(delta)
-    found = _narrow(product, lambda one: profile.epsilon(one, delta))
+    deep = 0.0 < Bound.of(delta).lower < _TABULATED
+    found = _narrow(product, lambda one: profile.epsilon(one, delta), lambda _: deep)
     if profile.has_infinite_loss(product):
         return found
     top = max(profile.max_loss(product), 0.0)  # pairs above may have larger losses
@@ -105,16 +111,21 @@ def _summed(parts: list[tuple[int, Bound]]) -> Bound:
     )
 
 
-def _narrow(product: Product, question: Callable[[Product], Bound]) -> Bound:
+def _narrow(
+    product: Product, question: Callable[[Product], Bound], is_deep: Callable[[Bound], bool]
+) -> Bound:
     """The answer, or both answers where a sum leaves a wide bracket and a table may help.
 
-    What separates the pairs above and below is no sum's doing, and more tables only add to it.
+    It does not where delta is deep below what tables tell apart. What separates the pairs above and
+    below is no sum's doing, and more tables only add to it.
     """
     above, below = product.above(), product.below()
     first = question(above)
     second = first if below == above else question(below)
     found = Bound(second.lower, first.upper)
-    if max(first.relative_width, second.relative_width) <= _WIDE:
+    few = sum(factor.count for factor in product.factors) <= _HANDFUL
+    wide = max(first.relative_width, second.relative_width) > (_WIDE if few else _WIDER)
+    if not wide or is_deep(found):
         return found
     table = _tabulated(product)
     if table == product:

@@ -65,9 +65,11 @@ class Bound:
 
     @property
     def relative_width(self) -> float:
-        """Width over the upper end in absolute value; 0 for a point."""
+        """Width over the larger end in absolute value; 0 for a point, infinite for one end."""
         if self.lower == self.upper:
             return 0.0
+        if math.isinf(self.width):
+            return math.inf
         return self.width / max(abs(self.upper), abs(self.lower))
 
     def __contains__(self, value: object) -> bool:

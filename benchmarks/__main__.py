@@ -29,6 +29,7 @@ _SECTIONS: dict[str, Callable[[Workers, int, Progress], Section]] = {
     "calibration": measure.calibration,
     "startup": measure.starting,
     "natural": natural.natural,
+    "rare": natural.rare,
     "named": named.named,
     "mechanisms": mechanisms.mechanisms,
     "ledger": ledger.spends,

@@ -1,7 +1,7 @@
 """Bound K beside a contour: the distance of its nodes, and the aliases that they leave.
 
-The estimates at a saddle decide the distance; ``real_bounds``, ``along`` and ``Aliases`` are
-rigorous, and a contour relies on them.
+The estimates at a saddle decide the distance; ``real_bounds``, ``along``, ``chernoff`` and
+``Aliases`` are rigorous, and a contour relies on them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,14 @@ from typing import final
 import numpy as np
 
 from accountant.arithmetic.arrays import distinct
-from accountant.arithmetic.enclosure import Complexes, Enclosure, Reals, joined, rounded_short
+from accountant.arithmetic.enclosure import (
+    UNIT_ROUNDOFF,
+    Complexes,
+    Enclosure,
+    Reals,
+    joined,
+    rounded_short,
+)
 from accountant.bound import Bound
 from accountant.engine.each_factor import cgfs, cgfs_along, steers
 from accountant.engine.saddle_point import CHUNK, Saddle, sum_cgf, total_cgf
@@ -97,6 +104,13 @@ def _real(found: Enclosure, at: int) -> Bound:
     """Return the bracket of the real part of one value."""
     value, radius = found.value.real[at], found.radius[at]
     return Bound(float(value - radius), float(value + radius))
+
+
+def chernoff(c: Reals, upper: Reals, epsilon: float | Reals) -> Reals:
+    """Return Chernoff's bounds of log delta(epsilon) from upper bounds of K(c), rounded up."""
+    entropy = np.log1p(c) + c * np.log1p(1 / c)
+    size = np.abs(upper) + c * np.abs(epsilon) + entropy
+    return np.asarray(upper - c * epsilon - entropy + 16 * UNIT_ROUNDOFF * size)
 
 
 def alias_step(saddle: Saddle, known: RealBounds) -> float:

@@ -31,7 +31,7 @@ from accountant.arithmetic.enclosure import (
     rounded_short,
     unit_roundoff,
 )
-from accountant.engine.aliases import Aliases, alias_step, along, expected
+from accountant.engine.aliases import Aliases, alias_step, along, chernoff, expected
 from accountant.engine.saddle_point import Saddle, smoothnesses
 from accountant.errors import NotCertified
 from accountant.pairs.pair import Smoothness
@@ -72,7 +72,7 @@ class Contour:
         radius: shape (n,), its error apart from epsilon's.
         step: distance of the nodes.
         log_cut: log of the cut tail, without the factor e^{-c eps}.
-        known: shape (m, 2), points c' and upper bounds of K(c') + tau^2 c'(c'+1)/2.
+        known: shape (m, 2), points c' and upper bounds of K(c').
         tau: of the extra mechanism, 0 when there is none.
     """
 
@@ -91,7 +91,10 @@ class Contour:
         terms = _terms(self.s, self.log_kernel, self.radius, self.step)
         object.__setattr__(self, "terms", terms)
         period = 2 * math.pi / self.step * (1 - 1e-12)
-        object.__setattr__(self, "aliases", Aliases.of(self.known, float(self.s[0].real), period))
+        at, upper = self.known.T
+        lift = np.maximum(0.5 * self.tau * self.tau * at * (at + 1.0) * (1 + 1e-12), 0.0)
+        lifted = np.column_stack([at, upper + lift])
+        object.__setattr__(self, "aliases", Aliases.of(lifted, float(self.s[0].real), period))
 
     def log_brackets(self, epsilon: Reals) -> tuple[Reals, Reals]:
         """Return logs of a lower (possibly -inf) and an upper bound of delta at each epsilon.
@@ -132,7 +135,9 @@ class Contour:
         width = TENT * self.tau
         low, high = self.log_brackets(np.concatenate([epsilon - width, epsilon, epsilon + width]))
         parts = np.split(high, 3)
-        return self._untilt(epsilon, np.split(low, 3)[1], parts[0], parts[2]), parts[1]
+        at, upper = self.known[self.known[:, 0] > 0.0].T[:, :, None]
+        high = np.minimum(parts[1], chernoff(at, upper, epsilon).min(axis=0, initial=np.inf))
+        return self._untilt(epsilon, np.split(low, 3)[1], parts[0], parts[2]), high
 
     def _untilt(self, epsilon: Reals, center: Reals, left: Reals, right: Reals) -> Reals:
         """Bound log delta from below by bounds of the profile g with the extra mechanism.
@@ -300,15 +305,14 @@ def build(product: Product, saddle: Saddle, most: int = MAX_NODES) -> Contour:
         + 4 * unit * size
     )
     lift = 0.5 * tau * tau * c * (c + 1.0) * (1 + 1e-12)
-    reach, points = step * (nodes - 1), known.points
-    lifted = known.upper + 0.5 * tau * tau * points * (points + 1.0) * (1 + 1e-12)
+    reach = step * (nodes - 1)
     return Contour(
         s=s,
         log_kernel=cgf.value + extra - log_s - log_s1,
         radius=radius,
         step=step,
         log_cut=log_moment + lift + decay - math.log(math.pi * reach) + 1e-9,
-        known=np.column_stack([points, lifted]),
+        known=np.column_stack([known.points, known.upper]),
         tau=tau,
     )
 

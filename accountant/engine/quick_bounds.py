@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Reals, log_down
+from accountant.arithmetic.enclosure import UNIT_ROUNDOFF, log_down
+from accountant.engine.aliases import chernoff
 from accountant.engine.profile import closed_form, infinite_mass, max_loss
 from accountant.engine.saddle_point import around, gaussian_tilt, suited, total_cgf
 from accountant.engine.shared_contours import contour_at
@@ -75,10 +76,3 @@ def epsilon_is_zero(product: Product, delta: float) -> bool:
             return False
         total += factor.count * float(found[1][0])
     return total * (1 + 4 * UNIT_ROUNDOFF * (len(product.factors) + 1)) <= delta
-
-
-def chernoff(c: Reals, upper: Reals, epsilon: float) -> Reals:
-    """Return Chernoff's bounds of log delta(epsilon) from upper bounds of K(c), rounded up."""
-    entropy = np.log1p(c) + c * np.log1p(1 / c)
-    size = np.abs(upper) + c * abs(epsilon) + entropy
-    return np.asarray(upper - c * epsilon - entropy + 16 * UNIT_ROUNDOFF * size)

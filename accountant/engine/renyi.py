@@ -9,15 +9,16 @@ import numpy as np
 from accountant.arithmetic.arrays import distinct
 from accountant.arithmetic.enclosure import Reals
 from accountant.bound import Bound
-from accountant.engine.profile import has_infinite_loss, max_loss
+from accountant.engine.profile import has_infinite_loss
 from accountant.engine.saddle_point import total_cgf
 from accountant.errors import NotCertified
-from accountant.pairs.gaussian import GaussianPair
-from accountant.pairs.pair import Pair
 from accountant.pairs.product import Product
-from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 
 _SAME = 1e-12  # Relative width of a bracket from the tails that is not narrowed. Heuristic.
+_CLOSE, _ROUGH = (
+    1e-10,
+    1e-5,
+)  # Relative widths of rho at which it is known, and if by tables. Heuristic.
 _ROUNDS = 14  # Most refinements of the orders. Heuristic.
 
 
@@ -47,35 +48,38 @@ def smallest_rho(product: Product) -> Bound:
     With s = a - 1 this is the supremum over s > 0 of K(s) / (s (s+1)). K(s)/s increases
     (K is convex and K(0) = 0), so on [s_j, s_{j+1}] the ratio is at most
     (K(s_{j+1}) / s_{j+1}) / (s_j + 1). Left of the grid the same bound holds with s_j = 0;
-    right of it K(s)/s is at most the largest loss, or the whole ratio at most the pairs' own
-    bounds (``zcdp_bound``).
+    right of it each pair adds at most its own ``rho_beyond``.
     """
     above, below = product.above(), product.below()
     if has_infinite_loss(below):
         return Bound.exactly(math.inf)
     tail = product.added(lambda pair: pair.zcdp_bound) * (1 + 1e-14)
     grid = np.concatenate([[0.0], np.geomspace(1e-7, _largest(above), 160)])
-    top = max_loss(above)
+    places, outside = grid[1:], _rho_beyond(product, grid[1:])
+    infinite = has_infinite_loss(above)  # of a table, where the pair may have none
+    close = 1 + (_ROUGH if infinite else _CLOSE)
     best = 0.5 * gaussian_tails(product)
     if tail <= best * (1 + _SAME):
         return Bound(best, tail)
     upper = math.inf
     for _ in range(_ROUNDS):
         low, high = _cgf(above, grid[1:])
+        if infinite:
+            high = _beyond_tables(product, grid[1:])
         if above != below:
             low = _cgf(below, grid[1:])[0]
         best = max(best, float((low / (grid[1:] * (grid[1:] + 1.0))).max()))
         cells = high / grid[1:] / (grid[:-1] + 1.0)
-        outside = min(tail, top / (grid[-1] + 1.0))
-        upper = min(max(float(cells.max()), outside) * (1 + 1e-14), tail)
-        loose = cells > best * (1 + 1e-10)
-        if outside > best * (1 + 1e-10) and tail <= upper:
+        if infinite:
+            at = np.searchsorted(places, grid[1:-1], side="right") - 1
+            cells[1:] = np.minimum(cells[1:], outside[at])
+        upper = min(max(float(cells.max()), outside[-1]) * (1 + 1e-14), tail)
+        loose = cells > best * close
+        if outside[-1] > best * close and tail <= upper:
             break
-        if not loose.any() or upper <= best * (1 + 1e-10) or grid.size > 3000:
+        if not loose.any() or upper <= best * close or grid.size > 3000:
             break
         grid = _split(grid, loose)
-    if has_infinite_loss(above):  # of a table, where the pair may have none
-        upper = tail
     return Bound(best * (1 - 1e-14), max(upper, best))
 
 
@@ -86,16 +90,13 @@ def gaussian_tails(product: Product) -> float:
     record from a sample costs as much as without sampling where delta is tiny enough
     (proofs/theory/conversions.md, section 13).
     """
-    return product.added(_tail) * (1 - 1e-14)
+    return product.added(lambda pair: pair.gaussian_tail) * (1 - 1e-14)
 
 
-def _tail(pair: Pair) -> float:
-    """Return the mu^2 of the Gaussian in the tail of one pair, 0 if there is none."""
-    if isinstance(pair, GaussianPair) or (
-        isinstance(pair, SubsampledGaussianPair) and pair.removal
-    ):
-        return float(pair.mu_squared)
-    return 0.0
+def _rho_beyond(product: Product, s: Reals) -> Reals:
+    """Bound K(t) / (t (t + 1)) of all t at or above each s."""
+    found = [product.added(lambda pair, at=at: pair.rho_beyond(at)) for at in s.tolist()]  # type: ignore[misc]
+    return np.array(found) * (1 + 1e-14)
 
 
 def _beyond_tables(product: Product, s: Reals) -> Reals:

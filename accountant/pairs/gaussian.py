@@ -48,6 +48,11 @@ class GaussianPair(Reflected, CommonSupport, ExactPair):
         return Enclosure(np.asarray(value, dtype=complex), 16 * UNIT_ROUNDOFF * size)
 
     @property
+    def gaussian_tail(self) -> float:
+        """Return mu^2."""
+        return float(self.mu_squared)
+
+    @property
     def zcdp_bound(self) -> float:
         """Return mu^2 / 2, rounded up, which is exact."""
         return 0.5 * float(self.mu_squared) * (1 + 1e-15)

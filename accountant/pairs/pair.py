@@ -153,6 +153,16 @@ class Pair(Readable, ABC):
         """
         return math.inf
 
+    def rho_beyond(self, s: float) -> float:
+        """Return a bound of K(t) / (t (t + 1)) for all t >= s."""
+        most = math.inf if self.infinite_mass else max(self.max_loss, 0.0) / (1.0 + s)
+        return min(self.zcdp_bound, most)
+
+    @property
+    def gaussian_tail(self) -> float:
+        """Return at most the mu^2 of a Gaussian in the tail of the losses, 0 if there is none."""
+        return 0.0
+
     @abstractmethod
     def work(self, s: complex) -> int:
         """Return approximately how many terms the value K(s) takes."""

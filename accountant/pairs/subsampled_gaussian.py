@@ -148,6 +148,11 @@ class SubsampledGaussianPair(CommonSupport, ExactPair):
         return value[0], slope[0], bend[0]
 
     @property
+    def gaussian_tail(self) -> float:
+        """Return mu^2 for removal: no rate is small where delta is small enough."""
+        return float(self.mu_squared) if self.removal else 0.0
+
+    @property
     def zcdp_bound(self) -> float:
         """Return the rho without subsampling.
 

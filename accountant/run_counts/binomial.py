@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
@@ -98,6 +99,11 @@ class BinomialRuns(RunLaw):
         """Return trials times log(1 - probability + probability e^exponent), rounded up."""
         one = log_binary_moment_up(self.probability, exponent)
         return raised_up(self.trials * one, LOG_ERROR) if one else 0.0
+
+    def log_ratio_within(self, variation: float) -> float:
+        """Return the log ratio at tau = 0, as the growth falls."""
+        odds = float(self.probability / (1 - self.probability))
+        return raised_up((self.trials - 1) * math.log1p(odds * variation), LOG_ERROR)
 
     def log_ratio_up(self, epsilon: float) -> float:
         """Return (trials - 1) log((1 - p + e^epsilon)/(1 + (1 - p) e^epsilon)), rounded up."""

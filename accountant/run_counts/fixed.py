@@ -49,6 +49,11 @@ class FixedRuns(RunLaw):
         return self.count
 
     @property
+    def smallest(self) -> int:
+        """Return the count."""
+        return self.count
+
+    @property
     def corner_is_worst(self) -> bool:
         """Return True: (n - 1) a / (1 - a) grows with a."""
         return True

@@ -47,6 +47,11 @@ class RunLaw(Readable, ABC):
         """Return the largest number of runs that is possible, None if there is none."""
 
     @property
+    def smallest(self) -> int:
+        """Return a number of runs below which there is none."""
+        return 1
+
+    @property
     @abstractmethod
     def corner_is_worst(self) -> bool:
         """Return whether a phi''(1 - a)/phi'(1 - a) is known to grow with a in [0, 1)."""
@@ -90,6 +95,14 @@ class RunLaw(Readable, ABC):
             c = 1 - tau = e^eps/(1 + e^eps). At infinity it is log phi'(1)/phi'(0).
         Source: proofs/theory/selection.md, Corollary 3.
         """
+
+    def log_ratio_within(self, variation: float) -> float:  # noqa: ARG002  # some laws use it
+        """Return a bound of log phi'(c)/phi'(tau) for |c - tau| <= variation, +inf if not known.
+
+        The variation is in [0, 1]. The log of phi' grows by the integral of ``growth`` from tau to
+        c, which is largest where that is.
+        """
+        return math.inf
 
     @property
     @final

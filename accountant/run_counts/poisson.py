@@ -86,6 +86,10 @@ class PoissonRuns(RunLaw):
             return math.inf
         return raised_up(float(self.rate) * math.expm1(exponent), LOG_ERROR) if exponent else 0.0
 
+    def log_ratio_within(self, variation: float) -> float:
+        """Return rate times variation, as the growth is the rate."""
+        return raised_up(float(self.rate) * variation, LOG_ERROR)
+
     def log_ratio_up(self, epsilon: float) -> float:
         """Return rate tanh(epsilon/2), rounded up."""
         return raised_up(float(self.rate) * math.tanh(0.5 * epsilon), LOG_ERROR) if epsilon else 0.0

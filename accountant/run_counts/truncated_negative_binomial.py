@@ -117,6 +117,12 @@ class TruncatedNegativeBinomial(RunLaw):
         """Return infinity for an exponent above 0: the tail is geometric."""
         return math.inf if exponent > 0.0 else 0.0
 
+    def log_ratio_within(self, variation: float) -> float:
+        """Return the log ratio at c = 1, as the growth rises."""
+        return raised_up(
+            float(1 + self.eta) * math.log1p(float(1 / self.gamma - 1) * variation), LOG_ERROR
+        )
+
     def log_ratio_up(self, epsilon: float) -> float:
         """Return (1 + eta) log((gamma + e^epsilon)/(1 + gamma e^epsilon)), rounded up."""
         one = logistic_log_ratio_up(self.gamma, epsilon)

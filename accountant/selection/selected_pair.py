@@ -19,6 +19,7 @@ from accountant.pairs.lattice_finite import LatticePair
 from accountant.pairs.pair import Pair
 from accountant.pairs.product import Product
 from accountant.run_counts.law import LAW_ERROR, LOG_ERROR, RunLaw
+from accountant.selection import moments
 from accountant.selection.profile import Selection, selection
 from accountant.subsampling.tabulated import TabulatedPair, as_lattice_pair, stretched
 
@@ -93,6 +94,27 @@ class SelectedPair(TabulatedPair):
         if self.runs.largest is not None:
             bounds.append(rho * self.runs.largest)
         return min(bounds) * (1 + 4 * LOG_ERROR)
+
+    def rho_beyond(self, s: float) -> float:
+        """Return the base's bound of rho, and what the largest log ratio of phi' adds to it."""
+        return min(Pair.rho_beyond(self, s), moments.rho_beyond(self.base, self.runs, s))
+
+    @property
+    def gaussian_tail(self) -> float:
+        """Return that of the fewest runs together: the worst of them is released if none is better.
+
+        Proof: proofs/theory/conversions.md, section 13.
+        """
+        return self.base.added(lambda pair: pair.gaussian_tail) * self.runs.smallest
+
+    def tail(self, s: Reals, end: float) -> tuple[float, Reals]:
+        """Bound what losses beyond an end add by the base's."""
+        return end, moments.log_tail(self.base, self.runs, s, end)
+
+    def log_moment_above(self, s: Reals, table: Pair, level: float = 0.0) -> Reals:
+        """Bound log E_P[e^{sL}] by the table and what is beyond it, or by one run's moment."""
+        found = super(SelectedPair, self).log_moment_above(s, table, level)
+        return np.minimum(found, moments.log_moment(self.base, self.runs, s))
 
     @property
     def gdp_bound(self) -> float:

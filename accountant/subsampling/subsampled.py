@@ -14,8 +14,8 @@ import numpy as np
 from accountant.arithmetic.crossing import invert
 from accountant.arithmetic.enclosure import Reals, log_down, log_up
 from accountant.bound import Bound
+from accountant.engine.aliases import chernoff
 from accountant.engine.profile import deltas, epsilon, infinite_mass, log_ends, max_loss
-from accountant.engine.quick_bounds import chernoff
 from accountant.engine.saddle_point import total_cgf
 from accountant.errors import EASIER, NotCertified
 from accountant.pairs.domain import required_rate
@@ -176,30 +176,14 @@ class SubsampledPair(TabulatedPair):
             return 0.0
         return float(self.sampling_rate) * infinite_mass(self.base.below()).lower * (1 - 1e-12)
 
-    def log_moment_above(self, s: Reals, table: Pair, level: float = 0.0) -> Reals:
-        """Bound log E_P[e^{sL}] from above at real s > 0, with a table above the pair.
+    def tail(self, s: Reals, end: float) -> tuple[float, Reals]:
+        """Bound what losses beyond an end add: no loss of an addition, the base's by Chernoff.
 
-        Up to the table's end the bound uses the last value of its profile, beyond it Chernoff's
-        bound of the base: proofs/theory/sampled.md, section 6. It is infinite if the base has
-        infinite losses.
-
-        Args:
-            s: shape (n,).
-            table: a finite pair that dominates this one, perhaps with infinite losses.
-            level: what its profile ends at, if that is above its infinite mass.
+        It is infinite if the base has infinite losses.
         """
-        found = table.cgf(s + 0j)
-        body, level = found.value.real + found.radius, max(level, table.infinite_mass)
-        if level == 0.0:
-            return body
-        end = max(table.max_loss, 0.0)
-        if self.direction is Direction.ADDITION:  # no loss is beyond
-            end, beyond = max(end, self.end), np.full(s.shape, -math.inf)
-        else:
-            beyond = self._log_tail(s, end) + s * end
-        rest = np.logaddexp(math.log(level) + np.log1p(s) + s * end, beyond)
-        rest += _ROUNDING * (1.0 + np.abs(rest) + s * (1.0 + end))
-        return np.asarray(np.logaddexp(body, rest))
+        if self.direction is Direction.ADDITION:
+            return max(end, self.end), np.full(s.shape, -math.inf)
+        return end, self._log_tail(s, end)
 
     def order_beyond(self, s: float, table: Pair) -> float:
         """Return the order of Chernoff's bound that leaves least beyond a table's end."""

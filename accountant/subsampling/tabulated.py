@@ -126,6 +126,33 @@ class TabulatedPair(Pair, ABC):
         """Return the lattice of the pair above."""
         return self.above(1).lattice(c)
 
+    def log_moment_above(self, s: Reals, table: Pair, level: float = 0.0) -> Reals:
+        """Bound log E_P[e^{sL}] from above at real s > 0, with a table above the pair.
+
+        Up to the table's end the bound uses the last value of its profile, beyond it ``tail``:
+        proofs/theory/sampled.md, section 6.
+
+        Args:
+            s: shape (n,).
+            table: a finite pair that dominates this one, perhaps with infinite losses.
+            level: what its profile ends at, if that is above its infinite mass.
+        """
+        found = table.cgf(s + 0j)
+        body, level = found.value.real + found.radius, max(level, table.infinite_mass)
+        if level == 0.0:
+            return body
+        end, beyond = self.tail(s, max(table.max_loss, 0.0))
+        rest = np.logaddexp(math.log(level) + np.log1p(s) + s * end, beyond + s * end)
+        rest += _ROUNDING * (1.0 + np.abs(rest) + s * (1.0 + end))
+        return np.asarray(np.logaddexp(body, rest))
+
+    def tail(self, s: Reals, end: float) -> tuple[float, Reals]:
+        """Return an end T, no loss before e^T the one given, and logs of what losses beyond add.
+
+        That is s(s+1) times the integral of t^{s-1} H_t over t > e^T, over e^{sT}.
+        """
+        return end, np.full(s.shape, math.inf)
+
     def above(self, count: int) -> Pair:
         """Return a finite pair that dominates this one."""
         return _pairs(self, count)[0]

@@ -227,3 +227,15 @@ def test_deltas_of_sums_are_never_none() -> None:
     high = answers.deltas(product, np.array([500.0, 999.0, 1001.0]))[1]
     assert (high[:2] > 0.0).all()
     assert high[2] == 0.0
+
+
+def test_no_table_is_made_deep_below_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At deltas that no table of a million steps tells apart, none is made."""
+    monkeypatch.setattr(answers, "_tabulated", lambda _: pytest.fail("a table"))
+    mu_squared, rate = 1 / Fraction("0.989") ** 2, Fraction("3.38e-5")
+    for removal in (True, False):
+        pair = SubsampledGaussianPair(mu_squared=mu_squared, sampling_rate=rate, removal=removal)
+        product = Product((Factor(pair, 2_471_946),))
+        found = answers.delta(product, 3.54)
+        assert found.upper < 1e-38
+        assert found.lower <= found.upper

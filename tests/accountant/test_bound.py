@@ -45,11 +45,13 @@ def test_widening_keeps_the_members(value: float, relative: float) -> None:
 
 
 def test_widths() -> None:
-    """Absolute, relative to the upper end, 0 for a point even at infinity."""
+    """Absolute, relative to the larger end, 0 for a point, infinite where one end is."""
     assert Bound(1.0, 2.0).width == 1.0
     assert Bound(1.0, 2.0).relative_width == 0.5
     assert Bound(math.inf, math.inf).width == 0.0
     assert Bound(math.inf, math.inf).relative_width == 0.0
+    assert Bound(1.0, math.inf).relative_width == math.inf
+    assert Bound(-math.inf, 1.0).relative_width == math.inf
     assert Bound(1.0, math.inf).widened(0.1) == Bound(0.9, math.inf)
 
 

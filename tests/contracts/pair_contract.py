@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product as pairs_of
 from typing import Any, final
 
 import flint
@@ -267,7 +268,7 @@ class PairContract(ABC):
             assert (less - self.infinite(case)).upper() > 0
 
     def test_bounds_of_other_notions(self) -> None:
-        """K(s) <= rho s (s + 1) and delta <= that of mu-GDP for the stated rho and mu."""
+        """K(s) <= rho s (s + 1), also for rho beyond s, and delta <= that of the stated mu."""
         for case in self.cases():
             rho, mu = case.pair.zcdp_bound, case.pair.gdp_bound
             assert not math.isnan(rho + mu)
@@ -275,6 +276,11 @@ class PairContract(ABC):
                 for c in self.tilts:
                     true = case.definition.moment(c).real.log()
                     assert true.lower() <= (ball(rho) * ball(c) * (ball(c) + 1)).upper()
+            for c, rest in pairs_of(self.tilts, (1e-3, 0.5, 1.0)):
+                beyond = case.pair.rho_beyond(rest * c)
+                if math.isfinite(beyond):
+                    true = case.definition.moment(c).real.log()
+                    assert true.lower() <= (ball(beyond) * ball(c) * (ball(c) + 1)).upper()
             if math.isfinite(mu):
                 for x in self.epsilons(case.pair):
                     true = case.definition.hockey_stick(x)

@@ -28,8 +28,8 @@ from accountant.certificates.hockey_stick.lattice import folded_sum
 from accountant.certificates.hockey_stick.proof import Proof, fact_step
 from accountant.certificates.hockey_stick.sampling_tables import single_sample, subject
 from accountant.certificates.hockey_stick.table import Subject
+from accountant.engine.aliases import chernoff
 from accountant.engine.profile import closed_form, infinite_mass
-from accountant.engine.quick_bounds import chernoff
 from accountant.engine.saddle_point import Saddle, find_saddle, saddle_at, total_cgf
 from accountant.errors import NotCertified
 from accountant.guarantees.dominating_pair import DominatingPair

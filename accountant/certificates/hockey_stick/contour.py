@@ -269,7 +269,7 @@ def _line(subject: Subject, tail: Tail, nodes: int, tau: float, known: RealBound
             value += factor.count * table_cgf(table.finite_pair, c, step, nodes + 1)
             radius += _TRANSFORMED * factor.count
     cgf = total_cgf(subject.plain_part, s)
-    lift, places = 0.5 * tau * tau, known.points
+    lift = 0.5 * tau * tau
     cut = tail.at(step * nodes, tau)
     log_cut = known.at(c) + float(np.logaddexp(cut.near, cut.far)) + lift * c * (c + 1.0) + 1e-9
     contour = Contour(
@@ -278,7 +278,7 @@ def _line(subject: Subject, tail: Tail, nodes: int, tau: float, known: RealBound
         radius=cgf.radius + radius,
         step=step,
         log_cut=log_cut,
-        known=np.column_stack([places, known.upper + lift * places * (places + 1.0)]),
+        known=np.column_stack([known.points, known.upper]),
         tau=tau,
     )
     return ContourProof(subject, contour, cut.hints)

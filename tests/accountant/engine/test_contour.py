@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from accountant import L2, Poisson
 from accountant.engine import contour
 from accountant.engine.contour import Contour, build
 from accountant.engine.saddle_point import Saddle, find_saddle, saddle_at, total_cgf
@@ -17,6 +18,7 @@ from accountant.pairs.laplace import LaplacePair
 from accountant.pairs.product import Factor, Product
 from accountant.pairs.randomized_response import RandomizedResponsePair
 from accountant.pairs.skellam import skellam_pair
+from mechanisms import Gaussian
 from tests.contracts.definition import ball
 from tests.contracts.pair_contract import gaussian_hockey_stick
 
@@ -218,3 +220,9 @@ def test_a_tent_too_wide_says_nothing() -> None:
     """Where the extra mechanism's noise exceeds the tent, no lower end follows."""
     wide = dataclasses.replace(trapezoid(0.1, 120), tau=25.0)
     assert wide.log_profile(np.array([1.0]))[0][0] == -math.inf
+
+
+def test_far_tails_of_billions_of_rare_samples() -> None:
+    """Where a line is too long Chernoff's bound is left: at epsilon 50 it is below all floats."""
+    step = Gaussian(sigma=1, sensitivity=L2(1)).subsample(Poisson(sampling_rate=1e-10))
+    assert step.repeat(10**9).guarantee().delta(epsilon=50).upper <= 1e-300

@@ -15,7 +15,8 @@ import pytest
 from accountant import answers
 from accountant.arithmetic.enclosure import Reals
 from accountant.bound import Bound
-from accountant.engine.quick_bounds import certainly_below, chernoff, epsilon_is_zero
+from accountant.engine.aliases import chernoff
+from accountant.engine.quick_bounds import certainly_below, epsilon_is_zero
 from accountant.pairs.finite import FinitePair
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.laplace import LaplacePair

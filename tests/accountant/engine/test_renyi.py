@@ -80,3 +80,17 @@ def test_orders_beyond_floats() -> None:
     with pytest.raises(NotCertified, match="order 1e\\+228 is not representable"):
         renyi(product, 1e228)
     assert renyi(product, 1e140).lower <= 5e155 <= renyi(product, 1e140).upper
+
+
+def test_smallest_rho_beside_losses_without_end() -> None:
+    """Bounded losses count for little at large orders, whatever the Gaussian beside them does."""
+    product = Product(
+        (
+            Factor(GaussianPair(mu_squared=Fraction(1, 4)), 1),
+            Factor(RandomizedResponsePair(epsilon=Fraction(3), categories=2), 3),
+        )
+    )
+    found = smallest_rho(product)
+    ratios = [renyi(product, order).lower / order for order in np.geomspace(1.001, 1e4, 200)]
+    assert max(ratios) <= found.upper
+    assert found.upper <= max(ratios) * 1.001

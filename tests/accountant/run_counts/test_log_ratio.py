@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from accountant import (
@@ -62,3 +63,29 @@ def test_poisson_runs(epsilon: float) -> None:
 def test_a_selection_of_two_runs_doubles_a_large_epsilon() -> None:
     """As it does a small one."""
     assert select_pure(PureDP(epsilon=1000), FixedRuns(count=2)).stated_epsilon >= 2000
+
+
+@pytest.mark.parametrize("variation", [0.0, 1e-9, 0.01, 0.3, 1.0])
+@pytest.mark.parametrize(
+    "law",
+    [
+        TruncatedNegativeBinomial(eta=1, gamma=0.05),
+        TruncatedNegativeBinomial(eta=-0.5, gamma=0.2),
+        BinomialRuns(trials=8, probability=0.9),
+        PoissonRuns(rate=7),
+    ],
+)
+def test_masses_that_differ_little(law: RunLaw, variation: float) -> None:
+    """No two masses so near have a larger ratio, and two of them nearly that."""
+    tau = np.linspace(0.0, 1.0 - variation, 1001)
+    slopes = law.derivative(tau), law.derivative(np.minimum(tau + variation, 1.0))
+    true = float(np.log(slopes[1] / slopes[0]).max())
+
+    assert true <= law.log_ratio_within(variation) + 1e-10
+    assert law.log_ratio_within(variation) <= true + 1e-9
+
+
+def test_masses_of_other_laws() -> None:
+    """Nothing is stated where runs may be few or many in any way."""
+    assert FixedRuns(count=3).log_ratio_within(0.1) == math.inf
+    assert FiniteRuns(probabilities=(0, 0.5, 0.5)).log_ratio_within(0.1) == math.inf
